@@ -1,0 +1,77 @@
+# Everything here needs only make and Python 3.11 or later; the rest is installed into $(VENV) once.
+#
+#   make figures              every figure, table and verdict at the smoke scale, in minutes
+#   make test                 the tests; `make test-slow` runs those that take long
+#   make lint                 style of code and workflow
+#   make figures CONFIGFILE=config/desktop.yaml CORES=2
+#   make figures PYTHON=/some/python3.12
+
+.SILENT:
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+VENV ?= .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+CONFIGFILE ?= config/smoke.yaml
+CORES ?= all
+TARGETS ?= all
+
+.PHONY: figures test test-slow lint format lock schema clean help
+
+figures: $(INSTALLED)  ## every figure, table and verdict of $(CONFIGFILE)
+	$(BIN)/snakemake --cores $(CORES) --configfile $(CONFIGFILE) --rerun-incomplete --quiet rules host -- $(TARGETS)
+	echo "Done: open results/$$(sed -n 's/^scale: *//p' $(CONFIGFILE))/report/index.html"
+
+test: $(INSTALLED)  ## the tests
+	$(BIN)/python -m pytest -n 2
+
+test-slow: $(INSTALLED)  ## the tests that take long
+	$(BIN)/python -m pytest -n 2 -m slow
+
+lint: $(INSTALLED)  ## style of code and workflow
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/snakefmt --check Snakefile workflow
+	$(BIN)/snakemake --lint
+
+format: $(INSTALLED)  ## bring code and workflow into style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/snakefmt Snakefile workflow
+
+schema: $(INSTALLED)  ## write config/schemas from the models
+	$(BIN)/python -m rbmbench config schema
+
+# The lock holds for every Python and system the package is for, and names no package index.
+lock: $(INSTALLED)  ## pin the newest versions anew in requirements.lock
+	$(PIP) install uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --all-extras --no-header \
+		--no-annotate --no-emit-index-url --no-emit-find-links pyproject.toml -o requirements.lock.new
+	{ echo '# Pinned versions of everything `make` installs; written by `make lock`. Holds no index addresses.'; \
+		cat requirements.lock.new; } > requirements.lock
+	rm requirements.lock.new
+
+clean:  ## remove caches and the results of the smoke scale; not $(VENV), nor other results
+	rm -rf .pytest_cache .ruff_cache .hypothesis .snakemake build dist results/smoke
+	find src tests benchmarks workflow -name __pycache__ -type d -prune -exec rm -rf {} +
+
+help:  ## this list
+	sed -n 's/^\([a-z-]*\):.*## /\1: /p' $(firstword $(MAKEFILE_LIST))
+
+CANDIDATES := $(if $(PYTHON),"$(PYTHON)",python3.11 python3.12 python3 python3.13 python3.14 python)
+
+$(INSTALLED): requirements.lock pyproject.toml
+	for candidate in $(CANDIDATES); do \
+		if "$$candidate" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2> /dev/null; then \
+			echo "Installing the pinned packages into $(VENV) with $$("$$candidate" --version): once, some minutes"; \
+			[ -x $(BIN)/python ] || "$$candidate" -m venv $(VENV); \
+			exit; \
+		fi; \
+	done; \
+	echo 'make: error: found no Python with venv among: $(CANDIDATES); needed: 3.11 or later; name it by PYTHON=PATH' >&2; \
+	exit 2
+	$(PIP) install -r requirements.lock
+	$(PIP) install --no-deps --no-build-isolation -e .
+	touch $@

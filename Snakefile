@@ -1,0 +1,44 @@
+# rbmbench: figures, tables and verdicts of papers on restricted Boltzmann machines.
+#
+#   snakemake -c2 all_figures                                       the paper scale
+#   snakemake -c2 --configfile config/desktop.yaml popcd_table1     one table, in less time
+#   snakemake -c2 --configfile config/smoke.yaml all                everything small, in minutes
+#
+# What is computed is decided in src/rbmbench/experiments.py from config/; the rules only say how.
+
+
+from snakemake.utils import min_version
+
+min_version("9.0")
+
+
+# --- Configuration: read, merged with its overlays, and checked before anything starts -----------------------------
+
+
+configfile: "config/config.yaml"
+
+
+include: "workflow/rules/common.smk"
+
+
+# --- What is made when nothing is asked for --------------------------------------------------------------------------
+
+
+rule all:
+    input:
+        [file for key in [*PLAN.figures, *PLAN.tables] for file in files_of(key)],
+        f"{RESULTS}/claims.csv",
+        f"{RESULTS}/report/index.html",
+        f"{RESULTS}/benchmarks/run_times.csv",
+
+
+# --- The stages ------------------------------------------------------------------------------------------------------
+
+
+include: "workflow/rules/data.smk"
+include: "workflow/rules/train.smk"
+include: "workflow/rules/gradients.smk"
+include: "workflow/rules/render.smk"
+include: "workflow/rules/report.smk"
+include: "workflow/rules/benchmarks.smk"
+include: "workflow/rules/targets.smk"

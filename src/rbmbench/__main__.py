@@ -1,0 +1,7 @@
+"""Run the command line as ``python -m rbmbench``."""
+
+import sys
+
+from rbmbench.cli import main
+
+sys.exit(main())

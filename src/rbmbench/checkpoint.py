@@ -1,0 +1,75 @@
+"""Checkpoints of training: one npz file, replaced whole, that goes on bit for bit and refuses other settings."""
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rbmbench.errors import CheckpointError
+from rbmbench.files import replaced
+
+__all__ = ["Checkpoint", "load_checkpoint", "save_checkpoint"]
+
+
+class Checkpoint(NamedTuple):
+    """Everything a run needs to go on.
+
+    ``parameters`` and ``state`` are named arrays with a leading axis of replicas, ``iteration`` counts finished
+    iterations, ``draw`` is the training stream's next number, ``curve`` the tidy columns so far, ``seconds`` the time
+    spent by kind.
+    """
+
+    parameters: dict[str, np.ndarray]
+    state: dict[str, np.ndarray]
+    iteration: int
+    draw: int
+    curve: dict[str, np.ndarray]
+    seconds: dict[str, float]
+
+
+def save_checkpoint(path: Path, checkpoint: Checkpoint, identity: str) -> None:
+    """Write a checkpoint; ``identity`` tells which run it belongs to."""
+    header = {
+        "identity": identity,
+        "iteration": checkpoint.iteration,
+        "draw": checkpoint.draw,
+        "seconds": checkpoint.seconds,
+    }
+    arrays = {"header": np.array(json.dumps(header))}
+    for group in ("parameters", "state", "curve"):
+        arrays |= {f"{group}.{name}": array for name, array in getattr(checkpoint, group).items()}
+    with replaced(path) as temporary, open(temporary, "wb") as file:
+        np.savez(file, **arrays)
+
+
+def load_checkpoint(path: Path, identity: str) -> Checkpoint | None:
+    """Return the checkpoint at ``path``, or None if there is no such file.
+
+    Raises
+    ------
+    CheckpointError
+        If the file is damaged or belongs to another run.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        header: dict[str, Any] = json.loads(str(arrays.pop("header")))
+        groups: dict[str, dict[str, np.ndarray]] = {"parameters": {}, "state": {}, "curve": {}}
+        for key, array in arrays.items():
+            group, _, name = key.partition(".")
+            groups[group][name] = array
+        checkpoint = Checkpoint(
+            **groups, iteration=int(header["iteration"]), draw=int(header["draw"]), seconds=dict(header["seconds"])
+        )
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
+        raise CheckpointError(f"{path}: damaged checkpoint ({error}); delete it to start the run anew") from None
+    if header.get("identity") != identity:
+        raise CheckpointError(
+            f"{path}: checkpoint of other settings or data, found {header.get('identity')!r}, allowed {identity!r}; "
+            "delete it to start the run anew"
+        )
+    return checkpoint

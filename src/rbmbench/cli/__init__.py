@@ -1,0 +1,169 @@
+"""The command line: one thin subcommand for each step of the workflow.
+
+Only the argument parser is made here; a subcommand's own imports happen when it runs, so that ``--help`` is quick.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+
+from rbmbench.errors import RbmbenchError
+
+__all__ = ["main"]
+
+THREAD_VARIABLES = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one subcommand.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        The command line without the program's name; by default that of this process.
+
+    Returns
+    -------
+    int
+        The exit code: 0, or 2 after an error of one line on standard error.
+    """
+    chosen = _parser().parse_args(arguments)
+    if "threads" in chosen:
+        _limit_threads(chosen.threads)
+    module, _, function = chosen.command.partition(":")
+    try:
+        getattr(import_module(f"rbmbench.cli.{module}"), function)(chosen)
+    except RbmbenchError as error:
+        print(f"rbmbench: error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("rbmbench: interrupted", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _limit_threads(threads: int) -> None:
+    """Hold NumPy and Numba to a number of threads; they read this when they are imported."""
+    for variable in THREAD_VARIABLES:
+        os.environ[variable] = str(threads)
+
+
+def _parser() -> argparse.ArgumentParser:
+    """Return the parser of the whole command line."""
+    parser = argparse.ArgumentParser(prog="rbmbench", description=__doc__.splitlines()[0], allow_abbrev=False)
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    _add_steps(commands)
+    _add_reports(commands)
+    _add_config(commands)
+    return parser
+
+
+def _add_steps(commands) -> None:
+    """Add the subcommands that compute numbers."""
+    data = _add(commands, "data", "making:data", "make or fetch a data set and write it as an npz file")
+    data.add_argument("--name", required=True, help="name of the data set")
+    data.add_argument("--options", default="{}", metavar="JSON", help="options of the data set (default: none)")
+    data.add_argument("--mirror", help="folder or base address that is tried before the public addresses")
+    data.add_argument("--cache", help="folder that downloads are kept in")
+    data.add_argument("--rows", type=int, help="refuse the data set unless it has this many training rows")
+    data.add_argument("--visible", type=int, help="refuse the data set unless it has this many visible units")
+    data.add_argument("--out", required=True, type=Path, metavar="FILE", help="npz file to write")
+
+    train = _add(commands, "train", "computing:train", "train all trials of one run, or go on where it was stopped")
+    _add_computation(train)
+    train.add_argument("--run-id", required=True, metavar="ID", help="id of the run, for meta.json")
+    train.add_argument("--checkpoint", type=Path, metavar="FILE", help="where the state of a stopped run is kept")
+
+    truth = _add(commands, "ground-truth", "computing:ground_truth", "compute the model expectations of trained models")
+    _add_computation(truth)
+    truth.add_argument("--model", required=True, type=Path, metavar="FOLDER", help="folder of the run")
+
+    estimate = _add(commands, "estimate", "computing:estimate", "measure bias and variance of a gradient estimator")
+    _add_computation(estimate)
+    estimate.add_argument("--model", required=True, type=Path, metavar="FOLDER", help="folder of the run")
+    estimate.add_argument("--ground-truths", required=True, type=Path, nargs="+", metavar="FOLDER")
+
+
+def _add_reports(commands) -> None:
+    """Add the subcommands that make pictures, tables, verdicts and pages."""
+    spec = _add(commands, "spec", "making:spec", "write the spec of a figure or table as a JSON file")
+    spec.add_argument("--values", required=True, metavar="JSON", help="the spec")
+    spec.add_argument("--out", required=True, type=Path, metavar="FILE", help="JSON file to write")
+
+    render = _add(commands, "render", "making:render", "run the notebook of a figure or table")
+    _add_notebook(render)
+    render.add_argument("--spec", required=True, type=Path, metavar="FILE", help="spec of the figure or table")
+
+    claims = _add(commands, "claims", "making:claims", "hold the claims of the papers against the results")
+    _add_specs(claims)
+    _add_notebook(claims)
+    claims.add_argument(
+        "--claims", required=True, type=Path, nargs="+", metavar="FILE", help="claims, one file a paper"
+    )
+    claims.add_argument("--spec", required=True, type=Path, metavar="FILE", help="spec of the claims, to write")
+
+    report = _add(commands, "report", "making:report", "write the page that shows everything of a scale")
+    _add_specs(report)
+    report.add_argument("--claims", required=True, type=Path, metavar="FILE", help="claims.csv")
+    report.add_argument("--out", required=True, type=Path, metavar="FILE", help="HTML file to write")
+
+    times = _add(commands, "run-times", "making:run_times", "tabulate what each run took, from its meta.json")
+    times.add_argument("--runs", required=True, type=Path, nargs="+", metavar="FOLDER", help="folders of runs")
+    times.add_argument("--out", required=True, type=Path, metavar="FILE", help="csv file to write")
+
+
+def _add_config(commands) -> None:
+    """Add the subcommands that look at the configuration."""
+    config = commands.add_parser("config", help="check the configuration, or write its JSON schemas")
+    actions = config.add_subparsers(metavar="ACTION", required=True)
+    check = _add(
+        actions, "check", "making:config_check", "check config.yaml with its overlays, and tell what it asks for"
+    )
+    check.add_argument("files", type=Path, nargs="+", metavar="FILE", help="config.yaml, then overlays")
+    schema = _add(actions, "schema", "making:config_schema", "write the JSON schemas of the configuration")
+    schema.add_argument("--out", type=Path, default=Path("config/schemas"), metavar="FOLDER")
+
+
+def _add(commands, name: str, command: str, text: str) -> argparse.ArgumentParser:
+    """Add a subcommand; ``command`` is the module of this package and the function in it."""
+    parser = commands.add_parser(name, help=text, description=text, allow_abbrev=False)
+    parser.set_defaults(command=command)
+    return parser
+
+
+def _add_computation(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of every long computation."""
+    parser.add_argument(
+        "--settings", required=True, metavar="JSON", help="settings as JSON, or the name of a JSON file"
+    )
+    parser.add_argument("--data", required=True, type=Path, metavar="FILE", help="npz file of the data set")
+    parser.add_argument("--out", required=True, type=Path, metavar="FOLDER", help="folder to write")
+    parser.add_argument("--threads", type=_count, default=1, metavar="N", help="threads to use (default: 1)")
+    parser.add_argument("--scale", default="none", metavar="NAME", help="name of the scale, for meta.json")
+
+
+def _add_notebook(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of every subcommand that runs a notebook."""
+    parser.add_argument("--template", required=True, type=Path, metavar="FILE", help="notebook to run")
+    parser.add_argument(
+        "--folder", required=True, type=Path, metavar="FOLDER", help="folder of the scale: results/SCALE"
+    )
+    parser.add_argument("--log", type=Path, metavar="FILE", help="file for what the notebook prints")
+
+
+def _add_specs(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that name all figures and tables."""
+    parser.add_argument("--scale", required=True, metavar="NAME", help="name of the scale")
+    parser.add_argument("--figures", type=Path, nargs="*", default=[], metavar="FILE", help="specs of the figures")
+    parser.add_argument("--tables", type=Path, nargs="*", default=[], metavar="FILE", help="specs of the tables")
+
+
+def _count(text: str) -> int:
+    """Return a whole number of at least 1."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"found {number}; should be at least 1")
+    return number

@@ -1,0 +1,204 @@
+"""Read and check the configuration before any work starts: every mistake is one line naming file and key."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from rbmbench.config_schema import MainConfig, Panel, Paper
+from rbmbench.errors import SettingsError, unknown_name
+from rbmbench.registry import Registry
+from rbmbench.settings import parse
+
+__all__ = ["EXACT_LOG_PARTITION_UNITS", "Configuration", "Layers", "load", "merged", "read_yaml"]
+
+EXACT_LOG_PARTITION_UNITS = 25
+"""Most units the smaller layer may have for the log-likelihood to be computed exactly."""
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """All settings of one scale.
+
+    Attributes
+    ----------
+    main : MainConfig
+    papers : tuple of Paper
+        Each paper as it is run.
+    published : mapping of str to Paper
+        Each paper without the overrides, by its key.
+    published_tables : mapping
+        By the papers' keys, then by table: the printed numbers, from ``config/claims/KEY.yaml``.
+    """
+
+    main: MainConfig
+    papers: tuple[Paper, ...]
+    published: Mapping[str, Paper]
+    published_tables: Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Layers:
+    """The mappings that values were merged from, each with the place it stands at, later ones winning."""
+
+    parts: tuple[tuple[str, Mapping[str, Any]], ...]
+
+    def place(self, location: tuple) -> str:
+        """Return the place of the last layer that holds ``location``, or else most of it."""
+        return max(enumerate(self.parts), key=lambda part: (_depth(part[1][1], location), part[0]))[1][0]
+
+    def refuse(self, location: tuple, message: str) -> SettingsError:
+        """Return the error for what stands at ``location``."""
+        return SettingsError(f"{self.place(location)}: {'.'.join(map(str, location))}: {message}")
+
+
+def load(files: Iterable[str | Path], config: Mapping[str, Any] | None = None) -> Configuration:
+    """Return the checked configuration.
+
+    Parameters
+    ----------
+    files : iterable of path
+        config.yaml first, then its overlays. The papers are read from ``papers/`` beside the first.
+    config : mapping, optional
+        The merged values, where they are known already (Snakemake adds ``--config``); by default the files' own.
+
+    Raises
+    ------
+    SettingsError
+        For the first value that is not allowed.
+    """
+    files = [Path(file) for file in files]
+    layers = [(str(file), read_yaml(file)) for file in files]
+    values = merged(*(values for _, values in layers)) if config is None else config
+    main = parse(MainConfig, values, Layers(tuple(layers)).place)
+    unknown = [key for key in main.overrides if key not in main.papers]
+    if unknown:
+        message = unknown_name("paper", unknown[0], main.papers)
+        raise Layers(tuple(layers)).refuse(("overrides", unknown[0]), message)
+    published, papers = {}, []
+    for key in main.papers:
+        file = files[0].parent / "papers" / f"{key}.yaml"
+        if not file.is_file():
+            known = sorted(path.stem for path in file.parent.glob("*.yaml"))
+            raise Layers(tuple(layers)).refuse(("papers",), unknown_name("paper", key, known))
+        paper_layers = [(str(file), read_yaml(file))]
+        published[key] = _paper(key, Layers(tuple(paper_layers)), paper_layers[0][1])
+        paper_layers += [
+            (f"{name}: overrides.{key}", over)
+            for name, layer in layers
+            if isinstance(over := (layer.get("overrides") or {}).get(key), dict)
+        ]
+        values = merged(paper_layers[0][1], main.overrides.get(key, {}))
+        papers.append(_paper(key, Layers(tuple(paper_layers)), values))
+    tables = {key: _published_tables(files[0].parent / "claims" / f"{key}.yaml") for key in main.papers}
+    return Configuration(main, tuple(papers), published, tables)
+
+
+def read_yaml(path: str | Path) -> dict[str, Any]:
+    """Return the mapping a YAML file holds.
+
+    Raises
+    ------
+    SettingsError
+        If the file is missing, is not YAML, or holds no mapping.
+    """
+    try:
+        values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SettingsError(f"{path}: cannot be read ({error.strerror})") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path}: is not YAML ({' '.join(str(error).split())})") from None
+    if not isinstance(values, dict):
+        raise SettingsError(f"{path}: holds a {type(values).__name__}; should be a mapping of keys")
+    return values
+
+
+def merged(*mappings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the deep merge of mappings, later ones winning; lists are replaced, not joined."""
+    result: dict[str, Any] = {}
+    for mapping in mappings:
+        for key, value in mapping.items():
+            old = result.get(key)
+            both = isinstance(value, Mapping) and isinstance(old, Mapping)
+            result[key] = merged(old, value) if both else value
+    return result
+
+
+def _published_tables(file: Path) -> Mapping[str, Any]:
+    """Return the numbers a paper prints in its tables; none where its claims are not written down yet."""
+    tables = read_yaml(file).get("published_tables") if file.is_file() else None
+    if tables is not None and not isinstance(tables, dict):
+        raise SettingsError(f"{file}: published_tables: found a {type(tables).__name__}; should be a mapping of tables")
+    return tables or {}
+
+
+def _depth(values: Any, location: tuple) -> int:
+    """Return how many parts of ``location`` can be followed into ``values``."""
+    for depth, part in enumerate(location):
+        try:
+            values = values[part]
+        except (KeyError, IndexError, TypeError):
+            return depth
+    return len(location)
+
+
+def _paper(key: str, layers: Layers, values: Mapping[str, Any]) -> Paper:
+    """Return the checked settings of one paper."""
+    paper = parse(Paper, values, layers.place)
+    if paper.key != key:
+        raise layers.refuse(("key",), f"found {paper.key!r}; should be {key!r}, as the file is named")
+    _check_parts(paper, layers)
+    for name, figure in paper.figures.items():
+        _check_algorithms(paper, figure.algorithms, ("figures", name, "algorithms"), layers)
+        _check_panels(paper, figure.panels, ("figures", name, "panels"), layers)
+    for name, table in paper.tables.items():
+        _check_algorithms(paper, table.estimators, ("tables", name, "estimators"), layers)
+        _check_algorithms(paper, (table.trained_with,), ("tables", name, "trained_with"), layers)
+        _check_panels(paper, table.rows, ("tables", name, "rows"), layers)
+    return paper
+
+
+def _check_parts(paper: Paper, layers: Layers) -> None:
+    """Refuse unknown data sets, estimators and update rules, wrong options, and batches larger than the data."""
+    from rbmbench import datasets, estimators, updates
+
+    for name, entry in paper.data.items():
+        _check_part(datasets.REGISTRY, entry.name, entry.options, ("data", name), layers)
+        if entry.batch > entry.rows:
+            message = f"found {entry.batch}; a batch has at most as many rows as the data set, {entry.rows}"
+            raise layers.refuse(("data", name, "batch"), message)
+    for name, algorithm in paper.algorithms.items():
+        _check_part(estimators.REGISTRY, algorithm.estimator, algorithm.options, ("algorithms", name), layers)
+        _check_part(updates.REGISTRY, algorithm.update.name, algorithm.update.options, ("algorithms", name), layers)
+
+
+def _check_part(registry: Registry, name: str, options: Mapping[str, Any], location: tuple, layers: Layers) -> None:
+    """Refuse a part that its registry refuses; nothing is loaded or computed."""
+    try:
+        registry.create(name, options)
+    except SettingsError as error:
+        raise layers.refuse(location, str(error)) from None
+
+
+def _check_algorithms(paper: Paper, names: Iterable[str], location: tuple, layers: Layers) -> None:
+    """Refuse algorithms the paper's file does not define."""
+    for name in names:
+        if name not in paper.algorithms:
+            raise layers.refuse(location, unknown_name("algorithm", name, paper.algorithms))
+
+
+def _check_panels(paper: Paper, panels: Mapping[str, Panel], location: tuple, layers: Layers) -> None:
+    """Refuse unknown data sets, and models whose log-likelihood cannot be computed."""
+    for name, panel in panels.items():
+        if panel.data not in paper.data:
+            message = unknown_name("data set", panel.data, paper.data)
+            raise layers.refuse((*location, name, "data"), message)
+        visible = paper.data[panel.data].visible
+        if min(visible, panel.hidden) > EXACT_LOG_PARTITION_UNITS:
+            message = (
+                f"found {panel.hidden}; a model of {visible} x {panel.hidden} units is too large for exact log Z (at "
+                f"most {EXACT_LOG_PARTITION_UNITS} in the smaller layer): use AIS, which is not there yet"
+            )
+            raise layers.refuse((*location, name, "hidden"), message)

@@ -1,0 +1,181 @@
+"""What a data set is, and how it is kept in a file."""
+
+import hashlib
+import json
+import os
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rbmbench.errors import DataError
+from rbmbench.files import replaced
+
+__all__ = ["Dataset", "build", "read", "save"]
+
+PARTS = ("train", "validation", "test")
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Rows of visible units, with where they come from.
+
+    Attributes
+    ----------
+    name : str
+        Name of the data set in the registry.
+    title : str
+        Name for figures and tables; says so when the set stands in for another.
+    train, validation, test : numpy.ndarray
+        uint8 arrays (rows, m) of 0 and 1; validation and test may have no rows.
+    provenance : dict
+        Plain data for JSON: name, title, source, files (name, sha256, from), preprocessing, rows, visible,
+        stand_in_for, options, content_sha256.
+    """
+
+    name: str
+    title: str
+    train: np.ndarray
+    validation: np.ndarray
+    test: np.ndarray
+    provenance: dict
+
+
+def build(
+    name: str,
+    title: str,
+    *,
+    train: np.ndarray,
+    validation: np.ndarray | None = None,
+    test: np.ndarray | None = None,
+    source: str,
+    preprocessing: str,
+    files: Sequence[Mapping[str, str]] = (),
+    stand_in_for: str | None = None,
+    options: Mapping[str, Any],
+) -> Dataset:
+    """Return a checked data set with its provenance.
+
+    Parameters
+    ----------
+    name, title : str
+        Name in the registry, and name for readers.
+    train, validation, test : numpy.ndarray
+        Arrays (rows, m) of 0 and 1, of any numeric or boolean dtype; a part that is not given has no rows.
+    source : str
+        Where the data come from, and their licence.
+    preprocessing : str
+        What was done to them.
+    files : sequence of mapping
+        Each file read: its name, its sha256, and where it was found.
+    stand_in_for : str, optional
+        The data set that this one stands in for; it is then named in the title.
+    options : mapping
+        The options of the data set.
+
+    Raises
+    ------
+    DataError
+        If a part is not a matrix of 0 and 1, the parts differ in width, or the training part has no rows or columns.
+    """
+    train = _binary(train, f"{name}: train")
+    if 0 in train.shape:
+        raise DataError(f"{name}: train: found shape {train.shape}; allowed: at least one row and one column")
+    empty = np.zeros((0, train.shape[1]), np.uint8)
+    parts = {"train": train}
+    for part, rows in (("validation", validation), ("test", test)):
+        parts[part] = empty if rows is None else _binary(rows, f"{name}: {part}")
+        if parts[part].shape[1] != train.shape[1]:
+            widths = f"found {parts[part].shape[1]} columns; allowed: {train.shape[1]}, as the training part has"
+            raise DataError(f"{name}: {part}: {widths}")
+    title = f"{title} (stand-in for {stand_in_for})" if stand_in_for else title
+    provenance = {
+        "name": name,
+        "title": title,
+        "source": source,
+        "files": [dict(file) for file in files],
+        "preprocessing": preprocessing,
+        "rows": {part: len(rows) for part, rows in parts.items()},
+        "visible": train.shape[1],
+        "stand_in_for": stand_in_for,
+        "options": dict(options),
+        "content_sha256": _content_sha256(parts),
+    }
+    return Dataset(name, title, **parts, provenance=provenance)
+
+
+def save(dataset: Dataset, path: str | os.PathLike) -> None:
+    """Write a data set to an .npz file: the three parts, and its provenance as JSON.
+
+    The same data set always gives the same bytes.
+
+    Raises
+    ------
+    ResultsError
+        If the file cannot be written.
+    """
+    arrays = {part: getattr(dataset, part) for part in PARTS}
+    arrays["provenance"] = np.array(json.dumps(dataset.provenance, sort_keys=True))
+    # An open file, because savez adds .npz to a name that lacks it.
+    with replaced(path) as temporary, open(temporary, "wb") as file:
+        np.savez_compressed(file, **arrays)
+
+
+def read(path: str | os.PathLike) -> Dataset:
+    """Return the data set that ``save`` wrote.
+
+    Raises
+    ------
+    DataError
+        If the file is missing, damaged or not a data set.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            parts = {part: _binary(file[part], f"{path}: {part}") for part in PARTS}
+            provenance = json.loads(str(file["provenance"]))
+        dataset = Dataset(provenance["name"], provenance["title"], **parts, provenance=provenance)
+        intact = _content_sha256(parts) == provenance["content_sha256"]
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file") from None
+    except (
+        OSError,
+        EOFError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as error:
+        raise DataError(f"{path}: not a data set, or damaged ({type(error).__name__}: {_one_line(error)})") from error
+    if not intact:
+        raise DataError(f"{path}: damaged: the rows do not have the sha256 that its provenance states")
+    return dataset
+
+
+def _binary(rows: np.ndarray, where: str) -> np.ndarray:
+    """Return a matrix of 0 and 1 as contiguous uint8; refuse anything else."""
+    rows = np.asarray(rows)
+    if rows.ndim != 2 or rows.dtype.kind not in "buif":
+        raise DataError(f"{where}: found shape {rows.shape} of {rows.dtype}; allowed: a matrix of 0 and 1")
+    wrong = (rows != 0) & (rows != 1)
+    if wrong.any():
+        raise DataError(f"{where}: found the value {rows[wrong][0]}; allowed: 0 and 1")
+    return np.ascontiguousarray(rows, dtype=np.uint8)
+
+
+def _content_sha256(parts: Mapping[str, np.ndarray]) -> str:
+    """Return a sha256 over the shapes and bits of the three parts."""
+    digest = hashlib.sha256()
+    for part in PARTS:
+        digest.update(repr((part, *parts[part].shape)).encode())
+        digest.update(np.packbits(parts[part], axis=1).tobytes())
+    return digest.hexdigest()
+
+
+def _one_line(error: BaseException) -> str:
+    """Return the message of an error on one line."""
+    return " ".join(str(error).split())

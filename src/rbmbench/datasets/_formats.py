@@ -1,0 +1,112 @@
+"""Readers of published file formats: from the bytes of a file to an array, or an error of one line that names it.
+
+Every reader takes the declared file, its bytes, and where they are from (a path or an address, for messages).
+"""
+
+import zlib
+from io import BytesIO
+
+import numpy as np
+
+from rbmbench.errors import DataError
+
+__all__ = ["gunzip", "idx_images", "taskar_mat", "taskar_text"]
+
+PIXELS = 128
+WIDTH, HEIGHT = 8, 16
+
+
+def gunzip(file, content: bytes, where: str) -> bytes:
+    """Return what a gzip file unpacks to, at most ``file.unpacked_bytes``.
+
+    Raises
+    ------
+    DataError
+        If it is no gzip file, is truncated or damaged, or unpacks to more.
+    """
+    unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+    try:
+        unpacked = unpacker.decompress(content, file.unpacked_bytes + 1)
+    except zlib.error as error:
+        raise DataError(f"{where}: not a gzip file, or damaged ({error})") from None
+    if len(unpacked) > file.unpacked_bytes:
+        raise DataError(f"{where}: unpacks to more than the {file.unpacked_bytes} bytes allowed")
+    if not unpacker.eof:
+        raise DataError(f"{where}: truncated gzip file")
+    if unpacker.unused_data:
+        raise DataError(f"{where}: {len(unpacker.unused_data)} bytes follow the end of the gzip data")
+    return unpacked
+
+
+def idx_images(file, content: bytes, where: str) -> np.ndarray:
+    """Return the images of a gzipped idx3-ubyte file: uint8 (images, height, width), read-only.
+
+    Raises
+    ------
+    DataError
+        If the magic number is wrong or the sizes do not agree with the number of bytes.
+    """
+    unpacked = gunzip(file, content, where)
+    magic, header = b"\0\0\x08\x03", 16
+    if unpacked[:4] != magic or len(unpacked) < header:
+        raise DataError(f"{where}: not an idx3-ubyte file: starts with {unpacked[:4].hex()}, expected {magic.hex()}")
+    shape = tuple(int(size) for size in np.frombuffer(unpacked, ">u4", 3, offset=4))
+    expected = header + shape[0] * shape[1] * shape[2]
+    if len(unpacked) != expected:
+        size = "x".join(map(str, shape))
+        raise DataError(f"{where}: {len(unpacked)} bytes unpacked, expected {expected} for {size} images")
+    return np.frombuffer(unpacked, np.uint8, offset=header).reshape(shape)
+
+
+def taskar_text(file, content: bytes, where: str) -> np.ndarray:
+    """Return the rows of letter.data.gz: uint8 (rows, 128) of 0 and 1, row-major 16x8.
+
+    A line holds id, letter, next id, word id, position, fold and the 128 pixels, with a tab after each; the last tab
+    may be missing.
+
+    Raises
+    ------
+    DataError
+        If a line does not have this form.
+    """
+    lines = gunzip(file, content, where).splitlines()
+    pixels = [line.split(b"\t", 6)[-1].rstrip(b"\t") for line in lines]
+    wrong = next((number for number, part in enumerate(pixels, 1) if len(part) != 2 * PIXELS - 1), None)
+    if wrong is not None:
+        raise DataError(f"{where}: line {wrong}: expected 6 fields and {PIXELS} pixels 0 or 1, separated by tabs")
+    if not pixels:
+        raise DataError(f"{where}: no lines")
+    characters = np.frombuffer(b"\t".join([*pixels, b""]), np.uint8).reshape(len(lines), PIXELS, 2)
+    bits = characters[:, :, 0] - np.uint8(ord("0"))
+    bad = (bits > 1).any(axis=1) | (characters[:, :, 1] != ord("\t")).any(axis=1)
+    if bad.any():
+        raise DataError(f"{where}: line {bad.argmax() + 1}: expected {PIXELS} pixels 0 or 1, separated by tabs")
+    return bits
+
+
+def taskar_mat(_file, content: bytes, where: str) -> np.ndarray:
+    """Return the rows of ocr_taskar.mat: uint8 (rows, 128) of 0 and 1, row-major 16x8.
+
+    The file holds a matrix (129, length) a word: the pixels of each letter column by column, and a constant 1.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read, or does not have this form.
+    """
+    from scipy.io import loadmat
+
+    names = ["patterns_train", "patterns_test"]
+    try:
+        cells = loadmat(BytesIO(content), variable_names=names)
+        words = [word for name in names for word in cells[name].ravel()]
+        columns = np.concatenate(words, axis=1)
+    except Exception as error:  # the reader raises many kinds on damaged bytes
+        reason = " ".join(str(error).split())
+        raise DataError(
+            f"{where}: not a MATLAB file of words, or damaged ({type(error).__name__}: {reason})"
+        ) from error
+    if columns.dtype != np.uint8 or len(columns) != PIXELS + 1 or columns.max() > 1 or columns[-1].min() != 1:
+        raise DataError(f"{where}: expected words of {PIXELS} pixels 0 or 1 and a constant 1, as uint8")
+    images = columns[:PIXELS].T.reshape(-1, WIDTH, HEIGHT)
+    return images.transpose(0, 2, 1).reshape(-1, PIXELS)

@@ -1,0 +1,44 @@
+"""Bars and stripes: every pattern of whole rows, and every pattern of whole columns, of a square image."""
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from rbmbench.datasets import REGISTRY, Dataset, build
+from rbmbench.datasets._options import check_whole_number
+
+__all__ = ["BarsAndStripes"]
+
+
+@REGISTRY.register
+@dataclass(frozen=True)
+class BarsAndStripes:
+    """Bars and stripes (MacKay 2003): 2 * 2^side rows of side^2 pixels.
+
+    First the 2^side patterns of horizontal bars, then those of vertical bars, in the order of their binary numbers
+    (the lowest bit is the first bar). The empty and the full image are in both halves, so they occur twice.
+
+    Parameters
+    ----------
+    side : int
+        Pixels of a side, from 1 to 12.
+    """
+
+    side: int = 4
+
+    def __post_init__(self):
+        check_whole_number("bars_and_stripes", "side", self.side, 1, 12)
+
+    def load(self, _sources=None) -> Dataset:
+        """Return the data set; it is generated, so there is nothing to download."""
+        patterns = (np.arange(2**self.side)[:, None] >> np.arange(self.side)) & 1
+        horizontal = np.repeat(patterns, self.side, axis=1)
+        vertical = np.tile(patterns, self.side)
+        return build(
+            "bars_and_stripes",
+            f"Bars and stripes {self.side}x{self.side}",
+            train=np.concatenate([horizontal, vertical]),
+            source="generated",
+            preprocessing="none: every pattern of horizontal and of vertical bars once",
+            options=asdict(self),
+        )

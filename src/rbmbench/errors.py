@@ -1,0 +1,55 @@
+"""Errors a user can mend: each carries one line that says what was found and what is allowed."""
+
+from difflib import get_close_matches
+
+__all__ = [
+    "CheckpointError",
+    "DataError",
+    "RbmbenchError",
+    "ResultsError",
+    "SettingsError",
+    "TrainingError",
+    "unknown_name",
+]
+
+
+class RbmbenchError(Exception):
+    """Base of all errors whose message alone is shown to the user (exit code 2, no traceback)."""
+
+
+class SettingsError(RbmbenchError):
+    """A configuration value or argument that is not allowed."""
+
+
+class DataError(RbmbenchError):
+    """A data file that is missing, damaged, or not what it should be."""
+
+
+class ResultsError(RbmbenchError):
+    """A result that cannot be read or written."""
+
+
+class CheckpointError(RbmbenchError):
+    """A checkpoint that is damaged or belongs to other settings."""
+
+
+class TrainingError(RbmbenchError):
+    """A run that cannot go on, for example because its parameters are no longer finite."""
+
+
+def unknown_name(kind: str, name: str, allowed) -> str:
+    """Return the line for a name that is not among the allowed ones, with the nearest of them.
+
+    Parameters
+    ----------
+    kind : str
+        What is named, in words: "estimator", "data set", ...
+    name : str
+        The name that was found.
+    allowed : iterable of str
+        The names that are allowed.
+    """
+    allowed = sorted(allowed)
+    nearest = get_close_matches(str(name), allowed, n=1, cutoff=0.0)
+    hint = f"; nearest: {nearest[0]!r}" if nearest else ""
+    return f"unknown {kind} {name!r}{hint}; allowed: {', '.join(allowed)}"

@@ -1,0 +1,16 @@
+"""Estimators of the log-likelihood gradient: one file each, found by its name."""
+
+from rbmbench.estimators._base import REGISTRY, Estimate, Estimator
+
+__all__ = ["REGISTRY", "Estimate", "Estimator", "create"]
+
+
+def create(name: str, **options) -> Estimator:
+    """Return the estimator ``name`` with the given options.
+
+    Raises
+    ------
+    SettingsError
+        If the name or an option is unknown (the nearest is named), or a value is not allowed.
+    """
+    return REGISTRY.create(name, options)

@@ -1,0 +1,110 @@
+"""What every gradient estimator shares: the positive phase, and the form of a negative one."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rbmbench.errors import SettingsError
+from rbmbench.gibbs import Buffers, Population, hidden_mean, population_statistics
+from rbmbench.model import RBM, Statistics
+from rbmbench.registry import Registry
+from rbmbench.streams import Stream
+
+__all__ = ["REGISTRY", "Estimate", "Estimator", "positive_integer"]
+
+REGISTRY = Registry("rbmbench.estimators", "estimator")
+
+Array = Any
+State = dict[str, Array]
+
+
+def positive_integer(name: str, value: Any) -> int:
+    """Return ``value`` if it is an integer of at least 1, else raise a `SettingsError` that names the option."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise SettingsError(f"option {name!r}: found {value!r}; allowed: an integer >= 1")
+    return int(value)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One gradient estimate for every replica.
+
+    ``positive`` and ``negative`` are the two phases' rows, ``state`` what the estimator's next call needs,
+    ``diagnostics`` one float64 value a replica under each name. Arrays are valid until the estimator's next call.
+    """
+
+    positive: Population
+    negative: Population
+    state: State
+    diagnostics: dict[str, Array] = field(default_factory=dict)
+
+
+class Estimator:
+    """Base of the estimators; a new one defines `negative_phase`, and `start` if it keeps chains.
+
+    An estimator holds options and buffers, no state: the state goes in and comes out of every call, so that a run can
+    be cut anywhere. One instance serves one run at a time.
+    """
+
+    def __init__(self):
+        self.buffers = Buffers()
+
+    def start(self, rbm: RBM, data: Array, batch: int, stream: Stream) -> State:
+        """Return the state before the first estimate: named arrays with a leading axis of replicas.
+
+        Parameters
+        ----------
+        rbm : RBM
+            With one leading axis of replicas.
+        data : array, shape (rows, m), uint8
+            The training set, for chains that start at training rows.
+        batch : int
+            Rows of a mini-batch.
+        stream : Stream
+        """
+        return {}
+
+    def negative_phase(
+        self, rbm: RBM, positive: Population, state: State, stream: Stream
+    ) -> tuple[Population, State, dict[str, Array]]:
+        """Return the rows that estimate the model expectation, the new state, and diagnostics.
+
+        Parameters
+        ----------
+        rbm : RBM
+            With one leading axis of replicas.
+        positive : Population
+            The mini-batch (replicas, batch, m) and its hidden means p(h = 1 | v).
+        state : dict of arrays
+        stream : Stream
+            The source of all randomness.
+        """
+        raise NotImplementedError
+
+    def estimate(self, rbm: RBM, batch: Array, state: State, stream: Stream) -> Estimate:
+        """Return an `Estimate` from a mini-batch (replicas, batch, m) of 0 and 1, of the parameters' type."""
+        positive = Population(batch, hidden_mean(rbm, batch, self.buffers, "positive hidden mean"))
+        negative, state, diagnostics = self.negative_phase(rbm, positive, state, stream)
+        return Estimate(positive, negative, state, diagnostics)
+
+    def gradient(self, estimate: Estimate) -> Statistics:
+        """Return the gradient of the mean log-likelihood, nats per sample: positive minus negative statistics.
+
+        The arrays lie in the estimator's buffers.
+        """
+        gradient = population_statistics(estimate.positive, self.buffers, "positive")
+        negative = population_statistics(estimate.negative, self.buffers, "negative")
+        for ours, theirs in zip(gradient, negative, strict=True):
+            np.subtract(ours, theirs, out=ours)
+        return gradient
+
+    def training_rows(self, data: Array, rows: int, like: Array, stream: Stream) -> Array:
+        """Return rows drawn from ``data`` with replacement, (replicas, rows, m), of the type of ``like``."""
+        from rbmbench.kernels import home_of
+
+        home = home_of(like)
+        index = (home.uniforms(stream.next(), rows, np.float64) * len(data)).astype(np.int64)
+        out = np.empty((len(index), rows, data.shape[1]), like.dtype)
+        home.gather_rows(data, index, out)
+        return out

@@ -1,0 +1,23 @@
+"""The exact gradient: the model expectation summed over all states of the smaller layer.
+
+    E_model f = sum_h p(h) (p(v|h) h', p(v|h), h)      if n <= m,   else   sum_v p(v) (v p(h|v)', v, p(h|v)).
+
+Source: Krause, Fischer, Igel, equation 1.
+Shapes: statistics (replicas, m, n), (replicas, m), (replicas, n), of the parameters' type, computed in float64.
+"""
+
+from rbmbench.estimators._base import REGISTRY, Estimator
+from rbmbench.likelihood.exact import exact_model_statistics
+from rbmbench.model import Statistics
+
+__all__ = ["Exact"]
+
+
+@REGISTRY.register
+class Exact(Estimator):
+    """The exact model expectation; the smaller layer may have 25 units at most."""
+
+    def negative_phase(self, rbm, positive, state, stream):
+        """Enumerate the smaller layer."""
+        statistics = exact_model_statistics(rbm)
+        return Statistics(*(s.astype(rbm.W.dtype) for s in statistics)), state, {}

@@ -1,0 +1,44 @@
+"""Parallel tempering (PT) for the model expectation, serial as in the paper.
+
+    E_model f  is estimated by  (1/N) sum_i f(v_i),   f(v) = (v p(h|v)', v, p(h|v)),
+
+v_i the visible state at inverse temperature 1 after one more sweep of all tempered chains: a Gibbs step of each chain, then
+swaps of the even and of the odd neighbouring pairs. With one set of chains an estimate of N rows costs N sweeps of all
+chains, one after the other; with ``sets`` independent sets each makes N / sets sweeps. The chains persist and start at
+random training rows.
+
+Source: Krause, Fischer, Igel, section 4.1; Desjardins et al. 2010.
+Shapes: state "visible" (replicas, sets, temperatures, m).
+"""
+
+from rbmbench.errors import SettingsError
+from rbmbench.estimators._base import REGISTRY, Estimator, positive_integer
+from rbmbench.gibbs import Population, hidden_mean
+from rbmbench.samplers.parallel_tempering import ParallelTemperingSampler
+
+__all__ = ["ParallelTempering"]
+
+
+@REGISTRY.register
+class ParallelTempering(Estimator):
+    """PT with ``temperatures`` inverse temperatures evenly spaced in [0, 1] and ``sets`` independent sets of chains."""
+
+    def __init__(self, temperatures: int = 10, sets: int = 1):
+        super().__init__()
+        self.sampler = ParallelTemperingSampler(temperatures)
+        self.sets = positive_integer("sets", sets)
+
+    def start(self, rbm, data, batch, stream):
+        """Put all chains on random training rows."""
+        if batch % self.sets:
+            raise SettingsError(f"estimator 'parallel_tempering': sets: found {self.sets}; allowed: a divisor of {batch}")
+        rows = self.training_rows(data, self.sets * self.sampler.temperatures, rbm.W, stream)
+        return {"visible": rows.reshape(len(rows), self.sets, self.sampler.temperatures, -1)}
+
+    def negative_phase(self, rbm, positive, state, stream):
+        """Sweep the tempered chains until every row of the mini-batch has its sample."""
+        replicas, rows, m = positive.visible.shape
+        samples = self.buffers.get("samples", (replicas, self.sets, rows // self.sets, m), rbm.W)
+        self.sampler.sweep(rbm, state["visible"], stream, samples)
+        visible = samples.reshape(replicas, rows, m)
+        return Population(visible, hidden_mean(rbm, visible, self.buffers)), state, {}

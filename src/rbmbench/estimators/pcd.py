@@ -1,0 +1,36 @@
+"""Persistent contrastive divergence, PCD-k (stochastic maximum likelihood).
+
+    E_model f  is estimated by  (1/N) sum_i f(v_i),   f(v) = (v p(h|v)', v, p(h|v)),
+
+v_i the states of N chains, as many as the mini-batch has rows, that make k Gibbs steps an iteration and are never set back.
+They start at random training rows.
+
+Source: Tieleman 2008; Krause, Fischer, Igel, section 1.
+Shapes: state "visible" (replicas, batch, m).
+"""
+
+from rbmbench.estimators._base import REGISTRY, Estimator, positive_integer
+from rbmbench.gibbs import Population, hidden_mean, run_chain, sample_visible
+
+__all__ = ["PCD"]
+
+
+@REGISTRY.register
+class PCD(Estimator):
+    """PCD-k; ``k`` is the number of Gibbs steps an iteration, at least 1."""
+
+    def __init__(self, k: int = 1):
+        super().__init__()
+        self.k = positive_integer("k", k)
+
+    def start(self, rbm, data, batch, stream):
+        """Put the chains on random training rows."""
+        return {"visible": self.training_rows(data, batch, rbm.W, stream)}
+
+    def negative_phase(self, rbm, positive, state, stream):
+        """Run the persistent chains k steps on."""
+        start = hidden_mean(rbm, state["visible"], self.buffers, "chain start")
+        hidden = run_chain(rbm, start, self.k, stream, self.buffers)
+        visible = sample_visible(rbm, hidden, stream, self.buffers)
+        state["visible"][...] = visible
+        return Population(visible, hidden_mean(rbm, visible, self.buffers)), state, {}

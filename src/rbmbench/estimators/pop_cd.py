@@ -1,0 +1,65 @@
+"""Population contrastive divergence, pop-CD-k.
+
+The chains are those of CD-k, but each end state is weighted by how far its proposal p(v|h') is from the model:
+
+    log w_i = log p~(v_i) - log p(v_i | h'_i),     E_model f  is estimated by  sum_i softmax(log w)_i f(v_i),
+
+h'_i ~ q^(k-1) the hidden state after k - 1 full Gibbs steps from row i of the mini-batch, v_i ~ p(v | h'_i), and
+f(v) = (v p(h|v)', v, p(h|v)). Everything stays in logs; p~(v) = exp(b'v) prod_j (1 + exp(c_j + (v'W)_j)) comes out of the
+pass that makes p(h|v), and p(v|h') out of the pass that samples v.
+
+Source: Krause, Fischer, Igel, equations 7 and 8, algorithm 1.
+Shapes: weights (replicas, batch), float64, summing to 1.
+"""
+
+import numpy as np
+
+from rbmbench.estimators._base import REGISTRY, Estimator, positive_integer
+from rbmbench.gibbs import Population, run_chain, visible_activation
+from rbmbench.kernels import home_of
+
+__all__ = ["PopCD", "effective_sample_size", "normalised_weights", "weighted_proposal"]
+
+
+def weighted_proposal(rbm, hidden, stream, buffers):
+    """Draw v ~ p(v|h') and return v, p(h|v) and log w = log p~(v) - log p(v|h'), float64 (replicas, rows), nats."""
+    home = home_of(hidden)
+    rows = hidden.shape[:-1]
+    log_proposal = buffers.get("log proposal", rows, hidden, np.float64)
+    visible = visible_activation(rbm, hidden, buffers)
+    home.sample_bernoulli_and_log_probability(visible, rbm.b, stream.next(), visible, log_proposal)
+    mean = buffers.get("hidden mean", hidden.shape, hidden)
+    log_weights = buffers.get("log weights", rows, hidden, np.float64)
+    np.matmul(visible, rbm.W, out=mean)
+    home.bernoulli_mean_and_softplus_sum(mean, rbm.c, mean, log_weights)
+    log_weights += (visible @ rbm.b[..., None])[..., 0]
+    log_weights -= log_proposal
+    return visible, mean, log_weights
+
+
+def normalised_weights(log_weights):
+    """Return softmax over the last axis."""
+    weights = np.exp(log_weights - log_weights.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+def effective_sample_size(weights):
+    """Return (sum w)^2 / sum w^2 over the last axis: between 1 and the number of rows."""
+    return weights.sum(axis=-1) ** 2 / (weights**2).sum(axis=-1)
+
+
+@REGISTRY.register
+class PopCD(Estimator):
+    """pop-CD-k; ``k`` is the number of Gibbs steps, at least 1."""
+
+    def __init__(self, k: int = 1):
+        super().__init__()
+        self.k = positive_integer("k", k)
+
+    def negative_phase(self, rbm, positive, state, stream):
+        """Run the chains k steps from the mini-batch and weight their ends."""
+        hidden = run_chain(rbm, positive.hidden, self.k, stream, self.buffers)
+        visible, mean, log_weights = weighted_proposal(rbm, hidden, stream, self.buffers)
+        weights = normalised_weights(log_weights)
+        population = Population(visible, mean, weights.astype(rbm.W.dtype))
+        return population, state, {"effective_sample_size": effective_sample_size(weights)}

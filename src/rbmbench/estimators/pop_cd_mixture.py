@@ -1,0 +1,65 @@
+"""pop-CD-k with a mixture proposal over groups of tau rows.
+
+Within a group, every v_i is drawn from its own component p(v|h'_i), but weighted against the mixture of all of them:
+
+    log w_i = log p~(v_i) - log( (1/tau) sum_j p(v_i | h'_j) ),   E_model f  is estimated by  sum_i softmax(log w)_i f(v_i),
+
+with h'_i, v_i and f as in `pop_cd`. One draw from each component has the mixture's expectation with less variance than
+draws from the mixture; tau = 1 is pop-CD-k. Cost grows linearly with tau.
+
+Source: Krause, Fischer, Igel, section 3.4, second formulation.
+Shapes: scores log p(v_i|h'_j) (replicas, batch / tau, tau, tau).
+"""
+
+import numpy as np
+
+from rbmbench.errors import SettingsError
+from rbmbench.estimators._base import REGISTRY, Estimator, positive_integer
+from rbmbench.estimators.pop_cd import effective_sample_size, normalised_weights
+from rbmbench.gibbs import Population, run_chain, visible_activation
+from rbmbench.kernels import home_of
+
+__all__ = ["PopCDMixture"]
+
+
+@REGISTRY.register
+class PopCDMixture(Estimator):
+    """pop-CD-k with mixtures; ``k`` Gibbs steps, ``tau`` rows a mixture, which must divide the mini-batch."""
+
+    def __init__(self, k: int = 1, tau: int = 2):
+        super().__init__()
+        self.k = positive_integer("k", k)
+        self.tau = positive_integer("tau", tau)
+
+    def negative_phase(self, rbm, positive, state, stream):
+        """Run the chains k steps from the mini-batch and weight their ends against their group's mixture."""
+        rows = positive.visible.shape[1]
+        if rows % self.tau:
+            raise SettingsError(f"estimator 'pop_cd_mixture': tau: found {self.tau}; allowed: a divisor of batch {rows}")
+        hidden = run_chain(rbm, positive.hidden, self.k, stream, self.buffers)
+        activation = visible_activation(rbm, hidden, self.buffers)
+        visible = self.buffers.get("visible", activation.shape, activation)
+        home = home_of(visible)
+        home.sample_bernoulli(activation, rbm.b, stream.next(), visible)
+        mean = self.buffers.get("hidden mean", hidden.shape, hidden)
+        log_weights = self.buffers.get("log weights", hidden.shape[:-1], hidden, np.float64)
+        np.matmul(visible, rbm.W, out=mean)
+        home.bernoulli_mean_and_softplus_sum(mean, rbm.c, mean, log_weights)
+        log_weights += (visible @ rbm.b[..., None])[..., 0]
+        log_weights -= self._log_mixture(rbm, activation, visible)
+        weights = normalised_weights(log_weights)
+        population = Population(visible, mean, weights.astype(rbm.W.dtype))
+        return population, state, {"effective_sample_size": effective_sample_size(weights)}
+
+    def _log_mixture(self, rbm, activation, visible):
+        """Return log (1/tau) sum_j p(v_i|h'_j), j over the group of i: (replicas, rows), nats."""
+        replicas, rows, m = visible.shape
+        groups = (replicas, rows // self.tau, self.tau)
+        log_normaliser = self.buffers.get("log normaliser", (replicas, rows), visible, np.float64)
+        home_of(visible).softplus_sum(activation, rbm.b, log_normaliser)
+        activation += rbm.b[:, None, :]
+        scores = visible.reshape(*groups, m) @ activation.reshape(*groups, m).swapaxes(-1, -2)
+        scores = scores - log_normaliser.reshape(*groups)[..., None, :]
+        largest = scores.max(axis=-1, keepdims=True)
+        log_mixture = largest[..., 0] + np.log(np.exp(scores - largest).mean(axis=-1))
+        return log_mixture.reshape(replicas, rows)

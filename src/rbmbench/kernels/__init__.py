@@ -1,0 +1,46 @@
+"""Array kernels in several homes with one interface; the array's type picks the home.
+
+All arrays carry one leading axis of replicas: activations and states are (replicas, rows, units), biases
+(replicas, units), draws hold one key per replica. ``numpy_home`` is the readable reference and the fallback,
+``numba_home`` what NumPy arrays run on where Numba is installed. Homes agree on the same uniforms.
+"""
+
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+
+import numpy as np
+
+__all__ = ["home_of", "name_of_home"]
+
+
+@cache
+def _home_of_type(array_type: type) -> ModuleType:
+    if not issubclass(array_type, np.ndarray):
+        raise TypeError(f"no kernels for arrays of type {array_type.__name__}; allowed: numpy.ndarray")
+    name = "numba_home" if _numba_is_there() else "numpy_home"
+    return import_module(f"rbmbench.kernels.{name}")
+
+
+def _numba_is_there() -> bool:
+    try:
+        return find_spec("numba") is not None
+    except ValueError:  # a module that was blocked by hand has no spec
+        return False
+
+
+def home_of(array) -> ModuleType:
+    """Return the module whose kernels work on arrays of this type.
+
+    Raises
+    ------
+    TypeError
+        If no home knows the type.
+    """
+    return _home_of_type(type(array))
+
+
+def name_of_home(array) -> str:
+    """Return the short name of the home: "numpy" or "numba"."""
+    return home_of(array).__name__.rpartition(".")[2].removesuffix("_home")

@@ -1,0 +1,70 @@
+"""Log weights of all hidden states by the split product: 64 states of one half against each state of the other."""
+
+import numpy as np
+from numba import njit
+
+from rbmbench.kernels import numpy_home
+
+__all__ = ["hidden_log_weights"]
+
+LARGEST_LOG = 680.0  # products are kept below exp(680), well inside float64
+TILE = 64
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def _multiply_factors(a, B, first, last, product):
+    """Multiply ``product[s]`` by 1 + a[i] B[i, s] for all i from first to last, four at a time."""
+    i = first
+    while i + 4 <= last:
+        a0, a1, a2, a3 = a[i], a[i + 1], a[i + 2], a[i + 3]
+        b0, b1, b2, b3 = B[i], B[i + 1], B[i + 2], B[i + 3]
+        for s in range(product.size):
+            product[s] *= ((1.0 + a0 * b0[s]) * (1.0 + a1 * b1[s])) * ((1.0 + a2 * b2[s]) * (1.0 + a3 * b3[s]))
+        i += 4
+    while i < last:
+        for s in range(product.size):
+            product[s] *= 1.0 + a[i] * B[i, s]
+        i += 1
+
+
+@njit(cache=True, nogil=True)
+def _split_product(A, B, groups, score_a, score_b, out):
+    """Write score_a[s] + score_b[t] + sum_i log(1 + A[s, i] B[i, t]) to ``out[s, t]``."""
+    m, states = B.shape
+    for first in range(0, states, TILE):
+        last = min(states, first + TILE)
+        tile = B[:, first:last].copy()
+        product = np.empty(last - first)
+        for s in range(A.shape[0]):
+            out[s, first:last] = score_a[s] + score_b[first:last]
+            for g in range(groups.size - 1):
+                product[:] = 1.0
+                _multiply_factors(A[s], tile, groups[g], groups[g + 1], product)
+                out[s, first:last] += np.log(product)
+
+
+def _group_factors(bounds):
+    """Return where groups of neighbouring factors start whose products cannot exceed exp(LARGEST_LOG)."""
+    starts, total = [0], 0.0
+    for i, bound in enumerate(bounds):
+        if total + bound > LARGEST_LOG and i > starts[-1]:
+            starts.append(i)
+            total = 0.0
+        total += bound
+    return np.array([*starts, len(bounds)])
+
+
+def hidden_log_weights(W, b, c):
+    """See `rbmbench.kernels.numpy_home.hidden_log_weights`, which also serves weights so large that a factor overflows."""
+    n = len(c)
+    first = n // 2
+    positive, negative = np.maximum(W, 0).sum(axis=1), np.minimum(W, 0).sum(axis=1)
+    if n < 2 or max(np.max(b + positive), np.max(-b - negative), np.max(positive), np.max(-negative)) > LARGEST_LOG:
+        return numpy_home.hidden_log_weights(W, b, c)
+    states_a, states_b = numpy_home.binary_states(first), numpy_home.binary_states(n - first)
+    A = np.exp(states_a @ W[:, :first].T + b)
+    B = np.exp(W[:, first:] @ states_b.T)
+    groups = _group_factors(np.logaddexp(0, b + positive))
+    out = np.empty((len(states_a), len(states_b)))
+    _split_product(A, B, groups, states_a @ c[:first], states_b @ c[first:], out)
+    return out.reshape(-1)

@@ -1,0 +1,153 @@
+"""Exact partition function, model expectation and gradient by enumerating the smaller layer.
+
+    Z = sum_h exp(c'h) prod_i (1 + exp(b_i + (W h)_i)),   or the same with the layers exchanged.
+
+Source: Krause, Fischer, Igel, section 2. All results are float64.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from rbmbench.errors import SettingsError
+from rbmbench.kernels import home_of
+from rbmbench.kernels.numpy_home import binary_states
+from rbmbench.model import RBM, Statistics
+
+__all__ = [
+    "LARGEST_ENUMERABLE_LAYER",
+    "exact_gradient",
+    "exact_log_partition",
+    "exact_model_statistics",
+    "log_likelihood",
+]
+
+LARGEST_ENUMERABLE_LAYER = 25
+BLOCK_BYTES = 2**25
+
+
+def check_enumerable(visible_units: int, hidden_units: int) -> None:
+    """Raise a `SettingsError` if neither layer is small enough to be enumerated."""
+    smaller = min(visible_units, hidden_units)
+    if smaller > LARGEST_ENUMERABLE_LAYER:
+        raise SettingsError(
+            f"exact log partition: found {visible_units} visible and {hidden_units} hidden units; allowed: at most "
+            f"{LARGEST_ENUMERABLE_LAYER} in the smaller layer; use annealed importance sampling (AIS) instead"
+        )
+
+
+def _each(rbm: RBM) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Yield W (large, small), and the biases of the large and the small layer, of each replica in float64."""
+    check_enumerable(rbm.visible_units, rbm.hidden_units)
+    for W, b, c in zip(*(p.astype(np.float64) for p in (rbm.W, rbm.b, rbm.c)), strict=True):
+        yield (W, b, c) if len(c) <= len(b) else (np.ascontiguousarray(W.T), c, b)
+
+
+def _log_sum_exp(x: np.ndarray) -> float:
+    largest = x.max()
+    return float(largest + np.log(np.exp(x - largest).sum()))
+
+
+def exact_log_partition(rbm: RBM) -> np.ndarray:
+    """Return log Z in nats, float64, with the leading shape of the RBM's parameters.
+
+    Raises
+    ------
+    SettingsError
+        If the smaller layer has more than 25 units.
+    """
+    values = [_log_sum_exp(home_of(W).hidden_log_weights(W, b, c)) for W, b, c in _each(rbm.replicas)]
+    return np.array(values).reshape(rbm.W.shape[:-2])
+
+
+def exact_model_statistics(rbm: RBM) -> Statistics:
+    """Return E_model (v h', v, h), float64, with the shapes of W, b and c.
+
+    Raises
+    ------
+    SettingsError
+        If the smaller layer has more than 25 units.
+    """
+    results = [_expectations(W, b, c) for W, b, c in _each(rbm.replicas)]
+    if rbm.hidden_units > rbm.visible_units:
+        results = [(W.T, b, c) for W, c, b in results]
+    return Statistics(
+        *(np.stack(s).reshape(p.shape) for s, p in zip(zip(*results, strict=True), (rbm.W, rbm.b, rbm.c), strict=True))
+    )
+
+
+def _expectations(W, b, c):
+    """Return E (large small'), E large, E small of one RBM whose small layer is enumerated, in bounded memory."""
+    log_weights = home_of(W).hidden_log_weights(W, b, c)
+    probability = np.exp(log_weights - _log_sum_exp(log_weights))
+    block = max(1, BLOCK_BYTES // (8 * len(b)))
+    both, large, small = np.zeros_like(W), np.zeros_like(b), np.zeros_like(c)
+    for start in range(0, len(probability), block):
+        p = probability[start : start + block]
+        h = binary_states(len(c), start, start + len(p))
+        activation = h @ W.T
+        home_of(W).bernoulli_mean(activation[None], b[None], activation[None])
+        weighted = p[:, None] * h
+        both += activation.T @ weighted
+        large += p @ activation
+        small += weighted.sum(axis=0)
+    return both, large, small
+
+
+def exact_gradient(rbm: RBM, data: np.ndarray) -> Statistics:
+    """Return the gradient of the mean log-likelihood of ``data``, nats per sample, float64.
+
+    Parameters
+    ----------
+    rbm : RBM
+        Any leading axes.
+    data : ndarray, shape (rows, m), entries 0 or 1
+
+    Returns
+    -------
+    Statistics
+        With the shapes of W, b and c.
+
+    Raises
+    ------
+    SettingsError
+        If the smaller layer has more than 25 units.
+    """
+    precise = rbm.astype(np.float64).replicas
+    v = np.asarray(data, np.float64)
+    h = precise.hidden_mean(v)
+    W, b, c = v.T @ h / len(v), np.broadcast_to(v.mean(axis=0), precise.b.shape), h.mean(axis=1)
+    positive = Statistics(W.reshape(rbm.W.shape), b.reshape(rbm.b.shape), c.reshape(rbm.c.shape))
+    return positive - exact_model_statistics(rbm)
+
+
+def log_likelihood(rbm: RBM, data: np.ndarray, log_partition, counts: np.ndarray | None = None) -> np.ndarray:
+    """Return the mean over rows of log p(v) = log p~(v) - log Z, in nats, float64, in blocks of bounded memory.
+
+    Parameters
+    ----------
+    rbm : RBM
+        Any leading axes.
+    data : ndarray, shape (rows, m), entries 0 or 1
+    log_partition : array_like
+        log Z, with the leading shape of the RBM's parameters.
+    counts : ndarray, shape (rows,), optional
+        How often each row counts; once where not given.
+
+    Returns
+    -------
+    ndarray
+        With the leading shape of the RBM's parameters.
+    """
+    precise = rbm.astype(np.float64).replicas
+    counts = np.ones(len(data)) if counts is None else np.asarray(counts, np.float64)
+    block = max(1, BLOCK_BYTES // (8 * max(data.shape[1], precise.hidden_units)))
+    total = np.zeros(len(precise.W))
+    for start in range(0, len(data), block):
+        v = data[start : start + block].astype(np.float64)
+        # One replica at a time: its value must not depend on which others it is evaluated with.
+        for r, (W, b, c) in enumerate(zip(precise.W, precise.b, precise.c, strict=True)):
+            rows = np.empty((1, len(v)))
+            home_of(v).softplus_sum((v @ W)[None], c[None], rows)
+            total[r] += (rows[0] + v @ b) @ counts[start : start + block]
+    return (total / counts.sum()).reshape(rbm.W.shape[:-2]) - log_partition

@@ -1,0 +1,62 @@
+"""Mini-batches as a pure function of (seed, trial, iteration): contiguous blocks of a permutation drawn anew each epoch.
+
+Source: Krause, Fischer, Igel, section 4.1 (batch sizes divide the data set; rows left over by others sit out the epoch).
+"""
+
+import numpy as np
+
+from rbmbench.errors import SettingsError
+from rbmbench.kernels import home_of
+from rbmbench.streams import Purpose, Stream
+
+__all__ = ["MiniBatches"]
+
+
+class MiniBatches:
+    """The mini-batches of some trials.
+
+    Parameters
+    ----------
+    data : ndarray, shape (rows, m), uint8
+    batch : int
+        Rows of a mini-batch; the whole set is used in its own order when they are as many as ``data`` has.
+    seed : int
+    trials : sequence of int
+    dtype : type
+        Type of the mini-batches.
+
+    Raises
+    ------
+    SettingsError
+        If the mini-batch is larger than the data set.
+    """
+
+    def __init__(self, data, batch: int, seed: int, trials, dtype=np.float32):
+        if batch > len(data):
+            raise SettingsError(f"batch: found {batch}; allowed: at most the {len(data)} rows of the data set")
+        self._data, self._batch, self._seed = data, batch, seed
+        self._trials = np.asarray(trials, np.uint32)
+        self.per_epoch = len(data) // batch
+        self._epoch = -1
+        self._order = None
+        shape = (len(self._trials), batch, data.shape[1])
+        if batch == len(data):
+            self._out = np.broadcast_to(data.astype(dtype), shape)
+        else:
+            self._out = np.empty(shape, dtype)
+
+    def at(self, iteration: int):
+        """Return the mini-batch of an iteration (counted from 0), (trials, batch, m); valid until the next call."""
+        if self._batch == len(self._data):
+            return self._out
+        epoch, block = divmod(iteration, self.per_epoch)
+        if epoch != self._epoch:
+            self._order, self._epoch = self._permutations(epoch), epoch
+        index = self._order[:, block * self._batch : (block + 1) * self._batch]
+        home_of(self._out).gather_rows(self._data, index, self._out)
+        return self._out
+
+    def _permutations(self, epoch: int):
+        stream = Stream(self._seed, self._trials, Purpose.MINI_BATCHES, epoch)
+        keys = home_of(self._out).uniforms(stream.next(), len(self._data), np.float64)
+        return np.argsort(keys, axis=-1, kind="stable")

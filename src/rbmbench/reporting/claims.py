@@ -1,0 +1,236 @@
+"""Judge a paper's claims: each gets a measured value, an interval and a verdict.
+
+The rule is the same for all. A claim sets a range (``above``, ``below``) for a measured number. When the whole interval
+of the number lies inside, the claim is reproduced; when the whole interval lies outside, it is not; else, or when the
+scale lacks what the claim needs, it is inconclusive at this scale, and the note says why.
+"""
+
+import inspect
+import math
+from collections.abc import Iterator, Mapping
+from itertools import product
+from os import PathLike
+from typing import Any
+
+import pandas as pd
+from pydantic import ConfigDict
+
+from rbmbench.errors import SettingsError, unknown_name
+from rbmbench.files import replaced
+from rbmbench.reporting.checks import CHECKS, Measurement
+from rbmbench.reporting.evidence import Curves, Entry, Evidence, NotRun
+from rbmbench.reporting.notes import DATA_TITLES, cuts
+from rbmbench.reporting.specs import FigureSpec, Published, Spec, TableSpec
+from rbmbench.settings import Settings, parse
+
+__all__ = [
+    "COLUMNS",
+    "INCONCLUSIVE",
+    "NOT_REPRODUCED",
+    "REPRODUCED",
+    "Claim",
+    "ClaimFile",
+    "ClaimsSpec",
+    "Needs",
+    "evaluate",
+    "expanded",
+    "verdict",
+    "write_claims",
+]
+
+REPRODUCED, NOT_REPRODUCED = "reproduced", "not reproduced"
+INCONCLUSIVE = "inconclusive at this scale"
+COLUMNS = ["claim", "paper", "where", "text", "published", "measured", "low", "high", "verdict", "note"]
+
+
+class Needs(Settings):
+    """What a claim needs of the scale before it can be judged."""
+
+    share_of_iterations: float = 0.0
+    trials: int = 1
+    models: int = 1
+    estimates: int = 1
+    real_data: bool = True
+
+    def missing(self, source: Curves | Entry) -> list[str]:
+        """Return, in words, what a curve or an entry lacks."""
+        reasons = []
+        if self.real_data and source.stand_in:
+            reasons.append(f"stand-in data for {DATA_TITLES.get(source.stand_in, source.stand_in)}")
+        found, published = source.budget["iterations"]
+        if published and found < self.share_of_iterations * published:
+            reasons += [f"{phrase}, needs {self.share_of_iterations:.0%}" for phrase in _cuts(source, "iterations")]
+        for name in (name for name in source.budget if name != "iterations"):
+            found, needed = source.budget[name][0], getattr(self, name)
+            reasons += [f"{found} {name}, needs {needed}"] if found < needed else []
+        return reasons
+
+
+class Claim(Settings):
+    """One claim; the keys beyond these are the arguments of its check."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    id: str
+    where: str
+    text: str
+    kind: str
+    published: str | float | None = None
+    above: float = -math.inf
+    below: float = math.inf
+    needs: dict[str, Any] = {}  # noqa: RUF012
+
+
+class ClaimFile(Settings):
+    """config/claims/KEY.yaml: the claims of one paper and its published tables."""
+
+    lists: dict[str, Any] = {}  # noqa: RUF012
+    needs: Needs = Needs()
+    claims: tuple[dict[str, Any], ...]
+    published_tables: dict[str, Published] = {}  # noqa: RUF012
+
+
+class ClaimsSpec(Spec):
+    """What the claims of one scale are judged from."""
+
+    scale: str
+    figures: tuple[FigureSpec, ...] = ()
+    tables: tuple[TableSpec, ...] = ()
+    claims: dict[str, ClaimFile]
+
+
+def expanded(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the claims that one entry of a file stands for.
+
+    The key ``each`` holds lists of mappings. For every combination of one mapping from each list, the names in braces
+    in the entry's texts are replaced by the mappings' values.
+
+    Raises
+    ------
+    SettingsError
+        If a text names what no mapping holds.
+    """
+    rest = {key: value for key, value in entry.items() if key != "each"}
+    for combination in product(*entry.get("each", [])):
+        names = {key: value for mapping in combination for key, value in mapping.items()}
+        try:
+            yield _filled(rest, names)
+        except (KeyError, IndexError, ValueError) as error:
+            raise SettingsError(f"claim {entry.get('id')!r}: cannot fill in {error}; given: {sorted(names)}") from None
+
+
+def _filled(value: Any, names: Mapping[str, Any]) -> Any:
+    """Return plain data with the names in braces in its texts replaced."""
+    if isinstance(value, str):
+        return value.format_map(names)
+    if isinstance(value, dict):
+        return {key: _filled(part, names) for key, part in value.items()}
+    return [_filled(part, names) for part in value] if isinstance(value, list) else value
+
+
+def evaluate(spec: ClaimsSpec) -> pd.DataFrame:
+    """Judge all claims of all papers of one scale.
+
+    Returns
+    -------
+    DataFrame
+        Columns claim, paper, where, text, published, measured, low, high, verdict, and note: what was measured, and why
+        a claim is inconclusive. One line a claim, in the order of the files.
+
+    Raises
+    ------
+    ResultsError
+        If a run or a measurement that should be there is missing or damaged.
+    SettingsError
+        If a claim names an unknown check, lacks one of its arguments, or has one too many.
+    """
+    lines = []
+    for paper, file in spec.claims.items():
+        evidence = Evidence(paper, spec.figures, spec.tables, file.published_tables)
+        where = f"config/claims/{paper}.yaml"
+        for values in (values for entry in file.claims for values in expanded(entry)):
+            claim = parse(Claim, values, f"{where}: claim {values.get('id')!r}")
+            lines.append({"claim": claim.id, "paper": paper} | _judged(claim, file, evidence, where))
+    return pd.DataFrame(lines, columns=COLUMNS)
+
+
+def _judged(claim: Claim, file: ClaimFile, evidence: Evidence, where: str) -> dict[str, Any]:
+    """Return the line of one claim, without its id and paper."""
+    line = {"where": claim.where, "text": claim.text, "published": claim.published}
+    needs = parse(Needs, file.needs.model_dump() | claim.needs, f"{where}: claim {claim.id!r}: needs")
+    check = _check(claim, where)
+    try:
+        found = check(evidence, **(claim.model_extra or {}))
+    except NotRun as reason:
+        return line | {"verdict": INCONCLUSIVE, "note": str(reason)}
+    above, below = found.bounds or (claim.above, claim.below)
+    if math.isinf(above) and math.isinf(below):
+        raise SettingsError(f"{where}: claim {claim.id!r}: 'above' or 'below' is missing")
+    missing = _unique(reason for source in found.sources for reason in needs.missing(source))
+    judged = INCONCLUSIVE if missing else verdict(found.low, found.high, above, below)
+    if found.published is not None:
+        line["published"] = found.published
+    numbers = {"measured": found.value, "low": found.low, "high": found.high}
+    return line | numbers | {"verdict": judged, "note": _note(found, missing, judged, (above, below))}
+
+
+def _check(claim: Claim, where: str):
+    """Return the check of a claim, after making sure that the claim has its arguments and no others."""
+    place = f"{where}: claim {claim.id!r}"
+    if claim.kind not in CHECKS:
+        raise SettingsError(f"{place}: {unknown_name('kind', claim.kind, CHECKS)}")
+    parameters = list(inspect.signature(CHECKS[claim.kind]).parameters.values())[1:]
+    given = claim.model_extra or {}
+    for name in given:
+        if name not in [parameter.name for parameter in parameters]:
+            raise SettingsError(f"{place}: {unknown_name('key', name, [p.name for p in parameters])}")
+    for parameter in parameters:
+        if parameter.default is parameter.empty and parameter.name not in given:
+            raise SettingsError(f"{place}: kind {claim.kind!r} needs the key {parameter.name!r}")
+    return CHECKS[claim.kind]
+
+
+def verdict(low: float, high: float, above: float, below: float) -> str:
+    """Return the verdict for the interval of a number and the open range in which the claim holds.
+
+    An interval that holds an end of the range, or that is not known (NaN), is inconclusive.
+    """
+    if above < low and high < below:
+        return REPRODUCED
+    return NOT_REPRODUCED if high < above or low > below else INCONCLUSIVE
+
+
+def _note(found: Measurement, missing: list[str], judged: str, bounds: tuple[float, float]) -> str:
+    """Return what was measured, what the claim asks of it, and what stands in the way."""
+    above, below = bounds
+    asked = [f"above {above:.3g}"] * math.isfinite(above) + [f"below {below:.3g}"] * math.isfinite(below)
+    parts = [found.what, f"should be {' and '.join(asked)}", *missing]
+    if judged == INCONCLUSIVE and not missing:
+        parts.append("no interval" if math.isnan(found.low) else "the interval holds the boundary")
+    cut = _unique(phrase for source in found.sources for name in source.budget for phrase in _cuts(source, name))
+    # A cut that is named as missing above need not be named twice.
+    parts += [phrase for phrase in cut if not any(reason.startswith(phrase) for reason in missing)]
+    parts += _unique(phrase for source in found.sources for phrase in source.dropped)
+    return "; ".join([*parts, *found.notes])
+
+
+def _cuts(source: Curves | Entry, name: str) -> list[str]:
+    """Return the cut of one budget below the paper's, in words, with plain spaces."""
+    return [phrase.replace("\N{NO-BREAK SPACE}", " ") for phrase in cuts(*source.budget[name], name)]
+
+
+def _unique(phrases) -> list[str]:
+    """Return phrases without repetition, in order."""
+    return list(dict.fromkeys(phrases))
+
+
+def write_claims(verdicts: pd.DataFrame, path: str | PathLike) -> None:
+    """Write the verdicts as CSV, with every digit.
+
+    Raises
+    ------
+    ResultsError
+        If the file cannot be written.
+    """
+    with replaced(path) as temporary:
+        verdicts.to_csv(temporary, index=False, lineterminator="\n")

@@ -1,0 +1,233 @@
+"""Read the files of many runs into one tidy frame, and summarise it."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rbmbench.errors import ResultsError
+from rbmbench.reporting.specs import FigureSpec, Panel, Row, TableSpec
+from rbmbench.store import read_bias, read_curve, read_meta
+
+__all__ = [
+    "BAND",
+    "QUANTITIES",
+    "ROW_COLUMNS",
+    "bias_variance",
+    "by_model",
+    "data_of",
+    "final_means",
+    "learning_curves",
+    "read_trials",
+    "run_settings",
+    "summarise",
+    "trials_left_out",
+]
+
+BAND = (0.1, 0.9)
+"""Quantiles over the trials between which the band of a figure lies."""
+
+PANEL_COLUMNS = ["panel", "data", "data_title", "hidden", "rate", "algorithm", "label", "stand_in", "rows"]
+QUANTITIES = ["variance", "bias", "bias_floor", "bias_debiased", "bias_low", "bias_high", "seconds_per_estimate"]
+ROW_COLUMNS = ["row", "data", "data_title", "hidden", "rate", "k", "algorithm", "label", "stand_in"]
+
+
+def data_of(meta: dict[str, Any], folder: str) -> dict[str, Any]:
+    """Return title, rows and stand_in (what the data stand in for, "" for the real ones) from a run's meta.
+
+    Raises
+    ------
+    ResultsError
+        If the meta does not say where the data come from.
+    """
+    provenance = meta.get("data") or {}
+    for key in ("title", "rows"):
+        if key not in provenance:
+            raise ResultsError(f"{folder}/meta.json: key 'data.{key}' is missing; found {sorted(provenance) or 'none'}")
+    rows = provenance["rows"]
+    return {
+        "title": provenance["title"],
+        "rows": int(rows["train"] if isinstance(rows, dict) else rows),
+        "stand_in": provenance.get("stand_in_for") or "",
+    }
+
+
+def read_trials(folder: str, metric: str = "log_likelihood") -> pd.DataFrame:
+    """Return one metric of a run as a frame of trials (index) by iterations (columns), float64.
+
+    A trial or an evaluation that the run should have and has not is there as NaN, so that it can be named.
+
+    Raises
+    ------
+    ResultsError
+        If a file is missing or damaged, or the run has no such metric.
+    """
+    meta, curve = read_meta(folder), read_curve(folder)
+    chosen = curve[curve["metric"] == metric]
+    if chosen.empty:
+        found = ", ".join(sorted(curve["metric"].unique())) or "none"
+        raise ResultsError(f"{folder}/curve.parquet: metric {metric!r} is missing; found: {found}")
+    trials = chosen.pivot(index="trial", columns="iteration", values="value").sort_index(axis=1).astype(float)
+    first = meta.get("settings", {}).get("first_trial", 0)
+    expected = range(first, first + meta.get("trials", 0))
+    return trials.reindex(sorted(set(expected) | set(trials.index))).rename_axis(index="trial")
+
+
+def learning_curves(spec: FigureSpec, metric: str = "log_likelihood") -> pd.DataFrame:
+    """Return the curves of all panels of a figure in one tidy frame.
+
+    Parameters
+    ----------
+    spec : FigureSpec
+        The figure.
+    metric : str
+        Which metric of the curves; "log_likelihood" is the mean over the rows of the training set, in nats.
+
+    Returns
+    -------
+    DataFrame
+        Columns panel, data, data_title, hidden, rate, algorithm, label, stand_in, rows, trial, iteration, metric,
+        value. What is missing from a run has the value NaN.
+
+    Raises
+    ------
+    ResultsError
+        If a run's folder is missing or damaged.
+    """
+    return pd.concat([_curve(panel, run, metric) for panel in spec.panels for run in panel.runs], ignore_index=True)
+
+
+def _curve(panel: Panel, run: Any, metric: str) -> pd.DataFrame:
+    """Return the tidy curve of one run, with the labels of its panel."""
+    data = data_of(read_meta(run.folder), run.folder)
+    tidy = read_trials(run.folder, metric).reset_index().melt("trial", var_name="iteration", value_name="value")
+    labels = [panel.name, panel.data, data["title"], panel.hidden, panel.rate, run.algorithm, run.label]
+    frame = tidy.assign(**dict(zip(PANEL_COLUMNS, [*labels, data["stand_in"], data["rows"]], strict=True)))
+    frame = frame.assign(metric=metric).sort_values(["trial", "iteration"])
+    return frame[[*PANEL_COLUMNS, "trial", "iteration", "metric", "value"]]
+
+
+def trials_left_out(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the trials with a missing or non-finite value, and the first iteration where.
+
+    Returns
+    -------
+    DataFrame
+        Columns panel, algorithm, label, trial, iteration; no rows when every value is finite.
+    """
+    bad = frame[~np.isfinite(frame["value"])]
+    keys = ["panel", "algorithm", "label", "trial"]
+    return bad.groupby(keys, sort=False, as_index=False)["iteration"].min()
+
+
+def summarise(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return mean and band over the trials at each iteration: the numbers that a figure shows.
+
+    Trials with a missing or non-finite value are left out whole, for a mean over a changing set of trials would jump.
+
+    Returns
+    -------
+    DataFrame
+        The labels of the panel and the curve, iteration, metric, trials (how many are in the mean), mean, low, high
+        (quantiles `BAND` over the trials), all three per sample, and sum_mean, sum_low, sum_high, the same times the
+        number of rows of the training set, in nats.
+    """
+    keys = ["panel", "algorithm", "trial"]
+    finite = np.isfinite(frame["value"])
+    whole = finite.groupby([frame[key] for key in keys]).transform("all")
+    groups = frame[whole].groupby([*PANEL_COLUMNS, "iteration", "metric"], sort=False)["value"]
+    summary = groups.agg(trials="size", mean="mean")
+    summary = summary.assign(low=groups.quantile(BAND[0]), high=groups.quantile(BAND[1])).reset_index()
+    for column in ("mean", "low", "high"):
+        summary[f"sum_{column}"] = summary[column] * summary["rows"]
+    return summary
+
+
+def bias_variance(spec: TableSpec) -> pd.DataFrame:
+    """Return all that was measured for a table of bias and variance in one tidy frame.
+
+    Returns
+    -------
+    DataFrame
+        Columns row, data, data_title, hidden, rate, k, algorithm, label, stand_in, iterations (of the training of the
+        models), estimates (how many each number rests on), model (index of the trained model), ground_truth, quantity,
+        value. Quantities are per parameter, see `rbmbench.bias`.
+
+    Raises
+    ------
+    ResultsError
+        If a folder is missing or damaged.
+    """
+    return pd.concat([_measured(row, part) for row in spec.rows for part in row.estimates], ignore_index=True)
+
+
+def _measured(row: Row, estimate: Any) -> pd.DataFrame:
+    """Return what was measured of one estimator, with the labels of its row."""
+    model, meta = read_meta(row.model), read_meta(estimate.folder)
+    data = data_of(model, row.model)
+    settings = meta.get("settings", {})
+    labels = [row.name, row.data, data["title"], row.hidden, row.rate, estimate.k, estimate.algorithm, estimate.label]
+    return (
+        read_bias(estimate.folder)
+        .rename(columns={"trial": "model"})
+        .assign(
+            **dict(zip(ROW_COLUMNS, [*labels, data["stand_in"]], strict=True)),
+            iterations=model.get("iterations"),
+            estimates=settings.get("estimates", meta.get("estimates")),
+        )[[*ROW_COLUMNS, "iterations", "estimates", "model", "ground_truth", "quantity", "value"]]
+    )
+
+
+def by_model(tidy: pd.DataFrame) -> pd.DataFrame:
+    """Return what was measured with one line for each row, estimator, ground truth and model, quantities as columns.
+
+    Parameters
+    ----------
+    tidy : DataFrame
+        As `bias_variance` returns it.
+
+    Returns
+    -------
+    DataFrame
+        The labels of the row, iterations, estimates, ground_truth, model, and the columns `QUANTITIES`, float64, NaN
+        where a quantity was not measured.
+    """
+    keys = [*ROW_COLUMNS, "iterations", "estimates", "ground_truth", "model"]
+    # A pivot would drop or cross keys that are missing, such as k; a number for each distinct line avoids both.
+    lines = tidy.groupby(keys, sort=False, dropna=False).ngroup()
+    labels = tidy[keys].assign(line=lines).drop_duplicates("line").set_index("line")
+    values = tidy.assign(line=lines).pivot(index="line", columns="quantity", values="value").reindex(columns=QUANTITIES)
+    return labels.join(values).sort_index().reset_index(drop=True)
+
+
+def final_means(summary: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean log-likelihood per sample at the last evaluation: one line a panel, one column an algorithm.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        As `summarise` returns it.
+    """
+    last = summary[summary["iteration"] == summary.groupby(["panel", "algorithm"])["iteration"].transform("max")]
+    table = last.pivot(index=["panel", "data_title", "rate"], columns="label", values="mean")
+    return table[list(last["label"].unique())]
+
+
+def run_settings(spec: FigureSpec) -> pd.DataFrame:
+    """Return the settings that the runs of each panel share: one line a panel, in the order of the figure.
+
+    Raises
+    ------
+    ResultsError
+        If a run's folder is missing or damaged.
+    """
+    lines = []
+    for panel in spec.panels:
+        meta = read_meta(panel.runs[0].folder)
+        settings = meta.get("settings", {})
+        line = {"panel": panel.name, "data": data_of(meta, panel.runs[0].folder)["title"]}
+        line |= {key: getattr(panel, key) for key in ("hidden", "rate", "iterations", "trials")}
+        line |= {key: settings.get(key) for key in ("batch", "evaluate_every", "precision", "seed")}
+        initial = settings.get("initial") or {}
+        lines.append(line | {"initial parameters": f"{initial.get('kind', '')} {initial.get('width', '')}".strip()})
+    return pd.DataFrame(lines).set_index("panel")

@@ -1,0 +1,84 @@
+"""Intervals for numbers that come from a few trials or trained models. All are two-sided, at one level."""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy import stats
+
+__all__ = ["LEVEL", "bootstrap", "student", "variance", "variance_ratio"]
+
+LEVEL = 0.95
+RESAMPLES = 2000
+NAN = float("nan")
+
+
+def student(values: np.ndarray) -> tuple[float, float, float]:
+    """Return the mean of independent values and Student's interval for it.
+
+    Parameters
+    ----------
+    values : array_like, shape (trials,)
+        Finite numbers; with fewer than two there is no interval and its ends are NaN.
+    """
+    values = np.asarray(values, dtype=float)
+    if len(values) < 2:
+        return (float(values.mean()) if len(values) else NAN), NAN, NAN
+    mean, error = values.mean(), values.std(ddof=1) / np.sqrt(len(values))
+    half = error * stats.t.ppf((1 + LEVEL) / 2, len(values) - 1)
+    return float(mean), float(mean - half), float(mean + half)
+
+
+def bootstrap(curves: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray]) -> tuple[float, float, float]:
+    """Return a statistic of mean curves and its percentile bootstrap interval over the trials.
+
+    Parameters
+    ----------
+    curves : array, shape (trials, ...)
+        One curve, or several stacked, for each trial; whole trials are drawn with replacement.
+    statistic : callable
+        Takes mean curves of shape (resamples, ...) and returns one number for each.
+
+    Returns
+    -------
+    tuple of float
+        The statistic of the mean over all trials, low, high. With fewer than two trials the ends are NaN. The resamples
+        are the same at every call.
+    """
+    curves = np.asarray(curves, dtype=float)
+    trials = len(curves)
+    value = float(statistic(curves.mean(axis=0)[None])[0]) if trials else NAN
+    if trials < 2:
+        return value, NAN, NAN
+    draws = np.random.default_rng(0).multinomial(trials, np.full(trials, 1 / trials), size=RESAMPLES) / trials
+    low, high = np.quantile(statistic(np.tensordot(draws, curves, 1)), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return value, float(low), float(high)
+
+
+def variance(value: float, samples: int) -> tuple[float, float, float]:
+    """Return a sample variance and its interval by the chi-squared distribution, wide as `variance_ratio` is.
+
+    Parameters
+    ----------
+    value : float
+        The variance of ``samples`` independent estimates; at least 2.
+    """
+    low, high = stats.chi2.ppf([(1 + LEVEL) / 2, (1 - LEVEL) / 2], samples - 1)
+    return value, value * (samples - 1) / float(low), value * (samples - 1) / float(high)
+
+
+def variance_ratio(above: float, below: float, samples: int) -> tuple[float, float, float]:
+    """Return the ratio of two sample variances and its interval by the F distribution.
+
+    The interval is that of a single normal number. A variance summed over many parameters is known better, so that the
+    interval errs on the wide side.
+
+    Parameters
+    ----------
+    above, below : float
+        The variances, each from ``samples`` independent estimates.
+    samples : int
+        At least 2.
+    """
+    ratio = above / below if below > 0 else NAN
+    edge = float(stats.f.ppf((1 + LEVEL) / 2, samples - 1, samples - 1))
+    return ratio, ratio / edge, ratio * edge

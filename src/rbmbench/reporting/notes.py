@@ -1,0 +1,93 @@
+"""Say in words what a picture or a table shows, and where it differs from the paper's."""
+
+import pandas as pd
+
+from rbmbench.reporting.frames import BAND, trials_left_out
+from rbmbench.reporting.specs import FigureSpec, Panel
+
+__all__ = [
+    "DATA_TITLES",
+    "count",
+    "cuts",
+    "figure_caption",
+    "figure_notes",
+    "figure_title",
+    "left_out",
+    "listed",
+    "panel_cuts",
+    "stand_ins",
+]
+
+# Names for people; a data set that is not here is called by its id.
+DATA_TITLES = {"mnist": "MNIST", "letters": "Letters"}
+
+
+def count(number: float) -> str:
+    """Return a whole number with its thousands set apart: 50000 gives "50 000" (no-break space)."""
+    return f"{int(number):_}".replace("_", "\N{NO-BREAK SPACE}")
+
+
+def listed(words: list[str]) -> str:
+    """Return words as a list in a sentence: "a", "a and b", "a, b and c"."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def cuts(found: float | None, published: float | None, what: str) -> list[str]:
+    """Return a phrase such as "500 of 50 000 iterations" when the budget is below the paper's, else nothing."""
+    if not found or not published or found >= published:
+        return []
+    return [f"{count(found)} of {count(published)} {what}"]
+
+
+def panel_cuts(panel: Panel) -> list[str]:
+    """Return what a panel has less of than the paper's."""
+    return [
+        *cuts(panel.iterations, panel.paper_iterations, "iterations"),
+        *cuts(panel.trials, panel.paper_trials, "trials"),
+    ]
+
+
+def stand_ins(frame: pd.DataFrame) -> list[str]:
+    """Return a phrase for each data set that stands in for another: "Digits in place of MNIST"."""
+    pairs = frame[["data_title", "stand_in"]].drop_duplicates()
+    return [
+        f"{title} in place of {DATA_TITLES.get(other, other)}"
+        for title, other in pairs.itertuples(index=False)
+        if isinstance(other, str) and other
+    ]
+
+
+def left_out(frame: pd.DataFrame) -> dict[str, list[str]]:
+    """Return, for each panel, the trials that are left out of the means: "CD-1 trial 3 (not finite at 600)"."""
+    phrases: dict[str, list[str]] = {}
+    for trial in trials_left_out(frame).itertuples():
+        phrases.setdefault(trial.panel, []).append(
+            f"{trial.label} trial {trial.trial} (not finite at iteration {count(trial.iteration)})"
+        )
+    return phrases
+
+
+def figure_title(spec: FigureSpec, frame: pd.DataFrame) -> str:
+    """Return the title of a figure: what it is, the scale, and any stand-in data."""
+    lines = [spec.title, f"{spec.number} of {spec.paper}, {spec.scale} scale"]
+    found = stand_ins(frame)
+    return "\n".join([*lines, f"stand-in data: {listed(found)}"] if found else lines)
+
+
+def figure_notes(spec: FigureSpec, frame: pd.DataFrame) -> list[str]:
+    """Return one sentence for each way in which a figure differs from the paper's."""
+    notes = [f"Stand-in data: {phrase}." for phrase in stand_ins(frame)]
+    notes += [f"Panel {panel.name}: {listed(panel_cuts(panel))}." for panel in spec.panels if panel_cuts(panel)]
+    notes += [f"Panel {panel}: left out of the means: {listed(words)}." for panel, words in left_out(frame).items()]
+    return notes
+
+
+def figure_caption(spec: FigureSpec, frame: pd.DataFrame) -> str:
+    """Return the caption of a figure of learning curves."""
+    low, high = (round(100 * quantile) for quantile in BAND)
+    return (
+        "Log-likelihood of the whole training set against the iteration: left axis, summed over the samples; right"
+        f" axis, mean per sample (the same curve). Lines: mean over the trials; bands: {low} to {high} % quantile over"
+        " the trials. Higher is better. The vertical range leaves out the climb of the first iterations."
+        + "".join(f" {note}" for note in figure_notes(spec, frame))
+    )

@@ -1,0 +1,5 @@
+"""Samplers from a given RBM: one file each."""
+
+from rbmbench.samplers.parallel_tempering import ParallelTemperingSampler
+
+__all__ = ["ParallelTemperingSampler"]

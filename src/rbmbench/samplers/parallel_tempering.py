@@ -1,0 +1,55 @@
+"""Parallel tempering: chains at inverse temperatures between 0 and 1 that exchange their states.
+
+Chain r samples p_r(v, h) proportional to exp(-beta_r E(v, h)). A sweep is one block Gibbs step of every chain and then
+proposals to swap the whole states (v, h) of neighbours r, s, accepted with probability
+
+    min(1, exp((beta_r - beta_s) (E(v_r, h_r) - E(v_s, h_s)))),
+
+first of the even and then of the odd pairs. What the Gibbs step leaves invariant is the tempered joint distribution, so
+the swap uses the energy of the joint state, not a free energy.
+
+Source: Krause, Fischer, Igel, section 4.1; Desjardins et al. 2010.
+"""
+
+import numpy as np
+
+from rbmbench.errors import SettingsError
+from rbmbench.kernels import home_of
+from rbmbench.model import RBM
+from rbmbench.streams import Stream
+
+__all__ = ["ParallelTemperingSampler"]
+
+
+class ParallelTemperingSampler:
+    """PT with ``temperatures`` inverse temperatures evenly spaced in [0, 1], both ends included.
+
+    Raises
+    ------
+    SettingsError
+        If there are fewer than 2 temperatures.
+    """
+
+    def __init__(self, temperatures: int = 10):
+        if isinstance(temperatures, bool) or not isinstance(temperatures, int) or temperatures < 2:
+            raise SettingsError(f"option 'temperatures': found {temperatures!r}; allowed: an integer >= 2")
+        self.temperatures = temperatures
+        self.inverse_temperatures = np.linspace(0, 1, temperatures)
+
+    def sweep(self, rbm: RBM, visible, stream: Stream, samples) -> None:
+        """Make as many sweeps as ``samples`` has room for.
+
+        Parameters
+        ----------
+        rbm : RBM
+            With one leading axis of replicas.
+        visible : array, shape (replicas, sets, temperatures, m)
+            The chains' states, changed in place.
+        stream : Stream
+            One draw a sweep.
+        samples : array, shape (replicas, sets, sweeps, m)
+            Receives the state at inverse temperature 1 after every sweep.
+        """
+        draw = stream.take(samples.shape[2])
+        betas = self.inverse_temperatures.astype(rbm.W.dtype)
+        home_of(visible).tempered_sweeps(rbm.W, rbm.b, rbm.c, betas, draw, visible, samples)

@@ -1,0 +1,167 @@
+"""What a run and a measurement of gradients are made of: plain, checked, frozen data.
+
+Everything a result depends on is in these models and in the data; their canonical JSON is what run ids are made from.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from rbmbench.errors import SettingsError, unknown_name
+
+__all__ = [
+    "Choice",
+    "EstimateSettings",
+    "GroundTruthSettings",
+    "Initial",
+    "RunSettings",
+    "Settings",
+    "Stage",
+    "parse",
+]
+
+Count = Annotated[int, Field(ge=1, strict=True)]
+Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Seed = Annotated[int, Field(ge=0, lt=2**32, strict=True)]
+
+
+class Settings(BaseModel):
+    """Base of all settings: frozen, and every key must be known."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def canonical(self) -> str:
+        """Return the settings as JSON with sorted keys: the same text for the same settings."""
+        return json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+
+    def digest(self) -> str:
+        """Return the first 10 hexadecimal digits of the sha256 of the canonical JSON."""
+        return hashlib.sha256(self.canonical().encode()).hexdigest()[:10]
+
+
+class Choice(Settings):
+    """A part chosen by its name in a registry, with its options."""
+
+    name: str
+    options: dict[str, Any] = {}
+
+
+class Initial(Settings):
+    """The distribution the initial W, b and c are drawn from, each entry on its own."""
+
+    kind: Literal["uniform", "normal"] = Field(
+        default="uniform", description="uniform on [-width, width], or normal with standard deviation width"
+    )
+    width: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.1
+
+
+class Stage(Settings):
+    """One stage of a training schedule."""
+
+    until: Count = Field(description="iteration after which the stage ends, counted from the start of the run")
+    estimator: Choice
+    update: Choice = Choice(name="sgd")
+    rate: Rate = Field(description="learning rate")
+
+
+class RunSettings(Settings):
+    """One training run: all its trials advance together."""
+
+    data: Choice
+    hidden: Count = Field(description="number of hidden units")
+    batch: Count = Field(description="rows of a mini-batch")
+    schedule: Annotated[tuple[Stage, ...], Field(min_length=1)]
+    trials: Count = 1
+    first_trial: Annotated[int, Field(ge=0, lt=2**32, strict=True)] = 0
+    seed: Seed = 0
+    initial: Initial = Initial()
+    precision: Literal["float32", "float64"] = "float32"
+    evaluate_every: Count = Field(default=100, description="iterations between evaluations")
+
+    @property
+    def iterations(self) -> int:
+        """Number of iterations of the whole schedule."""
+        return self.schedule[-1].until
+
+    @model_validator(mode="after")
+    def _stages_ascend(self) -> Self:
+        ends = [stage.until for stage in self.schedule]
+        if any(later <= earlier for earlier, later in zip(ends, ends[1:], strict=False)):
+            raise ValueError(f"schedule: 'until' must ascend, found {ends}")
+        return self
+
+
+class GroundTruthSettings(Settings):
+    """How the model expectation that estimates are held against is computed."""
+
+    method: Literal["exact", "parallel_tempering"]
+    chains: Count = 100
+    burn_in: Annotated[int, Field(ge=0, strict=True)] = 50_000
+    samples: Count = 200_000
+    seed: Seed = 0
+
+
+class EstimateSettings(Settings):
+    """A series of independent gradient estimates of one model, each from its own mini-batch."""
+
+    estimator: Choice
+    batch: Count
+    estimates: Count = 50_000
+    seed: Seed = 0
+
+
+def parse(model: type[Settings], values: Any, where: str | Callable[[tuple], str]) -> Any:
+    """Return ``values`` as ``model``, or raise an error of one line for the first value that is not allowed.
+
+    Parameters
+    ----------
+    model : type of Settings
+        What the values should be.
+    values : mapping
+        Plain data, as read from YAML or JSON.
+    where : str or callable
+        The file or argument the values come from, put in front of the message; or what tells it from a key's location
+        (a tuple of names and indices), for values put together from several files.
+
+    Raises
+    ------
+    SettingsError
+        Names ``where``, the key, what was found and what is allowed.
+    """
+    try:
+        return model.model_validate(values)
+    except ValidationError as failure:
+        error = failure.errors()[0]
+        key = ".".join(str(part) for part in error["loc"]) or "settings"
+        where = where(error["loc"]) if callable(where) else where
+        if error["type"] == "extra_forbidden":
+            allowed = _fields_at(model, error["loc"][:-1])
+            what = unknown_name("key", error["loc"][-1], allowed) if allowed else "unknown key"
+            raise SettingsError(f"{where}: {key}: {what}") from None
+        found = "nothing" if error["type"] == "missing" else repr(error["input"])
+        if isinstance(error["input"], dict | list):
+            found = f"a {type(error['input']).__name__}"
+        message = error["msg"].removeprefix("Value error, ")
+        raise SettingsError(f"{where}: {key}: found {found}; {message[:1].lower()}{message[1:]}") from None
+
+
+def _fields_at(model: type[BaseModel], location: tuple) -> list[str]:
+    """Return the field names of the model that sits at ``location`` inside ``model``, as far as it can be followed."""
+    for part in location:
+        if isinstance(part, int) or part not in model.model_fields:
+            continue
+        found = _models_in(model.model_fields[part].annotation)
+        if not found:
+            return []
+        model = found[0]
+    return list(model.model_fields)
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    """Return the pydantic models named anywhere inside a type annotation."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for part in getattr(annotation, "__args__", ()) for model in _models_in(part)]

@@ -1,0 +1,203 @@
+"""Read and write the folders of results: plain files, checked when read, never a pickle.
+
+A run's folder holds ``curve.parquet``, ``model.npz`` and ``meta.json``; a ground truth's ``ground_truth.npz`` and
+``meta.json``; a measurement's ``bias.parquet`` and ``meta.json``. Equal arrays give equal bytes.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+import pandas as pd
+
+from rbmbench.errors import ResultsError
+from rbmbench.files import replaced
+
+__all__ = [
+    "BIAS_COLUMNS",
+    "CURVE_COLUMNS",
+    "MODEL_ARRAYS",
+    "read_arrays",
+    "read_bias",
+    "read_curve",
+    "read_json",
+    "read_meta",
+    "read_model",
+    "read_table",
+    "write_arrays",
+    "write_json",
+    "write_table",
+]
+
+CURVE_COLUMNS = {"trial": "i", "iteration": "i", "metric": "s", "value": "f"}
+BIAS_COLUMNS = {"trial": "i", "ground_truth": "s", "quantity": "s", "value": "f"}
+MODEL_ARRAYS = ("W", "b", "c", "iteration", "seed")
+
+Location = str | PathLike
+
+
+def write_json(path: Location, values: Any) -> None:
+    """Write plain data as JSON with sorted keys: the same text for the same values.
+
+    Raises
+    ------
+    ResultsError
+        If the file cannot be written.
+    """
+    text = json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False)
+    with replaced(path) as temporary:
+        temporary.write_text(text + "\n", encoding="utf-8")
+
+
+def read_json(path: Location) -> Any:
+    """Return the plain data of a JSON file.
+
+    Raises
+    ------
+    ResultsError
+        If the file is missing or is not JSON.
+    """
+    try:
+        return json.loads(_existing(path).read_text(encoding="utf-8"))
+    except (ValueError, OSError) as error:
+        raise _damaged(path, error) from None
+
+
+def write_arrays(path: Location, arrays: Mapping[str, Any]) -> None:
+    """Write named arrays as a compressed npz file, without any time stamp in it.
+
+    Raises
+    ------
+    ResultsError
+        If the file cannot be written.
+    """
+    with replaced(path) as temporary, temporary.open("wb") as handle:
+        np.savez_compressed(handle, allow_pickle=False, **{name: np.asarray(arrays[name]) for name in sorted(arrays)})
+
+
+def read_arrays(path: Location, names: Iterable[str]) -> dict[str, np.ndarray]:
+    """Return the arrays of an npz file, which must hold at least ``names``.
+
+    Raises
+    ------
+    ResultsError
+        If the file is missing, damaged, or lacks one of the names.
+    """
+    try:
+        with np.load(_existing(path), allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+    except (ValueError, OSError, EOFError, BadZipFile) as error:
+        raise _damaged(path, error) from None
+    for name in names:
+        if name not in arrays:
+            raise ResultsError(f"{path}: array {name!r} is missing; found {', '.join(arrays) or 'nothing'}")
+    return arrays
+
+
+def write_table(path: Location, table: pd.DataFrame) -> None:
+    """Write a tidy table as parquet.
+
+    Raises
+    ------
+    ResultsError
+        If the file cannot be written.
+    """
+    with replaced(path) as temporary:
+        table.to_parquet(temporary, index=False, compression="zstd")
+
+
+def read_table(path: Location, columns: Mapping[str, str]) -> pd.DataFrame:
+    """Return the tidy table of a parquet file.
+
+    Parameters
+    ----------
+    path : path
+        The parquet file.
+    columns : mapping of str to str
+        The columns it must have, and of what kind: "i" integers, "f" floats, "s" text.
+
+    Raises
+    ------
+    ResultsError
+        If the file is missing or damaged, or a column is missing or of another kind.
+    """
+    try:
+        table = pd.read_parquet(_existing(path))
+    except (ValueError, OSError) as error:
+        raise _damaged(path, error) from None
+    is_kind = {
+        "i": pd.api.types.is_integer_dtype,
+        "f": pd.api.types.is_float_dtype,
+        "s": pd.api.types.is_string_dtype,
+    }
+    for name, kind in columns.items():
+        if name not in table.columns:
+            raise ResultsError(f"{path}: column {name!r} is missing; found {', '.join(table.columns) or 'nothing'}")
+        if not is_kind[kind](table[name]):
+            raise ResultsError(f"{path}: column {name!r} holds {table[name].dtype}, not what it should")
+    return table
+
+
+def read_curve(folder: Location) -> pd.DataFrame:
+    """Return the learning curves of a run: columns trial, iteration, metric, value (see `read_table` for errors)."""
+    return read_table(Path(folder) / "curve.parquet", CURVE_COLUMNS)
+
+
+def read_bias(folder: Location) -> pd.DataFrame:
+    """Return what was measured of an estimator: columns trial, ground_truth, quantity, value (see `read_table`)."""
+    return read_table(Path(folder) / "bias.parquet", BIAS_COLUMNS)
+
+
+def read_meta(folder: Location) -> dict[str, Any]:
+    """Return the settings and provenance of a result's folder.
+
+    Raises
+    ------
+    ResultsError
+        If ``meta.json`` is missing, damaged, or not a mapping.
+    """
+    path = Path(folder) / "meta.json"
+    meta = read_json(path)
+    if not isinstance(meta, dict):
+        raise ResultsError(f"{path}: holds a {type(meta).__name__}, not a mapping")
+    return meta
+
+
+def read_model(folder: Location) -> dict[str, np.ndarray]:
+    """Return the parameters of a run's trained models.
+
+    Returns
+    -------
+    dict
+        W (trials, m, n), b (trials, m), c (trials, n), and the 0-d integers iteration and seed.
+
+    Raises
+    ------
+    ResultsError
+        If the file is missing or damaged, or the shapes do not belong together.
+    """
+    path = Path(folder) / "model.npz"
+    arrays = read_arrays(path, MODEL_ARRAYS)
+    trials, visible, hidden = arrays["W"].shape if arrays["W"].ndim == 3 else (-1, -1, -1)
+    if arrays["b"].shape != (trials, visible) or arrays["c"].shape != (trials, hidden):
+        shapes = ", ".join(f"{name} {arrays[name].shape}" for name in ("W", "b", "c"))
+        raise ResultsError(f"{path}: found {shapes}; should be (trials, m, n), (trials, m), (trials, n)")
+    return arrays
+
+
+def _existing(path: Location) -> Path:
+    """Return ``path``, or raise the error of a missing result."""
+    path = Path(path)
+    if not path.is_file():
+        raise ResultsError(f"{path}: is missing")
+    return path
+
+
+def _damaged(path: Location, error: Exception) -> ResultsError:
+    """Return the error of a file that cannot be read, on one line."""
+    reason = " ".join(str(error).split())
+    return ResultsError(f"{path}: cannot be read, it may be damaged or cut short ({reason})")

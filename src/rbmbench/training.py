@@ -1,0 +1,332 @@
+"""The training loop: schedules, mini-batches, scheduled evaluation, checkpoints.
+
+Trials never touch each other, so they are trained in shards of a size that stays in the cache, each from one evaluation
+to the next, on as many threads as are given; neither sharding nor threads nor resuming changes a result.
+"""
+
+import hashlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter, time
+
+import numpy as np
+import pandas as pd
+from threadpoolctl import threadpool_limits
+
+from rbmbench import estimators, updates
+from rbmbench.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from rbmbench.errors import TrainingError
+from rbmbench.likelihood import exact_log_partition, log_likelihood
+from rbmbench.likelihood.exact import check_enumerable
+from rbmbench.minibatches import MiniBatches
+from rbmbench.model import RBM, initial_rbm
+from rbmbench.settings import RunSettings, parse
+from rbmbench.streams import Purpose, Stream
+
+__all__ = ["TrainingResult", "run", "train"]
+
+SHARD_BYTES = 2**20
+CHECKPOINT_SECONDS = 20.0
+Progress = Callable[[int, int, float], None]
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """What a run leaves.
+
+    ``rbm`` holds the parameters (trials, m, n), ...; ``curve`` the tidy frame trial, iteration, metric, value with the
+    metrics log_likelihood (mean over training rows, nats), log_partition (nats) and the estimator's diagnostics (means
+    since the evaluation before); ``timings`` the seconds by kind.
+    """
+
+    rbm: RBM
+    curve: pd.DataFrame
+    timings: dict[str, float]
+
+
+class Shard:
+    """Some trials of a run: their parameters (views of the run's), their estimator's state, their random stream."""
+
+    def __init__(self, rbm: RBM, data, settings: RunSettings, trials):
+        self.rbm, self._data, self._settings = rbm, data, settings
+        self.trials = trials
+        self.batches = MiniBatches(data, settings.batch, settings.seed, trials, rbm.W.dtype)
+        self.stream = Stream(settings.seed, trials, Purpose.TRAINING)
+        self.state: dict[str, np.ndarray] = {}
+        self._stage = None
+
+    def enter(self, stage, start: bool) -> None:
+        """Make the parts of a stage; start the estimator's state unless it was restored."""
+        if stage is self._stage:
+            return
+        self._stage = stage
+        self.estimator = estimators.REGISTRY.create(stage.estimator.name, stage.estimator.options)
+        self.update = updates.REGISTRY.create(stage.update.name, stage.update.options)
+        if start:
+            self.state = self.estimator.start(self.rbm, self._data, self._settings.batch, self.stream)
+
+    def advance(self, first: int, last: int) -> dict[str, np.ndarray]:
+        """Make the iterations first to last - 1; return the means of the diagnostics, one value a trial."""
+        sums: dict[str, np.ndarray] = {}
+        for iteration in range(first, last):
+            batch = self.batches.at(iteration)
+            estimate = self.update.step(self.rbm, self.estimator, batch, self.state, self.stream, self._stage.rate)
+            self.state = estimate.state
+            for name, values in estimate.diagnostics.items():
+                sums[name] = sums.get(name, 0.0) + values
+            if not np.isfinite(self.rbm.c.sum() + self.rbm.b.sum()):
+                break
+        self._check_finite(iteration + 1)
+        return {name: total / (last - first) for name, total in sums.items()}
+
+    def _check_finite(self, iteration: int) -> None:
+        for trial, *parameters in zip(self.trials, self.rbm.W, self.rbm.b, self.rbm.c, strict=True):
+            if not all(np.isfinite(p).all() for p in parameters):
+                raise TrainingError(
+                    f"trial {trial}: parameters are not finite at iteration {iteration}; "
+                    f"found learning rate {self._stage.rate}, allowed: a smaller one"
+                )
+
+
+class Evaluator:
+    """Exact log-likelihood of the training set; rows that occur often are evaluated once."""
+
+    def __init__(self, data, hidden_units: int):
+        check_enumerable(data.shape[1], hidden_units)
+        packed = np.ascontiguousarray(np.packbits(data, axis=1))
+        keys = packed.view([("", f"V{packed.shape[1]}")]).ravel()
+        _, first, self._counts = np.unique(keys, return_index=True, return_counts=True)
+        self._rows = data[first]
+
+    def __call__(self, rbm: RBM) -> dict[str, np.ndarray]:
+        """Return the metrics, one value a trial."""
+        log_partition = exact_log_partition(rbm)
+        values = log_likelihood(rbm, self._rows, log_partition, self._counts)
+        return {"log_likelihood": values, "log_partition": log_partition}
+
+
+class Curve:
+    """Tidy columns that grow."""
+
+    def __init__(self, columns: dict[str, np.ndarray] | None = None):
+        self._parts = [columns] if columns else []
+
+    def add(self, trials, iteration: int, metrics: dict[str, np.ndarray]) -> None:
+        """Add one value a trial for every metric."""
+        for name, values in metrics.items():
+            size = len(trials)
+            self._parts.append(
+                {
+                    "trial": np.asarray(trials, np.int64),
+                    "iteration": np.full(size, iteration),
+                    "metric": np.full(size, name, dtype="U32"),
+                    "value": np.asarray(values, np.float64),
+                }
+            )
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """Return the columns so far."""
+        return {name: np.concatenate([part[name] for part in self._parts]) for name in self._parts[0]}
+
+    def frame(self) -> pd.DataFrame:
+        """Return the curve as a frame, ordered by metric, iteration and trial."""
+        return pd.DataFrame(self.columns()).sort_values(["metric", "iteration", "trial"], ignore_index=True)
+
+
+def _identity(data, settings: RunSettings) -> str:
+    """Return what a checkpoint must agree on: the settings and the training rows."""
+    return f"{settings.digest()}-{hashlib.sha256(np.packbits(data)).hexdigest()[:10]}"
+
+
+def _shards(rbm: RBM, data, settings: RunSettings, threads: int) -> list[Shard]:
+    """Cut the trials so that a shard's mini-batch stays in the cache and every thread has one."""
+    m, n = data.shape[1], settings.hidden
+    bytes_a_trial = 3 * settings.batch * (m + n) * rbm.W.itemsize
+    size = max(1, min(SHARD_BYTES // bytes_a_trial, -(-settings.trials // threads)))
+    trials = np.arange(settings.first_trial, settings.first_trial + settings.trials)
+    cuts = [slice(start, min(start + size, settings.trials)) for start in range(0, settings.trials, size)]
+    return [Shard(rbm[cut], data, settings, trials[cut]) for cut in cuts]
+
+
+def _boundaries(settings: RunSettings) -> list[int]:
+    """Return the iterations at which the loop halts: evaluations, ends of stages, the end."""
+    ends = {stage.until for stage in settings.schedule}
+    return sorted(ends | set(range(settings.evaluate_every, settings.iterations, settings.evaluate_every)))
+
+
+def run(
+    data: np.ndarray,
+    settings: RunSettings,
+    *,
+    checkpoint: Path | None = None,
+    progress: Progress | None = None,
+    threads: int = 1,
+) -> TrainingResult:
+    """Train all trials of a run.
+
+    Parameters
+    ----------
+    data : ndarray, shape (rows, m), entries 0 or 1
+        The training set.
+    settings : RunSettings
+    checkpoint : Path, optional
+        Where to keep a checkpoint; if it is there already the run goes on from it, bit for bit. Removed at the end.
+    progress : callable, optional
+        Called as progress(iteration, iterations, mean log-likelihood in nats per row) after every evaluation.
+    threads : int
+        Threads to train on; a result depends on it only where matrix products of one trial are split among threads.
+
+    Raises
+    ------
+    SettingsError
+        If a part or option is unknown, the batch is larger than the data, or log Z cannot be enumerated.
+    CheckpointError
+        If the checkpoint is damaged or of another run.
+    TrainingError
+        If parameters are no longer finite; names trial and iteration.
+    """
+    started = perf_counter()
+    data = np.ascontiguousarray(data, np.uint8)
+    trials = np.arange(settings.first_trial, settings.first_trial + settings.trials)
+    initial = settings.initial
+    rbm = initial_rbm(
+        data.shape[1],
+        settings.hidden,
+        Stream(settings.seed, trials, Purpose.INITIAL_PARAMETERS),
+        initial.kind,
+        initial.width,
+        np.dtype(settings.precision),
+    )
+    evaluate = Evaluator(data, settings.hidden)
+    shards = _shards(rbm, data, settings, threads)
+    identity = _identity(data, settings)
+    saved = load_checkpoint(checkpoint, identity) if checkpoint else None
+    with threadpool_limits(threads if len(shards) == 1 else 1), ThreadPoolExecutor(threads) as pool:
+        loop = _Loop(rbm, shards, settings, evaluate, pool, progress)
+        loop.restore(saved)
+        loop.seconds["startup_seconds"] += perf_counter() - started
+        loop.go(checkpoint, identity)
+    if checkpoint:
+        checkpoint.unlink(missing_ok=True)
+    return TrainingResult(rbm, loop.curve.frame(), dict(loop.seconds))
+
+
+class _Loop:
+    """A run in progress."""
+
+    def __init__(self, rbm, shards, settings, evaluate, pool, progress):
+        self.rbm, self.shards, self.settings, self.evaluate, self.pool = rbm, shards, settings, evaluate, pool
+        self.progress = progress
+        self.iteration = 0
+        self.trials = np.concatenate([shard.trials for shard in shards])
+        self.seconds = {"startup_seconds": 0.0, "training_seconds": 0.0, "evaluation_seconds": 0.0}
+
+    def restore(self, saved: Checkpoint | None) -> None:
+        """Go on from a checkpoint, or begin with the evaluation of the initial parameters."""
+        if saved is None:
+            self.curve = Curve()
+            self._evaluate({})
+            return
+        for name, array in saved.parameters.items():
+            getattr(self.rbm, name)[...] = array
+        self.curve, self.seconds, self.iteration = Curve(saved.curve), saved.seconds, saved.iteration
+        stage = self._stage()
+        first = 0
+        for shard in self.shards:
+            last = first + len(shard.trials)
+            shard.stream.number = saved.draw
+            # A stage that begins here starts its estimator anew, as it would have without the interruption.
+            begins = any(self.iteration == ended.until for ended in self.settings.schedule)
+            shard.enter(stage, start=begins)
+            if not begins:
+                shard.state = {name: array[first:last].copy() for name, array in saved.state.items()}
+            first = last
+
+    def _stage(self):
+        """Return the stage that the next iteration belongs to."""
+        return next((s for s in self.settings.schedule if s.until > self.iteration), self.settings.schedule[-1])
+
+    def go(self, checkpoint: Path | None, identity: str) -> None:
+        """Advance from boundary to boundary until the end."""
+        saved_at = time()
+        for boundary in _boundaries(self.settings):
+            if boundary <= self.iteration:
+                continue
+            self._train_until(boundary)
+            if checkpoint and time() - saved_at > CHECKPOINT_SECONDS and boundary < self.settings.iterations:
+                save_checkpoint(checkpoint, self._checkpoint(), identity)
+                saved_at = time()
+
+    def _train_until(self, boundary: int) -> None:
+        started, stage = perf_counter(), self._stage()
+
+        def advance(shard: Shard):
+            shard.enter(stage, start=True)
+            return shard.advance(self.iteration, boundary)
+
+        parts = list(self.pool.map(advance, self.shards))
+        self.iteration = boundary
+        self.seconds["training_seconds"] += perf_counter() - started
+        self._evaluate({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
+
+    def _evaluate(self, diagnostics) -> None:
+        started = perf_counter()
+        metrics = self.evaluate(self.rbm)
+        self.curve.add(self.trials, self.iteration, metrics | diagnostics)
+        self.seconds["evaluation_seconds"] += perf_counter() - started
+        if self.progress:
+            self.progress(self.iteration, self.settings.iterations, float(metrics["log_likelihood"].mean()))
+
+    def _checkpoint(self) -> Checkpoint:
+        parameters = {"W": self.rbm.W, "b": self.rbm.b, "c": self.rbm.c}
+        names = self.shards[0].state
+        state = {name: np.concatenate([shard.state[name] for shard in self.shards]) for name in names}
+        draw = self.shards[0].stream.number
+        return Checkpoint(parameters, state, self.iteration, draw, self.curve.columns(), self.seconds)
+
+
+def train(
+    data: np.ndarray,
+    *,
+    hidden: int,
+    estimator: str = "cd",
+    options: dict | None = None,
+    rate: float = 0.1,
+    batch: int,
+    iterations: int,
+    threads: int = 1,
+    progress: Progress | None = None,
+    **settings,
+) -> TrainingResult:
+    """Train RBMs on ``data`` with one estimator and plain gradient ascent.
+
+    Parameters
+    ----------
+    data : ndarray, shape (rows, m), entries 0 or 1
+    hidden : int
+        Number of hidden units.
+    estimator : str
+        Name in `rbmbench.estimators`.
+    options : dict, optional
+        The estimator's options.
+    rate : float
+        Learning rate.
+    batch : int
+        Rows of a mini-batch.
+    iterations : int
+        Number of updates.
+    threads, progress
+        See `run`.
+    **settings
+        Further fields of `rbmbench.settings.RunSettings`: trials, seed, initial, precision, evaluate_every.
+
+    Raises
+    ------
+    SettingsError, TrainingError
+        See `run`.
+    """
+    stage = {"until": iterations, "estimator": {"name": estimator, "options": options or {}}, "rate": rate}
+    values = {"data": {"name": "user"}, "hidden": hidden, "batch": batch, "schedule": [stage], **settings}
+    return run(data, parse(RunSettings, values, "train"), threads=threads, progress=progress)

@@ -1,0 +1,18 @@
+"""Update rules, which turn estimates into new parameters: one file each, found by its name."""
+
+from rbmbench.registry import Registry
+
+__all__ = ["REGISTRY", "create"]
+
+REGISTRY = Registry("rbmbench.updates", "update rule")
+
+
+def create(name: str, **options):
+    """Return the update rule ``name`` with the given options.
+
+    Raises
+    ------
+    SettingsError
+        If the name or an option is unknown (the nearest is named), or a value is not allowed.
+    """
+    return REGISTRY.create(name, options)

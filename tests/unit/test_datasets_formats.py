@@ -1,0 +1,206 @@
+"""Readers of published files, on small files made here."""
+
+import gzip
+import struct
+import tracemalloc
+from io import BytesIO
+
+import numpy as np
+import pytest
+import scipy.io
+
+from rbmbench import datasets
+from rbmbench.datasets import _downloads
+from rbmbench.datasets._downloads import Entry, File
+from rbmbench.datasets._formats import gunzip, idx_images, taskar_mat, taskar_text
+from rbmbench.datasets.letters import content_sha256, in_order
+from rbmbench.errors import DataError
+
+
+def declared(limit=10**6, name="made.gz"):
+    """Return the declaration of a made file."""
+    return File(folder="made", name=name, addresses=(), at_most_bytes=limit, unpacked_bytes=limit)
+
+
+def idx(images):
+    """Return images as the bytes of an idx3-ubyte file."""
+    return struct.pack(">4B3I", 0, 0, 8, 3, *images.shape) + images.tobytes()
+
+
+def letters_text(rows, ending="\t\n"):
+    """Return rows as the bytes of a letter.data file."""
+    lines = (
+        "\t".join(map(str, [number, "q", -1, 3, 1, number % 10, *row])) + ending for number, row in enumerate(rows, 1)
+    )
+    return "".join(lines).encode()
+
+
+def letters_mat(rows, lengths=(3, 2, 6)):
+    """Return rows as the bytes of a MATLAB file of words, the first word apart from the others."""
+    columns = rows.reshape(-1, 16, 8).transpose(0, 2, 1).reshape(-1, 128).T
+    columns = np.concatenate([columns, np.ones((1, len(rows)), np.uint8)])
+    words = np.split(columns, np.cumsum(lengths)[:-1], axis=1)
+    cells = {"patterns_train": words[:1], "patterns_test": words[1:]}
+    packed = {}
+    for name, part in cells.items():
+        packed[name] = np.empty((1, len(part)), object)
+        packed[name][0, :] = part
+    buffer = BytesIO()
+    scipy.io.savemat(buffer, packed, do_compression=True)
+    return buffer.getvalue()
+
+
+@pytest.fixture(name="images")
+def _images():
+    return np.random.default_rng(1).integers(0, 256, (5, 3, 2), np.uint8)
+
+
+@pytest.fixture(name="rows")
+def _rows():
+    rows = np.random.default_rng(2).integers(0, 2, (11, 128), np.uint8)
+    rows[4] = rows[9]
+    return rows
+
+
+def fails(reader, content, file=None):
+    """Return the line of the error that a reader raises, after checking that it is one line that names the place."""
+    with pytest.raises(DataError) as error:
+        reader(file or declared(), content, "folder/made.gz")
+    line = str(error.value)
+    assert line.startswith("folder/made.gz: ")
+    assert "\n" not in line
+    return line
+
+
+def test_idx_images_are_read(images):
+    assert np.array_equal(idx_images(declared(), gzip.compress(idx(images)), ""), images)
+
+
+def test_idx_files_that_are_wrong(images):
+    whole = idx(images)
+    assert "starts with 00000801" in fails(idx_images, gzip.compress(b"\0\0\x08\x01" + whole[4:]))
+    assert "not an idx3-ubyte file" in fails(idx_images, gzip.compress(whole[:9]))
+    assert "45 bytes unpacked, expected 46 for 5x3x2" in fails(idx_images, gzip.compress(whole[:-1]))
+    assert "47 bytes unpacked, expected 46 for 5x3x2" in fails(idx_images, gzip.compress(whole + b"\0"))
+
+
+def test_gzip_files_that_are_wrong(images):
+    packed = gzip.compress(idx(images))
+    assert "truncated" in fails(idx_images, packed[:-9])
+    assert "truncated" in fails(idx_images, packed[:-1])
+    assert "damaged" in fails(idx_images, packed[:-8] + bytes(8))
+    assert "not a gzip file" in fails(idx_images, b"<html>not found</html>")
+    assert "truncated" in fails(idx_images, b"")
+    assert "4 bytes follow" in fails(idx_images, packed + b"more")
+
+
+def test_gzip_bombs_are_refused_before_they_unpack():
+    bomb = gzip.compress(bytes(10**7))
+    assert len(bomb) < 20_000
+    tracemalloc.start()
+    assert "more than the 1000 bytes" in fails(idx_images, bomb, declared(1000))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10**6
+    assert gunzip(declared(1000), gzip.compress(bytes(1000)), "") == bytes(1000)
+
+
+@pytest.mark.parametrize("ending", ["\t\n", "\n", "\t\r\n"])
+def test_letters_text_is_read(rows, ending):
+    assert np.array_equal(taskar_text(declared(), gzip.compress(letters_text(rows, ending)), ""), rows)
+
+
+def test_letters_text_that_is_wrong(rows):
+    text = letters_text(rows)
+    lines = text.splitlines(keepends=True)
+    assert "line 2" in fails(taskar_text, gzip.compress(lines[0] + lines[1][:-9] + lines[2]))
+    assert "line 3" in fails(taskar_text, gzip.compress(text.replace(lines[2][-8:], b"\t2\t1\t0\t\n", 1)))
+    assert "line 1" in fails(taskar_text, gzip.compress(lines[0].replace(b"0\t1\t", b"0 1\t", 1)))
+    assert "line 12" in fails(taskar_text, gzip.compress(text + b"\n"))
+    assert "no lines" in fails(taskar_text, gzip.compress(b""))
+    assert "truncated" in fails(taskar_text, gzip.compress(text)[:-20])
+
+
+def test_letters_mat_is_read(rows):
+    assert np.array_equal(taskar_mat(declared(), letters_mat(rows), ""), rows)
+
+
+def test_letters_mat_that_is_wrong(rows):
+    whole = letters_mat(rows)
+    for content in (whole[: len(whole) // 2], whole[:100], b"", b"\xff" * 500, whole[:300] + bytes(50) + whole[350:]):
+        assert "not a MATLAB file" in fails(taskar_mat, content)
+    buffer = BytesIO()
+    scipy.io.savemat(buffer, {"other": rows})
+    assert "not a MATLAB file of words" in fails(taskar_mat, buffer.getvalue())
+    assert "constant 1" in fails(taskar_mat, letters_mat(2 * rows))
+
+
+def test_rows_are_put_in_lexicographic_order(rows):
+    ordered = in_order(rows)
+    assert [tuple(row) for row in ordered] == sorted(tuple(row) for row in rows)
+    assert np.array_equal(in_order(rows[::-1]), ordered)
+
+
+def test_content_sha256_sees_rows_and_multiplicities(rows):
+    assert content_sha256(in_order(rows)) == content_sha256(in_order(rows[::-1]))
+    assert content_sha256(in_order(rows)) != content_sha256(in_order(rows[:-1]))
+    assert content_sha256(rows) != content_sha256(1 - rows)
+
+
+@pytest.fixture(name="letters_folder")
+def _letters_folder(rows, tmp_path, monkeypatch):
+    """Return a mirror with both files of a small letters set, declared as if they were the published ones."""
+    folder = tmp_path / "mirror" / "letters"
+    folder.mkdir(parents=True)
+    (folder / "ocr_taskar.mat").write_bytes(letters_mat(rows))
+    (folder / "letter.data.gz").write_bytes(gzip.compress(letters_text(rows[::-1])))
+    files = tuple(
+        File(folder="letters", name=name, addresses=(), at_most_bytes=10**5, unpacked_bytes=10**5)
+        for name in ("ocr_taskar.mat", "letter.data.gz")
+    )
+    entry = Entry("made", "none", files, rows=len(rows), content_sha256=content_sha256(in_order(rows)))
+    monkeypatch.setattr(_downloads, "catalogue", lambda: {"letters": entry})
+    return folder
+
+
+def test_both_letters_files_give_the_same_rows(letters_folder, rows, tmp_path):
+    places = {"mirror": letters_folder.parent, "cache": tmp_path / "cache"}
+    from_mat = datasets.load("letters", **places)
+    (letters_folder / "ocr_taskar.mat").unlink()
+    from_text = datasets.load("letters", **places)
+    assert [data.provenance["files"][0]["name"] for data in (from_mat, from_text)] == [
+        "ocr_taskar.mat",
+        "letter.data.gz",
+    ]
+    assert np.array_equal(from_mat.train, from_text.train)
+    assert np.array_equal(from_mat.train, in_order(rows))
+    assert from_mat.provenance["content_sha256"] == from_text.provenance["content_sha256"]
+    assert from_mat.provenance["files"][0]["from"] == "mirror"
+
+
+def test_letters_file_with_other_rows_is_refused(letters_folder, rows, tmp_path):
+    (letters_folder / "ocr_taskar.mat").unlink()
+    (letters_folder / "letter.data.gz").write_bytes(gzip.compress(letters_text(rows[1:])))
+    with pytest.raises(DataError, match=r"letter\.data\.gz: not the 11 letters: expected .* found 10 rows") as error:
+        datasets.load("letters", mirror=letters_folder.parent, cache=tmp_path / "cache")
+    assert content_sha256(in_order(rows)) in str(error.value)
+
+
+def test_mnist_is_binary_above_the_threshold(tmp_path, monkeypatch):
+    train = np.random.default_rng(3).integers(0, 256, (7, 28, 28), np.uint8)
+    test = np.random.default_rng(4).integers(0, 256, (2, 28, 28), np.uint8)
+    train[0, 0, :2] = 127, 128
+    files = []
+    (tmp_path / "mnist").mkdir()
+    for name, images in (("train.gz", train), ("test.gz", test)):
+        (tmp_path / "mnist" / name).write_bytes(gzip.compress(idx(images)))
+        files.append(File(folder="mnist", name=name, addresses=(), at_most_bytes=10**5, unpacked_bytes=10**5))
+    monkeypatch.setattr(_downloads, "catalogue", lambda: {"mnist": Entry("made", "none", tuple(files))})
+    data = datasets.load("mnist", mirror=tmp_path, cache=tmp_path / "cache")
+    assert data.train[0, :2].tolist() == [0, 1]
+    assert np.array_equal(data.train, (train.reshape(7, 784) >= 128).astype(np.uint8))
+    assert np.array_equal(data.test, (test.reshape(2, 784) >= 128).astype(np.uint8))
+    assert data.validation.shape == (0, 784)
+    low = datasets.load("mnist", threshold=9, mirror=tmp_path, cache=tmp_path / "cache")
+    assert np.array_equal(low.train, (train.reshape(7, 784) >= 10).astype(np.uint8))
+    assert low.provenance["options"] == {"threshold": 9}

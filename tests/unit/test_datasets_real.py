@@ -1,0 +1,47 @@
+"""The published files themselves; they are read from a mirror only, so that no test needs the network."""
+
+import os
+
+import numpy as np
+import pytest
+
+from rbmbench import datasets
+from rbmbench.datasets._downloads import Sources, catalogue, fetch
+
+if not os.environ.get("RBMBENCH_DATA_MIRROR"):
+    pytest.skip("real data sets: set RBMBENCH_DATA_MIRROR to a mirror to test them", allow_module_level=True)
+
+
+@pytest.fixture(autouse=True)
+def _empty_cache(monkeypatch, tmp_path):
+    monkeypatch.setenv("RBMBENCH_DATA_CACHE", str(tmp_path))
+
+
+def test_mnist():
+    data = datasets.load("mnist")
+    assert data.train.shape == (60_000, 784)
+    assert data.test.shape == (10_000, 784)
+    assert set(np.unique(data.train)) == {0, 1}
+    assert data.train.mean() == pytest.approx(0.1322583, abs=1e-7)
+    assert [file["from"] for file in data.provenance["files"]] == ["mirror", "mirror"]
+    # The first training image is a five: the border is empty, the upper stroke is not.
+    first = data.train[0].reshape(28, 28)
+    assert first[:4].sum() == 0
+    assert first[5:9, 8:24].sum() > 30
+
+
+def test_letters():
+    data = datasets.load("letters")
+    assert data.train.shape == (52_152, 128)
+    assert data.train.mean() == pytest.approx(0.21968, abs=5e-6)
+    assert len(np.unique(np.packbits(data.train, axis=1), axis=0)) == 49_438
+
+
+@pytest.mark.parametrize("data_set", ["mnist", "letters"])
+def test_mirror_has_the_declared_bytes(data_set):
+    sources = Sources.resolve()
+    for file in catalogue()[data_set].files:
+        if file.sha256:
+            copy = fetch([file], sources, lambda file, content, where: len(content))
+            assert copy.value == file.bytes
+            assert copy.record == {"name": file.name, "sha256": file.sha256, "from": "mirror"}

@@ -1,0 +1,121 @@
+# What all rules share: the checked plan of what to compute, and how to call the package.
+
+import json
+import os
+import shlex
+import sys
+
+from rbmbench.configuration import load
+from rbmbench.errors import RbmbenchError
+from rbmbench.experiments import plan
+
+
+def checked_configuration():
+    """Return the configuration, or end with one line that says what is wrong with it."""
+    files = [
+        "config/config.yaml",
+        *map(os.path.relpath, workflow.overwrite_configfiles),
+    ]
+    try:
+        return load(files, config)
+    except RbmbenchError as error:
+        print(f"rbmbench: error: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+def step_environment():
+    """Return the shell code that every step starts with: where its programs are, and where data are fetched from."""
+    access = CONFIGURATION.main.data
+    values = {
+        "PATH": os.pathsep.join(
+            [os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)]
+        ),
+        "RBMBENCH_DATA_MIRROR": access.mirror,
+        "RBMBENCH_DATA_CACHE": access.cache,
+    }
+    exports = (
+        f"export {name}={shlex.quote(value)}; "
+        for name, value in values.items()
+        if value
+    )
+    return "".join(exports).replace("{", "{{").replace("}", "}}")
+
+
+CONFIGURATION = checked_configuration()
+PLAN = plan(CONFIGURATION)
+RESULTS = PLAN.folder
+
+# The `rbmbench` beside the Python that runs Snakemake: no environment has to be activated. What the steps are told by
+# their environment is no part of any result.
+shell.prefix(f"set -euo pipefail; {step_environment()}")
+
+
+wildcard_constraints:
+    data="[a-z][a-z0-9_]*",
+    run="[^/]+-[0-9a-f]{10}",
+    truth="[^/]+-truth-[0-9a-f]{10}",
+    estimate="[^/]+-bias-[0-9a-f]{10}",
+    figure="[a-z0-9_]+_fig[a-z0-9_]*",
+    table="[a-z0-9_]+_table[a-z0-9_]*",
+
+
+def data_file(run):
+    """Return the data set of a run."""
+    return f"{RESULTS}/datasets/{PLAN.runs[run].data}.npz"
+
+
+def run_files(runs):
+    """Return what the reports read of training runs."""
+    return [
+        f"{PLAN.run_folder(run)}/{name}"
+        for run in runs
+        for name in ("curve.parquet", "meta.json")
+    ]
+
+
+def estimate_files(estimates):
+    """Return what the reports read of measured estimates."""
+    return [
+        f"{PLAN.gradient_folder(part)}/{name}"
+        for part in estimates
+        for name in ("bias.parquet", "meta.json")
+    ]
+
+
+def result_of(key):
+    """Return the figure or table of a key."""
+    return (PLAN.figures | PLAN.tables)[key]
+
+
+def template_of(key):
+    """Return the notebook that renders a figure or table: one for each kind."""
+    return f"notebooks/{result_of(key).kind}.ipynb"
+
+
+def spec_files(keys):
+    """Return the specs of figures or tables."""
+    return [f"{RESULTS}/specs/{key}.json" for key in keys]
+
+
+def notebook_files(key):
+    """Return the executed notebook of a figure, a table or the claims."""
+    return [f"{RESULTS}/notebooks/{key}.{suffix}" for suffix in ("ipynb", "html")]
+
+
+def figure_files(key):
+    """Return all files of a figure."""
+    pictures = [f"{RESULTS}/figures/{key}.{suffix}" for suffix in ("pdf", "png")]
+    return [*pictures, f"{RESULTS}/data/{key}.csv", *notebook_files(key)]
+
+
+def table_files(key):
+    """Return all files of a table."""
+    return [
+        *(f"{RESULTS}/tables/{key}.{suffix}" for suffix in ("csv", "md", "tex")),
+        *notebook_files(key),
+    ]
+
+
+def files_of(key):
+    """Return all files of a figure or table."""
+    return figure_files(key) if key in PLAN.figures else table_files(key)

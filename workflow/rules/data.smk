@@ -1,0 +1,23 @@
+# Data sets, made or fetched once a scale.
+
+
+rule prepare_data:
+    output:
+        f"{RESULTS}/datasets/{{data}}.npz",
+    log:
+        f"{RESULTS}/logs/data/{{data}}.log",
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        name=lambda wildcards: PLAN.data[wildcards.data].name,
+        options=lambda wildcards: json.dumps(
+            PLAN.data[wildcards.data].options, sort_keys=True
+        ),
+        rows=lambda wildcards: PLAN.data[wildcards.data].rows,
+        visible=lambda wildcards: PLAN.data[wildcards.data].visible,
+    shell:
+        "rbmbench data --name {params.name} --options {params.options:q} --rows {params.rows}"
+        " --visible {params.visible} --out {output} 2>&1 | tee {log} >&2"

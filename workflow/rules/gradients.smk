@@ -1,0 +1,60 @@
+# Bias and variance of gradient estimates of trained models, against their model expectations.
+
+
+rule compute_ground_truth:
+    input:
+        data=lambda wildcards: data_file(PLAN.ground_truths[wildcards.truth].run),
+        model=lambda wildcards: f"{PLAN.run_folder(PLAN.ground_truths[wildcards.truth].run)}/model.npz",
+    output:
+        truth=f"{RESULTS}/gradients/{{truth}}/ground_truth.npz",
+        meta=f"{RESULTS}/gradients/{{truth}}/meta.json",
+    log:
+        f"{RESULTS}/logs/gradients/{{truth}}.log",
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=1440,
+    params:
+        settings=lambda wildcards: PLAN.ground_truths[
+            wildcards.truth
+        ].settings.canonical(),
+        run=subpath(input.model, parent=True),
+        folder=subpath(output.meta, parent=True),
+        scale=PLAN.scale,
+    shell:
+        "rbmbench ground-truth --settings {params.settings:q} --data {input.data} --model {params.run}"
+        " --threads {threads} --scale {params.scale} --out {params.folder} 2>&1 | tee {log} >&2"
+
+
+rule measure_bias:
+    input:
+        data=lambda wildcards: data_file(PLAN.estimates[wildcards.estimate].run),
+        model=lambda wildcards: f"{PLAN.run_folder(PLAN.estimates[wildcards.estimate].run)}/model.npz",
+        truths=lambda wildcards: [
+            f"{PLAN.gradient_folder(truth)}/ground_truth.npz"
+            for truth in PLAN.estimates[wildcards.estimate].ground_truths
+        ],
+    output:
+        bias=f"{RESULTS}/gradients/{{estimate}}/bias.parquet",
+        meta=f"{RESULTS}/gradients/{{estimate}}/meta.json",
+    log:
+        f"{RESULTS}/logs/gradients/{{estimate}}.log",
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=1440,
+    params:
+        settings=lambda wildcards: PLAN.estimates[
+            wildcards.estimate
+        ].settings.canonical(),
+        run=subpath(input.model, parent=True),
+        folder=subpath(output.meta, parent=True),
+        scale=PLAN.scale,
+    shell:
+        "rbmbench estimate --settings {params.settings:q} --data {input.data} --model {params.run}"
+        " --ground-truths {input.truths} --threads {threads} --scale {params.scale}"
+        " --out {params.folder} 2>&1 | tee {log} >&2"

@@ -1,0 +1,72 @@
+# Figures and tables. Each has a spec (what to show) and is made by the notebook of its kind.
+
+
+rule write_spec:
+    output:
+        f"{RESULTS}/specs/{{key}}.json",
+    log:
+        f"{RESULTS}/logs/specs/{{key}}.log",
+    wildcard_constraints:
+        key="[a-z0-9_]+_(fig|table)[a-z0-9_]*",
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=500,
+        runtime=10,
+    params:
+        values=lambda wildcards: json.dumps(
+            result_of(wildcards.key).spec, sort_keys=True
+        ),
+    shell:
+        "rbmbench spec --values {params.values:q} --out {output} 2>&1 | tee {log} >&2"
+
+
+rule render_figure:
+    input:
+        spec=f"{RESULTS}/specs/{{figure}}.json",
+        template=lambda wildcards: template_of(wildcards.figure),
+        runs=lambda wildcards: run_files(PLAN.figures[wildcards.figure].runs),
+    output:
+        pdf=f"{RESULTS}/figures/{{figure}}.pdf",
+        png=f"{RESULTS}/figures/{{figure}}.png",
+        numbers=f"{RESULTS}/data/{{figure}}.csv",
+        notebook=f"{RESULTS}/notebooks/{{figure}}.ipynb",
+        page=f"{RESULTS}/notebooks/{{figure}}.html",
+    log:
+        f"{RESULTS}/logs/render/{{figure}}.log",
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=2000,
+        runtime=60,
+    params:
+        folder=subpath(output.pdf, ancestor=2),
+    shell:
+        "rbmbench render --spec {input.spec} --template {input.template} --folder {params.folder} --log {log}"
+
+
+rule render_table:
+    input:
+        spec=f"{RESULTS}/specs/{{table}}.json",
+        template=lambda wildcards: template_of(wildcards.table),
+        runs=lambda wildcards: run_files(PLAN.tables[wildcards.table].runs),
+        estimates=lambda wildcards: estimate_files(
+            PLAN.tables[wildcards.table].estimates
+        ),
+    output:
+        csv=f"{RESULTS}/tables/{{table}}.csv",
+        markdown=f"{RESULTS}/tables/{{table}}.md",
+        tex=f"{RESULTS}/tables/{{table}}.tex",
+        notebook=f"{RESULTS}/notebooks/{{table}}.ipynb",
+        page=f"{RESULTS}/notebooks/{{table}}.html",
+    log:
+        f"{RESULTS}/logs/render/{{table}}.log",
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=2000,
+        runtime=60,
+    params:
+        folder=subpath(output.csv, ancestor=2),
+    shell:
+        "rbmbench render --spec {input.spec} --template {input.template} --folder {params.folder} --log {log}"

@@ -1,0 +1,54 @@
+# Verdicts on the papers' claims, and the page that shows everything of a scale.
+
+
+rule check_claims:
+    input:
+        figures=spec_files(PLAN.figures),
+        tables=spec_files(PLAN.tables),
+        claims=[f"config/claims/{paper}.yaml" for paper in PLAN.papers],
+        template="notebooks/claims.ipynb",
+        runs=run_files(PLAN.runs),
+        estimates=estimate_files(PLAN.estimates),
+    output:
+        csv=f"{RESULTS}/claims.csv",
+        spec=f"{RESULTS}/specs/claims.json",
+        notebook=f"{RESULTS}/notebooks/claims.ipynb",
+        page=f"{RESULTS}/notebooks/claims.html",
+    log:
+        f"{RESULTS}/logs/claims.log",
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=2000,
+        runtime=60,
+    params:
+        folder=subpath(output.csv, parent=True),
+        scale=PLAN.scale,
+    shell:
+        "rbmbench claims --scale {params.scale} --figures {input.figures} --tables {input.tables}"
+        " --claims {input.claims} --spec {output.spec} --template {input.template} --folder {params.folder} --log {log}"
+
+
+rule write_report:
+    input:
+        figures=spec_files(PLAN.figures),
+        tables=spec_files(PLAN.tables),
+        rendered=[
+            file for key in [*PLAN.figures, *PLAN.tables] for file in files_of(key)
+        ],
+        claims=f"{RESULTS}/claims.csv",
+        runs=run_files(PLAN.runs),
+    output:
+        f"{RESULTS}/report/index.html",
+    log:
+        f"{RESULTS}/logs/report.log",
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        scale=PLAN.scale,
+    shell:
+        "rbmbench report --scale {params.scale} --figures {input.figures} --tables {input.tables}"
+        " --claims {input.claims} --out {output} 2>&1 | tee {log} >&2"

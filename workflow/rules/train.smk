@@ -1,0 +1,27 @@
+# Training runs. The checkpoint is no output: a failed job loses its outputs, and shall go on where it was stopped.
+
+
+rule train_run:
+    input:
+        data=lambda wildcards: data_file(wildcards.run),
+    output:
+        curve=f"{RESULTS}/runs/{{run}}/curve.parquet",
+        model=f"{RESULTS}/runs/{{run}}/model.npz",
+        meta=f"{RESULTS}/runs/{{run}}/meta.json",
+    log:
+        f"{RESULTS}/logs/train/{{run}}.log",
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=1440,
+    params:
+        settings=lambda wildcards: PLAN.runs[wildcards.run].settings.canonical(),
+        checkpoint=f"{RESULTS}/checkpoints/{{run}}.npz",
+        folder=subpath(output.meta, parent=True),
+        scale=PLAN.scale,
+    shell:
+        "rbmbench train --settings {params.settings:q} --data {input.data} --checkpoint {params.checkpoint}"
+        " --threads {threads} --scale {params.scale} --run-id {wildcards.run} --out {params.folder}"
+        " 2>&1 | tee {log} >&2"
