@@ -12,10 +12,7 @@ from rbmbench.errors import SettingsError, unknown_name
 from rbmbench.registry import Registry
 from rbmbench.settings import parse
 
-__all__ = ["EXACT_LOG_PARTITION_UNITS", "Configuration", "Layers", "load", "merged", "read_yaml"]
-
-EXACT_LOG_PARTITION_UNITS = 25
-"""Most units the smaller layer may have for the log-likelihood to be computed exactly."""
+__all__ = ["Configuration", "Layers", "load", "merged", "read_yaml"]
 
 
 @dataclass(frozen=True)
@@ -191,14 +188,13 @@ def _check_algorithms(paper: Paper, names: Iterable[str], location: tuple, layer
 
 def _check_panels(paper: Paper, panels: Mapping[str, Panel], location: tuple, layers: Layers) -> None:
     """Refuse unknown data sets, and models whose log-likelihood cannot be computed."""
+    from rbmbench.likelihood.exact import check_enumerable
+
     for name, panel in panels.items():
         if panel.data not in paper.data:
             message = unknown_name("data set", panel.data, paper.data)
             raise layers.refuse((*location, name, "data"), message)
-        visible = paper.data[panel.data].visible
-        if min(visible, panel.hidden) > EXACT_LOG_PARTITION_UNITS:
-            message = (
-                f"found {panel.hidden}; a model of {visible} x {panel.hidden} units is too large for exact log Z (at "
-                f"most {EXACT_LOG_PARTITION_UNITS} in the smaller layer): use AIS, which is not there yet"
-            )
-            raise layers.refuse((*location, name, "hidden"), message)
+        try:
+            check_enumerable(paper.data[panel.data].visible, panel.hidden)
+        except SettingsError as error:
+            raise layers.refuse((*location, name, "hidden"), f"{error}, which is not there yet") from None

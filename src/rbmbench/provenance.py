@@ -5,19 +5,23 @@ import platform
 import resource
 import subprocess
 import sys
-from datetime import UTC, datetime
+import time
+from datetime import UTC, datetime, timedelta
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-__all__ = ["collect", "commit", "hardware", "peak_memory_mb", "utc_now", "versions"]
+__all__ = ["collect", "commit", "hardware", "peak_memory_mb", "seconds_since_start", "versions"]
 
 PACKAGES = ("rbmbench", "numpy", "numba", "llvmlite", "scipy", "pandas", "pyarrow", "scikit-learn", "snakemake")
 
 
 def collect() -> dict[str, Any]:
-    """Return hardware, versions, commit and peak_memory_mb of this process."""
+    """Return hardware, versions, commit and peak_memory_mb of this process, and when it started and finished (UTC)."""
+    now = datetime.now(UTC)
     return {
+        "started": (now - timedelta(seconds=seconds_since_start())).isoformat(timespec="seconds"),
+        "finished": now.isoformat(timespec="seconds"),
         "hardware": hardware(),
         "versions": versions(),
         "commit": commit(),
@@ -66,9 +70,11 @@ def peak_memory_mb() -> float:
     return peak / (2**20 if sys.platform == "darwin" else 2**10)
 
 
-def utc_now() -> str:
-    """Return the time now, in UTC, to the second."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
+def seconds_since_start() -> float:
+    """Return how long this process has been running: what its imports took is part of that."""
+    import psutil
+
+    return max(0.0, time.time() - psutil.Process().create_time())
 
 
 def _git(folder: Path, *arguments: str) -> str:

@@ -5,6 +5,7 @@ A run's folder holds ``curve.parquet``, ``model.npz`` and ``meta.json``; a groun
 """
 
 import json
+import zlib
 from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
@@ -90,7 +91,7 @@ def read_arrays(path: Location, names: Iterable[str]) -> dict[str, np.ndarray]:
     try:
         with np.load(_existing(path), allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
-    except (ValueError, OSError, EOFError, BadZipFile) as error:
+    except (ValueError, OSError, EOFError, BadZipFile, zlib.error) as error:
         raise _damaged(path, error) from None
     for name in names:
         if name not in arrays:

@@ -29,20 +29,19 @@ rule render_figure:
     output:
         pdf=f"{RESULTS}/figures/{{figure}}.pdf",
         png=f"{RESULTS}/figures/{{figure}}.png",
-        numbers=f"{RESULTS}/data/{{figure}}.csv",
+        csv=f"{RESULTS}/data/{{figure}}.csv",
         notebook=f"{RESULTS}/notebooks/{{figure}}.ipynb",
         page=f"{RESULTS}/notebooks/{{figure}}.html",
     log:
-        f"{RESULTS}/logs/render/{{figure}}.log",
+        f"{RESULTS}/logs/render/{{figure}}.ipynb",
     conda:
         "../../environment.yml"
     resources:
         mem_mb=2000,
         runtime=60,
-    params:
-        folder=subpath(output.pdf, ancestor=2),
     shell:
-        "rbmbench render --spec {input.spec} --template {input.template} --folder {params.folder} --log {log}"
+        "rbmbench render --template {input.template} --set spec={input.spec} pdf={output.pdf} png={output.png}"
+        " csv={output.csv} --notebook {output.notebook} --page {output.page} --log {log}"
 
 
 rule render_table:
@@ -55,18 +54,17 @@ rule render_table:
         ),
     output:
         csv=f"{RESULTS}/tables/{{table}}.csv",
-        markdown=f"{RESULTS}/tables/{{table}}.md",
+        md=f"{RESULTS}/tables/{{table}}.md",
         tex=f"{RESULTS}/tables/{{table}}.tex",
         notebook=f"{RESULTS}/notebooks/{{table}}.ipynb",
         page=f"{RESULTS}/notebooks/{{table}}.html",
     log:
-        f"{RESULTS}/logs/render/{{table}}.log",
+        f"{RESULTS}/logs/render/{{table}}.ipynb",
     conda:
         "../../environment.yml"
     resources:
         mem_mb=2000,
         runtime=60,
-    params:
-        folder=subpath(output.csv, ancestor=2),
     shell:
-        "rbmbench render --spec {input.spec} --template {input.template} --folder {params.folder} --log {log}"
+        "rbmbench render --template {input.template} --set spec={input.spec} csv={output.csv} md={output.md}"
+        " tex={output.tex} --notebook {output.notebook} --page {output.page} --log {log}"

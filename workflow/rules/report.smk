@@ -15,18 +15,18 @@ rule check_claims:
         notebook=f"{RESULTS}/notebooks/claims.ipynb",
         page=f"{RESULTS}/notebooks/claims.html",
     log:
-        f"{RESULTS}/logs/claims.log",
+        f"{RESULTS}/logs/render/claims.ipynb",
     conda:
         "../../environment.yml"
     resources:
         mem_mb=2000,
         runtime=60,
     params:
-        folder=subpath(output.csv, parent=True),
         scale=PLAN.scale,
     shell:
         "rbmbench claims --scale {params.scale} --figures {input.figures} --tables {input.tables}"
-        " --claims {input.claims} --spec {output.spec} --template {input.template} --folder {params.folder} --log {log}"
+        " --claims {input.claims} --spec {output.spec} --csv {output.csv} --template {input.template}"
+        " --notebook {output.notebook} --page {output.page} --log {log}"
 
 
 rule write_report:

@@ -94,16 +94,19 @@ def _add_reports(commands) -> None:
     spec.add_argument("--out", required=True, type=Path, metavar="FILE", help="JSON file to write")
 
     render = _add(commands, "render", "making:render", "run the notebook of a figure or table")
+    render.add_argument(
+        "--set", required=True, nargs="+", type=_pair, metavar="NAME=VALUE", help="parameters of the notebook"
+    )
     _add_notebook(render)
-    render.add_argument("--spec", required=True, type=Path, metavar="FILE", help="spec of the figure or table")
 
     claims = _add(commands, "claims", "making:claims", "hold the claims of the papers against the results")
     _add_specs(claims)
-    _add_notebook(claims)
     claims.add_argument(
         "--claims", required=True, type=Path, nargs="+", metavar="FILE", help="claims, one file a paper"
     )
     claims.add_argument("--spec", required=True, type=Path, metavar="FILE", help="spec of the claims, to write")
+    claims.add_argument("--csv", required=True, type=Path, metavar="FILE", help="verdicts, to write")
+    _add_notebook(claims)
 
     report = _add(commands, "report", "making:report", "write the page that shows everything of a scale")
     _add_specs(report)
@@ -148,10 +151,9 @@ def _add_computation(parser: argparse.ArgumentParser) -> None:
 def _add_notebook(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of every subcommand that runs a notebook."""
     parser.add_argument("--template", required=True, type=Path, metavar="FILE", help="notebook to run")
-    parser.add_argument(
-        "--folder", required=True, type=Path, metavar="FOLDER", help="folder of the scale: results/SCALE"
-    )
-    parser.add_argument("--log", type=Path, metavar="FILE", help="file for what the notebook prints")
+    parser.add_argument("--notebook", required=True, type=Path, metavar="FILE", help="executed notebook, to write")
+    parser.add_argument("--page", required=True, type=Path, metavar="FILE", help="the same as HTML, to write")
+    parser.add_argument("--log", type=Path, metavar="FILE", help="where the notebook is while it runs, and if it fails")
 
 
 def _add_specs(parser: argparse.ArgumentParser) -> None:
@@ -167,3 +169,11 @@ def _count(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"found {number}; should be at least 1")
     return number
+
+
+def _pair(text: str) -> tuple[str, str]:
+    """Return name and value of NAME=VALUE."""
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise argparse.ArgumentTypeError(f"found {text!r}; should be NAME=VALUE")
+    return name, value

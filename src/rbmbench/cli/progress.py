@@ -2,7 +2,72 @@
 
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 __all__ = ["shown_progress"]
 
 SECONDS_BETWEEN_LINES = 30.0
+
+
+@contextmanager
+def shown_progress(title: str, value: str = "") -> Iterator[Callable[..., None]]:
+    """Give a function to be called as ``progress(done, total, value)``, which shows how far the computation is.
+
+    Parameters
+    ----------
+    title : str
+        What is computed; stands before every line.
+    value : str
+        What the value is, in words; without one the function may be called as ``progress(done, total)``.
+    """
+    if sys.stderr.isatty():
+        from tqdm import tqdm
+
+        with tqdm(desc=title, dynamic_ncols=True, file=sys.stderr) as bar:
+            yield _bar_progress(bar, value)
+    else:
+        yield _line_progress(title, value)
+
+
+def _bar_progress(bar, value: str) -> Callable[..., None]:
+    """Return progress shown by a bar, which tells the time left by itself."""
+
+    def progress(done: int, total: int, found: float | None = None) -> None:
+        if bar.total is None:
+            # What an earlier process did before it was stopped says nothing about the speed of this one.
+            bar.total, bar.initial = total, done
+        bar.n = done
+        bar.set_postfix_str("" if found is None else f"{value} {found:.4g}", refresh=False)
+        bar.refresh()
+
+    return progress
+
+
+def _line_progress(title: str, value: str) -> Callable[..., None]:
+    """Return progress shown by lines: the first and the last call, and one now and then between."""
+    first: list[tuple[float, int]] = []
+    shown = [0.0]
+
+    def progress(done: int, total: int, found: float | None = None) -> None:
+        now = time.monotonic()
+        first.append((now, done)) if not first else None
+        if now - shown[0] < SECONDS_BETWEEN_LINES and done < total:
+            return
+        shown[0] = now
+        began, at = first[0]
+        left = (now - began) / (done - at) * (total - done) if done > at else None
+        parts = [f"{done} of {total}"]
+        parts += [f"{value} {found:.4g}"] if found is not None else []
+        parts += [f"{_duration(left)} left"] if left else []
+        print(f"{title}: {', '.join(parts)}", file=sys.stderr, flush=True)
+
+    return progress
+
+
+def _duration(seconds: float) -> str:
+    """Return a time in words: "45 s", "12 min", "3 h 05 min"."""
+    minutes = round(seconds / 60)
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"

@@ -52,7 +52,11 @@ def final_difference(evidence: Evidence, *, curve: str, against: str) -> Measure
     one, other = evidence.curves(curve), evidence.curves(against)
     trials = _paired(one, other)
     value, low, high = intervals.student((one.final - other.final).loc[trials])
-    what = f"final log-likelihood, {one.label} minus {other.label}, nats per sample, {len(trials)} trials"
+    first, second = (
+        curves.label if one.panel == other.panel else f"{curves.label} at rate {curves.panel.rate:g}"
+        for curves in (one, other)
+    )
+    what = f"final log-likelihood, {first} minus {second}, nats per sample, {len(trials)} trials"
     return Measurement(value, low, high, what, (one, other))
 
 

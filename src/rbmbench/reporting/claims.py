@@ -19,7 +19,7 @@ from rbmbench.errors import SettingsError, unknown_name
 from rbmbench.files import replaced
 from rbmbench.reporting.checks import CHECKS, Measurement
 from rbmbench.reporting.evidence import Curves, Entry, Evidence, NotRun
-from rbmbench.reporting.notes import DATA_TITLES, cuts
+from rbmbench.reporting.notes import cuts, data_name
 from rbmbench.reporting.specs import FigureSpec, Published, Spec, TableSpec
 from rbmbench.settings import Settings, parse
 
@@ -56,10 +56,13 @@ class Needs(Settings):
         """Return, in words, what a curve or an entry lacks."""
         reasons = []
         if self.real_data and source.stand_in:
-            reasons.append(f"stand-in data for {DATA_TITLES.get(source.stand_in, source.stand_in)}")
+            reasons.append(f"stand-in data for {data_name(source.stand_in)}")
         found, published = source.budget["iterations"]
         if published and found < self.share_of_iterations * published:
-            reasons += [f"{phrase}, needs {self.share_of_iterations:.0%}" for phrase in _cuts(source, "iterations")]
+            reasons += [
+                f"{phrase}, needs {100 * self.share_of_iterations:.0f} % of them"
+                for phrase in _cuts(source, "iterations")
+            ]
         for name in (name for name in source.budget if name != "iterations"):
             found, needed = source.budget[name][0], getattr(self, name)
             reasons += [f"{found} {name}, needs {needed}"] if found < needed else []

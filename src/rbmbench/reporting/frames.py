@@ -44,11 +44,12 @@ def data_of(meta: dict[str, Any], folder: str) -> dict[str, Any]:
     for key in ("title", "rows"):
         if key not in provenance:
             raise ResultsError(f"{folder}/meta.json: key 'data.{key}' is missing; found {sorted(provenance) or 'none'}")
-    rows = provenance["rows"]
+    rows, stand_in = provenance["rows"], provenance.get("stand_in_for") or ""
     return {
-        "title": provenance["title"],
+        # The title of a stand-in says so itself; figures and tables say it in a place of its own.
+        "title": provenance["title"].removesuffix(f" (stand-in for {stand_in})"),
         "rows": int(rows["train"] if isinstance(rows, dict) else rows),
-        "stand_in": provenance.get("stand_in_for") or "",
+        "stand_in": stand_in,
     }
 
 

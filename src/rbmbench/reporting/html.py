@@ -115,7 +115,7 @@ def claims_table(verdicts: pd.DataFrame) -> str:
             "text": _text(claim["text"]),
             "published": _text(claim["published"]),
             "measured": tables.significant(claim["measured"]),
-            "interval": _interval(claim["low"], claim["high"]),
+            "interval": tables.interval(claim["low"], claim["high"]),
             "verdict": claim["verdict"],
             "mark": mark,
             "sign": sign,
@@ -139,11 +139,6 @@ def _text(value: Any) -> str:
         return tables.significant(float(value))
     except ValueError:
         return str(value)
-
-
-def _interval(low: float, high: float) -> str:
-    """Return an interval in words, or nothing when there is none."""
-    return "" if pd.isna(low) or pd.isna(high) else f"{tables.significant(low)} to {tables.significant(high)}"
 
 
 def _counts(verdicts: pd.DataFrame) -> list[dict[str, Any]]:

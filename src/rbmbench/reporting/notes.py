@@ -6,9 +6,9 @@ from rbmbench.reporting.frames import BAND, trials_left_out
 from rbmbench.reporting.specs import FigureSpec, Panel
 
 __all__ = [
-    "DATA_TITLES",
     "count",
     "cuts",
+    "data_name",
     "figure_caption",
     "figure_notes",
     "figure_title",
@@ -18,13 +18,17 @@ __all__ = [
     "stand_ins",
 ]
 
-# Names for people; a data set that is not here is called by its id.
 DATA_TITLES = {"mnist": "MNIST", "letters": "Letters"}
 
 
 def count(number: float) -> str:
     """Return a whole number with its thousands set apart: 50000 gives "50 000" (no-break space)."""
     return f"{int(number):_}".replace("_", "\N{NO-BREAK SPACE}")
+
+
+def data_name(name: str) -> str:
+    """Return the name of a data set for people: "MNIST" for "mnist"; one that is not known is left as it is."""
+    return DATA_TITLES.get(name, name)
 
 
 def listed(words: list[str]) -> str:
@@ -51,7 +55,7 @@ def stand_ins(frame: pd.DataFrame) -> list[str]:
     """Return a phrase for each data set that stands in for another: "Digits in place of MNIST"."""
     pairs = frame[["data_title", "stand_in"]].drop_duplicates()
     return [
-        f"{title} in place of {DATA_TITLES.get(other, other)}"
+        f"{title} in place of {data_name(other)}"
         for title, other in pairs.itertuples(index=False)
         if isinstance(other, str) and other
     ]

@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, ScalarFormatter
 
 from rbmbench.files import replaced
 from rbmbench.reporting.frames import BAND, summarise
-from rbmbench.reporting.notes import DATA_TITLES, count, figure_title, left_out, panel_cuts
+from rbmbench.reporting.notes import count, data_name, figure_title, left_out, panel_cuts
 from rbmbench.reporting.palette import styles
 from rbmbench.reporting.specs import FigureSpec, Panel
 
@@ -111,8 +111,6 @@ def learning_curves(spec: FigureSpec, frame: pd.DataFrame) -> Figure:
                 ax.set_axis_off()
         figure.suptitle(figure_title(spec, frame))
         _add_legend(figure, spec, looks)
-        # The fonts and the layout are settled here, while the look is in force.
-        figure.canvas.draw()
     return figure
 
 
@@ -156,7 +154,7 @@ def _scale_axes(ax: Axes, summary: pd.DataFrame, unit: float) -> Axes:
 def _annotate(ax: Axes, panel: Panel, summary: pd.DataFrame, omitted: list[str]) -> None:
     """Write above a panel what it shows and, smaller, how it differs from the paper's."""
     title, other = (panel.data, "") if summary.empty else summary[["data_title", "stand_in"]].iloc[0]
-    lines = [f"stands in for {DATA_TITLES.get(other, other)}"] if other else []
+    lines = [f"stands in for {data_name(other)}"] if other else []
     lines += [", ".join(panel_cuts(panel))] if panel_cuts(panel) else []
     lines += [f"left out: {words}" for words in omitted[:MOST_OMITTED]]
     lines += [f"and {len(omitted) - MOST_OMITTED} trials more"] if len(omitted) > MOST_OMITTED else []

@@ -62,6 +62,10 @@ class Row(Spec):
     hidden: int
     rate: float
     model: str = Field(description="folder of the run that trained the models")
+    paper_iterations: int | None = None
+    paper_estimates: int | None = None
+    ground_truth: dict[str, int] = Field(default={}, description="chains, burn_in and samples of parallel tempering")
+    paper_ground_truth: dict[str, int] | None = None
     estimates: tuple[Estimate, ...]
 
 

@@ -9,12 +9,13 @@ from tabulate import tabulate
 from rbmbench.files import replaced
 from rbmbench.reporting.frames import QUANTITIES, ROW_COLUMNS, by_model
 from rbmbench.reporting.frames import bias_variance as measured
-from rbmbench.reporting.notes import count, cuts, listed, stand_ins
+from rbmbench.reporting.notes import count, cuts, data_name, listed, stand_ins
 from rbmbench.reporting.specs import TableSpec
 
 __all__ = [
     "bias_variance",
     "certainty_layout",
+    "interval",
     "paper_layout",
     "significant",
     "table_caption",
@@ -24,6 +25,11 @@ __all__ = [
     "write_tex",
 ]
 
+BUDGETS = {
+    "iterations": "training iterations",
+    "estimates": "estimates",
+    "truth_samples": "ground-truth samples of parallel tempering",
+}
 GROUND_TRUTHS = {"exact": "exact", "parallel_tempering": "PT"}
 
 
@@ -34,7 +40,8 @@ def bias_variance(spec: TableSpec) -> pd.DataFrame:
     -------
     DataFrame
         Columns scale, row, data, data_title, hidden, rate, k, algorithm, label, stand_in, ground_truth; models (how
-        many trained models), iterations, paper_iterations, estimates, paper_estimates; the means over the models of
+        many trained models), iterations, estimates, truth_samples and the paper's (paper_iterations, ...); the means
+        over the models of
         variance, bias, bias_floor, bias_debiased, bias_low, bias_high (per parameter) and seconds_per_estimate;
         variance_spread and bias_spread (standard deviation over the models, NaN for a single one); published_variance,
         published_bias (NaN where the paper has none).
@@ -47,12 +54,27 @@ def bias_variance(spec: TableSpec) -> pd.DataFrame:
     for quantity in ("variance", "bias"):
         values = [published.value(row, algorithm, quantity) for row, algorithm in wide[["row", "algorithm"]].values]
         wide[f"published_{quantity}"] = pd.Series(values, dtype=float)
-    wide["paper_iterations"] = pd.Series([published.iterations.get(row) for row in wide["row"]], dtype="Int64")
-    wide["paper_estimates"] = pd.Series([published.estimates] * len(wide), dtype="Int64")
+    wide = wide.merge(_paper_budgets(spec), on="row")
     wide["scale"] = spec.scale
-    budgets = ["models", "iterations", "paper_iterations", "estimates", "paper_estimates"]
+    budgets = ["models", *(f"{of}{name}" for name in BUDGETS for of in ("", "paper_"))]
     numbers = [*QUANTITIES, "variance_spread", "bias_spread", "published_variance", "published_bias"]
     return wide[["scale", *ROW_COLUMNS, "ground_truth", *budgets, *numbers]]
+
+
+def _paper_budgets(spec: TableSpec) -> pd.DataFrame:
+    """Return, by row, the budgets of the paper, and how many samples the ground truth by parallel tempering has."""
+    lines = [
+        {
+            "row": row.name,
+            "paper_iterations": row.paper_iterations or spec.published.iterations.get(row.name),
+            "paper_estimates": row.paper_estimates or spec.published.estimates,
+            "truth_samples": row.ground_truth.get("samples"),
+            "paper_truth_samples": (row.paper_ground_truth or {}).get("samples"),
+        }
+        for row in spec.rows
+    ]
+    table = pd.DataFrame(lines)
+    return table.astype(dict.fromkeys(table.columns[1:], "Int64"))
 
 
 def significant(value: float | None, digits: int = 3) -> str:
@@ -60,9 +82,12 @@ def significant(value: float | None, digits: int = 3) -> str:
     return "" if value is None or pd.isna(value) else f"{value:#.{digits}g}".rstrip(".")
 
 
-def _family(algorithm: str, k: int | None) -> str:
-    """Return the id of an estimator without its k: "pop_cd" for "pop_cd_10"."""
-    return algorithm.removesuffix(f"_{k}")
+def interval(low: float, high: float) -> str:
+    """Return an interval in words, with as many digits as tell its ends apart; "" when there is none."""
+    if pd.isna(low) or pd.isna(high):
+        return ""
+    ends = [(significant(low, digits), significant(high, digits)) for digits in range(3, 9)]
+    return " to ".join(next((pair for pair in ends if pair[0] != pair[1]), ends[0]))
 
 
 def _family_label(label: str, k: int | None) -> str:
@@ -123,7 +148,7 @@ def certainty_layout(wide: pd.DataFrame) -> pd.DataFrame:
             "bias": significant(entry.bias),
             "floor": significant(entry.bias_floor),
             "debiased": significant(entry.bias_debiased),
-            "interval": f"{significant(entry.bias_low)} to {significant(entry.bias_high)}",
+            "interval": interval(entry.bias_low, entry.bias_high),
             "models": str(entry.models),
             "spread of variance": significant(entry.variance_spread),
             "spread of bias": significant(entry.bias_spread),
@@ -137,7 +162,7 @@ def certainty_layout(wide: pd.DataFrame) -> pd.DataFrame:
 def _problem(entry) -> str:
     """Return the name of a row's data, marked where it is a stand-in."""
     marked = isinstance(entry.stand_in, str) and entry.stand_in
-    return f"{entry.data_title} (for {entry.stand_in})" if marked else entry.data_title
+    return f"{entry.data_title} (for {data_name(entry.stand_in)})" if marked else entry.data_title
 
 
 def table_caption(spec_title: str) -> str:
@@ -156,8 +181,7 @@ def table_notes(wide: pd.DataFrame) -> list[str]:
     notes += [f"Stand-in data: {phrase}." for phrase in stand_ins(wide)]
     for row, lines in wide.groupby("row", sort=False):
         first = lines.iloc[0]
-        budgets = (("iterations", "training iterations"), ("estimates", "estimates"))
-        cut = [phrase for name, what in budgets for phrase in cuts(*_known(first, name), what)]
+        cut = [phrase for name, what in BUDGETS.items() for phrase in cuts(*_known(first, name), what)]
         notes += [f"{first['data_title']}, n = {first['hidden']} ({row}): {listed(cut)}."] if cut else []
     return notes
 

@@ -1,0 +1,85 @@
+"""The subcommands that compute: training, ground truths, bias and variance."""
+
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+from rbmbench import provenance
+from rbmbench.errors import TrainingError
+from rbmbench.settings import EstimateSettings, GroundTruthSettings, RunSettings, Settings
+
+__all__ = ["estimate", "ground_truth", "train"]
+
+
+def train(arguments: Namespace) -> None:
+    """Train all trials of one run, and write curve, models and meta."""
+    settings = _settings(RunSettings, arguments.settings)
+
+    from rbmbench import datasets, training
+    from rbmbench.cli.progress import shown_progress
+
+    dataset = datasets.read(arguments.data)
+    before = provenance.seconds_since_start()
+    with shown_progress(arguments.run_id, "mean log-likelihood") as progress:
+        try:
+            result = training.run(
+                dataset.train,
+                settings,
+                checkpoint=arguments.checkpoint,
+                progress=progress,
+                threads=arguments.threads,
+            )
+        except TrainingError as error:
+            raise TrainingError(f"{arguments.run_id}: {error}") from None
+    wall = dict(result.timings)
+    wall["startup_seconds"] += before
+    wall["total_seconds"] = sum(wall.values())
+    _write_run(arguments, settings, dataset.provenance, result, wall)
+
+
+def _write_run(arguments: Namespace, settings: RunSettings, data: dict, result: Any, wall: dict[str, float]) -> None:
+    """Write the folder of a run."""
+    from rbmbench import store
+
+    rbm = result.rbm
+    model = {"W": rbm.W, "b": rbm.b, "c": rbm.c, "iteration": settings.iterations, "seed": settings.seed}
+    store.write_table(arguments.out / "curve.parquet", result.curve)
+    store.write_arrays(arguments.out / "model.npz", model)
+    meta = _meta(arguments, settings, data, rbm.W) | {
+        "run": arguments.run_id,
+        "wall": wall,
+        "iterations": settings.iterations,
+        "trials": settings.trials,
+    }
+    store.write_json(arguments.out / "meta.json", meta)
+
+
+def _meta(arguments: Namespace, settings: Settings, data: dict, array: Any) -> dict[str, Any]:
+    """Return what the meta of every computation says."""
+    from rbmbench.kernels import name_of_home
+
+    return provenance.collect() | {
+        "settings": settings.model_dump(mode="json"),
+        "scale": arguments.scale,
+        "data": data,
+        "backend": name_of_home(array),
+        "threads": arguments.threads,
+        "seed": settings.seed,
+    }
+
+
+def _settings(model: type[Settings], text: str) -> Any:
+    """Return settings that are given as JSON, or as the name of a JSON file."""
+    import json
+
+    from rbmbench.errors import SettingsError
+    from rbmbench.settings import parse
+    from rbmbench.store import read_json
+
+    if not text.lstrip().startswith("{"):
+        return parse(model, read_json(Path(text)), text)
+    try:
+        values = json.loads(text)
+    except ValueError as error:
+        raise SettingsError(f"--settings: is not JSON ({error})") from None
+    return parse(model, values, "--settings")

@@ -1,0 +1,164 @@
+"""The subcommands that make data sets, specs, notebooks, the report and the schemas of the configuration."""
+
+import json
+from argparse import Namespace
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from rbmbench.errors import DataError, SettingsError
+
+__all__ = ["claims", "config_check", "config_schema", "data", "render", "report", "run_times", "spec"]
+
+TABLE_FILES, FIGURE_FILES = ("csv", "md", "tex"), ("png", "pdf")
+
+
+def data(arguments: Namespace) -> None:
+    """Make or fetch a data set and write it."""
+    from rbmbench import datasets
+
+    options = _plain_data("--options", arguments.options)
+    dataset = datasets.load(arguments.name, mirror=arguments.mirror, cache=arguments.cache, **options)
+    found = {"rows": dataset.train.shape[0], "visible": dataset.train.shape[1]}
+    for key, number in found.items():
+        expected = getattr(arguments, key)
+        if expected not in (None, number):
+            raise DataError(f"data set {arguments.name!r}: {key}: found {number}; the configuration says {expected}")
+    datasets.save(dataset, arguments.out)
+    print(f"{arguments.out}: {dataset.title}, {found['rows']} x {found['visible']}")
+
+
+def spec(arguments: Namespace) -> None:
+    """Write the spec of a figure or table."""
+    from rbmbench.store import write_json
+
+    write_json(arguments.out, _plain_data("--values", arguments.values))
+
+
+def render(arguments: Namespace) -> None:
+    """Run a notebook with parameters."""
+    _run_notebook(arguments, dict(arguments.set))
+
+
+def claims(arguments: Namespace) -> None:
+    """Write the spec of the claims, and run the notebook that judges them."""
+    from rbmbench.configuration import read_yaml
+    from rbmbench.store import read_json, write_json
+
+    values = {
+        "key": "claims",
+        "scale": arguments.scale,
+        "figures": [read_json(file) for file in arguments.figures],
+        "tables": [read_json(file) for file in arguments.tables],
+        "claims": {file.stem: read_yaml(file) for file in arguments.claims},
+    }
+    write_json(arguments.spec, values)
+    _run_notebook(arguments, {"spec": str(arguments.spec), "csv": str(arguments.csv)})
+
+
+def report(arguments: Namespace) -> None:
+    """Write the page that shows everything of a scale."""
+    from rbmbench.reporting.html import write_report
+    from rbmbench.store import read_json
+
+    folder = arguments.claims.parent
+    figures = [read_json(file) for file in arguments.figures]
+    tables = [read_json(file) for file in arguments.tables]
+    values = {
+        "scale": arguments.scale,
+        "title": f"rbmbench: {arguments.scale} scale",
+        "figures": [_with_files(one, folder, "figures", FIGURE_FILES) for one in figures],
+        "tables": [_with_files(one, folder, "tables", TABLE_FILES) for one in tables],
+        "claims_csv": str(arguments.claims),
+        "runs": sorted(set(_run_folders(figures, tables))),
+    }
+    write_report(values, arguments.out)
+    print(f"{arguments.out}: written")
+
+
+def run_times(arguments: Namespace) -> None:
+    """Tabulate what each run took."""
+    import pandas as pd
+
+    from rbmbench.files import replaced
+    from rbmbench.store import read_meta
+
+    lines = [_run_time(read_meta(folder)) for folder in arguments.runs]
+    with replaced(arguments.out) as temporary:
+        pd.DataFrame(lines).to_csv(temporary, index=False, lineterminator="\n")
+
+
+def config_check(arguments: Namespace) -> None:
+    """Check the configuration, and tell what it asks for."""
+    from rbmbench.configuration import load
+    from rbmbench.experiments import plan
+
+    found = plan(load(arguments.files))
+    results = ", ".join([*found.figures, *found.tables])
+    print(f"{found.scale} scale: {results}: {len(found.runs)} runs, {len(found.estimates)} measured estimators")
+
+
+def config_schema(arguments: Namespace) -> None:
+    """Write the JSON schemas of the configuration."""
+    from rbmbench.config_schema import schemas
+    from rbmbench.store import write_json
+
+    for name, schema in schemas().items():
+        write_json(arguments.out / name, schema)
+        print(arguments.out / name)
+
+
+def _plain_data(argument: str, text: str) -> dict[str, Any]:
+    """Return the mapping that an argument holds as JSON."""
+    try:
+        values = json.loads(text)
+    except ValueError as error:
+        raise SettingsError(f"{argument}: is not JSON ({error})") from None
+    if not isinstance(values, dict):
+        raise SettingsError(f"{argument}: holds a {type(values).__name__}; should be a mapping of keys")
+    return values
+
+
+def _run_notebook(arguments: Namespace, parameters: dict[str, str]) -> None:
+    """Run the notebook that the arguments name."""
+    from rbmbench.reporting.notebook_runner import run_notebook
+
+    run_notebook(arguments.template, parameters, arguments.notebook, arguments.page, arguments.log)
+
+
+def _with_files(values: dict[str, Any], folder: Path, kind: str, endings: Iterable[str]) -> dict[str, Any]:
+    """Return the spec of a figure or table with the files that were made of it."""
+    key = values["key"]
+    files = {ending: str(folder / kind / f"{key}.{ending}") for ending in endings}
+    numbers = folder / "data" / f"{key}.csv"
+    page = folder / "notebooks" / f"{key}.html"
+    return values | {"csv": str(numbers)} | files | {"notebook_html": str(page)}
+
+
+def _run_folders(figures: Iterable[dict], tables: Iterable[dict]) -> Iterable[str]:
+    """Yield the folders of all runs that figures and tables show."""
+    yield from (run["folder"] for figure in figures for panel in figure["panels"] for run in panel["runs"])
+    yield from (row["model"] for table in tables for row in table["rows"])
+
+
+def _run_time(meta: dict[str, Any]) -> dict[str, Any]:
+    """Return one line of the table of run times."""
+    settings, wall = meta["settings"], meta["wall"]
+    updates = meta["iterations"] * meta["trials"]
+    return {
+        "run": meta["run"],
+        "data": meta["data"]["title"],
+        "visible": meta["data"]["visible"],
+        "hidden": settings["hidden"],
+        "batch": settings["batch"],
+        "estimator": settings["schedule"][-1]["estimator"]["name"],
+        "options": json.dumps(settings["schedule"][-1]["estimator"]["options"], sort_keys=True),
+        "trials": meta["trials"],
+        "iterations": meta["iterations"],
+        "backend": meta["backend"],
+        "threads": meta["threads"],
+        "training_ms_per_update_and_trial": 1000 * wall["training_seconds"] / updates,
+        **wall,
+        "peak_memory_mb": meta["peak_memory_mb"],
+        "cpu": meta["hardware"]["cpu"],
+    }
