@@ -98,21 +98,21 @@ def hidden_mean(rbm: RBM, visible: Array, buffers: Buffers, name: Hashable = "hi
     """Return p(h = 1 | v), (replicas, rows, n)."""
     out = buffers.get(name, (*visible.shape[:-1], rbm.hidden_units), rbm.W)
     np.matmul(visible, rbm.W, out=out)
-    home_of(out).bernoulli_mean(out, rbm.c, out)
+    home_of(out).bernoulli_mean(out, rbm.c)
     return out
 
 
 def sample_hidden(rbm: RBM, visible: Array, stream: Stream, buffers: Buffers) -> Array:
     """Return h ~ p(h | v), (replicas, rows, n); one draw of the stream."""
     activation = hidden_activation(rbm, visible, buffers)
-    home_of(activation).sample_bernoulli(activation, rbm.c, stream.next(), activation)
+    home_of(activation).sample_bernoulli(activation, rbm.c, stream.next())
     return activation
 
 
 def sample_visible(rbm: RBM, hidden: Array, stream: Stream, buffers: Buffers) -> Array:
     """Return v ~ p(v | h), (replicas, rows, m); one draw of the stream."""
     activation = visible_activation(rbm, hidden, buffers)
-    home_of(activation).sample_bernoulli(activation, rbm.b, stream.next(), activation)
+    home_of(activation).sample_bernoulli(activation, rbm.b, stream.next())
     return activation
 
 

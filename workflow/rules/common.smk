@@ -2,7 +2,6 @@
 
 import json
 import os
-import shlex
 import sys
 
 from rbmbench.configuration import load
@@ -10,44 +9,33 @@ from rbmbench.errors import RbmbenchError
 from rbmbench.experiments import plan
 
 
-def checked_configuration():
-    """Return the configuration, or end with one line that says what is wrong with it."""
-    files = [
-        "config/config.yaml",
-        *map(os.path.relpath, workflow.overwrite_configfiles),
-    ]
+def checked_plan():
+    """Return the configuration and what it asks for, or end with one line that says what is wrong with it."""
+    files = ["config/config.yaml", *map(os.path.relpath, workflow.overwrite_configfiles)]
     try:
-        return load(files, config)
+        configuration = load(files, config)
+        return configuration, plan(configuration)
     except RbmbenchError as error:
         print(f"rbmbench: error: {error}", file=sys.stderr)
         sys.exit(2)
 
 
 def step_environment():
-    """Return the shell code that every step starts with: where its programs are, and where data are fetched from."""
+    """Return the variables of every step: where its programs are, and where data are fetched from."""
     access = CONFIGURATION.main.data
     values = {
-        "PATH": os.pathsep.join(
-            [os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)]
-        ),
+        "PATH": os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)]),
         "RBMBENCH_DATA_MIRROR": access.mirror,
         "RBMBENCH_DATA_CACHE": access.cache,
     }
-    exports = (
-        f"export {name}={shlex.quote(value)}; "
-        for name, value in values.items()
-        if value
-    )
-    return "".join(exports).replace("{", "{{").replace("}", "}}")
+    return {name: value for name, value in values.items() if value}
 
 
-CONFIGURATION = checked_configuration()
-PLAN = plan(CONFIGURATION)
+CONFIGURATION, PLAN = checked_plan()
 RESULTS = PLAN.folder
 
-# The `rbmbench` beside the Python that runs Snakemake: no environment has to be activated. What the steps are told by
-# their environment is no part of any result.
-shell.prefix(f"set -euo pipefail; {step_environment()}")
+# The steps run the `rbmbench` beside the Python that runs Snakemake: no environment has to be activated.
+os.environ.update(step_environment())
 
 
 wildcard_constraints:
@@ -66,20 +54,12 @@ def data_file(run):
 
 def run_files(runs):
     """Return what the reports read of training runs."""
-    return [
-        f"{PLAN.run_folder(run)}/{name}"
-        for run in runs
-        for name in ("curve.parquet", "meta.json")
-    ]
+    return [f"{PLAN.run_folder(run)}/{name}" for run in runs for name in ("curve.parquet", "meta.json")]
 
 
 def estimate_files(estimates):
     """Return what the reports read of measured estimates."""
-    return [
-        f"{PLAN.gradient_folder(part)}/{name}"
-        for part in estimates
-        for name in ("bias.parquet", "meta.json")
-    ]
+    return [f"{PLAN.gradient_folder(part)}/{name}" for part in estimates for name in ("bias.parquet", "meta.json")]
 
 
 def result_of(key):

@@ -13,9 +13,7 @@ rule prepare_data:
         runtime=30,
     params:
         name=lambda wildcards: PLAN.data[wildcards.data].name,
-        options=lambda wildcards: json.dumps(
-            PLAN.data[wildcards.data].options, sort_keys=True
-        ),
+        options=lambda wildcards: json.dumps(PLAN.data[wildcards.data].options, sort_keys=True),
         rows=lambda wildcards: PLAN.data[wildcards.data].rows,
         visible=lambda wildcards: PLAN.data[wildcards.data].visible,
     shell:

@@ -17,9 +17,7 @@ rule compute_ground_truth:
         mem_mb=2000,
         runtime=1440,
     params:
-        settings=lambda wildcards: PLAN.ground_truths[
-            wildcards.truth
-        ].settings.canonical(),
+        settings=lambda wildcards: PLAN.ground_truths[wildcards.truth].settings.canonical(),
         run=subpath(input.model, parent=True),
         folder=subpath(output.meta, parent=True),
         scale=PLAN.scale,
@@ -48,9 +46,7 @@ rule measure_bias:
         mem_mb=2000,
         runtime=1440,
     params:
-        settings=lambda wildcards: PLAN.estimates[
-            wildcards.estimate
-        ].settings.canonical(),
+        settings=lambda wildcards: PLAN.estimates[wildcards.estimate].settings.canonical(),
         run=subpath(input.model, parent=True),
         folder=subpath(output.meta, parent=True),
         scale=PLAN.scale,

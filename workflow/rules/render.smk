@@ -14,9 +14,7 @@ rule write_spec:
         mem_mb=500,
         runtime=10,
     params:
-        values=lambda wildcards: json.dumps(
-            result_of(wildcards.key).spec, sort_keys=True
-        ),
+        values=lambda wildcards: json.dumps(result_of(wildcards.key).spec, sort_keys=True),
     shell:
         "rbmbench spec --values {params.values:q} --out {output} 2>&1 | tee {log} >&2"
 
@@ -49,9 +47,7 @@ rule render_table:
         spec=f"{RESULTS}/specs/{{table}}.json",
         template=lambda wildcards: template_of(wildcards.table),
         runs=lambda wildcards: run_files(PLAN.tables[wildcards.table].runs),
-        estimates=lambda wildcards: estimate_files(
-            PLAN.tables[wildcards.table].estimates
-        ),
+        estimates=lambda wildcards: estimate_files(PLAN.tables[wildcards.table].estimates),
     output:
         csv=f"{RESULTS}/tables/{{table}}.csv",
         md=f"{RESULTS}/tables/{{table}}.md",

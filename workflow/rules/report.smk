@@ -33,9 +33,7 @@ rule write_report:
     input:
         figures=spec_files(PLAN.figures),
         tables=spec_files(PLAN.tables),
-        rendered=[
-            file for key in [*PLAN.figures, *PLAN.tables] for file in files_of(key)
-        ],
+        rendered=[file for key in [*PLAN.figures, *PLAN.tables] for file in files_of(key)],
         claims=f"{RESULTS}/claims.csv",
         runs=run_files(PLAN.runs),
     output:

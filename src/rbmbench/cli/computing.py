@@ -2,6 +2,7 @@
 
 from argparse import Namespace
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 from rbmbench import provenance
@@ -35,6 +36,61 @@ def train(arguments: Namespace) -> None:
     wall["startup_seconds"] += before
     wall["total_seconds"] = sum(wall.values())
     _write_run(arguments, settings, dataset.provenance, result, wall)
+
+
+def ground_truth(arguments: Namespace) -> None:
+    """Compute the model expectations of trained models, and write them with their meta."""
+    settings = _settings(GroundTruthSettings, arguments.settings)
+
+    from rbmbench import bias, datasets, store
+    from rbmbench.cli.progress import shown_progress
+
+    dataset, rbm = datasets.read(arguments.data), _trained(arguments.model)
+    began = perf_counter()
+    with shown_progress(arguments.out.name) as progress:
+        truth = bias.ground_truth(rbm, dataset.train, settings, progress=progress)
+    store.write_arrays(arguments.out / "ground_truth.npz", truth.arrays())
+    _write_measurement(arguments, settings, dataset.provenance, rbm, perf_counter() - began)
+
+
+def estimate(arguments: Namespace) -> None:
+    """Measure bias and variance of a gradient estimator on trained models, and write them with their meta."""
+    settings = _settings(EstimateSettings, arguments.settings)
+
+    from rbmbench import bias, datasets, store
+    from rbmbench.cli.progress import shown_progress
+
+    dataset, rbm = datasets.read(arguments.data), _trained(arguments.model)
+    truths = {}
+    for folder in arguments.ground_truths:
+        arrays = store.read_arrays(folder / "ground_truth.npz", ("mean", "blocks"))
+        truths[store.read_meta(folder)["settings"]["method"]] = bias.GroundTruth(arrays["mean"], arrays["blocks"])
+    began = perf_counter()
+    with shown_progress(arguments.out.name) as progress:
+        measured = bias.measure(rbm, dataset.train, settings, truths, progress=progress)
+    store.write_table(arguments.out / "bias.parquet", measured)
+    _write_measurement(arguments, settings, dataset.provenance, rbm, perf_counter() - began)
+
+
+def _trained(folder: Path) -> Any:
+    """Return the trained models of a run, one replica a trial."""
+    from rbmbench.model import RBM
+    from rbmbench.store import read_model
+
+    arrays = read_model(folder)
+    return RBM(arrays["W"], arrays["b"], arrays["c"])
+
+
+def _write_measurement(arguments: Namespace, settings: Settings, data: dict, rbm: Any, seconds: float) -> None:
+    """Write the meta of a ground truth or of estimates."""
+    from rbmbench.store import write_json
+
+    meta = _meta(arguments, settings, data, rbm.W) | {
+        "run": arguments.model.name,
+        "wall": {"measuring_seconds": seconds, "total_seconds": provenance.seconds_since_start()},
+        "trials": len(rbm.W),
+    }
+    write_json(arguments.out / "meta.json", meta)
 
 
 def _write_run(arguments: Namespace, settings: RunSettings, data: dict, result: Any, wall: dict[str, float]) -> None:

@@ -27,11 +27,11 @@ def weighted_proposal(rbm, hidden, stream, buffers):
     rows = hidden.shape[:-1]
     log_proposal = buffers.get("log proposal", rows, hidden, np.float64)
     visible = visible_activation(rbm, hidden, buffers)
-    home.sample_bernoulli_and_log_probability(visible, rbm.b, stream.next(), visible, log_proposal)
+    home.sample_bernoulli_and_log_probability(visible, rbm.b, stream.next(), log_proposal)
     mean = buffers.get("hidden mean", hidden.shape, hidden)
     log_weights = buffers.get("log weights", rows, hidden, np.float64)
     np.matmul(visible, rbm.W, out=mean)
-    home.bernoulli_mean_and_softplus_sum(mean, rbm.c, mean, log_weights)
+    home.bernoulli_mean_and_softplus_sum(mean, rbm.c, log_weights)
     log_weights += (visible @ rbm.b[..., None])[..., 0]
     log_weights -= log_proposal
     return visible, mean, log_weights

@@ -47,7 +47,7 @@ class PopCDJoint(Estimator):
         log_marginal = self.buffers.get("log marginal", log_weights.shape, log_weights)
         home.softplus_sum(visible, rbm.b, log_marginal)
         log_weights += log_marginal
-        home.sample_bernoulli(visible, rbm.b, stream.next(), visible)
+        home.sample_bernoulli(visible, rbm.b, stream.next())
         weights = normalised_weights(log_weights)
         population = Population(visible, hidden_mean(rbm, visible, self.buffers), weights.astype(rbm.W.dtype))
         return population, state, {"effective_sample_size": effective_sample_size(weights)}
@@ -56,5 +56,5 @@ class PopCDJoint(Estimator):
         """Draw h ~ p(h|v'); return it and c'h - log p(h|v')."""
         hidden = hidden_activation(rbm, before, self.buffers)
         log_probability = self.buffers.get("log proposal", hidden.shape[:-1], hidden, np.float64)
-        home_of(hidden).sample_bernoulli_and_log_probability(hidden, rbm.c, stream.next(), hidden, log_probability)
+        home_of(hidden).sample_bernoulli_and_log_probability(hidden, rbm.c, stream.next(), log_probability)
         return hidden, (hidden @ rbm.c[..., None])[..., 0] - log_probability

@@ -40,11 +40,12 @@ class PopCDMixture(Estimator):
         activation = visible_activation(rbm, hidden, self.buffers)
         visible = self.buffers.get("visible", activation.shape, activation)
         home = home_of(visible)
-        home.sample_bernoulli(activation, rbm.b, stream.next(), visible)
+        visible[...] = activation
+        home.sample_bernoulli(visible, rbm.b, stream.next())
         mean = self.buffers.get("hidden mean", hidden.shape, hidden)
         log_weights = self.buffers.get("log weights", hidden.shape[:-1], hidden, np.float64)
         np.matmul(visible, rbm.W, out=mean)
-        home.bernoulli_mean_and_softplus_sum(mean, rbm.c, mean, log_weights)
+        home.bernoulli_mean_and_softplus_sum(mean, rbm.c, log_weights)
         log_weights += (visible @ rbm.b[..., None])[..., 0]
         log_weights -= self._log_mixture(rbm, activation, visible)
         weights = normalised_weights(log_weights)

@@ -84,18 +84,18 @@ def gather_rows(data: np.ndarray, index: np.ndarray, out: np.ndarray) -> None:
     out[...] = data[index]
 
 
-def bernoulli_mean(activation, bias, out) -> None:
-    """Write sigmoid(activation + bias) to ``out``, which may be ``activation`` itself."""
-    out[...] = _sigmoid(activation + bias[:, None, :])
+def bernoulli_mean(activation, bias) -> None:
+    """Overwrite ``activation`` with sigmoid(activation + bias)."""
+    activation[...] = _sigmoid(activation + bias[:, None, :])
 
 
-def bernoulli_mean_and_softplus_sum(activation, bias, out, softplus) -> None:
-    """Write sigmoid(activation + bias) to ``out`` and the row sums of softplus(activation + bias) to ``softplus``.
+def bernoulli_mean_and_softplus_sum(activation, bias, softplus) -> None:
+    """Overwrite ``activation`` with sigmoid(a), and ``softplus`` with the row sums of softplus(a), a = activation + bias.
 
-    ``softplus`` is float64 (replicas, rows); ``out`` may be ``activation`` itself.
+    ``softplus`` is float64 (replicas, rows), nats.
     """
     softplus_sum(activation, bias, softplus)
-    bernoulli_mean(activation, bias, out)
+    bernoulli_mean(activation, bias)
 
 
 def softplus_sum(activation, bias, softplus) -> None:
@@ -108,19 +108,19 @@ def sample(mean, draw: Draw, out) -> None:
     out[...] = _uniforms_like(draw, mean) < mean
 
 
-def sample_bernoulli(activation, bias, draw: Draw, out) -> None:
-    """Write a sample of Bernoulli(sigmoid(activation + bias)) to ``out``."""
-    out[...] = _uniforms_like(draw, activation) < _sigmoid(activation + bias[:, None, :])
+def sample_bernoulli(activation, bias, draw: Draw) -> None:
+    """Overwrite ``activation`` with a sample of Bernoulli(sigmoid(activation + bias))."""
+    activation[...] = _uniforms_like(draw, activation) < _sigmoid(activation + bias[:, None, :])
 
 
-def sample_bernoulli_and_log_probability(activation, bias, draw: Draw, out, log_probability) -> None:
+def sample_bernoulli_and_log_probability(activation, bias, draw: Draw, log_probability) -> None:
     """Sample as `sample_bernoulli` and write each row's log probability of its own sample.
 
     ``log_probability`` is float64 (replicas, rows): sum over units of x a - softplus(a), a = activation + bias, nats.
     """
     a = activation + bias[:, None, :]
-    out[...] = _uniforms_like(draw, activation) < _sigmoid(a)
-    log_probability[...] = (out * a - _softplus(a)).sum(axis=-1, dtype=np.float64)
+    activation[...] = _uniforms_like(draw, activation) < _sigmoid(a)
+    log_probability[...] = (activation * a - _softplus(a)).sum(axis=-1, dtype=np.float64)
 
 
 def tempered_sweeps(W, b, c, inverse_temperatures, draw: Draw, visible, samples) -> None:

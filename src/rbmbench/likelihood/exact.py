@@ -86,7 +86,7 @@ def _expectations(W, b, c):
         p = probability[start : start + block]
         h = binary_states(len(c), start, start + len(p))
         activation = h @ W.T
-        home_of(W).bernoulli_mean(activation[None], b[None], activation[None])
+        home_of(W).bernoulli_mean(activation[None], b[None])
         weighted = p[:, None] * h
         both += activation.T @ weighted
         large += p @ activation

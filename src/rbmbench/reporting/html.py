@@ -14,7 +14,7 @@ from rbmbench.errors import ResultsError
 from rbmbench.files import replaced
 from rbmbench.reporting import claims, tables
 from rbmbench.reporting.frames import learning_curves
-from rbmbench.reporting.notes import count, figure_caption
+from rbmbench.reporting.notes import count, data_name, figure_caption
 from rbmbench.reporting.specs import FigureSpec, Spec, TableSpec
 from rbmbench.settings import parse
 from rbmbench.store import read_meta
@@ -226,7 +226,7 @@ def _data(metas: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         line = {
             "title": data.get("title", ""),
             "size": f"{_size(data.get('rows'))} x {data.get('visible', '')}",
-            "stand_in": data.get("stand_in_for") or "",
+            "stand_in": data_name(data.get("stand_in_for") or ""),
             "source": data.get("source") or "",
             "preprocessing": data.get("preprocessing") or "",
             "files": [(file.get("name", ""), file.get("sha256", "")) for file in data.get("files") or []],
@@ -237,9 +237,10 @@ def _data(metas: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def _size(rows: Any) -> str:
     """Return the number of rows of a data set, or of each of its parts."""
-    if isinstance(rows, dict):
-        return ", ".join(f"{name} {count(number)}" for name, number in rows.items())
-    return "" if rows is None else count(rows)
+    parts = {name: number for name, number in (rows if isinstance(rows, dict) else {"train": rows}).items() if number}
+    if list(parts) == ["train"]:
+        return count(parts["train"])
+    return ", ".join(f"{name} {count(number)}" for name, number in parts.items())
 
 
 def _wall(meta: Mapping[str, Any], name: str) -> float:

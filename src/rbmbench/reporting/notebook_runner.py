@@ -21,6 +21,7 @@ from rbmbench.files import replaced
 __all__ = ["run_notebook"]
 
 START_TIMEOUT = 300
+OUTPUT = "kernel.log"
 SOCKET_PATH_BYTES = 90
 """Longest folder plus name for a Unix socket: systems allow 103 to 107 bytes, and the port is still to come."""
 
@@ -93,8 +94,14 @@ def _execute(template: Path, parameters: Mapping[str, Any], log: Path) -> None:
                 reason = " ".join(str(error.evalue).split())
                 raise ResultsError(f"{template}: {error.ename}: {reason} (see {log})") from None
             except (RuntimeError, TimeoutError) as error:
-                reason = " ".join(str(error).split())
+                reason = " ".join(f"{error} {_last_line(folder / OUTPUT)}".split())
                 raise ResultsError(f"{template}: the kernel failed: {reason} (see {log})") from None
+
+
+def _last_line(file: Path) -> str:
+    """Return the last line of a text file, "" when there is none."""
+    lines = file.read_text(errors="replace").split("\n") if file.is_file() else []
+    return next((line for line in reversed(lines) if line.strip()), "")
 
 
 @contextmanager
@@ -136,7 +143,9 @@ def _private_kernel_manager(folder: Path) -> type:
 
         async def start_kernel(self, **settings: Any) -> None:
             environment = dict(settings.pop("env", None) or os.environ)
-            await super().start_kernel(env=environment | private, **settings)
+            # What a kernel prints outside its cells, such as on its way out, belongs to nobody's terminal.
+            with (folder / OUTPUT).open("w") as output:
+                await super().start_kernel(env=environment | private, stdout=output, stderr=output, **settings)
 
     return PrivateKernelManager
 

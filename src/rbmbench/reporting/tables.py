@@ -41,10 +41,9 @@ def bias_variance(spec: TableSpec) -> pd.DataFrame:
     DataFrame
         Columns scale, row, data, data_title, hidden, rate, k, algorithm, label, stand_in, ground_truth; models (how
         many trained models), iterations, estimates, truth_samples and the paper's (paper_iterations, ...); the means
-        over the models of
-        variance, bias, bias_floor, bias_debiased, bias_low, bias_high (per parameter) and seconds_per_estimate;
-        variance_spread and bias_spread (standard deviation over the models, NaN for a single one); published_variance,
-        published_bias (NaN where the paper has none).
+        over the models of variance, bias, bias_floor, bias_debiased, bias_low, bias_high (per parameter) and
+        seconds_per_estimate; variance_spread and bias_spread (standard deviation over the models, NaN for a single
+        one); published_variance, published_bias (NaN where the paper has none).
     """
     models = by_model(measured(spec)).astype({"k": "Int64"})
     groups = models.groupby([*ROW_COLUMNS, "iterations", "estimates", "ground_truth"], sort=False, dropna=False)
@@ -232,11 +231,13 @@ def write_tex(spec: TableSpec, wide: pd.DataFrame, path: str | PathLike) -> None
         table.map(_tex).style.hide(axis="index").to_latex(hrules=True, multicol_align="c", column_format=form)
         for table, form in ((paper, "lrr" + "r" * (paper.shape[1] - 3)), (certainty, "lrll" + "r" * 7))
     ]
+    # Beside its number a published one needs no long name, which would make the table too wide for a page.
+    tabulars = [re.sub(r"(variance|bias), published", "published", tabular) for tabular in tabulars]
     notes = " ".join(_tex(note) for note in table_notes(wide))
     text = "\n".join(
         [
             r"\begin{table}",
-            r"\centering\small",
+            r"\centering\footnotesize\setlength{\tabcolsep}{3pt}",
             rf"\caption{{{_tex(table_caption(spec.title))}}}",
             rf"\label{{tab:{spec.key}}}",
             tabulars[0] + r"\par\medskip",

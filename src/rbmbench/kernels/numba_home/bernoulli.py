@@ -16,6 +16,9 @@ __all__ = [
     "softplus_sum",
 ]
 
+# Rows are shorter than a vector loop likes, so whole tiles of rows are walked at once, against a bias repeated as often.
+# Kernels that turn activations into states or means do so in place: with a second array that may be the same one, compilers
+# fall back to scalar code.
 TILE = 4096  # uniforms made at a time: they stay in the first-level cache
 BLOCK = 64
 LARGE = 1e270
@@ -30,32 +33,52 @@ def _compare(mean, u, out):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def _sample_row(activation, bias, u, out):
-    one = out.dtype.type(1)
-    for i in range(out.size):
-        t = exp_minus(activation[i] + bias[i])
-        out[i] = out.dtype.type(u[i] + u[i] * t < one)
+def _sample_row(a, bias, u):
+    one = a.dtype.type(1)
+    for i in range(a.size):
+        t = exp_minus(a[i] + bias[i])
+        a[i] = a.dtype.type(u[i] + u[i] * t < one)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
-def _mean_row(activation, bias, out):
-    one = out.dtype.type(1)
-    for i in range(out.size):
-        out[i] = one / (one + exp_minus(activation[i] + bias[i]))
+def _mean_row(a, bias):
+    one = a.dtype.type(1)
+    for i in range(a.size):
+        a[i] = one / (one + exp_minus(a[i] + bias[i]))
 
 
 @njit(cache=True, nogil=True)
-def _sample_bernoulli(activation, bias, seed, trials, number, purpose, out):
-    replicas, rows, units = out.shape
-    rows_at_once = max(1, TILE // units)
-    u = np.empty(rows_at_once * units + 126, out.dtype)
+def _repeat_row(row, tile):
+    for i in range(row.size):
+        tile[i] = row[i]
+    for i in range(row.size, tile.size):
+        tile[i] = tile[i - row.size]
+
+
+@njit(cache=True, nogil=True)
+def _sample_bernoulli(a, bias, seed, trials, number, purpose):
+    replicas, size = a.shape
+    units = bias.shape[1]
+    tile = min(size, max(1, TILE // units) * units)
+    u, tiled_bias = np.empty(tile + 126, a.dtype), np.empty(tile, a.dtype)
     for r in range(replicas):
-        for first in range(0, rows, rows_at_once):
-            last = min(rows, first + rows_at_once)
-            at = fill_uniforms(seed, trials[r], number, purpose, first * units, last * units, u)
-            for row in range(first, last):
-                _sample_row(activation[r, row], bias[r], u[at : at + units], out[r, row])
-                at += units
+        _repeat_row(bias[r], tiled_bias)
+        for first in range(0, size, tile):
+            last = min(size, first + tile)
+            at = fill_uniforms(seed, trials[r], number, purpose, first, last, u)
+            _sample_row(a[r, first:last], tiled_bias, u[at : at + last - first])
+
+
+@njit(cache=True, nogil=True)
+def _bernoulli_mean(a, bias):
+    replicas, size = a.shape
+    units = bias.shape[1]
+    tile = min(size, max(1, TILE // units) * units)
+    tiled_bias = np.empty(tile, a.dtype)
+    for r in range(replicas):
+        _repeat_row(bias[r], tiled_bias)
+        for first in range(0, size, tile):
+            _mean_row(a[r, first : min(size, first + tile)], tiled_bias)
 
 
 @njit(cache=True, nogil=True)
@@ -97,8 +120,8 @@ def _softplus_parts(activation, bias, positive, product):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
-def _mean_and_softplus_parts(activation, bias, out, positive, product):
-    replicas, rows, units = activation.shape
+def _mean_and_softplus_parts(a, bias, positive, product):
+    replicas, rows, units = a.shape
     zero, one = bias.dtype.type(0), bias.dtype.type(1)
     for r in range(replicas):
         for row in range(rows):
@@ -107,11 +130,11 @@ def _mean_and_softplus_parts(activation, bias, out, positive, product):
                 block_positive, block_product = zero, one
                 for k in range(min(BLOCK, units - start)):
                     i = np.uint64(start) + np.uint64(k)
-                    a = activation[r, row, i] + bias[r, i]
-                    t = exp_minus(abs(a))
-                    block_positive += max(a, zero)
+                    x = a[r, row, i] + bias[r, i]
+                    t = exp_minus(abs(x))
+                    block_positive += max(x, zero)
                     block_product *= one + t
-                    out[r, row, i] = (one if a >= zero else t) / (one + t)
+                    a[r, row, i] = (one if x >= zero else t) / (one + t)
                 row_positive += block_positive
                 row_product *= block_product
                 if row_product > LARGE:
@@ -121,8 +144,8 @@ def _mean_and_softplus_parts(activation, bias, out, positive, product):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
-def _score_rows(activation, bias, r, first, last, u, at, out, score, product):
-    """Sample rows first to last of replica r; write sum x a - max(a, 0) and the product of 1 + exp(-|a|) of each."""
+def _score_rows(a, bias, r, first, last, u, at, score, product):
+    """Sample rows first to last of replica r; write sum s x - max(x, 0) and the product of 1 + exp(-|a|) of each."""
     units = bias.shape[1]
     zero, one = bias.dtype.type(0), bias.dtype.type(1)
     for row in range(first, last):
@@ -131,11 +154,11 @@ def _score_rows(activation, bias, r, first, last, u, at, out, score, product):
             block_score, block_product = zero, one
             for k in range(min(BLOCK, units - start)):
                 i = np.uint64(start) + np.uint64(k)
-                a = activation[r, row, i] + bias[r, i]
-                t = exp_minus(abs(a))
-                x = out.dtype.type(u[np.uint64(at) + i] * (one + t) < (one if a >= zero else t))
-                out[r, row, i] = x
-                block_score += x * a - max(a, zero)
+                x = a[r, row, i] + bias[r, i]
+                t = exp_minus(abs(x))
+                state = a.dtype.type(u[np.uint64(at) + i] * (one + t) < (one if x >= zero else t))
+                a[r, row, i] = state
+                block_score += state * x - max(x, zero)
                 block_product *= one + t
             row_score += block_score
             row_product *= block_product
@@ -147,23 +170,15 @@ def _score_rows(activation, bias, r, first, last, u, at, out, score, product):
 
 
 @njit(cache=True, nogil=True)
-def _sample_and_score(activation, bias, seed, trials, number, purpose, out, score, product):
-    replicas, rows, units = out.shape
+def _sample_and_score(a, bias, seed, trials, number, purpose, score, product):
+    replicas, rows, units = a.shape
     rows_at_once = max(1, TILE // units)
-    u = np.empty(rows_at_once * units + 126, out.dtype)
+    u = np.empty(rows_at_once * units + 126, a.dtype)
     for r in range(replicas):
         for first in range(0, rows, rows_at_once):
             last = min(rows, first + rows_at_once)
             at = fill_uniforms(seed, trials[r], number, purpose, first * units, last * units, u)
-            _score_rows(activation, bias, r, first, last, u, at, out, score, product)
-
-
-@njit(cache=True, nogil=True)
-def bernoulli_mean(activation, bias, out):
-    """See `rbmbench.kernels.numpy_home.bernoulli_mean`."""
-    for r in range(out.shape[0]):
-        for row in range(out.shape[1]):
-            _mean_row(activation[r, row], bias[r], out[r, row])
+            _score_rows(a, bias, r, first, last, u, at, score, product)
 
 
 @njit(cache=True, nogil=True)
@@ -177,6 +192,11 @@ def gather_rows(data, index, out):
                 target[i] = source[i]
 
 
+def bernoulli_mean(activation, bias):
+    """See `rbmbench.kernels.numpy_home.bernoulli_mean`."""
+    _bernoulli_mean(activation.reshape(len(bias), -1), bias)
+
+
 def sample(mean, draw, out):
     """See `rbmbench.kernels.numpy_home.sample`."""
     replicas = len(mean)
@@ -184,17 +204,16 @@ def sample(mean, draw, out):
     _sample(mean.reshape(replicas, -1), draw.seed, draw.trials, draw.number, draw.purpose, flat)
 
 
-def sample_bernoulli(activation, bias, draw, out):
+def sample_bernoulli(activation, bias, draw):
     """See `rbmbench.kernels.numpy_home.sample_bernoulli`."""
-    _sample_bernoulli(activation, bias, draw.seed, draw.trials, draw.number, draw.purpose, out)
+    flat = activation.reshape(len(bias), -1)
+    _sample_bernoulli(flat, bias, draw.seed, draw.trials, draw.number, draw.purpose)
 
 
-def sample_bernoulli_and_log_probability(activation, bias, draw, out, log_probability):
+def sample_bernoulli_and_log_probability(activation, bias, draw, log_probability):
     """See `rbmbench.kernels.numpy_home.sample_bernoulli_and_log_probability`."""
     product = np.empty_like(log_probability)
-    _sample_and_score(
-        activation, bias, draw.seed, draw.trials, draw.number, draw.purpose, out, log_probability, product
-    )
+    _sample_and_score(activation, bias, draw.seed, draw.trials, draw.number, draw.purpose, log_probability, product)
     log_probability -= np.log(product, out=product)
 
 
@@ -205,8 +224,8 @@ def softplus_sum(activation, bias, softplus):
     softplus += np.log(product, out=product)
 
 
-def bernoulli_mean_and_softplus_sum(activation, bias, out, softplus):
+def bernoulli_mean_and_softplus_sum(activation, bias, softplus):
     """See `rbmbench.kernels.numpy_home.bernoulli_mean_and_softplus_sum`."""
     product = np.empty_like(softplus)
-    _mean_and_softplus_parts(activation, bias, out, softplus, product)
+    _mean_and_softplus_parts(activation, bias, softplus, product)
     softplus += np.log(product, out=product)
