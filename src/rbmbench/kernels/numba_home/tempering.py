@@ -12,98 +12,69 @@ FAST = {"contract", "nsz", "nnan", "ninf", "arcp", "reassoc"}
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def _add_active_rows(table, state, active, total):
-    """Add the rows of ``table`` whose unit is on, four at a time: the matrix product with a binary state."""
-    count = 0
-    for i in range(state.size):
-        active[count] = i
-        count += state[i] != 0
-    k = 0
-    while k + 4 <= count:
-        r0, r1, r2, r3 = active[k], active[k + 1], active[k + 2], active[k + 3]
-        for j in range(total.size):
-            total[j] += (table[r0, j] + table[r1, j]) + (table[r2, j] + table[r3, j])
-        k += 4
-    while k < count:
-        r0 = active[k]
-        for j in range(total.size):
-            total[j] += table[r0, j]
-        k += 1
-
-
-@njit(cache=True, nogil=True, fastmath=FAST)
-def _sample_tempered(activation, inverse_temperature, u, out):
+def _sample_all(activation, beta, beta_bias, u, out):
+    """Sample all units of all chains, given activations without bias; every argument is flat."""
     one = out.dtype.type(1)
     for i in range(out.size):
-        out[i] = out.dtype.type(u[i] + u[i] * exp_minus(inverse_temperature * activation[i]) < one)
+        out[i] = out.dtype.type(u[i] + u[i] * exp_minus(beta[i] * activation[i] + beta_bias[i]) < one)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def _dot(x, y):
-    total = x.dtype.type(0)
-    for i in range(x.size):
-        total += x[i] * y[i]
-    return total
+def _set_energies(visible, activation, hidden, b, c, energy):
+    """Write E(v, h) = - v'(b + W h) - c'h of every chain, given W h."""
+    for k in range(energy.size):
+        total = energy.dtype.type(0)
+        for i in range(b.size):
+            total += visible[k, i] * (activation[k, i] + b[i])
+        for j in range(c.size):
+            total += hidden[k, j] * c[j]
+        energy[k] = -total
 
 
 @njit(cache=True, nogil=True)
-def _sweep_set(W, W_transposed, b, c, beta, u, visible, hidden, active, activation, energy, order):
-    """One Gibbs step of all chains of a set, then swaps; chain k's state is row order[k] of ``visible``."""
-    chains, m = visible.shape
-    n = c.size
-    for k in range(chains):
-        v = visible[order[k]]
-        hidden_activation = activation[:n]
-        hidden_activation[:] = c
-        _add_active_rows(W, v, active, hidden_activation)
-        _sample_tempered(hidden_activation, beta[k], u[k * n : (k + 1) * n], hidden)
-        visible_activation = activation[:m]
-        visible_activation[:] = b
-        _add_active_rows(W_transposed, hidden, active, visible_activation)
-        at = chains * n + k * m
-        _sample_tempered(visible_activation, beta[k], u[at : at + m], v)
-        energy[k] = -_dot(v, visible_activation) - _dot(hidden, c)
-    at = chains * (n + m)
+def _swap_neighbours(beta, u, visible, energy):
+    """Swap the states of the even and then of the odd neighbours with the Metropolis probability."""
     for first in range(2):
-        for k in range(first, chains - 1, 2):
+        for k in range(first, energy.size - 1, 2):
             exponent = (beta[k] - beta[k + 1]) * (energy[k] - energy[k + 1])
-            if exponent >= 0 or u[at + k] < np.exp(exponent):
-                order[k], order[k + 1] = order[k + 1], order[k]
+            if exponent >= 0 or u[k] < np.exp(exponent):
                 energy[k], energy[k + 1] = energy[k + 1], energy[k]
+                for i in range(visible.shape[1]):
+                    visible[k, i], visible[k + 1, i] = visible[k + 1, i], visible[k, i]
+
+
+@njit(cache=True, nogil=True)
+def _repeat(beta, bias):
+    """Return beta of every unit of every chain, and beta times its bias, both flat."""
+    return np.repeat(beta, bias.size), np.outer(beta, bias).ravel()
 
 
 @njit(cache=True, nogil=True)
 def _tempered_sweeps(W, b, c, beta, seed, trials, number, purpose, visible, samples):
     replicas, sets, chains, m = visible.shape
     n = W.shape[2]
-    size = chains * (n + m + 1)
-    u = np.empty(size + 126, W.dtype)
-    active = np.empty(max(m, n) + 1, np.uint32)
-    hidden, activation, energy = np.empty(n, W.dtype), np.empty(max(m, n), W.dtype), np.empty(chains, W.dtype)
+    ends = chains * n, chains * (n + m), chains * (n + m + 1)
+    u = np.empty(ends[2] + 126, W.dtype)
+    hidden, hidden_activation = np.empty((chains, n), W.dtype), np.empty((chains, n), W.dtype)
+    visible_activation, energy = np.empty((chains, m), W.dtype), np.empty(chains, W.dtype)
     for r in range(replicas):
         W_transposed = W[r].T.copy()
+        beta_h, beta_c = _repeat(beta, c[r])
+        beta_v, beta_b = _repeat(beta, b[r])
         for s in range(sets):
-            order = np.arange(chains)
+            v = visible[r, s]
             for sweep in range(samples.shape[2]):
+                start = s * ends[2]
                 at = fill_uniforms(
-                    seed, trials[r], number + np.uint64(sweep), purpose, s * size, (s + 1) * size, u
+                    seed, trials[r], number + np.uint64(sweep), purpose, start, start + ends[2], u
                 )
-                _sweep_set(
-                    W[r],
-                    W_transposed,
-                    b[r],
-                    c[r],
-                    beta,
-                    u[at : at + size],
-                    visible[r, s],
-                    hidden,
-                    active,
-                    activation,
-                    energy,
-                    order,
-                )
-                samples[r, s, sweep] = visible[r, s, order[chains - 1]]
-            visible[r, s] = visible[r, s][order]
+                np.dot(v, W[r], hidden_activation)
+                _sample_all(hidden_activation.ravel(), beta_h, beta_c, u[at : at + ends[0]], hidden.ravel())
+                np.dot(hidden, W_transposed, visible_activation)
+                _sample_all(visible_activation.ravel(), beta_v, beta_b, u[at + ends[0] : at + ends[1]], v.ravel())
+                _set_energies(v, visible_activation, hidden, b[r], c[r], energy)
+                _swap_neighbours(beta, u[at + ends[1] : at + ends[2]], v, energy)
+                samples[r, s, sweep] = v[chains - 1]
 
 
 def tempered_sweeps(W, b, c, inverse_temperatures, draw, visible, samples):

@@ -1,0 +1,147 @@
+import json
+import shutil
+
+import pytest
+import yaml
+
+from rbmbench.config_schema import schemas
+from rbmbench.configuration import load, merged, read_yaml
+from rbmbench.errors import SettingsError
+
+
+@pytest.fixture
+def config(repository, tmp_path, monkeypatch):
+    """A copy of the configuration in the working directory."""
+    shutil.copytree(repository / "config", tmp_path / "config")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "config"
+
+
+def overlay(config, **overrides) -> list[str]:
+    """Write an overlay for popcd, and return the files to load."""
+    values = {"scale": "tiny", "overrides": {"popcd": overrides}}
+    (config / "tiny.yaml").write_text(yaml.safe_dump(values))
+    return ["config/config.yaml", "config/tiny.yaml"]
+
+
+def refused(files) -> str:
+    with pytest.raises(SettingsError) as caught:
+        load(files)
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+@pytest.mark.parametrize("scale", ["paper", "desktop", "smoke"])
+def test_scales_are_allowed(config, scale):
+    files = ["config/config.yaml"] + [f"config/{scale}.yaml"] * (scale != "paper")
+    assert load(files).main.scale == scale
+
+
+def test_overrides_are_merged_deeply(config):
+    panel = {"iterations": 7}
+    found = load(overlay(config, figures={"fig1": {"panels": {"a": panel}}}))
+    panels = found.papers[0].figures["fig1"].panels
+    assert (panels["a"].iterations, panels["a"].rate, panels["b"].iterations) == (7, 0.1, 50000)
+    assert found.published["popcd"].figures["fig1"].panels["a"].iterations == 50000
+
+
+def test_merged_replaces_lists_and_keeps_its_arguments():
+    first = {"a": {"b": [1, 2], "c": 3}}
+    assert merged(first, {"a": {"b": [5]}}, {"d": 7}) == {"a": {"b": [5], "c": 3}, "d": 7}
+    assert first == {"a": {"b": [1, 2], "c": 3}}
+
+
+PANEL_A = ("figures", "fig1", "panels", "a")
+
+
+def nested(*keys_and_value) -> dict:
+    *keys, value = keys_and_value
+    for key in reversed(keys):
+        value = {key: value}
+    return value
+
+
+@pytest.mark.parametrize(
+    ("overrides", "parts"),
+    [
+        (nested(*PANEL_A, "rate", -0.5), ["figures.fig1.panels.a.rate", "-0.5", "greater than 0"]),
+        (nested(*PANEL_A, "iterations", 0), ["figures.fig1.panels.a.iterations", "found 0", "1"]),
+        (nested(*PANEL_A, "trials", 0), ["figures.fig1.panels.a.trials", "found 0", "1"]),
+        (nested("defaults", "trials", 0), ["defaults.trials", "found 0", "1"]),
+        (nested(*PANEL_A, "itterations", 5), ["figures.fig1.panels.a.itterations", "nearest: 'iterations'"]),
+        (nested(*PANEL_A, "data", "mnits"), ["figures.fig1.panels.a.data", "'mnits'", "nearest: 'mnist'"]),
+        (nested("figures", "fig1", "algorithms", ["cd_2"]), ["figures.fig1.algorithms", "'cd_2'", "nearest: 'cd_1"]),
+        (nested("tables", "table1", "estimators", ["popcd_1"]), ["tables.table1.estimators", "nearest: 'pop_cd_1"]),
+        (nested("tables", "table1", "trained_with", "cd"), ["tables.table1.trained_with", "'cd'", "allowed: "]),
+        (nested("algorithms", "cd_1", "estimator", "popcd"), ["algorithms.cd_1", "'popcd'", "nearest: 'pop_cd"]),
+        (nested("algorithms", "cd_1", "options", "k", 0), ["algorithms.cd_1", "'k'", "found 0", ">= 1"]),
+        (nested("algorithms", "cd_1", "options", "kk", 1), ["algorithms.cd_1", "'kk'", "nearest: 'k'"]),
+        (nested("algorithms", "cd_1", "update", "name", "sdg"), ["algorithms.cd_1", "'sdg'", "nearest: 'sgd'"]),
+        (nested("data", "mnist", "name", "mnits"), ["data.mnist", "data set 'mnits'", "nearest: 'mnist'"]),
+        (nested("data", "mnist", "options", "treshold", 1), ["data.mnist", "'treshold'", "nearest: 'threshold'"]),
+        (nested("data", "mnist", "batch", 60001), ["data.mnist.batch", "60001", "60000"]),
+        (
+            nested("figures", "fig2", "panels", "a", "hidden", 500),
+            ["figures.fig2.panels.a.hidden", "500", "25", "AIS", "not there yet"],
+        ),
+        (nested("tables", "table1", "ground_truth", "chains", 1), ["tables.table1.ground_truth.chains", "found 1"]),
+    ],
+)
+def test_mistakes_name_file_key_found_and_allowed(config, overrides, parts):
+    message = refused(overlay(config, **overrides))
+    assert message.startswith("config/tiny.yaml: overrides.popcd: ")
+    for part in parts:
+        assert part in message
+
+
+def test_mistakes_of_a_paper_name_its_file(config):
+    file = config / "papers" / "popcd.yaml"
+    file.write_text(file.read_text().replace("rate: 0.01, iterations: 50000", "rate: 0, iterations: 50000"))
+    assert refused(["config/config.yaml"]).startswith("config/papers/popcd.yaml: figures.fig1.panels.b.rate: found 0")
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("scale: tiny\npapers: [popcd, popdc]", ["config/tiny.yaml: papers: ", "'popdc'", "nearest: 'popcd'"]),
+        ("scale: tiny\noverrides: {popdc: {}}", ["config/tiny.yaml: overrides.popdc: ", "nearest: 'popcd'"]),
+        ("scale: Not/a name", ["config/tiny.yaml: scale: found 'Not/a name'"]),
+        ("scale: tiny\ndata: {miror: x}", ["config/tiny.yaml: data.miror: ", "nearest: 'mirror'"]),
+        ("scale: [tiny", ["config/tiny.yaml: is not YAML"]),
+        ("tiny", ["config/tiny.yaml: holds a str"]),
+    ],
+)
+def test_mistakes_of_the_main_files(config, text, parts):
+    (config / "tiny.yaml").write_text(text)
+    message = refused(["config/config.yaml", "config/tiny.yaml"])
+    for part in parts:
+        assert part in message
+
+
+def test_missing_file_is_named(config):
+    assert refused(["config/config.yaml", "config/none.yaml"]).startswith("config/none.yaml: cannot be read")
+
+
+def test_schemas_are_in_step(repository):
+    for name, schema in schemas().items():
+        found = json.loads((repository / "config" / "schemas" / name).read_text(encoding="utf-8"))
+        assert found == schema, f"config/schemas/{name} is stale: run `make schema`"
+
+
+def test_schemas_accept_the_files(repository):
+    jsonschema = pytest.importorskip("jsonschema")
+    for name, file in (("config", "config.yaml"), ("config", "smoke.yaml"), ("paper", "papers/popcd.yaml")):
+        values = merged(
+            read_yaml(repository / "config/config.yaml") if name == "config" else {},
+            read_yaml(repository / "config" / file),
+        )
+        jsonschema.validate(values, schemas()[f"{name}.schema.json"])
+
+
+def test_every_key_is_explained(repository):
+    text = (repository / "config" / "README.md").read_text(encoding="utf-8")
+    for schema in schemas().values():
+        for model in (schema, *schema.get("$defs", {}).values()):
+            for key in model.get("properties", {}):
+                assert f"`{key}`" in text, f"config/README.md does not explain the key {key}"

@@ -1,0 +1,170 @@
+import json
+
+import pytest
+
+from rbmbench.configuration import load, merged
+from rbmbench.errors import SettingsError
+from rbmbench.experiments import derived_seed, plan
+
+SCALES = {"paper": [], "desktop": ["config/desktop.yaml"], "smoke": ["config/smoke.yaml"]}
+
+
+@pytest.fixture(scope="module")
+def configurations(repository):
+    """All scales, read from the top of the checkout."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(repository)
+        return {scale: load(["config/config.yaml", *files]) for scale, files in SCALES.items()}
+
+
+@pytest.fixture(scope="module")
+def paper(configurations):
+    return plan(configurations["paper"])
+
+
+def changed(configuration, change):
+    """Return the configuration with something in popcd changed."""
+    popcd = configuration.papers[0]
+    other = type(popcd).model_validate(merged(popcd.model_dump(mode="json"), change))
+    return type(configuration)(configuration.main, (other,), configuration.published, configuration.published_tables)
+
+
+def test_paper_scale_is_as_published(paper):
+    runs = [
+        run.settings for key in ("popcd_fig1", "popcd_fig2") for run in map(paper.runs.get, paper.figures[key].runs)
+    ]
+    assert len(runs) == 8 * 6
+    assert {run.trials for run in runs} == {25}
+    assert {run.hidden for run in runs} == {16}
+    found = {(run.data.name, run.batch, run.schedule[0].rate, run.iterations) for run in runs}
+    assert found == {
+        ("bars_and_stripes", 32, 0.1, 50_000),
+        ("bars_and_stripes", 32, 0.01, 50_000),
+        ("artificial_modes", 500, 0.1, 10_000),
+        ("artificial_modes", 500, 0.01, 10_000),
+        ("mnist", 500, 0.1, 5_000),
+        ("mnist", 500, 0.01, 20_000),
+        ("letters", 246, 0.1, 10_000),
+        ("letters", 246, 0.01, 30_000),
+    }
+    assert {run.evaluate_every for run in runs} == {100}
+
+
+def test_table_is_as_published(paper):
+    table = paper.tables["popcd_table1"]
+    assert {
+        (run.data.name, run.iterations, run.trials, run.schedule[0].rate, run.schedule[0].estimator.name)
+        for run in (paper.runs[run].settings for run in table.runs)
+    } == {
+        ("bars_and_stripes", 10_000, 1, 0.1, "cd"),
+        ("artificial_modes", 10_000, 1, 0.1, "cd"),
+        ("letters", 10_000, 1, 0.1, "cd"),
+        ("mnist", 5_000, 1, 0.1, "cd"),
+    }
+    estimates = [paper.estimates[one] for one in table.estimates]
+    assert len(estimates) == 16
+    assert {one.settings.estimates for one in estimates} == {50_000}
+    methods = [sorted(paper.ground_truths[truth].settings.method for truth in one.ground_truths) for one in estimates]
+    assert methods == [["exact", "parallel_tempering"]] * 16
+    tempered = [t.settings for t in paper.ground_truths.values() if t.settings.method == "parallel_tempering"]
+    assert {(t.chains, t.burn_in, t.samples) for t in tempered} == {(100, 50_000, 200_000)}
+
+
+def test_algorithms_and_rates_of_a_panel_start_alike(paper):
+    seeds = {}
+    for run in paper.runs.values():
+        seeds.setdefault(run.data, set()).add(run.settings.seed)
+    assert all(len(found) == 1 for found in seeds.values())
+    assert len(set.union(*seeds.values())) == len(seeds) == 4
+
+
+def test_purposes_have_different_seeds(paper):
+    of_letters = {run.settings.seed for run in paper.runs.values() if run.data == "letters"}
+    of_estimates = {e.settings.seed for e in paper.estimates.values() if e.run.startswith("letters")}
+    of_truths = {
+        t.settings.seed
+        for t in paper.ground_truths.values()
+        if t.run.startswith("letters") and t.settings.method == "parallel_tempering"
+    }
+    assert [len(of_letters), len(of_estimates), len(of_truths)] == [1, 1, 1]
+    assert len(of_letters | of_estimates | of_truths) == 3
+    assert derived_seed(2018, "train", "letters", 16) in of_letters
+
+
+def test_plans_are_deterministic(configurations, paper):
+    again = plan(configurations["paper"])
+    assert again == paper
+    assert json.dumps(again.figures["popcd_fig1"].spec) == json.dumps(paper.figures["popcd_fig1"].spec)
+
+
+def test_ids_do_not_change_by_accident(paper):
+    # A run's id names its folder: whoever changes it makes every result of every user stale, and should know.
+    assert "bars_and_stripes-16h-cd_1-0.1-8a18e85b67" in paper.runs
+
+
+def test_a_setting_changes_only_what_depends_on_it(configurations, paper):
+    longer = {"figures": {"fig1": {"panels": {"a": {"iterations": 60_000}}}}}
+    other = plan(changed(configurations["paper"], longer))
+    gone, new = set(paper.runs) - set(other.runs), set(other.runs) - set(paper.runs)
+    assert len(gone) == len(new) == 6
+    assert all(run.startswith("bars_and_stripes-16h-") and "-0.1-" in run for run in gone | new)
+    assert set(other.estimates) == set(paper.estimates)
+    assert other.tables == paper.tables
+    assert other.figures["popcd_fig2"] == paper.figures["popcd_fig2"]
+
+
+def test_estimates_depend_on_model_and_ground_truth(configurations, paper):
+    for change in ({"ground_truth": {"samples": 7}}, {"rows": {"mnist_16": {"iterations": 7}}}):
+        other = plan(changed(configurations["paper"], {"tables": {"table1": change}}))
+        fresh = {other.estimates[one].run.split("-")[0] for one in set(other.estimates) - set(paper.estimates)}
+        expected = {"mnist"} if "rows" in change else {"mnist", "letters", "bars_and_stripes", "artificial_modes"}
+        assert fresh == expected
+
+
+def test_what_two_figures_share_is_there_once(configurations):
+    figure = configurations["paper"].papers[0].figures["fig1"].model_dump(mode="json")
+    other = plan(changed(configurations["paper"], {"figures": {"fig9": figure}}))
+    assert other.figures["popcd_fig9"].runs == other.figures["popcd_fig1"].runs
+    assert set(other.runs) == set(plan(configurations["paper"]).runs)
+
+
+def test_specs_tell_what_was_cut(configurations):
+    smoke = plan(configurations["smoke"])
+    panel = smoke.figures["popcd_fig2"].spec["panels"][0]
+    assert (panel["paper_iterations"], panel["paper_trials"]) == (5000, 25)
+    assert (panel["iterations"], panel["trials"]) != (5000, 25)
+    row = smoke.tables["popcd_table1"].spec["rows"][0]
+    assert row["paper_estimates"] == 50_000 > row["estimates_count"]
+    assert row["paper_ground_truth"]["samples"] == 200_000 > row["ground_truth"]["samples"]
+
+
+def test_specs_name_the_folders(paper):
+    spec = paper.figures["popcd_fig1"].spec
+    assert (spec["key"], spec["paper"], spec["kind"], spec["scale"]) == (
+        "popcd_fig1",
+        "popcd",
+        "learning_curves",
+        "paper",
+    )
+    folders = [run["folder"] for panel in spec["panels"] for run in panel["runs"]]
+    assert folders == [f"results/paper/runs/{run}" for run in paper.figures["popcd_fig1"].runs]
+    estimates = [e for row in paper.tables["popcd_table1"].spec["rows"] for e in row["estimates"]]
+    assert [e["k"] for e in estimates[:4]] == [1, 10, 1, 10]
+    assert {e["folder"].rpartition("/")[2] for e in estimates} == set(paper.estimates)
+
+
+def test_smoke_needs_no_download(configurations):
+    made = {"bars_and_stripes", "artificial_modes", "digits"}
+    data = plan(configurations["smoke"]).data
+    assert {entry.name for entry in data.values()} <= made
+    assert {key for key, entry in data.items() if entry.options.get("stands_in_for") == key} == {"letters", "mnist"}
+
+
+def test_one_key_must_mean_one_data_set(configurations):
+    first = configurations["paper"]
+    other = changed(first, {"key": "other", "data": {"letters": {"name": "digits"}}}).papers[0]
+    both = type(first)(
+        first.main, (*first.papers, other), {**first.published, "other": other}, {"popcd": {}, "other": {}}
+    )
+    with pytest.raises(SettingsError, match="data.letters: found digits"):
+        plan(both)
