@@ -34,7 +34,7 @@ def train(arguments: Namespace) -> None:
             raise TrainingError(f"{arguments.run_id}: {error}") from None
     wall = dict(result.timings)
     wall["startup_seconds"] += before
-    wall["total_seconds"] = sum(wall.values())
+    wall["total_seconds"] = sum(wall[f"{kind}_seconds"] for kind in ("startup", "training", "evaluation"))
     _write_run(arguments, settings, dataset.provenance, result, wall)
 
 

@@ -176,15 +176,17 @@ def order_of_magnitude(evidence: Evidence, *, entry: str, quantity: str, factor:
     A bias is taken debiased. A published bias of no more than three times its floor (published variance over number of
     estimates) says only that no bias was seen; then there is no lower bound.
     """
-    found = evidence.entry(entry)
-    _, row, algorithm = entry.split(".")
-    published = found.published.value(row, algorithm, quantity)
+    published = evidence.published(entry, quantity)
     if published is None:
         raise NotRun(f"no published {quantity} of {entry}")
+    try:
+        found = evidence.entry(entry)
+    except NotRun as reason:
+        raise NotRun(str(reason), published) from None
     lower, what = published / factor, f"{quantity} of {found.label}"
     if quantity == "bias":
         what = f"debiased bias of {found.label}, ground truth {found.ground_truth}"
-        variance = found.published.value(row, algorithm, "variance")
+        variance = evidence.published(entry, "variance")
         if variance and found.published.estimates and published <= 3 * variance / found.published.estimates:
             lower, what = -np.inf, f"{what}; the published value is at its floor, no bias seen"
     return Measurement(

@@ -165,6 +165,7 @@ def _judged(claim: Claim, file: ClaimFile, evidence: Evidence, where: str) -> di
     try:
         found = check(evidence, **(claim.model_extra or {}))
     except NotRun as reason:
+        line["published"] = claim.published if reason.published is None else reason.published
         return line | {"verdict": INCONCLUSIVE, "note": str(reason)}
     above, below = found.bounds or (claim.above, claim.below)
     if math.isinf(above) and math.isinf(below):

@@ -23,7 +23,11 @@ FINAL_SHARE = 0.05
 
 
 class NotRun(Exception):
-    """What a claim speaks of is not part of this scale; the message says what."""
+    """What a claim speaks of is not part of this scale; the message says what, and the paper's number may be known."""
+
+    def __init__(self, message: str, published: float | None = None):
+        super().__init__(message)
+        self.published = published
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,7 @@ class Curves:
     @property
     def seconds_per_iteration(self) -> float:
         """Training time of one iteration of one trial, evaluation not counted."""
-        return self.meta["wall"]["training_seconds"] / (self.meta["iterations"] * self.meta["trials"])
+        return self.meta["wall"].get("training_cpu_seconds", self.meta["wall"]["training_seconds"]) / (self.meta["iterations"] * self.meta["trials"])
 
     @property
     def dropped(self) -> list[str]:
@@ -125,6 +129,11 @@ class Evidence:
         self._published = dict(published or {})
         self._curves: dict[str, Curves] = {}
         self._measured: dict[str, pd.DataFrame] = {}
+
+    def published(self, name: str, quantity: str) -> float | None:
+        """Return the paper's number for an entry of a table, None where it gives none."""
+        table, row, algorithm = _parts(name, "TABLE.ROW.ESTIMATOR")
+        return self._published[table].value(row, algorithm, quantity) if table in self._published else None
 
     def panels(self, figure: str) -> list[Panel]:
         """Return the panels of a figure, none when it is not part of this scale."""

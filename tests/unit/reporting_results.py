@@ -1,0 +1,133 @@
+"""Make small folders of results, as runs and measurements write them, for the tests of the reports."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+ALGORITHMS = {"cd_1": "CD-1", "pop_cd_1": "pop-CD-1", "pt_10": "PT-10"}
+
+
+def make_run(folder: Path, values, *, iterations=None, meta=None) -> str:
+    """Write a run whose log-likelihoods are ``values`` (trials, evaluations); return its folder."""
+    values = np.asarray(values, dtype=float)
+    iterations = list(iterations or range(0, 100 * values.shape[1], 100))
+    trials = np.repeat(np.arange(len(values)), values.shape[1])
+    curve = pd.DataFrame({"trial": trials, "iteration": iterations * len(values), "metric": "log_likelihood"})
+    curve["value"] = values.ravel()
+    partition = curve.assign(metric="log_partition", value=3.0)
+    folder.mkdir(parents=True)
+    pd.concat([curve, partition]).to_parquet(folder / "curve.parquet", index=False)
+    written = {
+        "run": folder.name,
+        "settings": {"batch": 7, "seed": 11, "precision": "float32", "initial": {"kind": "uniform", "width": 0.1}},
+        "data": {
+            "name": "toy",
+            "title": "Toy & Bars",
+            "rows": {"train": 13, "validation": 0, "test": 0},
+            "visible": 5,
+            "source": "made by rule",
+            "preprocessing": "none",
+            "files": [],
+            "stand_in_for": None,
+        },
+        "backend": "numpy",
+        "wall": {"training_seconds": 2.0, "evaluation_seconds": 1.0, "total_seconds": 3.5},
+        "iterations": iterations[-1],
+        "trials": len(values),
+        "threads": 1,
+        "hardware": {"cpu": "a processor", "cores": 2, "memory_gb": 4.0, "gpu": None},
+        "versions": {"rbmbench": "0.1.0", "numpy": "2.0"},
+        "commit": "0123456789abcdef",
+        "seed": 11,
+        "peak_memory_mb": 123.0,
+    }
+    (folder / "meta.json").write_text(json.dumps(written | (meta or {})))
+    return str(folder)
+
+
+def stand_in(run_of: str) -> dict:
+    """Return the meta of a run on data that stand in for others."""
+    return {
+        "data": {
+            "name": "digits",
+            "title": f"Digits 8x8 (stand-in for {run_of})",
+            "rows": {"train": 13},
+            "visible": 5,
+            "stand_in_for": run_of,
+        }
+    }
+
+
+def rising(final: float, trials: int = 5, evaluations: int = 41, start: float = -20.0) -> np.ndarray:
+    """Return curves (trials, evaluations) from ``start`` to ``final``, the trials spread evenly by 0.02 about them."""
+    mean = final + (start - final) * np.exp(-np.linspace(0, 12, evaluations))
+    return mean + np.linspace(-0.02, 0.02, trials)[:, None]
+
+
+def falling(final: float, top: float, trials: int = 5, evaluations: int = 41) -> np.ndarray:
+    """Return curves that rise to ``top`` and fall to ``final``."""
+    half = evaluations // 2
+    fall = np.linspace(top, final, evaluations - half)[None]
+    return np.concatenate([rising(top, trials, half), np.repeat(fall, trials, axis=0)], axis=1)
+
+
+def figure(root: Path, panels: dict[str, dict], key: str = "popcd_fig1", **more) -> dict:
+    """Write the runs of a figure and return its spec; a panel holds {algorithm: values} and may override its keys."""
+    spec = {"key": key, "paper": "popcd", "title": "Curves", "kind": "learning_curves", "scale": "tiny", "panels": []}
+    for name, panel in panels.items():
+        curves, meta = panel["curves"], panel.get("meta")
+        runs = [
+            {
+                "algorithm": algorithm,
+                "label": ALGORITHMS.get(algorithm, algorithm),
+                "folder": make_run(root / "runs" / f"{key}-{name}-{algorithm}", values, meta=meta),
+            }
+            for algorithm, values in curves.items()
+        ]
+        first = np.asarray(next(iter(curves.values())))
+        settings = {"name": name, "data": "toy", "hidden": 3, "rate": 0.1, "iterations": 100 * (first.shape[1] - 1)}
+        settings |= {"trials": len(first)} | {key: value for key, value in panel.items() if key not in ("curves", "meta")}
+        spec["panels"].append(settings | {"runs": runs})
+    return spec | more
+
+
+def estimates(folder: Path, models: list[dict], estimates: int = 2000) -> str:
+    """Write measurements: one mapping {(ground truth, quantity): value} a model; return the folder."""
+    lines = [
+        (index, truth, quantity, float(value))
+        for index, model in enumerate(models)
+        for (truth, quantity), value in model.items()
+    ]
+    folder.mkdir(parents=True)
+    columns = ["trial", "ground_truth", "quantity", "value"]
+    pd.DataFrame(lines, columns=columns).to_parquet(folder / "bias.parquet", index=False)
+    (folder / "meta.json").write_text(json.dumps({"settings": {"estimates": estimates}}))
+    return str(folder)
+
+
+def numbers(variance: float, bias: float, width: float, truth: str = "exact") -> dict:
+    """Return what is measured of one model: a debiased bias with an interval of ``width`` to either side."""
+    values = {"variance": variance, "bias": bias + 1e-6, "bias_floor": 1e-6, "bias_debiased": bias}
+    values |= {"bias_low": bias - width, "bias_high": bias + width, "seconds_per_estimate": 1e-4}
+    return {(truth, quantity): value for quantity, value in values.items()}
+
+
+def table(root: Path, rows: dict[str, dict], key: str = "popcd_table1", published=None, **model) -> dict:
+    """Write the measurements of a table and return its spec; a row holds {estimator: list of models}."""
+    spec = {"key": key, "paper": "popcd", "title": "Bias", "kind": "bias_variance", "scale": "tiny", "rows": []}
+    for name, row in rows.items():
+        run = make_run(root / "runs" / f"{key}-{name}", rising(-5.0), **model)
+        parts = [
+            {
+                "algorithm": algorithm,
+                "label": ALGORITHMS.get(algorithm, algorithm),
+                "k": 1,
+                "folder": estimates(root / "gradients" / f"{name}-{algorithm}", models),
+            }
+            for algorithm, models in row.items()
+        ]
+        line = {"name": name, "data": "toy", "hidden": 3, "rate": 0.1, "model": run, "estimates": parts}
+        spec["rows"].append(line)
+    return spec | ({"published": published} if published else {})
