@@ -1,8 +1,8 @@
 # rbmbench: figures, tables and verdicts of papers on restricted Boltzmann machines.
 #
-#   snakemake -c2 all_figures                                       the paper scale
-#   snakemake -c2 --configfile config/desktop.yaml popcd_table1     one table, in less time
-#   snakemake -c2 --configfile config/smoke.yaml all                everything small, in minutes
+#   snakemake -c2 all_figures                                        the paper scale
+#   snakemake -c2 popcd_table1 --configfile config/desktop.yaml      one table, in less time
+#   snakemake -c2 all --configfile config/smoke.yaml                 everything small, in minutes
 #
 # What is computed is decided in src/rbmbench/experiments.py from config/; the rules only say how.
 

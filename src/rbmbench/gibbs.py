@@ -16,8 +16,11 @@ from rbmbench.streams import Stream
 __all__ = [
     "Buffers",
     "Population",
+    "Sums",
+    "hidden_activation",
     "hidden_mean",
     "population_statistics",
+    "population_sums",
     "run_chain",
     "sample_hidden",
     "sample_visible",
@@ -51,6 +54,14 @@ class Buffers:
         return array
 
 
+    def ones(self, shape: tuple, like: Array) -> Array:
+        """Return an array of ones that is kept, and must not be written to."""
+        array = self._arrays.get(("ones", shape))
+        if array is None or array.dtype != like.dtype:
+            array = self._arrays["ones", shape] = np.ones_like(like, shape=shape, subok=False)
+        return array
+
+
 class Population(NamedTuple):
     """Weighted rows whose weighted sum of (v h', v, h) estimates an expectation.
 
@@ -63,23 +74,43 @@ class Population(NamedTuple):
     weights: Array | None = None
 
 
-def population_statistics(population: Population, buffers: Buffers, name: Hashable) -> Statistics:
-    """Return sum_i w_i (v_i h_i', v_i, h_i) for every replica, in buffers that belong to ``name``."""
+class Sums(NamedTuple):
+    """Sums over a population's rows, and what to multiply them by: statistics = scale * sums."""
+
+    sums: Statistics
+    scale: float
+
+
+def population_sums(population: Population, buffers: Buffers, name: Hashable) -> Sums:
+    """Return the weighted sums of (v h', v, h) over the rows of every replica, in buffers that belong to ``name``.
+
+    Rows without weights are summed as they are, and the scale is 1 / rows: no pass over them is spent on it.
+    """
     visible, hidden, weights = population
     replicas, rows, m = visible.shape
     n = hidden.shape[-1]
-    weighted = buffers.get((name, "weighted hidden"), hidden.shape, hidden)
     W = buffers.get((name, "W"), (replicas, m, n), hidden)
     b = buffers.get((name, "b"), (replicas, 1, m), hidden)
     c = buffers.get((name, "c"), (replicas, 1, n), hidden)
+    weighted, scale = hidden, 1.0
     if weights is None:
-        weights = buffers.get((name, "weights"), (replicas, rows), hidden)
-        weights.fill(1 / rows)
-    np.multiply(hidden, weights[..., None], out=weighted)
+        weights, scale = buffers.ones((replicas, rows), hidden), 1.0 / rows
+    else:
+        weighted = buffers.get((name, "weighted hidden"), hidden.shape, hidden)
+        np.multiply(hidden, weights[..., None], out=weighted)
     np.matmul(visible.swapaxes(-1, -2), weighted, out=W)
     np.matmul(weights[:, None, :], visible, out=b)
     np.matmul(weights[:, None, :], hidden, out=c)
-    return Statistics(W, b[:, 0], c[:, 0])
+    return Sums(Statistics(W, b[:, 0], c[:, 0]), scale)
+
+
+def population_statistics(population: Population, buffers: Buffers, name: Hashable) -> Statistics:
+    """Return sum_i w_i (v_i h_i', v_i, h_i) for every replica, in buffers that belong to ``name``."""
+    sums, scale = population_sums(population, buffers, name)
+    if scale != 1:
+        for part in sums:
+            part *= part.dtype.type(scale)
+    return sums
 
 
 def hidden_activation(rbm: RBM, visible: Array, buffers: Buffers) -> Array:

@@ -141,7 +141,7 @@ def _identity(data, settings: RunSettings) -> str:
     return f"{settings.digest()}-{hashlib.sha256(np.packbits(data)).hexdigest()[:10]}"
 
 
-def _shards(rbm: RBM, data, settings: RunSettings, threads: int) -> list[Shard]:
+def make_shards(rbm: RBM, data, settings: RunSettings, threads: int) -> list[Shard]:
     """Cut the trials so that a shard's mini-batch stays in the cache and every thread has one."""
     m, n = data.shape[1], settings.hidden
     bytes_a_trial = 3 * settings.batch * (m + n) * rbm.W.itemsize
@@ -201,7 +201,7 @@ def run(
         np.dtype(settings.precision),
     )
     evaluate = Evaluator(data, settings.hidden)
-    shards = _shards(rbm, data, settings, threads)
+    shards = make_shards(rbm, data, settings, threads)
     identity = _identity(data, settings)
     saved = load_checkpoint(checkpoint, identity) if checkpoint else None
     with threadpool_limits(threads if len(shards) == 1 else 1), ThreadPoolExecutor(threads) as pool:

@@ -88,7 +88,9 @@ def figure(root: Path, panels: dict[str, dict], key: str = "popcd_fig1", **more)
         ]
         first = np.asarray(next(iter(curves.values())))
         settings = {"name": name, "data": "toy", "hidden": 3, "rate": 0.1, "iterations": 100 * (first.shape[1] - 1)}
-        settings |= {"trials": len(first)} | {key: value for key, value in panel.items() if key not in ("curves", "meta")}
+        settings |= {"trials": len(first)} | {
+            key: value for key, value in panel.items() if key not in ("curves", "meta")
+        }
         spec["panels"].append(settings | {"runs": runs})
     return spec | more
 

@@ -99,7 +99,7 @@ def test_plans_are_deterministic(configurations, paper):
 
 def test_ids_do_not_change_by_accident(paper):
     # A run's id names its folder: whoever changes it makes every result of every user stale, and should know.
-    assert "bars_and_stripes-16h-cd_1-0.1-8a18e85b67" in paper.runs
+    assert "bars_and_stripes-16h-cd_1-0.1-be5407cdca" in paper.runs
 
 
 def test_a_setting_changes_only_what_depends_on_it(configurations, paper):
@@ -166,5 +166,5 @@ def test_one_key_must_mean_one_data_set(configurations):
     both = type(first)(
         first.main, (*first.papers, other), {**first.published, "other": other}, {"popcd": {}, "other": {}}
     )
-    with pytest.raises(SettingsError, match="data.letters: found digits"):
+    with pytest.raises(SettingsError, match=r"data\.letters: found digits"):
         plan(both)

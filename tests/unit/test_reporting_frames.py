@@ -31,7 +31,9 @@ def test_tidy_frame_has_the_papers_labels(tmp_path):
 
 def test_summary_is_mean_and_quantiles_over_trials(tmp_path):
     values = np.arange(11.0)[:, None] * [1.0, 10.0] - 200
-    summary = frames.summarise(frames.learning_curves(figure_spec(figure(tmp_path, {"a": {"curves": {"cd_1": values}}}))))
+    summary = frames.summarise(
+        frames.learning_curves(figure_spec(figure(tmp_path, {"a": {"curves": {"cd_1": values}}})))
+    )
     last = summary.iloc[-1]
     assert last["trials"] == 11
     assert [last[name] for name in ("mean", "low", "high")] == pytest.approx([-150.0, -190.0, -110.0])
@@ -63,7 +65,10 @@ def test_stand_in_is_named_once(tmp_path):
     spec = figure_spec(figure(tmp_path, {"a": panel}))
     frame = frames.learning_curves(spec)
     assert set(frame["data_title"]) == {"Digits 8x8"}
-    assert figure_title(spec, frame) == "Curves\nFigure 1 of popcd, tiny scale\nstand-in data: Digits 8x8 in place of MNIST"
+    assert (
+        figure_title(spec, frame)
+        == "Curves\nFigure 1 of popcd, tiny scale\nstand-in data: Digits 8x8 in place of MNIST"
+    )
 
 
 def test_cut_budgets_are_named(tmp_path):

@@ -39,7 +39,18 @@ def spec(tmp_path):
     tables.write_csv(tables.bias_variance(parse(TableSpec, shown, "test")), tmp_path / "tables" / "popcd_table1.csv")
     verdicts = pd.DataFrame(
         [
-            ["popcd_1.a", "popcd", "Figure 1a", "A <b>claim</b>", "higher", 1.25, 1.0, 1.5, claims.REPRODUCED, "why & how"],
+            [
+                "popcd_1.a",
+                "popcd",
+                "Figure 1a",
+                "A <b>claim</b>",
+                "higher",
+                1.25,
+                1.0,
+                1.5,
+                claims.REPRODUCED,
+                "why & how",
+            ],
             ["popcd_6.b", "popcd", "Table 1", "other", 0.0242761, None, None, None, claims.INCONCLUSIVE, "not run"],
         ],
         columns=claims.COLUMNS,
@@ -48,7 +59,9 @@ def spec(tmp_path):
     return {
         "title": "Results",
         "scale": "tiny",
-        "figures": [drawn | {"png": str(tmp_path / "figures" / "popcd_fig1.png"), "pdf": str(tmp_path / "figures" / "x.pdf")}],
+        "figures": [
+            drawn | {"png": str(tmp_path / "figures" / "popcd_fig1.png"), "pdf": str(tmp_path / "figures" / "x.pdf")}
+        ],
         "tables": [shown | {"csv": str(tmp_path / "tables" / "popcd_table1.csv")}],
         "claims_csv": str(tmp_path / "claims.csv"),
         "runs": [run["folder"] for panel in drawn["panels"] for run in panel["runs"]],
@@ -86,7 +99,11 @@ def test_page_escapes_text(page):
 def test_page_names_stand_ins_cuts_links_and_provenance(page):
     assert "Stand-in data: Digits 8x8 in place of MNIST." in page
     assert 'href="../figures/x.pdf"' in page
-    for part in ("a processor, 2 cores, 4 GB memory", "numpy 2.0, rbmbench 0.1.0, commit 0123456789ab", "popcd_fig1-a-cd_1"):
+    for part in (
+        "a processor, 2 cores, 4 GB memory",
+        "numpy 2.0, rbmbench 0.1.0, commit 0123456789ab",
+        "popcd_fig1-a-cd_1",
+    ):
         assert part in page
 
 

@@ -57,7 +57,11 @@ def test_titles_name_cuts_stand_ins_and_lost_trials(tmp_path):
     result = drawn(tmp_path, {"a": panel})
     found = texts(result.axes[0]).replace("\N{NO-BREAK SPACE}", " ")
     assert found.startswith("(a) Digits 8x8, α = 0.1, 3 hidden\n")
-    for part in ("stands in for MNIST", "4 000 of 50 000 iterations", "left out: CD-1 trial 2 (not finite at iteration 400)"):
+    for part in (
+        "stands in for MNIST",
+        "4 000 of 50 000 iterations",
+        "left out: CD-1 trial 2 (not finite at iteration 400)",
+    ):
         assert part in found
     assert result.get_suptitle().endswith("tiny scale\nstand-in data: Digits 8x8 in place of MNIST")
 

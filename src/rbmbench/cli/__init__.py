@@ -84,7 +84,9 @@ def _add_steps(commands) -> None:
     estimate = _add(commands, "estimate", "computing:estimate", "measure bias and variance of a gradient estimator")
     _add_computation(estimate)
     estimate.add_argument("--model", required=True, type=Path, metavar="FOLDER", help="folder of the run")
-    estimate.add_argument("--ground-truths", required=True, type=Path, nargs="+", metavar="FOLDER")
+    estimate.add_argument(
+        "--ground-truths", required=True, type=Path, nargs="+", metavar="FILE", help="what ground-truth has written"
+    )
 
 
 def _add_reports(commands) -> None:

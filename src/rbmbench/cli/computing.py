@@ -62,9 +62,9 @@ def estimate(arguments: Namespace) -> None:
 
     dataset, rbm = datasets.read(arguments.data), _trained(arguments.model)
     truths = {}
-    for folder in arguments.ground_truths:
-        arrays = store.read_arrays(folder / "ground_truth.npz", ("mean", "blocks"))
-        truths[store.read_meta(folder)["settings"]["method"]] = bias.GroundTruth(arrays["mean"], arrays["blocks"])
+    for file in arguments.ground_truths:
+        arrays = store.read_arrays(file, ("mean", "blocks"))
+        truths[store.read_meta(file.parent)["settings"]["method"]] = bias.GroundTruth(arrays["mean"], arrays["blocks"])
     began = perf_counter()
     with shown_progress(arguments.out.name) as progress:
         measured = bias.measure(rbm, dataset.train, settings, truths, progress=progress)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rbmbench.errors import SettingsError
-from rbmbench.gibbs import Buffers, Population, hidden_mean, population_statistics
+from rbmbench.gibbs import Buffers, Population, Sums, hidden_mean, population_sums
 from rbmbench.model import RBM, Statistics
 from rbmbench.registry import Registry
 from rbmbench.streams import Stream
@@ -30,12 +30,13 @@ def positive_integer(name: str, value: Any) -> int:
 class Estimate:
     """One gradient estimate for every replica.
 
-    ``positive`` and ``negative`` are the two phases' rows, ``state`` what the estimator's next call needs,
+    ``positive`` and ``negative`` are the two phases' rows (the negative one may be statistics where nothing is sampled),
+    ``state`` what the estimator's next call needs,
     ``diagnostics`` one float64 value a replica under each name. Arrays are valid until the estimator's next call.
     """
 
     positive: Population
-    negative: Population
+    negative: Population | Statistics
     state: State
     diagnostics: dict[str, Array] = field(default_factory=dict)
 
@@ -67,7 +68,7 @@ class Estimator:
 
     def negative_phase(
         self, rbm: RBM, positive: Population, state: State, stream: Stream
-    ) -> tuple[Population, State, dict[str, Array]]:
+    ) -> tuple[Population | Statistics, State, dict[str, Array]]:
         """Return the rows that estimate the model expectation, the new state, and diagnostics.
 
         Parameters
@@ -88,16 +89,20 @@ class Estimator:
         negative, state, diagnostics = self.negative_phase(rbm, positive, state, stream)
         return Estimate(positive, negative, state, diagnostics)
 
-    def gradient(self, estimate: Estimate) -> Statistics:
-        """Return the gradient of the mean log-likelihood, nats per sample: positive minus negative statistics.
+    def phase_sums(self, estimate: Estimate) -> tuple[Sums, Sums]:
+        """Return the sums of the positive and of the negative phase, in the estimator's buffers."""
+        negative = estimate.negative
+        if not isinstance(negative, Statistics):
+            negative = population_sums(negative, self.buffers, "negative")
+        else:
+            negative = Sums(negative, 1.0)
+        return population_sums(estimate.positive, self.buffers, "positive"), negative
 
-        The arrays lie in the estimator's buffers.
-        """
-        gradient = population_statistics(estimate.positive, self.buffers, "positive")
-        negative = population_statistics(estimate.negative, self.buffers, "negative")
-        for ours, theirs in zip(gradient, negative, strict=True):
-            np.subtract(ours, theirs, out=ours)
-        return gradient
+    def gradient(self, estimate: Estimate) -> Statistics:
+        """Return the gradient of the mean log-likelihood, nats per sample: positive minus negative statistics."""
+        positive, negative = self.phase_sums(estimate)
+        parts = zip(positive.sums, negative.sums, strict=True)
+        return Statistics(*(positive.scale * ours - negative.scale * theirs for ours, theirs in parts))
 
     def training_rows(self, data: Array, rows: int, like: Array, stream: Stream) -> Array:
         """Return rows drawn from ``data`` with replacement, (replicas, rows, m), of the type of ``like``."""

@@ -9,6 +9,7 @@ import numpy as np
 from rbmbench.streams import Draw
 
 __all__ = [
+    "ascend",
     "bernoulli_mean",
     "bernoulli_mean_and_softplus_sum",
     "gather_rows",
@@ -96,6 +97,12 @@ def bernoulli_mean_and_softplus_sum(activation, bias, softplus) -> None:
     """
     softplus_sum(activation, bias, softplus)
     bernoulli_mean(activation, bias)
+
+
+def ascend(parameter, up, up_rate: float, down, down_rate: float) -> None:
+    """Add up_rate * up - down_rate * down to ``parameter``; arrays of one shape."""
+    kind = parameter.dtype.type
+    parameter += kind(up_rate) * up - kind(down_rate) * down
 
 
 def softplus_sum(activation, bias, softplus) -> None:

@@ -199,7 +199,8 @@ def verdict(low: float, high: float, above: float, below: float) -> str:
 
     An interval that holds an end of the range, or that is not known (NaN), is inconclusive.
     """
-    if above < low and high < below:
+    # An infinite end is none: a number may be infinite and still lie inside.
+    if (above < low or above == -math.inf) and (high < below or below == math.inf):
         return REPRODUCED
     return NOT_REPRODUCED if high < above or low > below else INCONCLUSIVE
 

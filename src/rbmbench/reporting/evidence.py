@@ -62,8 +62,13 @@ class Curves:
 
     @property
     def seconds_per_iteration(self) -> float:
-        """Training time of one iteration of one trial, evaluation not counted."""
-        return self.meta["wall"].get("training_cpu_seconds", self.meta["wall"]["training_seconds"]) / (self.meta["iterations"] * self.meta["trials"])
+        """Training time of one iteration of one trial, evaluation not counted.
+
+        It is the processor's time where the run has recorded it, for other jobs on the machine lengthen the clock's.
+        """
+        wall = self.meta["wall"]
+        seconds = wall.get("training_cpu_seconds", wall["training_seconds"])
+        return seconds / (self.meta["iterations"] * self.meta["trials"])
 
     @property
     def dropped(self) -> list[str]:

@@ -50,7 +50,12 @@ def bootstrap(curves: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray])
     if trials < 2:
         return value, NAN, NAN
     draws = np.random.default_rng(0).multinomial(trials, np.full(trials, 1 / trials), size=RESAMPLES) / trials
-    low, high = np.quantile(statistic(np.tensordot(draws, curves, 1)), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    low, high = np.quantile(
+        # Quantiles that are values themselves: between two infinite ones there is nothing to interpolate.
+        statistic(np.tensordot(draws, curves, 1)),
+        [(1 - LEVEL) / 2, (1 + LEVEL) / 2],
+        method="inverted_cdf",
+    )
     return value, float(low), float(high)
 
 

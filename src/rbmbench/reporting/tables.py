@@ -228,8 +228,9 @@ def write_tex(spec: TableSpec, wide: pd.DataFrame, path: str | PathLike) -> None
     paper = paper_layout(wide).rename(columns=lambda name: _tex(name))
     certainty = certainty_layout(wide).rename(columns=_tex)
     tabulars = [
-        table.map(_tex).style.hide(axis="index").to_latex(hrules=True, multicol_align="c", column_format=form)
-        for table, form in ((paper, "lrr" + "r" * (paper.shape[1] - 3)), (certainty, "lrll" + "r" * 7))
+        table.map(_tex).style.hide(axis="index").to_latex(hrules=True, multicol_align="c", column_format=first + rest)
+        for table, first in ((paper, "l"), (certainty, "lrll"))
+        for rest in ["r" * (table.shape[1] - len(first))]
     ]
     # Beside its number a published one needs no long name, which would make the table too wide for a page.
     tabulars = [re.sub(r"(variance|bias), published", "published", tabular) for tabular in tabulars]

@@ -3,8 +3,7 @@
 Source: Krause, Fischer, Igel, section 4.1.
 """
 
-import numpy as np
-
+from rbmbench.kernels import home_of
 from rbmbench.updates import REGISTRY
 
 __all__ = ["SGD"]
@@ -30,8 +29,8 @@ class SGD:
             Learning rate.
         """
         estimate = estimator.estimate(rbm, batch, state, stream)
-        gradient = estimator.gradient(estimate)
-        for parameter, direction in zip((rbm.W, rbm.b, rbm.c), gradient, strict=True):
-            np.multiply(direction, parameter.dtype.type(rate), out=direction)
-            np.add(parameter, direction, out=parameter)
+        positive, negative = estimator.phase_sums(estimate)
+        home = home_of(rbm.W)
+        for parameter, up, down in zip((rbm.W, rbm.b, rbm.c), positive.sums, negative.sums, strict=True):
+            home.ascend(parameter, up, rate * positive.scale, down, rate * negative.scale)
         return estimate

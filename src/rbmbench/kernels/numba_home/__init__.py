@@ -15,6 +15,7 @@ if numba.config.CPU_FEATURES is None and numba.config.CPU_NAME is None:
         numba.config.CPU_FEATURES = ",".join([*_names, "-prefer-256-bit"])
 
 from rbmbench.kernels.numba_home.bernoulli import (  # noqa: E402
+    ascend,
     bernoulli_mean,
     bernoulli_mean_and_softplus_sum,
     gather_rows,
@@ -28,6 +29,7 @@ from rbmbench.kernels.numba_home.random import uniforms  # noqa: E402
 from rbmbench.kernels.numba_home.tempering import tempered_sweeps  # noqa: E402
 
 __all__ = [
+    "ascend",
     "bernoulli_mean",
     "bernoulli_mean_and_softplus_sum",
     "gather_rows",

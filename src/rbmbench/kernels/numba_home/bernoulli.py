@@ -7,6 +7,7 @@ from rbmbench.kernels.numba_home.elementary import exp_minus
 from rbmbench.kernels.numba_home.random import fill_uniforms
 
 __all__ = [
+    "ascend",
     "bernoulli_mean",
     "bernoulli_mean_and_softplus_sum",
     "gather_rows",
@@ -179,6 +180,18 @@ def _sample_and_score(a, bias, seed, trials, number, purpose, score, product):
             last = min(rows, first + rows_at_once)
             at = fill_uniforms(seed, trials[r], number, purpose, first * units, last * units, u)
             _score_rows(a, bias, r, first, last, u, at, score, product)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _ascend(parameter, up, up_rate, down, down_rate):
+    for i in range(parameter.size):
+        parameter[i] += up_rate * up[i] - down_rate * down[i]
+
+
+def ascend(parameter, up, up_rate, down, down_rate):
+    """See `rbmbench.kernels.numpy_home.ascend`."""
+    kind = parameter.dtype.type
+    _ascend(parameter.reshape(-1), up.reshape(-1), kind(up_rate), down.reshape(-1), kind(down_rate))
 
 
 @njit(cache=True, nogil=True)

@@ -1,0 +1,160 @@
+"""Oracles of the core's tests: brute force over all states in plain NumPy, written from the papers' formulas alone."""
+
+import itertools
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from rbmbench.model import RBM
+from rbmbench.streams import Purpose, Stream
+
+MASK = 0xFFFFFFFF
+
+
+def philox_words(counter, key):
+    """Return the four words of Philox4x32-10, from Salmon et al. 2011, in Python integers."""
+    x, k = list(counter), list(key)
+    for round_number in range(10):
+        if round_number:
+            k = [(k[0] + 0x9E3779B9) & MASK, (k[1] + 0xBB67AE85) & MASK]
+        low_product, high_product = 0xD2511F53 * x[0], 0xCD9E8D57 * x[2]
+        x = [
+            (high_product >> 32) ^ x[1] ^ k[0],
+            high_product & MASK,
+            (low_product >> 32) ^ x[3] ^ k[1],
+            low_product & MASK,
+        ]
+    return x
+
+
+def expected_uniform(seed, trial, purpose, number, position, dtype):
+    """Return the uniform that the documented layout puts at a position of a draw."""
+    block, word = 16 * (position // 64) + position % 16, position // 16 % 4
+    bits = philox_words((block, number & MASK, number >> 32, purpose), (seed, trial))[word]
+    return (bits >> 8) / 2**24 if dtype == np.float32 else (bits + 0.5) / 2**32
+
+
+def all_states(units):
+    """Return every state of ``units`` binary units, float64 (2**units, units), the first unit the slowest."""
+    return np.array(list(itertools.product((0.0, 1.0), repeat=units))).reshape(2**units, units)
+
+
+def sigmoid(a):
+    """Return the logistic function in float64."""
+    return 1 / (1 + np.exp(-np.clip(np.asarray(a, np.float64), -700, 700)))
+
+
+def random_rbm(m, n, replicas=(), scale=1.0, seed=0, dtype=np.float64):
+    """Return RBMs with normal parameters of standard deviation ``scale``."""
+    rng = np.random.default_rng(seed)
+    shapes = ((*replicas, m, n), (*replicas, m), (*replicas, n))
+    return RBM(*(rng.normal(0, scale, shape).astype(dtype) for shape in shapes))
+
+
+def repeated(rbm, replicas):
+    """Return one RBM as many equal replicas."""
+    return RBM(*(np.repeat(p[None], replicas, axis=0) for p in (rbm.W, rbm.b, rbm.c)))
+
+
+def binary_data(rows, m, seed=0, p=0.4):
+    """Return random rows of 0 and 1, uint8, no two columns with the same mean in expectation."""
+    rng = np.random.default_rng(seed)
+    return (rng.random((rows, m)) < np.linspace(p / 2, min(1, 2 * p), m)).astype(np.uint8)
+
+
+def training_stream(replicas=1, seed=5, purpose=Purpose.TRAINING):
+    """Return a stream of trials 0, 1, ..."""
+    return Stream(seed, np.arange(replicas), purpose)
+
+
+@dataclass(frozen=True)
+class Enumerated:
+    """One RBM at an inverse temperature, as tables over all states."""
+
+    W: np.ndarray
+    b: np.ndarray
+    c: np.ndarray
+    beta: float = 1.0
+
+    @classmethod
+    def of(cls, rbm, beta=1.0):
+        """Take the parameters of an RBM without replica axes."""
+        return cls(*(np.asarray(p, np.float64) for p in (rbm.W, rbm.b, rbm.c)), beta)
+
+    @cached_property
+    def visible(self):
+        return all_states(len(self.b))
+
+    @cached_property
+    def hidden(self):
+        return all_states(len(self.c))
+
+    @cached_property
+    def energy(self):
+        """E(v, h), (visible states, hidden states), by the double sum."""
+        table = np.zeros((len(self.visible), len(self.hidden)))
+        for (s, v), (t, h) in itertools.product(enumerate(self.visible), enumerate(self.hidden)):
+            interaction = sum(v[i] * self.W[i, j] * h[j] for i in range(len(v)) for j in range(len(h)))
+            table[s, t] = -interaction - sum(self.b * v) - sum(self.c * h)
+        return table
+
+    @cached_property
+    def log_partition(self):
+        return np.logaddexp.reduce(-self.beta * self.energy, axis=None)
+
+    @cached_property
+    def joint(self):
+        """p(v, h), (visible states, hidden states)."""
+        return np.exp(-self.beta * self.energy - self.log_partition)
+
+    @cached_property
+    def hidden_given_visible(self):
+        """p(h | v), (visible states, hidden states)."""
+        return self.joint / self.joint.sum(axis=1, keepdims=True)
+
+    @cached_property
+    def visible_given_hidden(self):
+        """p(v | h), (hidden states, visible states)."""
+        return (self.joint / self.joint.sum(axis=0)).T
+
+    @cached_property
+    def gibbs(self):
+        """Transition matrix of v -> h -> v', (visible states, visible states)."""
+        return self.hidden_given_visible @ self.visible_given_hidden
+
+    @cached_property
+    def f(self):
+        """f(v) = (v p(h|v)', v, p(h|v)) of every visible state, (visible states, m n + m + n)."""
+        mean = self.hidden_given_visible @ self.hidden
+        outer = self.visible[:, :, None] * mean[:, None, :]
+        return np.concatenate([outer.reshape(len(mean), -1), self.visible, mean], axis=1)
+
+    @cached_property
+    def expectation(self):
+        """E f under the model, (m n + m + n,)."""
+        return self.joint.sum(axis=1) @ self.f
+
+    def numbers_of(self, visible):
+        """Return the state number of each visible row (..., m)."""
+        return (np.asarray(visible) @ 2.0 ** np.arange(len(self.b) - 1, -1, -1)).astype(int)
+
+
+def frequencies(numbers, states):
+    """Return the relative frequencies of state numbers."""
+    return np.bincount(np.ravel(numbers), minlength=states) / np.size(numbers)
+
+
+def total_variation_bound(probability, samples, error_rate):
+    """Return a bound that the total variation of independent samples from ``probability`` exceeds at ``error_rate``.
+
+    The Monte-Carlo floor is E TV <= sum sqrt(p (1 - p) / N) / 2; one sample moves TV by at most 1 / N, so by McDiarmid's
+    inequality TV exceeds its expectation by t with probability at most exp(-2 N t^2).
+    """
+    floor = 0.5 * np.sqrt(probability * (1 - probability) / samples).sum()
+    return floor + np.sqrt(np.log(1 / error_rate) / (2 * samples))
+
+
+def total_variation(numbers, probability):
+    """Return the total variation between sampled state numbers and ``probability``."""
+    return 0.5 * np.abs(frequencies(numbers, len(probability)) - probability).sum()

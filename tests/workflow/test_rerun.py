@@ -1,0 +1,110 @@
+"""A change runs again what depends on it, and nothing else.
+
+Everything is first marked as made, with Snakemake's own --touch, which records settings without computing anything.
+"""
+
+import shutil
+
+import pytest
+from workspaces import Workspace, new_workspace
+
+SMOKE = ("--configfile", "config/smoke.yaml")
+POPCD = ("config/smoke.yaml", "overrides", "popcd")
+
+
+@pytest.fixture(scope="module")
+def all_made(repository, tmp_path_factory):
+    """A workspace where everything of the smoke scale is there and up to date."""
+    workspace = new_workspace(repository, tmp_path_factory.mktemp("made"))
+    for line in workspace.snakemake("--summary", *SMOKE, "--", "all").splitlines():
+        name = line.split("\t")[0]
+        if name.startswith("results/"):
+            file = workspace.folder / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(name)
+    workspace.snakemake("--touch", "--forceall", "--quiet", "all", *SMOKE)
+    assert workspace.jobs(*SMOKE) == {}
+    return workspace
+
+
+@pytest.fixture
+def made(all_made, tmp_path):
+    """A copy of that workspace, to be changed."""
+    shutil.copytree(all_made.folder, tmp_path / "copy")
+    return Workspace(tmp_path / "copy")
+
+
+def test_a_deleted_table_is_made_again_alone(made):
+    (made.folder / "results/smoke/tables/popcd_table1.csv").unlink()
+    for target in ("popcd_table1", "all_tables", "paper_popcd"):
+        assert made.jobs(*SMOKE, "--", target) == {"render_table": 1}
+    # The page shows the table; the claims do not depend on it.
+    assert made.jobs(*SMOKE) == {"render_table": 1, "write_report": 1}
+
+
+def test_a_deleted_curve_is_trained_again_alone(made):
+    next(made.folder.glob("results/smoke/runs/letters-16h-pt_10-0.01-*/curve.parquet")).unlink()
+    assert made.jobs(*SMOKE, "--", "popcd_fig2") == {"train_run": 1, "render_figure": 1}
+    assert made.jobs(*SMOKE, "--", "popcd_fig1", "popcd_table1") == {}
+
+
+def test_a_changed_panel_runs_its_runs(made):
+    made.edit(*POPCD, "figures", "fig1", "panels", "a", "iterations", 123)
+    found = made.jobs(*SMOKE)
+    assert found == {
+        "write_spec": 1,
+        "train_run": 6,
+        "render_figure": 1,
+        "check_claims": 1,
+        "write_report": 1,
+        "tabulate_run_times": 1,
+    }
+    assert made.jobs(*SMOKE, "--", "popcd_fig2", "popcd_table1") == {}
+
+
+def test_a_changed_ground_truth_trains_nothing(made):
+    made.edit(*POPCD, "tables", "table1", "ground_truth", "samples", 999)
+    assert made.jobs(*SMOKE, "--", "popcd_table1") == {
+        "write_spec": 1,
+        "compute_ground_truth": 4,
+        "measure_bias": 16,
+        "render_table": 1,
+    }
+    assert made.jobs(*SMOKE, "--", "all_figures") == {}
+
+
+def test_a_changed_title_computes_nothing(made):
+    made.edit(*POPCD, "figures", "fig2", "title", "Another title")
+    expected = {"write_spec": 1, "render_figure": 1, "check_claims": 1, "write_report": 1}
+    assert made.jobs(*SMOKE) == expected
+
+
+def test_a_changed_notebook_renders_again(made):
+    with (made.folder / "notebooks/learning_curves.ipynb").open("a") as file:
+        file.write("\n")
+    assert made.jobs(*SMOKE, "--", "paper_popcd") == {"render_figure": 2}
+
+
+def test_changed_data_options_prepare_and_train_again(made):
+    made.edit(*POPCD, "data", "mnist", "options", "threshold", 5)
+    found = made.jobs(*SMOKE, "--", "all_figures")
+    assert found == {"prepare_data": 1, "train_run": 12, "write_spec": 1, "render_figure": 1}
+
+
+def test_a_changed_claim_is_judged_again(made):
+    with (made.folder / "config/claims/popcd.yaml").open("a") as file:
+        file.write("\n# A remark.\n")
+    assert made.jobs(*SMOKE) == {"check_claims": 1, "write_report": 1}
+
+
+@pytest.mark.parametrize(("file", "keys"), [("mirror", "there"), ("cache", "here")])
+def test_where_data_come_from_changes_nothing(made, file, keys):
+    made.edit("config/smoke.yaml", "data", {file: keys})
+    assert made.jobs(*SMOKE) == {}
+
+
+def test_remarks_and_the_environment_change_nothing(made):
+    for file in ("config/smoke.yaml", "config/config.yaml", "config/papers/popcd.yaml", "environment.yml"):
+        with (made.folder / file).open("a") as handle:
+            handle.write("\n# A remark.\n")
+    assert made.jobs(*SMOKE) == {}

@@ -1,0 +1,145 @@
+"""Small real runs of the workflow: everything end to end, and failures that hurt nothing else."""
+
+import os
+import signal
+
+import pytest
+import yaml
+from workspaces import wait_for
+
+from rbmbench.store import read_meta
+
+TINY = {"scale": "tiny", "papers": ["tiny"]}
+FILES = ("--configfile", "config/tiny.yaml")
+PAPER = {
+    "key": "tiny",
+    "title": "A tiny paper",
+    "citation": "nobody",
+    "defaults": {"trials": 2, "seed": 11, "evaluate_every": 5},
+    "data": {
+        "bars": {"name": "bars_and_stripes", "options": {"side": 3}, "rows": 16, "visible": 9, "batch": 8},
+    },
+    "algorithms": {
+        "cd_1": {"label": "CD-1", "estimator": "cd", "options": {"k": 1}},
+        "pop_cd_1": {"label": "pop-CD-1", "estimator": "pop_cd", "options": {"k": 1}},
+    },
+    "figures": {
+        "fig1": {
+            "kind": "learning_curves",
+            "title": "Curves",
+            "algorithms": ["cd_1", "pop_cd_1"],
+            "panels": {"a": {"data": "bars", "hidden": 5, "rate": 0.1, "iterations": 20}},
+        }
+    },
+    "tables": {
+        "table1": {
+            "kind": "bias_variance",
+            "title": "Bias",
+            "trained_with": "cd_1",
+            "estimators": ["cd_1"],
+            "models": 1,
+            "estimates": 40,
+            "ground_truth": {"chains": 5, "burn_in": 10, "samples": 50},
+            "rows": {"bars_5": {"data": "bars", "hidden": 5, "rate": 0.1, "iterations": 20}},
+        }
+    },
+}
+CLAIMS = {
+    "claims": [
+        {
+            "id": "tiny_1",
+            "where": "Figure 1",
+            "text": "pop-CD-1 ends above CD-1",
+            "kind": "final_difference",
+            "curve": "fig1.a.pop_cd_1",
+            "against": "fig1.a.cd_1",
+            "above": 0.0,
+        }
+    ]
+}
+
+
+@pytest.fixture
+def tiny(workspace):
+    """A workspace with a paper of a few runs that take no time."""
+    config = workspace.folder / "config"
+    for name, values in {"tiny.yaml": TINY, "papers/tiny.yaml": PAPER, "claims/tiny.yaml": CLAIMS}.items():
+        (config / name).write_text(yaml.safe_dump(values, sort_keys=False))
+    return workspace
+
+
+@pytest.mark.slow
+def test_everything_end_to_end(tiny):
+    tiny.snakemake(*FILES, "--", "all")
+    results = tiny.folder / "results/tiny"
+    expected = [f"figures/tiny_fig1.{ending}" for ending in ("pdf", "png")]
+    expected += [f"tables/tiny_table1.{ending}" for ending in ("csv", "md", "tex")]
+    expected += ["data/tiny_fig1.csv", "claims.csv", "report/index.html", "benchmarks/run_times.csv"]
+    for key in ("tiny_fig1", "tiny_table1", "claims"):
+        expected += [f"notebooks/{key}.ipynb", f"notebooks/{key}.html"]
+    assert [name for name in expected if not (results / name).stat().st_size] == []
+    assert tiny.jobs(*FILES) == {}
+    # Nothing is left over: no checkpoint, no half-written file.
+    assert not list(results.glob("checkpoints/*"))
+    assert not list(results.rglob(".*"))
+
+    table = results / "tables/tiny_table1.csv"
+    before = table.read_bytes()
+    table.unlink()
+    others = {file: file.stat().st_mtime_ns for file in results.glob("runs/*/*")}
+    tiny.snakemake(*FILES, "--", "tiny_table1")
+    assert table.read_bytes() == before
+    assert {file: file.stat().st_mtime_ns for file in others} == others
+
+
+def test_a_failed_run_hurts_no_other(tiny):
+    # No data set has these many rows: what needs it fails, the rest is made.
+    tiny.edit("config/papers/tiny.yaml", "data", "more", PAPER["data"]["bars"] | {"rows": 17})
+    panel = PAPER["figures"]["fig1"]["panels"]["a"] | {"data": "more"}
+    tiny.edit("config/papers/tiny.yaml", "figures", "fig1", "panels", "b", panel)
+    runs = ["results/tiny/datasets/bars.npz", "results/tiny/datasets/more.npz"]
+    output = tiny.snakemake(*FILES, "--keep-going", "--", *runs, code=1)
+    assert "rbmbench: error: data set 'bars_and_stripes': rows: found 16; the configuration says 17" in output
+    assert (tiny.folder / runs[0]).exists()
+    assert not (tiny.folder / runs[1]).exists()
+    # Mended, only what failed is made.
+    tiny.edit("config/papers/tiny.yaml", "data", "more", "rows", 16)
+    assert tiny.jobs(*FILES, "--", *runs) == {"prepare_data": 1}
+
+
+@pytest.mark.slow
+def test_kill_of_a_job_keeps_its_checkpoint_and_the_finished_runs(tiny):
+    long = {"iterations": 300_000, "evaluate_every": 1000}
+    tiny.edit(
+        "config/papers/tiny.yaml", "figures", "fig1", "panels", "a", PAPER["figures"]["fig1"]["panels"]["a"] | long
+    )
+    tiny.snakemake(*FILES, "--", "results/tiny/datasets/bars.npz")
+    targets = [target for target in planned_runs(tiny) if "pop_cd" in target]
+    process = tiny.start(*FILES, "--", *targets)
+    checkpoint = wait_for(lambda: list(tiny.folder.glob("results/tiny/checkpoints/*.npz")), process)
+    # The job dies, as when a machine runs out of memory; Snakemake then deletes the job's outputs.
+    kill_trainings(process)
+    process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert checkpoint[0].exists()
+    assert not (tiny.folder / targets[0]).exists()
+    assert (tiny.folder / "results/tiny/datasets/bars.npz").exists()
+    tiny.snakemake(*FILES, "--rerun-incomplete", "--", *targets)
+    assert not checkpoint[0].exists()
+    assert read_meta((tiny.folder / targets[0]).parent)["iterations"] == 300_000
+
+
+def planned_runs(workspace) -> list[str]:
+    """Return the meta files of all planned runs."""
+    lines = workspace.snakemake(*FILES, "--summary", "--", "all_figures").splitlines()
+    names = [line.split("\t")[0] for line in lines]
+    return [name for name in names if name.startswith("results/tiny/runs/") and name.endswith("meta.json")]
+
+
+def kill_trainings(process) -> None:
+    """Kill the training processes that a Snakemake has started, as the kernel does: without a warning."""
+    import psutil
+
+    for child in psutil.Process(process.pid).children(recursive=True):
+        if "train" in child.cmdline() and "--run-id" in child.cmdline():
+            os.kill(child.pid, signal.SIGKILL)

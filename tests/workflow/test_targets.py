@@ -1,0 +1,59 @@
+"""Every target exists at every scale, and asks for the files it promises."""
+
+import pytest
+
+FIGURE_FILES = ["figures/{}.pdf", "figures/{}.png", "data/{}.csv", "notebooks/{}.ipynb", "notebooks/{}.html"]
+TABLE_FILES = ["tables/{}.csv", "tables/{}.md", "tables/{}.tex", "notebooks/{}.ipynb", "notebooks/{}.html"]
+CLAIM_FILES = ["claims.csv", "notebooks/claims.ipynb", "notebooks/claims.html"]
+FILES = {
+    "popcd_fig1": [file.format("popcd_fig1") for file in FIGURE_FILES],
+    "popcd_fig2": [file.format("popcd_fig2") for file in FIGURE_FILES],
+    "popcd_table1": [file.format("popcd_table1") for file in TABLE_FILES],
+    "claims": CLAIM_FILES,
+    "report": ["report/index.html"],
+    "benchmarks": ["benchmarks/run_times.csv"],
+}
+FILES["all_figures"] = FILES["popcd_fig1"] + FILES["popcd_fig2"]
+FILES["all_tables"] = FILES["popcd_table1"]
+FILES["paper_popcd"] = FILES["all_figures"] + FILES["all_tables"]
+FILES["all"] = FILES["paper_popcd"] + FILES["claims"] + FILES["report"] + FILES["benchmarks"]
+
+SCALES = {
+    "paper": [],
+    "desktop": ["--configfile", "config/desktop.yaml"],
+    "smoke": ["--configfile", "config/smoke.yaml"],
+}
+
+
+def planned_files(workspace, scale, target) -> set[str]:
+    lines = workspace.snakemake("--summary", *SCALES[scale], "--", target).splitlines()
+    return {line.split("\t")[0] for line in lines if "\t" in line}
+
+
+@pytest.mark.parametrize("target", FILES)
+def test_targets_make_their_files(workspace, target):
+    planned = planned_files(workspace, "smoke", target)
+    assert {f"results/smoke/{file}" for file in FILES[target]} <= planned
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_everything_at_every_scale(workspace, scale):
+    planned = planned_files(workspace, scale, "all")
+    assert {f"results/{scale}/{file}" for file in FILES["all"]} <= planned
+    assert all(file.startswith(f"results/{scale}/") for file in planned - {"output_file"})
+
+
+def test_everything_is_made_when_nothing_is_asked_for(workspace):
+    assert workspace.jobs(*SCALES["smoke"]) == workspace.jobs(*SCALES["smoke"], "--", "all")
+
+
+def test_mistakes_are_one_line_before_any_work(workspace):
+    workspace.edit("config/smoke.yaml", "overrides", "popcd", "algorithms", {"cd_1": {"estimator": "ccd"}})
+    output = workspace.snakemake(*SCALES["smoke"], "--", "all", code=2)
+    lines = [line for line in output.splitlines() if "error" in line.lower()]
+    assert len(lines) == 1
+    assert lines[0].startswith(
+        "rbmbench: error: config/smoke.yaml: overrides.popcd: algorithms.cd_1: unknown estimator"
+    )
+    assert "Traceback" not in output
+    assert not (workspace.folder / "results").exists()
