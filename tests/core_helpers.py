@@ -13,7 +13,7 @@ MASK = 0xFFFFFFFF
 
 
 def philox_words(counter, key):
-    """Return the four words of Philox4x32-10, from Salmon et al. 2011, in Python integers."""
+    """Return the four words of Philox4x32-10, from Salmon et al. 2011, for Python integers or uint64 arrays."""
     x, k = list(counter), list(key)
     for round_number in range(10):
         if round_number:
@@ -28,11 +28,34 @@ def philox_words(counter, key):
     return x
 
 
-def expected_uniform(seed, trial, purpose, number, position, dtype):
-    """Return the uniform that the documented layout puts at a position of a draw."""
-    block, word = 16 * (position // 64) + position % 16, position // 16 % 4
-    bits = philox_words((block, number & MASK, number >> 32, purpose), (seed, trial))[word]
+def words_of(draw, blocks, flip=0):
+    """Return the words of Philox blocks of a draw, uint64 (replicas, 4, blocks); ``flip`` toggles bits of the purpose."""
+    number = int(draw.number)
+    rest = number & MASK, number >> 32, int(draw.purpose) ^ flip
+    keys = [(int(draw.seed), int(trial)) for trial in draw.trials]
+    words = [philox_words((blocks, *(np.full_like(blocks, word) for word in rest)), key) for key in keys]
+    return np.array(words).reshape(len(keys), 4, *blocks.shape)
+
+
+def expected_uniforms(draw, count, dtype):
+    """Return the uniforms of a draw, float64 (replicas, count): position p is in block 16 (p // 64) + p % 16, word p // 16 % 4."""
+    p = np.arange(count, dtype=np.uint64)
+    words = words_of(draw, 16 * (p // 64) + p % 16)
+    bits = np.take_along_axis(words, (p // 16 % 4).astype(int)[None, None], axis=1)[:, 0]
     return (bits >> 8) / 2**24 if dtype == np.float32 else (bits + 0.5) / 2**32
+
+
+def expected_tosses(draw, count):
+    """Return the uniforms (k + r) / 65536 that samples are made of, float64 (replicas, count).
+
+    k is half a word: block 16 (p // 128) + p % 16, word p // 16 % 4, the high half where p % 128 >= 64. r is the first
+    word x of block p with the top bit of the purpose set, as (x + 1/2) / 2^32.
+    """
+    p = np.arange(count, dtype=np.uint64)
+    words = words_of(draw, 16 * (p // 128) + p % 16)
+    word = np.take_along_axis(words, (p // 16 % 4).astype(int)[None, None], axis=1)[:, 0]
+    k = np.where(p % 128 < 64, word & 0xFFFF, word >> 16)
+    return (k + (words_of(draw, p, flip=1 << 31)[:, 0] + 0.5) / 2**32) / 65536
 
 
 def all_states(units):
@@ -92,12 +115,9 @@ class Enumerated:
 
     @cached_property
     def energy(self):
-        """E(v, h), (visible states, hidden states), by the double sum."""
-        table = np.zeros((len(self.visible), len(self.hidden)))
-        for (s, v), (t, h) in itertools.product(enumerate(self.visible), enumerate(self.hidden)):
-            interaction = sum(v[i] * self.W[i, j] * h[j] for i in range(len(v)) for j in range(len(h)))
-            table[s, t] = -interaction - sum(self.b * v) - sum(self.c * h)
-        return table
+        """E(v, h) = - sum_ij v_i W_ij h_j - sum_i b_i v_i - sum_j c_j h_j, (visible states, hidden states)."""
+        interaction = np.einsum("si,ij,tj->st", self.visible, self.W, self.hidden)
+        return -interaction - (self.visible * self.b).sum(axis=1)[:, None] - (self.hidden * self.c).sum(axis=1)
 
     @cached_property
     def log_partition(self):
@@ -111,12 +131,12 @@ class Enumerated:
     @cached_property
     def hidden_given_visible(self):
         """p(h | v), (visible states, hidden states)."""
-        return self.joint / self.joint.sum(axis=1, keepdims=True)
+        return np.exp(-self.beta * self.energy - np.logaddexp.reduce(-self.beta * self.energy, axis=1)[:, None])
 
     @cached_property
     def visible_given_hidden(self):
         """p(v | h), (hidden states, visible states)."""
-        return (self.joint / self.joint.sum(axis=0)).T
+        return np.exp(-self.beta * self.energy - np.logaddexp.reduce(-self.beta * self.energy, axis=0)).T
 
     @cached_property
     def gibbs(self):

@@ -60,6 +60,9 @@ class Stream:
     def __init__(self, seed: int, trials: Sequence[int], purpose: int = Purpose.TRAINING, number: int = 0):
         if not 0 <= seed < 2**32:
             raise SettingsError(f"seed: found {seed}; allowed: 0 to {2**32 - 1}")
+        for trial in (min(trials), max(trials)) if len(trials) else ():
+            if not 0 <= trial < 2**32:
+                raise SettingsError(f"trial: found {trial}; allowed: 0 to {2**32 - 1}")
         self.seed = np.uint32(seed)
         self.trials = np.asarray(trials, dtype=np.uint32)
         self.purpose = np.uint32(purpose)

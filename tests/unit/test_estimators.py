@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
-from core_helpers import Enumerated, binary_data, random_rbm, repeated, sigmoid, training_stream
 
+from core_helpers import Enumerated, binary_data, expected_tosses, random_rbm, repeated, sigmoid, training_stream
 from rbmbench import estimators
 from rbmbench.errors import SettingsError
 from rbmbench.estimators.pop_cd import effective_sample_size, normalised_weights
 from rbmbench.estimators.pop_cd_leave_one_out import leave_one_out_weights
 from rbmbench.gibbs import Buffers, population_statistics
-from rbmbench.kernels.numpy_home import uniforms
 from rbmbench.likelihood import exact_gradient, exact_model_statistics
 from rbmbench.model import RBM
 from rbmbench.samplers import ParallelTemperingSampler
@@ -41,7 +40,7 @@ def chain_by_hand(rbm, batch, k, stream):
     """Return v^(k-1), h^(k-1) and v^(k) of Gibbs chains from the batch, one draw a half step."""
 
     def sampled(mean):
-        return (uniforms(stream.next(), mean[0].size, np.float64).reshape(mean.shape) < mean).astype(float)
+        return (expected_tosses(stream.next(), mean[0].size).reshape(mean.shape) < mean).astype(float)
 
     before, visible = None, batch
     for _ in range(k):

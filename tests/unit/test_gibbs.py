@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from core_helpers import random_rbm, sigmoid, training_stream
 
+from core_helpers import expected_tosses, random_rbm, sigmoid, training_stream
 from rbmbench.gibbs import (
     Buffers,
     Population,
@@ -14,7 +14,6 @@ from rbmbench.gibbs import (
     sample_visible,
     visible_activation,
 )
-from rbmbench.kernels.numpy_home import uniforms
 
 R, ROWS, M, N = 2, 7, 5, 3
 
@@ -30,7 +29,7 @@ def rows(units, seed=0):
 
 def sampled(mean, stream):
     """Return the sample that the next draw of the stream makes of the means."""
-    return (uniforms(stream.next(), mean[0].size, np.float64).reshape(mean.shape) < mean).astype(float)
+    return (expected_tosses(stream.next(), mean[0].size).reshape(mean.shape) < mean).astype(float)
 
 
 def hidden_by_hand(rbm, visible):

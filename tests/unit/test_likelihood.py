@@ -1,10 +1,12 @@
 """Exact partition function, model expectation, gradient and log-likelihood against enumeration of all joint states."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
-from core_helpers import Enumerated, all_states, binary_data, random_rbm
 
 import rbmbench
+from core_helpers import Enumerated, all_states, binary_data, random_rbm
 from rbmbench.errors import SettingsError
 from rbmbench.likelihood import (
     LARGEST_ENUMERABLE_LAYER,
@@ -153,8 +155,6 @@ def test_blocks_of_bounded_memory_change_nothing(monkeypatch, block_bytes):
 
 def test_memory_of_a_large_data_set_is_bounded(monkeypatch):
     # 20 000 x 211 rows in float64 are 34 MB; in blocks of 200 kB nothing of that size may be made at once.
-    import tracemalloc
-
     rbm, data = random_rbm(211, 3, seed=2, scale=0.1), binary_data(20_000, 211)
     monkeypatch.setattr(exact, "BLOCK_BYTES", 200_000)
     log_likelihood(rbm, data[:10], 0.0)
@@ -194,7 +194,7 @@ def test_public_names_of_the_package():
         _ = rbmbench.exact_gradeint
 
 
-def test_a_sixteen_unit_layer_agrees_with_the_other_layers_sum():
+def test_either_layer_gives_the_same_sum():
     # The same model with its layers exchanged: 2^13 states of one layer, 2^11 of the other, never both.
     rbm = random_rbm(13, 11, seed=5, scale=0.7)
     swapped = RBM(np.ascontiguousarray(rbm.W.T), rbm.c, rbm.b)

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from core_helpers import Enumerated, random_rbm, training_stream
 from scipy.stats import kstest
 
+from core_helpers import Enumerated, random_rbm, training_stream
 from rbmbench.errors import SettingsError
 from rbmbench.model import RBM, Statistics, initial_rbm
 

@@ -45,6 +45,7 @@ def normalised_weights(log_weights):
 
 def effective_sample_size(weights):
     """Return (sum w)^2 / sum w^2 over the last axis: between 1 and the number of rows."""
+    weights = weights / weights.max(axis=-1, keepdims=True)
     return weights.sum(axis=-1) ** 2 / (weights**2).sum(axis=-1)
 
 

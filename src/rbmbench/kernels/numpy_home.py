@@ -1,7 +1,8 @@
 """The reference kernels in plain NumPy: readable, exact about what they compute, and the fallback without Numba.
 
-Shapes as in `rbmbench.kernels`. Uniforms of one draw form one flat sequence per replica; element (row, unit) of a
-(rows, units) array takes position row * units + unit.
+Shapes as in `rbmbench.kernels`. Uniforms and coins of one draw form one flat sequence per replica; element (row, unit) of
+a (rows, units) array takes position row * units + unit. Sampling tosses coins: 16 bits decide nearly every unit, and
+further bits are drawn only for the rest, so that half the random bits give a resolution of 2**-48.
 """
 
 import numpy as np
@@ -58,8 +59,7 @@ def uniforms(draw: Draw, count: int, dtype=np.float32) -> np.ndarray:
     """
     chunks = -(-count // CHUNK)
     blocks = np.arange(16 * chunks, dtype=np.uint32)
-    low, high = np.uint32(draw.number & LOW), np.uint32(draw.number >> np.uint64(32))
-    words = philox((blocks[None, :], low, high, draw.purpose), (draw.seed, draw.trials[:, None]))
+    words = _words(draw, draw.purpose, blocks)
     bits = np.stack([word.reshape(len(draw.trials), chunks, 16) for word in words], axis=2)
     bits = bits.reshape(len(draw.trials), chunks * CHUNK)[:, :count]
     if dtype == np.float32:
@@ -67,8 +67,42 @@ def uniforms(draw: Draw, count: int, dtype=np.float32) -> np.ndarray:
     return (bits + 0.5) * 2.0**-32
 
 
-def _uniforms_like(draw: Draw, array: np.ndarray) -> np.ndarray:
-    return uniforms(draw, array[0].size, array.dtype).reshape(array.shape)
+def coins(draw: Draw, count: int) -> np.ndarray:
+    """Return the first ``count`` coins of a draw for every replica: 16-bit numbers, uint32 (replicas, count).
+
+    Position p is served by Philox block 16 * (p // 128) + p % 16, word (p // 16) % 4, of which positions with
+    p % 128 < 64 take the low half.
+    """
+    chunks = -(-count // (2 * CHUNK))
+    blocks = np.arange(16 * chunks, dtype=np.uint32)
+    words = _words(draw, draw.purpose, blocks)
+    bits = np.stack([word.reshape(len(draw.trials), chunks, 16) for word in words], axis=2)
+    halves = np.stack([bits & np.uint32(0xFFFF), bits >> np.uint32(16)], axis=2)
+    return halves.reshape(len(draw.trials), chunks * 2 * CHUNK)[:, :count]
+
+
+def toss(draw: Draw, mean: np.ndarray) -> np.ndarray:
+    """Return where the uniform (k + r) / 65536 of each position is below ``mean``, shape (replicas, ...).
+
+    k is the position's coin. r, uniform on (0, 1), is drawn only where k leaves the matter open: from Philox block p of
+    the same draw with the top bit of its purpose set, as (x + 1/2) * 2**-32 of the first word x.
+    """
+    flat = mean.reshape(len(mean), -1)
+    x = flat * 65536.0 - coins(draw, flat.shape[1])
+    result = x >= 1
+    replica, position = np.nonzero((x > 0) & (x < 1))
+    if len(replica):
+        purpose = draw.purpose ^ np.uint32(0x80000000)
+        one_trial_each = draw._replace(trials=draw.trials[replica])
+        words = _words(one_trial_each, purpose, position[:, None])
+        result[replica, position] = (words[0][:, 0] + 0.5) * 2.0**-32 < x[replica, position]
+    return result.reshape(mean.shape)
+
+
+def _words(draw: Draw, purpose, blocks) -> tuple:
+    """Return the output words of Philox blocks, shape (replicas, blocks) each."""
+    low, high = np.uint32(draw.number & LOW), np.uint32(draw.number >> np.uint64(32))
+    return philox((blocks, low, high, purpose), (draw.seed, draw.trials[:, None]))
 
 
 def _sigmoid(a: np.ndarray) -> np.ndarray:
@@ -111,13 +145,13 @@ def softplus_sum(activation, bias, softplus) -> None:
 
 
 def sample(mean, draw: Draw, out) -> None:
-    """Write 1 where the draw's uniform is below ``mean``, else 0."""
-    out[...] = _uniforms_like(draw, mean) < mean
+    """Write 1 with probability ``mean``, else 0, as `toss` decides."""
+    out[...] = toss(draw, mean)
 
 
 def sample_bernoulli(activation, bias, draw: Draw) -> None:
     """Overwrite ``activation`` with a sample of Bernoulli(sigmoid(activation + bias))."""
-    activation[...] = _uniforms_like(draw, activation) < _sigmoid(activation + bias[:, None, :])
+    activation[...] = toss(draw, _sigmoid(activation + bias[:, None, :]))
 
 
 def sample_bernoulli_and_log_probability(activation, bias, draw: Draw, log_probability) -> None:
@@ -126,7 +160,7 @@ def sample_bernoulli_and_log_probability(activation, bias, draw: Draw, log_proba
     ``log_probability`` is float64 (replicas, rows): sum over units of x a - softplus(a), a = activation + bias, nats.
     """
     a = activation + bias[:, None, :]
-    activation[...] = _uniforms_like(draw, activation) < _sigmoid(a)
+    activation[...] = toss(draw, _sigmoid(a))
     log_probability[...] = (activation * a - _softplus(a)).sum(axis=-1, dtype=np.float64)
 
 

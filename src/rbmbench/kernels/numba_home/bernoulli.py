@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 
 from rbmbench.kernels.numba_home.elementary import exp_minus
-from rbmbench.kernels.numba_home.random import fill_uniforms
+from rbmbench.kernels.numba_home.random import fill_coins, refinement
 
 __all__ = [
     "ascend",
@@ -20,25 +20,64 @@ __all__ = [
 # Rows are shorter than a vector loop likes, so whole tiles of rows are walked at once, against a bias repeated as often.
 # Kernels that turn activations into states or means do so in place: with a second array that may be the same one, compilers
 # fall back to scalar code.
-TILE = 4096  # uniforms made at a time: they stay in the first-level cache
+TILE = 4096  # coins made at a time: they stay in the first-level cache
+SIDES = np.float32(65536)
+OPEN, LIMIT = np.float32(256), np.float32(100)
 BLOCK = 64
 LARGE = 1e270
 # NaN may be compared any way: parameters that are not finite are found by the training loop, not here.
 FAST = {"contract", "nsz", "nnan", "ninf", "arcp", "reassoc"}
 
 
+# A unit is on where its uniform (k + r) / 65536 is below p = 1 / (1 + t); k is its coin of 16 bits. In all but one of 65536
+# cases k alone decides. Where it does not, the unit is marked as open, and r is drawn for it alone.
+
+
 @njit(cache=True, nogil=True, fastmath=FAST)
-def _compare(mean, u, out):
+def _compare(mean, k, out):
+    """Sample from means; return how many units are open, which are marked by 2."""
+    zero, one, two = mean.dtype.type(0), mean.dtype.type(1), mean.dtype.type(2)
+    count = zero
     for i in range(mean.size):
-        out[i] = out.dtype.type(u[i] < mean[i])
+        x = mean[i] * SIDES - k[i]
+        is_open = (x > zero) & (x < one)
+        out[i] = two if is_open else (one if x >= one else zero)
+        count += one if is_open else zero
+    return count
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def _sample_row(a, bias, u):
-    one = a.dtype.type(1)
+def _sample_row(a, bias, k):
+    """Turn activations into states; return how many units are open, which are marked by activation + OPEN."""
+    zero, one = a.dtype.type(0), a.dtype.type(1)
+    count = zero
     for i in range(a.size):
-        t = exp_minus(a[i] + bias[i])
-        a[i] = a.dtype.type(u[i] + u[i] * t < one)
+        x = a[i] + bias[i]
+        s = one + exp_minus(x)
+        at_least = k[i] * s
+        is_on = at_least + s <= SIDES
+        is_open = (at_least < SIDES) & (not is_on)
+        a[i] = min(max(x, -LIMIT), LIMIT) + OPEN if is_open else (one if is_on else zero)
+        count += one if is_open else zero
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _is_on(x, k, r):
+    return r < 65536.0 / (1.0 + np.exp(-np.float64(x))) - k
+
+
+@njit(cache=True, nogil=True)
+def _close_row(a, k, seed, trial, number, purpose, position):
+    """Decide the open units of a row of which the first has the given position; return the sum of x s over them."""
+    score = 0.0
+    for i in range(a.size):
+        if a[i] > LIMIT:
+            x = a[i] - OPEN
+            is_on = _is_on(x, k[i], refinement(seed, trial, number, purpose, position + i))
+            a[i] = is_on
+            score += x * is_on
+    return score
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
@@ -61,13 +100,15 @@ def _sample_bernoulli(a, bias, seed, trials, number, purpose):
     replicas, size = a.shape
     units = bias.shape[1]
     tile = min(size, max(1, TILE // units) * units)
-    u, tiled_bias = np.empty(tile + 126, a.dtype), np.empty(tile, a.dtype)
+    coins, tiled_bias = np.empty(tile + 254, a.dtype), np.empty(tile, a.dtype)
     for r in range(replicas):
         _repeat_row(bias[r], tiled_bias)
         for first in range(0, size, tile):
             last = min(size, first + tile)
-            at = fill_uniforms(seed, trials[r], number, purpose, first, last, u)
-            _sample_row(a[r, first:last], tiled_bias, u[at : at + last - first])
+            at = fill_coins(seed, trials[r], number, purpose, first, last, coins)
+            k = coins[at : at + last - first]
+            if _sample_row(a[r, first:last], tiled_bias, k):
+                _close_row(a[r, first:last], k, seed, trials[r], number, purpose, first)
 
 
 @njit(cache=True, nogil=True)
@@ -85,12 +126,16 @@ def _bernoulli_mean(a, bias):
 @njit(cache=True, nogil=True)
 def _sample(mean, seed, trials, number, purpose, out):
     replicas, size = out.shape
-    u = np.empty(TILE + 126, out.dtype)
+    coins = np.empty(TILE + 254, out.dtype)
     for r in range(replicas):
         for first in range(0, size, TILE):
             last = min(size, first + TILE)
-            at = fill_uniforms(seed, trials[r], number, purpose, first, last, u)
-            _compare(mean[r, first:last], u[at : at + last - first], out[r, first:last])
+            at = fill_coins(seed, trials[r], number, purpose, first, last, coins)
+            if _compare(mean[r, first:last], coins[at : at + last - first], out[r, first:last]):
+                for i in range(first, last):
+                    if out[r, i] > 1:
+                        x = mean[r, i] * 65536.0 - coins[at + i - first]
+                        out[r, i] = refinement(seed, trials[r], number, purpose, i) < x
 
 
 # A row's sum of softplus(a) is the sum of its positive parts plus the log of the product of 1 + exp(-|a|), all factors in
@@ -145,41 +190,53 @@ def _mean_and_softplus_parts(a, bias, positive, product):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
-def _score_rows(a, bias, r, first, last, u, at, score, product):
-    """Sample rows first to last of replica r; write sum s x - max(x, 0) and the product of 1 + exp(-|a|) of each."""
+def _score_row(a, bias, r, row, coins, at, product):
+    """Sample a row; return sum s x - max(x, 0) over the units not open, and how many are open.
+
+    The product of 1 + exp(-|x|) over all units is written to ``product``.
+    """
     units = bias.shape[1]
     zero, one = bias.dtype.type(0), bias.dtype.type(1)
-    for row in range(first, last):
-        row_score, row_product = 0.0, 1.0
-        for start in range(0, units, BLOCK):
-            block_score, block_product = zero, one
-            for k in range(min(BLOCK, units - start)):
-                i = np.uint64(start) + np.uint64(k)
-                x = a[r, row, i] + bias[r, i]
-                t = exp_minus(abs(x))
-                state = a.dtype.type(u[np.uint64(at) + i] * (one + t) < (one if x >= zero else t))
-                a[r, row, i] = state
-                block_score += state * x - max(x, zero)
-                block_product *= one + t
-            row_score += block_score
-            row_product *= block_product
-            if row_product > LARGE:
-                row_score -= np.log(row_product)
-                row_product = 1.0
-        score[r, row], product[r, row] = row_score, row_product
-        at += units
+    row_score, row_product, count = 0.0, 1.0, zero
+    for start in range(0, units, BLOCK):
+        block_score, block_product = zero, one
+        for j in range(min(BLOCK, units - start)):
+            i = np.uint64(start) + np.uint64(j)
+            x = a[r, row, i] + bias[r, i]
+            t = exp_minus(abs(x))
+            s = one + t
+            at_least = coins[np.uint64(at) + i] * s
+            target = SIDES if x >= zero else SIDES * t
+            is_on = at_least + s <= target
+            is_open = (at_least < target) & (not is_on)
+            a[r, row, i] = min(max(x, -LIMIT), LIMIT) + OPEN if is_open else (one if is_on else zero)
+            block_score += (x if is_on else zero) - max(x, zero)
+            block_product *= s
+            count += one if is_open else zero
+        row_score += block_score
+        row_product *= block_product
+        if row_product > LARGE:
+            row_score -= np.log(row_product)
+            row_product = 1.0
+    product[r, row] = row_product
+    return row_score, count
 
 
 @njit(cache=True, nogil=True)
 def _sample_and_score(a, bias, seed, trials, number, purpose, score, product):
     replicas, rows, units = a.shape
     rows_at_once = max(1, TILE // units)
-    u = np.empty(rows_at_once * units + 126, a.dtype)
+    coins = np.empty(rows_at_once * units + 254, a.dtype)
     for r in range(replicas):
         for first in range(0, rows, rows_at_once):
             last = min(rows, first + rows_at_once)
-            at = fill_uniforms(seed, trials[r], number, purpose, first * units, last * units, u)
-            _score_rows(a, bias, r, first, last, u, at, score, product)
+            at = fill_coins(seed, trials[r], number, purpose, first * units, last * units, coins)
+            for row in range(first, last):
+                score[r, row], is_open = _score_row(a, bias, r, row, coins, at, product)
+                if is_open:
+                    k = coins[at : at + units]
+                    score[r, row] += _close_row(a[r, row], k, seed, trials[r], number, purpose, row * units)
+                at += units
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)

@@ -1,4 +1,4 @@
-"""Philox4x32-10 uniforms, vectorised: 16 counter blocks at a time fill 64 positions."""
+"""Philox4x32-10, vectorised: 16 counter blocks at a time give 64 uniforms or 128 coins."""
 
 import numpy as np
 from numba import float32, njit, types, uint32, uint64
@@ -6,12 +6,14 @@ from numba.extending import overload
 
 from rbmbench.streams import Draw
 
-__all__ = ["fill_uniforms", "uniforms"]
+__all__ = ["fill_coins", "fill_uniforms", "refinement", "uniforms"]
 
 M0, M1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 W0, W1 = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)
 LOW, HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
 SHORT = np.float32(2.0**-24)
+SHORT_MASK = np.uint64(0xFFFF)
+REFINED = np.uint32(0x80000000)
 
 
 def _uniform(word, out):
@@ -25,26 +27,68 @@ def _choose_uniform(word, out):
     return lambda word, out: (np.float64(word & LOW) + 0.5) * 2.0**-32
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _philox(c0, number, purpose, seed, trial):
+    """Return the four output words for counter (c0, number, purpose) and key (seed, trial), in the low halves.
+
+    Words live in 64-bit lanes, whose upper halves are ignored: the form that compiles to plain vector products.
+    """
+    c1, c2, c3 = number & LOW, number >> HALF, uint64(purpose)
+    k0, k1 = uint64(seed), uint64(trial)
+    for _ in range(10):
+        p0, p1 = M0 * (c0 & LOW), M1 * (c2 & LOW)
+        c0, c2 = (p1 >> HALF) ^ (c1 ^ k0), (p0 >> HALF) ^ (c3 ^ k1)
+        c1, c3 = p1, p0
+        k0, k1 = uint64(uint32(k0) + W0) & LOW, uint64(uint32(k1) + W1) & LOW
+    return c0, c1, c2, c3
+
+
 @njit(cache=True, nogil=True)
-def _fill_chunks(seed, trial, number, purpose, first_chunk, chunks, out):
+def _fill_uniform_chunks(seed, trial, number, purpose, first_chunk, chunks, out):
     """Write the uniforms of whole chunks of 64 positions to ``out``."""
-    low, high = number & LOW, number >> HALF
     for chunk in range(chunks):
-        block = uint64((first_chunk + chunk) * 16)
-        o = chunk * 64
+        block, o = uint64((first_chunk + chunk) * 16), chunk * 64
         for lane in range(16):
-            # Words live in 64-bit lanes, whose upper halves are ignored: the form that compiles to plain vector products.
-            c0, c1, c2, c3 = block + uint64(lane), low, high, uint64(purpose)
-            k0, k1 = uint64(seed), uint64(trial)
-            for _ in range(10):
-                p0, p1 = M0 * (c0 & LOW), M1 * (c2 & LOW)
-                c0, c2 = (p1 >> HALF) ^ (c1 ^ k0), (p0 >> HALF) ^ (c3 ^ k1)
-                c1, c3 = p1, p0
-                k0, k1 = uint64(uint32(k0) + W0) & LOW, uint64(uint32(k1) + W1) & LOW
+            c0, c1, c2, c3 = _philox(block + uint64(lane), number, purpose, seed, trial)
             out[o + lane] = _uniform(c0, out)
             out[o + 16 + lane] = _uniform(c1, out)
             out[o + 32 + lane] = _uniform(c2, out)
             out[o + 48 + lane] = _uniform(c3, out)
+
+
+@njit(cache=True, nogil=True)
+def _half(word, shift, out):
+    return out.dtype.type(np.int32((word >> shift) & SHORT_MASK))
+
+
+@njit(cache=True, nogil=True)
+def fill_coins(seed, trial, number, purpose, start, stop, out):
+    """Write the coins (16-bit numbers, as floats) of positions ``start`` to ``stop``; return where position start lies.
+
+    ``out`` must hold stop - start + 254 values, since whole chunks of 128 are written.
+    """
+    low, high = uint64(0), uint64(16)
+    first = start // 128
+    for chunk in range((stop + 127) // 128 - first):
+        block, o = uint64((first + chunk) * 16), chunk * 128
+        for lane in range(16):
+            c0, c1, c2, c3 = _philox(block + uint64(lane), number, purpose, seed, trial)
+            out[o + lane] = _half(c0, low, out)
+            out[o + 16 + lane] = _half(c1, low, out)
+            out[o + 32 + lane] = _half(c2, low, out)
+            out[o + 48 + lane] = _half(c3, low, out)
+            out[o + 64 + lane] = _half(c0, high, out)
+            out[o + 80 + lane] = _half(c1, high, out)
+            out[o + 96 + lane] = _half(c2, high, out)
+            out[o + 112 + lane] = _half(c3, high, out)
+    return start - first * 128
+
+
+@njit(cache=True, nogil=True)
+def refinement(seed, trial, number, purpose, position):
+    """Return the uniform that decides a coin whose 16 bits leave it open."""
+    word = _philox(uint64(position), number, purpose ^ REFINED, seed, trial)[0]
+    return (np.float64(word & LOW) + 0.5) * 2.0**-32
 
 
 @njit(cache=True, nogil=True)
@@ -54,7 +98,7 @@ def fill_uniforms(seed, trial, number, purpose, start, stop, out):
     ``out`` must hold stop - start + 126 values, since whole chunks are written.
     """
     first = start // 64
-    _fill_chunks(seed, trial, number, purpose, first, (stop + 63) // 64 - first, out)
+    _fill_uniform_chunks(seed, trial, number, purpose, first, (stop + 63) // 64 - first, out)
     return start - first * 64
 
 
