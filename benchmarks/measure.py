@@ -53,7 +53,7 @@ def made_data(rows: int, visible: int) -> np.ndarray:
 
 
 def training_step(visible, hidden, batch, estimator, options, trials=1, rows=10_000) -> Callable[[], object]:
-    """Return a function that makes one training iteration of ``trials`` RBMs as a run does, evaluation apart."""
+    """Return a function that makes training iterations of ``trials`` RBMs as a run does, evaluation apart."""
     stage = {"until": 10**9, "estimator": {"name": estimator, "options": options}, "rate": 0.01}
     values = {"data": {"name": "made"}, "hidden": hidden, "batch": batch, "schedule": [stage], "trials": trials}
     settings = parse(RunSettings, values, "benchmark")

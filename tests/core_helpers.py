@@ -29,7 +29,7 @@ def philox_words(counter, key):
 
 
 def words_of(draw, blocks, flip=0):
-    """Return the words of Philox blocks of a draw, uint64 (replicas, 4, blocks); ``flip`` toggles bits of the purpose."""
+    """Return the words of Philox blocks of a draw, (replicas, 4, blocks); ``flip`` toggles bits of the purpose."""
     number = int(draw.number)
     rest = number & MASK, number >> 32, int(draw.purpose) ^ flip
     keys = [(int(draw.seed), int(trial)) for trial in draw.trials]
@@ -38,7 +38,10 @@ def words_of(draw, blocks, flip=0):
 
 
 def expected_uniforms(draw, count, dtype):
-    """Return the uniforms of a draw, float64 (replicas, count): position p is in block 16 (p // 64) + p % 16, word p // 16 % 4."""
+    """Return the uniforms of a draw, float64 (replicas, count).
+
+    Position p is served by block 16 (p // 64) + p % 16, word p // 16 % 4.
+    """
     p = np.arange(count, dtype=np.uint64)
     words = words_of(draw, 16 * (p // 64) + p % 16)
     bits = np.take_along_axis(words, (p // 16 % 4).astype(int)[None, None], axis=1)[:, 0]
@@ -73,6 +76,13 @@ def random_rbm(m, n, replicas=(), scale=1.0, seed=0, dtype=np.float64):
     rng = np.random.default_rng(seed)
     shapes = ((*replicas, m, n), (*replicas, m), (*replicas, n))
     return RBM(*(rng.normal(0, scale, shape).astype(dtype) for shape in shapes))
+
+
+def two_mode_rbm(m, n, coupling, dtype=np.float64):
+    """Return an RBM whose states with nearly all units on and nearly all off are about as probable: slow to mix."""
+    W = coupling * np.linspace(0.8, 1.2, m * n).reshape(m, n) / np.sqrt(m * n)
+    b, c = np.linspace(-0.1, 0.2, m) - W.sum(axis=1) / 2, np.linspace(0.1, -0.2, n) - W.sum(axis=0) / 2
+    return RBM(W.astype(dtype), b.astype(dtype), c.astype(dtype))
 
 
 def repeated(rbm, replicas):
@@ -168,8 +178,8 @@ def frequencies(numbers, states):
 def total_variation_bound(probability, samples, error_rate):
     """Return a bound that the total variation of independent samples from ``probability`` exceeds at ``error_rate``.
 
-    The Monte-Carlo floor is E TV <= sum sqrt(p (1 - p) / N) / 2; one sample moves TV by at most 1 / N, so by McDiarmid's
-    inequality TV exceeds its expectation by t with probability at most exp(-2 N t^2).
+    The Monte-Carlo floor is E TV <= sum sqrt(p (1 - p) / N) / 2; one sample moves TV by at most 1 / N, so by the
+    inequality of McDiarmid TV exceeds its expectation by t with probability at most exp(-2 N t^2).
     """
     floor = 0.5 * np.sqrt(probability * (1 - probability) / samples).sum()
     return floor + np.sqrt(np.log(1 / error_rate) / (2 * samples))

@@ -53,7 +53,6 @@ class Buffers:
             array = self._arrays[name] = np.empty_like(like, shape=shape, dtype=dtype, order="C", subok=False)
         return array
 
-
     def ones(self, shape: tuple, like: Array) -> Array:
         """Return an array of ones that is kept, and must not be written to."""
         array = self._arrays.get(("ones", shape))

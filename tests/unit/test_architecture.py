@@ -16,6 +16,7 @@ FLOORS = {
     "registry": 0,
     "settings": 0,
     "streams": 0,
+    "evaluation": 3,
     "minibatches": 1,
     "gibbs": 1,
     "model": 1,

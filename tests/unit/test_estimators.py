@@ -80,7 +80,7 @@ def test_all_estimators_are_found_by_name():
 @pytest.mark.parametrize("k", [1, 2, 3])
 @pytest.mark.parametrize("name", CHAINS_FROM_THE_BATCH)
 def test_populations_are_the_ends_of_chains_from_the_batch(name, k, rbm, batch):
-    before, hidden, visible = chain_by_hand(rbm, batch, k, training_stream(R))
+    _, _, visible = chain_by_hand(rbm, batch, k, training_stream(R))
     stream = training_stream(R)
     found = estimate(name, rbm, batch, stream, k=k)
     assert stream.number == 2 * k
@@ -275,7 +275,7 @@ def test_sets_of_tempered_chains_share_the_rows(rbm, batch):
     np.testing.assert_array_equal(found.state["visible"], chains)
 
 
-@pytest.mark.parametrize("name", CHAINS_FROM_THE_BATCH + ["pcd"])
+@pytest.mark.parametrize("name", [*CHAINS_FROM_THE_BATCH, "pcd"])
 @pytest.mark.parametrize("k", [0, -1, 1.5, 1.0, True, "1", None])
 def test_steps_must_be_a_positive_integer(name, k):
     with pytest.raises(SettingsError) as caught:

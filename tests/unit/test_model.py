@@ -161,4 +161,4 @@ def test_initial_parameters_of_a_trial_do_not_depend_on_the_others():
 
 def test_no_width_means_no_spread():
     rbm = initial_rbm(M, N, training_stream(2), "normal", 0.0)
-    assert not (rbm.W.any() or rbm.b.any() or rbm.c.any())
+    assert not any(parameter.any() for parameter in (rbm.W, rbm.b, rbm.c))

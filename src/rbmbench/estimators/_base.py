@@ -30,9 +30,9 @@ def positive_integer(name: str, value: Any) -> int:
 class Estimate:
     """One gradient estimate for every replica.
 
-    ``positive`` and ``negative`` are the two phases' rows (the negative one may be statistics where nothing is sampled),
-    ``state`` what the estimator's next call needs,
-    ``diagnostics`` one float64 value a replica under each name. Arrays are valid until the estimator's next call.
+    ``positive`` and ``negative`` are the two phases' rows (the negative one may be statistics where nothing is
+    sampled), ``state`` what the estimator's next call needs, ``diagnostics`` one float64 value a replica under each
+    name. Arrays are valid until the estimator's next call.
     """
 
     positive: Population

@@ -31,7 +31,9 @@ class ParallelTempering(Estimator):
     def start(self, rbm, data, batch, stream):
         """Put all chains on random training rows."""
         if batch % self.sets:
-            raise SettingsError(f"estimator 'parallel_tempering': sets: found {self.sets}; allowed: a divisor of {batch}")
+            raise SettingsError(
+                f"estimator 'parallel_tempering': sets: found {self.sets}; allowed: a divisor of {batch}"
+            )
         rows = self.training_rows(data, self.sets * self.sampler.temperatures, rbm.W, stream)
         return {"visible": rows.reshape(len(rows), self.sets, self.sampler.temperatures, -1)}
 

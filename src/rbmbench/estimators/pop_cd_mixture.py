@@ -35,7 +35,9 @@ class PopCDMixture(Estimator):
         """Run the chains k steps from the mini-batch and weight their ends against their group's mixture."""
         rows = positive.visible.shape[1]
         if rows % self.tau:
-            raise SettingsError(f"estimator 'pop_cd_mixture': tau: found {self.tau}; allowed: a divisor of batch {rows}")
+            raise SettingsError(
+                f"estimator 'pop_cd_mixture': tau: found {self.tau}; allowed: a divisor of batch {rows}"
+            )
         hidden = run_chain(rbm, positive.hidden, self.k, stream, self.buffers)
         activation = visible_activation(rbm, hidden, self.buffers)
         visible = self.buffers.get("visible", activation.shape, activation)

@@ -8,8 +8,7 @@ __all__ = ["exp_minus"]
 
 # 2**r on [-1/2, 1/2], least largest relative error (7.5e-8) among polynomials of degree 5: own fit by reweighted least squares.
 P5, P4, P3, P2, P1, P0 = (
-    np.float32(p)
-    for p in (0.00132764704, 0.00967554162, 0.0555071328, 0.240221197, 0.693146967, 1.00000007)
+    np.float32(p) for p in (0.00132764704, 0.00967554162, 0.0555071328, 0.240221197, 0.693146967, 1.00000007)
 )
 MINUS_LOG2_E = np.float32(-1.4426950408889634)
 ROUND = np.float32(12582912.0)  # 1.5 * 2**23: adding it rounds to a whole number, left in the low bits

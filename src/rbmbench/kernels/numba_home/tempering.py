@@ -65,9 +65,7 @@ def _tempered_sweeps(W, b, c, beta, seed, trials, number, purpose, visible, samp
             v = visible[r, s]
             for sweep in range(samples.shape[2]):
                 start = s * ends[2]
-                at = fill_uniforms(
-                    seed, trials[r], number + np.uint64(sweep), purpose, start, start + ends[2], u
-                )
+                at = fill_uniforms(seed, trials[r], number + np.uint64(sweep), purpose, start, start + ends[2], u)
                 np.dot(v, W[r], hidden_activation)
                 _sample_all(hidden_activation.ravel(), beta_h, beta_c, u[at : at + ends[0]], hidden.ravel())
                 np.dot(hidden, W_transposed, visible_activation)
