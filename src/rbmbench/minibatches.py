@@ -1,6 +1,7 @@
-"""Mini-batches as a pure function of (seed, trial, iteration): contiguous blocks of a permutation drawn anew each epoch.
+"""Mini-batches as a pure function of (seed, trial, iteration): blocks of a permutation that is drawn anew each epoch.
 
-Source: Krause, Fischer, Igel, section 4.1 (batch sizes divide the data set; rows left over by others sit out the epoch).
+Source: Krause, Fischer, Igel, section 4.1, where batch sizes divide the data set; rows left over by others sit out the
+epoch.
 """
 
 import numpy as np

@@ -89,7 +89,7 @@ class RunSettings(Settings):
     @model_validator(mode="after")
     def _stages_ascend(self) -> Self:
         ends = [stage.until for stage in self.schedule]
-        if any(later <= earlier for earlier, later in zip(ends, ends[1:], strict=False)):
+        if any(later <= earlier for earlier, later in pairwise(ends)):
             raise ValueError(f"schedule: 'until' must ascend, found {ends}")
         return self
 

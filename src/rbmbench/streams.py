@@ -1,7 +1,7 @@
 """Counter-based random streams: every uniform is a function of (seed, trial, purpose, draw number, position).
 
-The generator is Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011). A stream holds no generator state but the number of its
-next draw, so a trial's numbers are the same alone or among others, with any number of threads, and after a resume.
+The generator is Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011). A stream holds no generator state but the number of
+its next draw, so a trial's numbers are the same alone or among others, with any number of threads, and after a resume.
 """
 
 from collections.abc import Sequence

@@ -37,8 +37,8 @@ class TrainingResult:
 
     ``rbm`` holds the parameters (trials, m, n), ...; ``curve`` the tidy frame trial, iteration, metric, value with the
     metrics log_likelihood (mean over training rows, nats), log_partition (nats) and the estimator's diagnostics (means
-    since the evaluation before); ``timings`` the seconds by kind: startup, training and evaluation by the clock, and the
-    processor time of training, which other programs on the machine disturb less.
+    since the evaluation before); ``timings`` the seconds by kind: startup, training and evaluation by the clock, and
+    the processor time of training, which other programs on the machine disturb less.
     """
 
     rbm: RBM

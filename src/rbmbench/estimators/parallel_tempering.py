@@ -2,10 +2,10 @@
 
     E_model f  is estimated by  (1/N) sum_i f(v_i),   f(v) = (v p(h|v)', v, p(h|v)),
 
-v_i the visible state at inverse temperature 1 after one more sweep of all tempered chains: a Gibbs step of each chain, then
-swaps of the even and of the odd neighbouring pairs. With one set of chains an estimate of N rows costs N sweeps of all
-chains, one after the other; with ``sets`` independent sets each makes N / sets sweeps. The chains persist and start at
-random training rows.
+v_i the visible state at inverse temperature 1 after one more sweep of all tempered chains: a Gibbs step of each chain,
+then swaps of the even and of the odd neighbouring pairs. With one set of chains an estimate of N rows costs N sweeps of
+all chains, one after the other; with ``sets`` independent sets each makes N / sets sweeps. The chains persist and start
+at random training rows.
 
 Source: Krause, Fischer, Igel, section 4.1; Desjardins et al. 2010.
 Shapes: state "visible" (replicas, sets, temperatures, m).

@@ -2,8 +2,8 @@
 
     E_model f  is estimated by  (1/N) sum_i f(v_i),   f(v) = (v p(h|v)', v, p(h|v)),
 
-v_i the states of N chains, as many as the mini-batch has rows, that make k Gibbs steps an iteration and are never set back.
-They start at random training rows.
+v_i the states of N chains, as many as the mini-batch has rows, that make k Gibbs steps an iteration and are never set
+back. They start at random training rows.
 
 Source: Tieleman 2008; Krause, Fischer, Igel, section 1.
 Shapes: state "visible" (replicas, batch, m).

@@ -5,8 +5,8 @@ The chains are those of CD-k, but each end state is weighted by how far its prop
     log w_i = log p~(v_i) - log p(v_i | h'_i),     E_model f  is estimated by  sum_i softmax(log w)_i f(v_i),
 
 h'_i ~ q^(k-1) the hidden state after k - 1 full Gibbs steps from row i of the mini-batch, v_i ~ p(v | h'_i), and
-f(v) = (v p(h|v)', v, p(h|v)). Everything stays in logs; p~(v) = exp(b'v) prod_j (1 + exp(c_j + (v'W)_j)) comes out of the
-pass that makes p(h|v), and p(v|h') out of the pass that samples v.
+f(v) = (v p(h|v)', v, p(h|v)). Everything stays in logs; p~(v) = exp(b'v) prod_j (1 + exp(c_j + (v'W)_j)) comes out of
+the pass that makes p(h|v), and p(v|h') out of the pass that samples v.
 
 Source: Krause, Fischer, Igel, equations 7 and 8, algorithm 1.
 Shapes: weights (replicas, batch), float64, summing to 1.

@@ -2,8 +2,8 @@
 
     E_model f  is estimated, up to a positive factor, by  ((N-1)/N) sum_i w_i f(v_i) / sum_{j != i} w_j,
 
-w_i, v_i and f as in `pop_cd`. The normaliser is independent of the sample it divides, so the expectation is a multiple of
-E_model f; the factor is E[1/Z^] Z >= 1 and the same in all components. At least 2 rows are needed.
+w_i, v_i and f as in `pop_cd`. The normaliser is independent of the sample it divides, so the expectation is a multiple
+of E_model f; the factor is E[1/Z^] Z >= 1 and the same in all components. At least 2 rows are needed.
 
 Source: Krause, Fischer, Igel, equation 9.
 Shapes: weights (replicas, batch), float64, not summing to 1.

@@ -2,7 +2,8 @@
 
 Within a group, every v_i is drawn from its own component p(v|h'_i), but weighted against the mixture of all of them:
 
-    log w_i = log p~(v_i) - log( (1/tau) sum_j p(v_i | h'_j) ),   E_model f  is estimated by  sum_i softmax(log w)_i f(v_i),
+    log w_i = log p~(v_i) - log( (1/tau) sum_j p(v_i | h'_j) ),
+    E_model f  is estimated by  sum_i softmax(log w)_i f(v_i),
 
 with h'_i, v_i and f as in `pop_cd`. One draw from each component has the mixture's expectation with less variance than
 draws from the mixture; tau = 1 is pop-CD-k. Cost grows linearly with tau.

@@ -1,7 +1,7 @@
 """The reference kernels in plain NumPy: readable, exact about what they compute, and the fallback without Numba.
 
-Shapes as in `rbmbench.kernels`. Uniforms and coins of one draw form one flat sequence per replica; element (row, unit) of
-a (rows, units) array takes position row * units + unit. Sampling tosses coins: 16 bits decide nearly every unit, and
+Shapes as in `rbmbench.kernels`. Uniforms and coins of one draw form one flat sequence per replica; element (row, unit)
+of a (rows, units) array takes position row * units + unit. Sampling tosses coins: 16 bits decide nearly every unit, and
 further bits are drawn only for the rest, so that half the random bits give a resolution of 2**-48.
 """
 
@@ -125,9 +125,9 @@ def bernoulli_mean(activation, bias) -> None:
 
 
 def bernoulli_mean_and_softplus_sum(activation, bias, softplus) -> None:
-    """Overwrite ``activation`` with sigmoid(a), and ``softplus`` with the row sums of softplus(a), a = activation + bias.
+    """Overwrite ``activation`` with sigmoid(activation + bias), and ``softplus`` with the row sums of its softplus.
 
-    ``softplus`` is float64 (replicas, rows), nats.
+    ``softplus`` is float64 (replicas, rows): sum of log(1 + exp(activation + bias)), nats.
     """
     softplus_sum(activation, bias, softplus)
     bernoulli_mean(activation, bias)
@@ -228,6 +228,6 @@ def hidden_log_weights(W, b, c) -> np.ndarray:
 
 
 def binary_states(units: int, start: int = 0, stop: int | None = None) -> np.ndarray:
-    """Return states ``start`` to ``stop`` of ``units`` binary units, float64 (states, units), unit 0 the highest bit."""
+    """Return states ``start`` to ``stop`` of binary units, float64 (states, units), unit 0 the highest bit."""
     numbers = np.arange(start, 2**units if stop is None else stop, dtype=np.uint64)[:, None]
     return ((numbers >> np.arange(units - 1, -1, -1, dtype=np.uint64)) & np.uint64(1)).astype(np.float64)

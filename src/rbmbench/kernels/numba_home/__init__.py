@@ -1,7 +1,7 @@
 """The kernels compiled by Numba: what NumPy arrays run on where Numba is installed.
 
-The interface is that of `rbmbench.kernels.numpy_home`, which documents every kernel. Compiled code is cached on disk, in a
-folder named after the kernels' sources: Numba itself does not notice when a function that was compiled in has changed.
+The interface is that of `rbmbench.kernels.numpy_home`, which documents every kernel. Compiled code is cached on disk, in
+a folder named after the kernels' sources: Numba itself does not notice when a function that was compiled in has changed.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ def _cache_folder() -> str:
 
 
 def _use_full_vectors() -> None:
-    """Tell LLVM to use 512-bit vectors where there are any: sampling runs 1.3 times faster than at its default of 256."""
+    """Tell LLVM to use 512-bit vectors where there are any: sampling runs 1.3 times faster than at its default."""
     from llvmlite import binding
 
     features = binding.get_host_cpu_features()

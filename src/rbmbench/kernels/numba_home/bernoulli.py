@@ -17,9 +17,9 @@ __all__ = [
     "softplus_sum",
 ]
 
-# Rows are shorter than a vector loop likes, so whole tiles of rows are walked at once, against a bias repeated as often.
-# Kernels that turn activations into states or means do so in place: with a second array that may be the same one, compilers
-# fall back to scalar code.
+# Rows are shorter than a vector loop likes, so whole tiles of rows are walked at once, against a bias repeated as
+# often. Kernels that turn activations into states or means do so in place: with a second array that may be the same
+# one, compilers fall back to scalar code.
 TILE = 4096  # coins made at a time: they stay in the first-level cache
 SIDES = np.float32(65536)
 OPEN, LIMIT = np.float32(256), np.float32(100)
@@ -29,8 +29,8 @@ LARGE = 1e270
 FAST = {"contract", "nsz", "nnan", "ninf", "arcp", "reassoc"}
 
 
-# A unit is on where its uniform (k + r) / 65536 is below p = 1 / (1 + t); k is its coin of 16 bits. In all but one of 65536
-# cases k alone decides. Where it does not, the unit is marked as open, and r is drawn for it alone.
+# A unit is on where its uniform (k + r) / 65536 is below p = 1 / (1 + t); k is its coin of 16 bits. In all but one of
+# 65536 cases k alone decides. Where it does not, the unit is marked as open, and r is drawn for it alone.
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -138,9 +138,9 @@ def _sample(mean, seed, trials, number, purpose, out):
                         out[r, i] = refinement(seed, trials[r], number, purpose, i) < x
 
 
-# A row's sum of softplus(a) is the sum of its positive parts plus the log of the product of 1 + exp(-|a|), all factors in
-# (1, 2]: BLOCK of them fit float32, and the logs of whole rows are taken together, by NumPy's vectorised log. Blocks are
-# walked with unsigned indices, which need no check for negative values and so vectorise.
+# A row's sum of softplus(a) is the sum of its positive parts plus the log of the product of 1 + exp(-|a|), all factors
+# in (1, 2]: BLOCK of them fit float32, and the logs of whole rows are taken together, by NumPy's vectorised log. Blocks
+# are walked with unsigned indices, which need no check for negative values and so vectorise.
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")

@@ -30,7 +30,7 @@ def _multiply_factors(a, B, first, last, product):
 @njit(cache=True, nogil=True)
 def _split_product(A, B, groups, score_a, score_b, out):
     """Write score_a[s] + score_b[t] + sum_i log(1 + A[s, i] B[i, t]) to ``out[s, t]``."""
-    m, states = B.shape
+    states = B.shape[1]
     for first in range(0, states, TILE):
         last = min(states, first + TILE)
         tile = B[:, first:last].copy()
@@ -55,7 +55,7 @@ def _group_factors(bounds):
 
 
 def hidden_log_weights(W, b, c):
-    """See `rbmbench.kernels.numpy_home.hidden_log_weights`, which also serves weights so large that a factor overflows."""
+    """See `rbmbench.kernels.numpy_home.hidden_log_weights`, which also serves weights whose factors overflow."""
     n = len(c)
     first = n // 2
     positive, negative = np.maximum(W, 0).sum(axis=1), np.minimum(W, 0).sum(axis=1)

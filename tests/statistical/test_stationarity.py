@@ -1,0 +1,213 @@
+"""Samplers leave the distributions invariant that they should, and one sweep has the enumerated law.
+
+Total variation is held against the bound of `core_helpers.total_variation_bound`, exceeded with the stated error rate.
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from core_helpers import (
+    Enumerated,
+    frequencies,
+    random_rbm,
+    total_variation,
+    total_variation_bound,
+    training_stream,
+    two_mode_rbm,
+)
+from rbmbench.gibbs import Buffers, sample_hidden, sample_visible
+from rbmbench.samplers import ParallelTemperingSampler
+
+ERROR_RATE = 1e-5  # of every single comparison in this file; there are about 100
+M, N = 5, 3
+STEPS = pytest.mark.parametrize("steps", [1, 4, 16])
+MODELS = pytest.mark.parametrize(
+    "rbm", [random_rbm(M, N, scale=1.5, seed=31), two_mode_rbm(M, N, coupling=12.0)], ids=["random", "two modes"]
+)
+
+
+def drawn_from(probability, shape, seed):
+    """Return independent state numbers."""
+    return np.random.default_rng(seed).choice(len(probability), size=shape, p=probability)
+
+
+def holds(numbers, probability):
+    """Return whether independent samples may come from ``probability``."""
+    return total_variation(numbers, probability) < total_variation_bound(probability, np.size(numbers), ERROR_RATE)
+
+
+@MODELS
+@STEPS
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_gibbs_sampling_keeps_the_joint_distribution(rbm, steps, dtype):
+    table, rbm, rows = Enumerated.of(rbm), rbm.astype(dtype).replicas, 200_003
+    p_v = table.joint.sum(axis=1)
+    visible, stream, buffers = table.visible[drawn_from(p_v, (1, rows), 0)].astype(dtype), training_stream(1), Buffers()
+    for _ in range(steps):
+        hidden = sample_hidden(rbm, visible, stream, buffers)
+        visible = sample_visible(rbm, hidden, stream, buffers)
+    assert holds(table.numbers_of(visible), p_v)
+    # The hidden states beside them follow p(h), and with the next ones p(v, h).
+    hidden = sample_hidden(rbm, visible, stream, buffers)
+    joint = table.numbers_of(visible) * 2**N + (hidden @ 2.0 ** np.arange(N - 1, -1, -1)).astype(int)
+    assert holds(joint, table.joint.ravel())
+
+
+def tempered_tables(rbm, chains):
+    return [Enumerated.of(rbm, beta) for beta in np.linspace(0, 1, chains)]
+
+
+def tempered_start(tables, sets, dtype, seed=1):
+    """Return sets of chains, each drawn from its own tempered distribution: (1, sets, chains, m)."""
+    states = [t.visible[drawn_from(t.joint.sum(axis=1), sets, (seed, k))] for k, t in enumerate(tables)]
+    return np.stack(states, axis=1)[None].astype(dtype)
+
+
+@MODELS
+@STEPS
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_tempered_sweeps_keep_every_temperature(rbm, steps, dtype):
+    tables, sets = tempered_tables(rbm, 5), 60_013
+    visible = tempered_start(tables, sets, dtype)
+    samples = np.empty((1, sets, steps, M), dtype)
+    ParallelTemperingSampler(5).sweep(rbm.astype(dtype).replicas, visible, training_stream(1), samples)
+    for k, table in enumerate(tables):
+        assert holds(table.numbers_of(visible[0, :, k]), table.joint.sum(axis=1))
+    for step in {0, steps - 1}:
+        assert holds(tables[-1].numbers_of(samples[0, :, step]), tables[-1].joint.sum(axis=1))
+
+
+@pytest.mark.parametrize("pair", [(0, 1), (1, 2), (3, 4)])
+def test_tempered_neighbours_stay_independent(pair):
+    # The product distribution is invariant, not only its margins.
+    rbm = two_mode_rbm(2, 2, coupling=4.0)
+    tables, sets = tempered_tables(rbm, 5), 100_003
+    visible = tempered_start(tables, sets, np.float32)
+    ParallelTemperingSampler(5).sweep(
+        rbm.astype(np.float32).replicas, visible, training_stream(1), np.empty((1, sets, 3, 2), np.float32)
+    )
+    cold, hot = (tables[k].numbers_of(visible[0, :, k]) for k in pair)
+    law = np.outer(*(tables[k].joint.sum(axis=1) for k in pair)).ravel()
+    assert holds(cold * 4 + hot, law)
+
+
+# Swaps of two states x = (v, h), y = (v, h) at inverse temperatures beta_0 and beta_1: the chance of acceptance.
+
+
+def metropolis(tables, x, y):
+    """The rule of the paper, on the energy of the joint state."""
+    energy = tables[0].energy.ravel()
+    return np.minimum(1, np.exp((tables[0].beta - tables[1].beta) * (energy[x] - energy[y])))
+
+
+def sign_flipped(tables, x, y):
+    """Wrong on purpose."""
+    return metropolis(tables, y, x)
+
+
+def on_free_energy(tables, x, y):
+    """Wrong on purpose: tempered joint states, swapped on beta times the free energy of v."""
+    free = -np.logaddexp.reduce(-tables[1].energy, axis=1)[:, None] + 0 * tables[1].energy
+    free = free.ravel()
+    return np.minimum(1, np.exp((tables[0].beta - tables[1].beta) * (free[x] - free[y])))
+
+
+def swap_matrix(tables, rule):
+    """Return the transition matrix of one swap proposal over pairs of joint states, (states^2, states^2)."""
+    states = tables[0].energy.size
+    x, y = (index.ravel() for index in np.indices((states, states)))
+    accepted = rule(tables, x, y)
+    matrix = np.diag(1 - accepted)
+    matrix[x * states + y, y * states + x] += accepted
+    return matrix
+
+
+def balance(tables, rule):
+    """Return the largest violation of detailed balance of the swap under the product of the tempered distributions."""
+    product = np.outer(tables[0].joint.ravel(), tables[1].joint.ravel()).ravel()
+    flow = product[:, None] * swap_matrix(tables, rule)
+    return np.abs(flow - flow.T).max()
+
+
+@pytest.fixture(scope="module")
+def two_by_two():
+    return random_rbm(2, 2, scale=1.5, seed=3)
+
+
+def test_the_swap_obeys_detailed_balance_and_wrong_ones_do_not(two_by_two):
+    for betas in ((0.0, 1.0), (0.5, 1.0), (0.25, 0.5)):
+        tables = [Enumerated.of(two_by_two, beta) for beta in betas]
+        assert balance(tables, metropolis) < 1e-16
+        assert balance(tables, sign_flipped) > 1e-4
+        assert balance(tables, on_free_energy) > 1e-4
+
+
+def sweep_law(tables, starts, rule):
+    """Return the law of all chains' visible states after one sweep from given ones, (visible states,) * chains."""
+    n_v, n_h = tables[0].energy.shape
+    laws = []
+    for table, start in zip(tables, starts, strict=True):
+        # h given the start, then v given h: the law of the joint state (v, h) that swaps look at.
+        laws.append((table.hidden_given_visible[start][:, None] * table.visible_given_hidden).T.ravel())
+    law = laws[0]
+    for other in laws[1:]:
+        law = np.multiply.outer(law, other)
+    for first in (0, 1):
+        for k in range(first, len(tables) - 1, 2):
+            law = swapped(law, k, tables[k : k + 2], rule)
+    visible_only = law.reshape((n_v, n_h) * len(tables))
+    return visible_only.sum(axis=tuple(range(1, 2 * len(tables), 2)))
+
+
+def swapped(law, k, tables, rule):
+    """Return the law after a swap proposal of chains k and k + 1."""
+    states = tables[0].energy.size
+    accepted = rule(tables, *np.indices((states, states)))
+    moved = np.moveaxis(law, (k, k + 1), (-2, -1))
+    moved = moved * (1 - accepted) + np.swapaxes(moved * accepted, -2, -1)
+    return np.moveaxis(moved, (-2, -1), (k, k + 1))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("chains", [2, 3])
+def test_one_sweep_has_the_enumerated_law(two_by_two, chains, dtype):
+    # From every start of two chains, and from some of three; the same samples must refuse both wrong rules.
+    tables, sets = tempered_tables(two_by_two, chains), 20_011
+    starts = list(itertools.product(range(4), repeat=chains))[:: 1 if chains == 2 else 11]
+    refused = {sign_flipped: 0, on_free_energy: 0}
+    for number, start in enumerate(starts):
+        visible = np.repeat(tables[0].visible[list(start)][None, None], sets, axis=1).astype(dtype)
+        samples = np.empty((1, sets, 1, 2), dtype)
+        stream = training_stream(1, seed=number)
+        ParallelTemperingSampler(chains).sweep(two_by_two.astype(dtype).replicas, visible, stream, samples)
+        numbers = tables[0].numbers_of(visible[0]) @ 4 ** np.arange(chains - 1, -1, -1)
+        assert holds(numbers, sweep_law(tables, start, metropolis).ravel())
+        np.testing.assert_array_equal(samples[0, :, 0], visible[0, :, -1])
+        for rule in refused:
+            refused[rule] += not holds(numbers, sweep_law(tables, start, rule).ravel())
+    assert refused[sign_flipped] > len(starts) / 2
+    assert refused[on_free_energy] > 0
+
+
+def test_the_enumerated_sweep_keeps_the_product_and_wrong_ones_do_not(two_by_two):
+    # Negative control of the oracle itself, without sampling.
+    tables = tempered_tables(two_by_two, 3)
+    margins = [table.joint.sum(axis=1) for table in tables]
+    product = np.multiply.outer(np.multiply.outer(margins[0], margins[1]), margins[2])
+
+    def change(rule):
+        after = sum(product[start] * sweep_law(tables, start, rule) for start in itertools.product(range(4), repeat=3))
+        return np.abs(after - product).sum() / 2
+
+    assert change(metropolis) < 1e-14
+    assert change(sign_flipped) > 0.05
+    assert change(on_free_energy) > 0.005
+
+
+def test_the_bound_refuses_samples_of_another_distribution():
+    probability = np.array([0.5, 0.25, 0.125, 0.125])
+    assert holds(drawn_from(probability, 50_000, 0), probability)
+    assert not holds(drawn_from(np.array([0.48, 0.27, 0.125, 0.125]), 50_000, 0), probability)
+    np.testing.assert_allclose(frequencies([0, 0, 1, 3], 4), [0.5, 0.25, 0, 0.25])
