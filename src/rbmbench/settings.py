@@ -6,6 +6,7 @@ Everything a result depends on is in these models and in the data; their canonic
 import hashlib
 import json
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator

@@ -1,7 +1,8 @@
 """The kernels compiled by Numba: what NumPy arrays run on where Numba is installed.
 
-The interface is that of `rbmbench.kernels.numpy_home`, which documents every kernel. Compiled code is cached on disk, in
-a folder named after the kernels' sources: Numba itself does not notice when a function that was compiled in has changed.
+The interface is that of `rbmbench.kernels.numpy_home`, which documents every kernel. Compiled code is cached on disk,
+in a folder named after the kernels' sources: Numba itself does not notice when a function that was compiled in has
+changed.
 """
 
 import hashlib
