@@ -89,10 +89,10 @@ def _mean_row(a, bias):
 
 @njit(cache=True, nogil=True)
 def _repeat_row(row, tile):
-    for i in range(row.size):
-        tile[i] = row[i]
-    for i in range(row.size, tile.size):
-        tile[i] = tile[i - row.size]
+    units = np.uint64(row.size)
+    for start in range(0, tile.size, row.size):
+        for i in range(units):
+            tile[np.uint64(start) + i] = row[i]
 
 
 @njit(cache=True, nogil=True)
