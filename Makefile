@@ -13,7 +13,7 @@ MAKEFLAGS += --no-print-directory
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 CONFIGFILE ?= config/smoke.yaml
 CORES ?= all
 TARGETS ?= all
@@ -54,7 +54,7 @@ lock: $(INSTALLED)  ## pin the newest versions anew in requirements.lock
 	rm requirements.lock.new
 
 clean:  ## remove caches and the results of the smoke scale; not $(VENV), nor other results
-	rm -rf .pytest_cache .ruff_cache .hypothesis .snakemake build dist results/smoke
+	rm -rf .pytest_cache .ruff_cache .hypothesis build dist results/smoke
 	find src tests benchmarks workflow -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help:  ## this list

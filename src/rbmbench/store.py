@@ -5,6 +5,7 @@ A run's folder holds ``curve.parquet``, ``model.npz`` and ``meta.json``; a groun
 """
 
 import json
+import os
 import zlib
 from collections.abc import Iterable, Mapping
 from os import PathLike
@@ -22,6 +23,7 @@ __all__ = [
     "BIAS_COLUMNS",
     "CURVE_COLUMNS",
     "MODEL_ARRAYS",
+    "check_writable",
     "read_arrays",
     "read_bias",
     "read_curve",
@@ -39,6 +41,22 @@ BIAS_COLUMNS = {"trial": "i", "ground_truth": "s", "quantity": "s", "value": "f"
 MODEL_ARRAYS = ("W", "b", "c", "iteration", "seed")
 
 Location = str | PathLike
+
+
+def check_writable(folder: Location) -> None:
+    """Raise an error unless files can be written below ``folder``, which need not be there yet.
+
+    Raises
+    ------
+    ResultsError
+        If the nearest folder that is there is none, or is not writable.
+    """
+    folder = Path(folder)
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not there.is_dir():
+        raise ResultsError(f"{folder}: cannot be written ({there} is not a folder)")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise ResultsError(f"{folder}: cannot be written (no permission to write in {there})")
 
 
 def write_json(path: Location, values: Any) -> None:

@@ -111,3 +111,12 @@ def test_wrong_contents_are_refused(tmp_path):
 def test_unwritable_folder_is_one_line(tmp_path):
     (tmp_path / "file").write_text("in the way")
     assert "cannot be written" in refused(store.write_json, tmp_path / "file" / "meta.json", {})
+
+
+def test_writable_is_known_before_anything_is_written(tmp_path, monkeypatch):
+    store.check_writable(tmp_path / "not" / "there" / "yet")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "file").write_text("in the way")
+    assert "file is not a folder" in refused(store.check_writable, tmp_path / "file" / "smoke")
+    monkeypatch.setattr("os.access", lambda *_: False)
+    assert "no permission" in refused(store.check_writable, tmp_path / "smoke")

@@ -11,7 +11,6 @@ from core_helpers import (
     expected_tosses,
     expected_uniforms,
     sigmoid,
-    training_stream,
     two_mode_rbm,
 )
 from rbmbench import estimators, training
@@ -148,14 +147,16 @@ class Interrupted(Exception):
 
 
 class Interruption:
-    """Progress that interrupts the run when it is told of a second evaluation, or at one iteration."""
+    """Progress that interrupts the run at one iteration, or when it is told of a second evaluation after training."""
 
     def __init__(self, at=None):
         self.at, self.seen = at, []
 
     def __call__(self, iteration, iterations, value):
         self.seen.append(iteration)
-        if iteration == self.at or (self.at is None and len(self.seen) == 2 and iteration < iterations):
+        if iteration == self.at or (
+            self.at is None and len(self.seen) - (0 in self.seen) == 2 and iteration < iterations
+        ):
             raise Interrupted
 
 
@@ -170,15 +171,12 @@ def test_a_run_interrupted_after_every_checkpoint_ends_as_if_undisturbed(schedul
         try:
             result = run(DATA, settings, checkpoint=checkpoint, progress=progress, threads=threads)
         except Interrupted:
-            assert checkpoint.exists() or progress.seen[0] == 0
+            assert checkpoint.exists()
         begun.append(progress.seen[0])
         assert len(begun) < 20
-    # Every attempt but the first two, which began anew, went on from the checkpoint of the one before.
-    ends = {s["until"] for s in schedule}
-    boundaries = sorted(ends | set(range(7, 29, 7)))
-    assert begun == [0, *([] if len(begun) == len(boundaries) else [0]), *boundaries[2 : len(begun)]] or begun[0] == 0
-    assert begun == sorted(begun)
-    assert begun[-1] >= 21
+    # Every attempt but the first went on from the one evaluation that the attempt before had time to save.
+    boundaries = sorted({s["until"] for s in schedule} | set(range(7, 29, 7)))
+    assert begun == [0, *boundaries[1:-1]]
     assert not checkpoint.exists()
     assert_same(result, run(DATA, settings))
 
@@ -352,42 +350,38 @@ def test_small_exact_steps_never_lose_likelihood():
 @pytest.fixture(scope="module")
 def taught():
     """Rows drawn from a teacher of two modes, and the mean log-likelihood that the teacher itself has on them."""
-    teacher = two_mode_rbm(M, 3, coupling=11.0)
+    teacher = two_mode_rbm(M, 3, coupling=8.0)
     table = Enumerated.of(teacher)
     p = table.joint.sum(axis=1)
-    rows = table.visible[np.random.default_rng(5).choice(len(p), size=4000, p=p)].astype(np.uint8)
+    rows = table.visible[np.random.default_rng(5).choice(len(p), size=1009, p=p)].astype(np.uint8)
     return rows, float(log_likelihood(teacher, rows, exact_log_partition(teacher)))
 
 
 def learnt(rows, *stages, batch):
-    result = run(
-        rows, settings_for(*stages, hidden=3, trials=2, batch=batch, precision="float64", evaluate_every=10**6)
-    )
-    return result.rbm, log_likelihood(result.rbm, rows, exact_log_partition(result.rbm))
+    settings = settings_for(*stages, hidden=3, trials=2, batch=batch, precision="float64", evaluate_every=10**6)
+    rbm = run(rows, settings).rbm
+    return rbm, log_likelihood(rbm, rows, exact_log_partition(rbm))
 
 
 def test_a_student_of_the_exact_gradient_matches_its_teacher_s_moments(taught):
-    # At a stationary point E_model (v p(h|v)', v, p(h|v)) equals its mean over the rows; and the maximum of the
-    # likelihood is no lower than the teacher's.
+    # At a stationary point E_model (v p(h|v)', v, p(h|v)) equals its mean over the rows, and the maximum of the
+    # likelihood is no lower than the teacher's. The gradient still shrinks: 1 % of the largest moment may be left.
     rows, teachers = taught
-    rbm, reached = learnt(rows, stage("exact", 3000, 0.5), batch=4000)
+    rbm, reached = learnt(rows, stage("exact", 2500, 0.1), batch=1009)
     for r in range(2):
         table = Enumerated.of(rbm[r])
-        np.testing.assert_allclose(table.expectation, table.f[table.numbers_of(rows)].mean(axis=0), rtol=0, atol=2e-3)
+        np.testing.assert_allclose(table.expectation, table.f[table.numbers_of(rows)].mean(axis=0), rtol=0, atol=5e-3)
     assert (reached > teachers).all()
 
 
 def test_a_student_of_tempered_samples_reaches_its_teacher_and_one_of_cd_does_not(taught):
-    # The fitted model lies P / (2 rows) = 0.004 nats above the teacher; sampling noise may cost twice that.
+    # The best fit is expected P / (2 rows) = 0.015 nats above the teacher, enough to pay for the noise of sampling.
     rows, teachers = taught
-    _, tempered = learnt(
-        rows, stage("parallel_tempering", 2000, 0.2), stage("parallel_tempering", 3000, 0.02), batch=100
-    )
-    print(tempered - teachers)
-    assert (tempered > teachers - 0.008).all()
-    _, contrasted = learnt(rows, stage("cd", 2000, 0.2), stage("cd", 3000, 0.02), batch=100)
-    print(contrasted - teachers)
-    assert (contrasted < teachers - 0.008).all()
+    rates = (1000, 0.2), (1500, 0.05), (2500, 0.01)
+    _, tempered = learnt(rows, *(stage("parallel_tempering", *rate) for rate in rates), batch=200)
+    assert (tempered > teachers).all()
+    _, contrasted = learnt(rows, *(stage("cd", *rate) for rate in rates), batch=200)
+    assert (contrasted < teachers - 0.05).all()
 
 
 # What stops a run.
@@ -472,4 +466,3 @@ def test_the_initial_gradient_is_that_of_the_batch_and_not_of_the_data():
     initial, rows = initial_of(settings), MiniBatches(DATA, BATCH, settings.seed, [0], np.float64).at(0)[0]
     gradient = exact_gradient(RBM(initial.W[0], initial.b[0], initial.c[0]), rows)
     np.testing.assert_allclose(run(DATA, settings).rbm.W[0] - initial.W[0], gradient.W, rtol=0, atol=1e-14)
-    assert training_stream().number == 0

@@ -11,12 +11,12 @@ FILES = {
     "popcd_table1": [file.format("popcd_table1") for file in TABLE_FILES],
     "claims": CLAIM_FILES,
     "report": ["report/index.html"],
-    "benchmarks": ["benchmarks/run_times.csv"],
+    "benchmarks": ["benchmarks/run_times.csv", "benchmarks/steps.csv", "benchmarks/steps.md"],
 }
 FILES["all_figures"] = FILES["popcd_fig1"] + FILES["popcd_fig2"]
 FILES["all_tables"] = FILES["popcd_table1"]
 FILES["paper_popcd"] = FILES["all_figures"] + FILES["all_tables"]
-FILES["all"] = FILES["paper_popcd"] + FILES["claims"] + FILES["report"] + FILES["benchmarks"]
+FILES["all"] = FILES["paper_popcd"] + FILES["claims"] + FILES["report"] + ["benchmarks/run_times.csv"]
 
 SCALES = {
     "paper": [],
@@ -57,3 +57,13 @@ def test_mistakes_are_one_line_before_any_work(workspace):
     )
     assert "Traceback" not in output
     assert not (workspace.folder / "results").exists()
+
+
+def test_unwritable_results_are_one_line_before_any_work(workspace):
+    (workspace.folder / "results").write_text("in the way")
+    output = workspace.snakemake(*SCALES["smoke"], "--", "all", code=2)
+    lines = [
+        line for line in output.splitlines() if line.startswith("rbmbench: error: results/smoke: cannot be written")
+    ]
+    assert len(lines) == 1
+    assert "Traceback" not in output

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import yaml
 
-PARTS = ("Snakefile", "workflow", "config", "notebooks", "environment.yml")
+PARTS = ("Snakefile", "workflow", "config", "notebooks", "benchmarks", "environment.yml")
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-# What the runs of a scale took, side by side.
+# What the runs of a scale took, side by side, and the speed of training against floors and peers.
 
 
 rule tabulate_run_times:
@@ -17,3 +17,24 @@ rule tabulate_run_times:
         folders=[PLAN.run_folder(run) for run in PLAN.runs],
     shell:
         "rbmbench run-times --runs {params.folders} --out {output} 2>&1 | tee {log} >&2"
+
+
+# Takes all cores, so that nothing else runs beside it: only then do its numbers mean something.
+rule measure_speed:
+    input:
+        script="benchmarks/measure.py",
+    output:
+        csv=f"{RESULTS}/benchmarks/steps.csv",
+        md=f"{RESULTS}/benchmarks/steps.md",
+    log:
+        f"{RESULTS}/logs/benchmarks/steps.log",
+    conda:
+        "../../environment.yml"
+    threads: workflow.cores
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        folder=subpath(output.csv, parent=True),
+    shell:
+        "python {input.script} --out {params.folder} > {log} 2>&1"

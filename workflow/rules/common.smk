@@ -7,6 +7,7 @@ import sys
 from rbmbench.configuration import load
 from rbmbench.errors import RbmbenchError
 from rbmbench.experiments import plan
+from rbmbench.store import check_writable
 
 
 def checked_plan():
@@ -14,7 +15,9 @@ def checked_plan():
     files = ["config/config.yaml", *map(os.path.relpath, workflow.overwrite_configfiles)]
     try:
         configuration = load(files, config)
-        return configuration, plan(configuration)
+        found = plan(configuration)
+        check_writable(found.folder)
+        return configuration, found
     except RbmbenchError as error:
         print(f"rbmbench: error: {error}", file=sys.stderr)
         sys.exit(2)

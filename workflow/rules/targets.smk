@@ -22,9 +22,11 @@ rule report:
         f"{RESULTS}/report/index.html",
 
 
+# The speed of steps is measured only when it is asked for, here: it takes minutes of a machine that does nothing else.
 rule benchmarks:
     input:
         f"{RESULTS}/benchmarks/run_times.csv",
+        f"{RESULTS}/benchmarks/steps.csv",
 
 
 for paper in PLAN.papers:
