@@ -161,7 +161,7 @@ def test_damaged_model_is_one_line(data, trained, tmp_path, capsys):
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_diverged_run_names_trial_and_iteration(data, tmp_path, capsys):
-    stage = {"until": 20, "estimator": {"name": "cd"}, "rate": 3e38}
+    stage = {"until": 20, "estimator": {"name": "cd"}, "rate": 1e39}
     line = refused(capsys, train(data, tmp_path / "run", settings(schedule=[stage])))
     assert "a_run: trial 0" in line
     assert "iteration" in line

@@ -80,7 +80,6 @@ def test_seed_outside_its_range_is_one_line(seed):
         Stream(seed, [0])
 
 
-@pytest.mark.xfail(strict=True, reason="Stream lets trials overflow or wrap round")
 @pytest.mark.parametrize("trials", [[2**32], [-1], np.array([2**32]), np.array([3, -1])])
 def test_trial_outside_its_range_is_an_error(trials):
     with pytest.raises(SettingsError, match=r"^trial.*4294967295"):

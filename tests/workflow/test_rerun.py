@@ -42,8 +42,10 @@ def test_a_deleted_table_is_made_again_alone(made):
     assert made.jobs(*SMOKE) == {"render_table": 1, "write_report": 1}
 
 
-def test_a_deleted_curve_is_trained_again_alone(made):
+def test_a_deleted_curve_is_trained_again_when_a_figure_needs_it(made):
     next(made.folder.glob("results/smoke/runs/letters-16h-pt_10-0.01-*/curve.parquet")).unlink()
+    assert made.jobs(*SMOKE, "--", "popcd_fig2") == {}
+    (made.folder / "results/smoke/figures/popcd_fig2.png").unlink()
     assert made.jobs(*SMOKE, "--", "popcd_fig2") == {"train_run": 1, "render_figure": 1}
     assert made.jobs(*SMOKE, "--", "popcd_fig1", "popcd_table1") == {}
 
