@@ -128,6 +128,19 @@ def _equal_parts(count: int) -> list[int]:
     return [count // parts + (part < count % parts) for part in range(parts)]
 
 
+def _whole_epochs(estimates: int, per_epoch: int) -> list[int]:
+    """Cut a number of estimates into blocks of whole epochs; what is left over joins the last.
+
+    An epoch shows every row once, so that estimates depend on each other within it, but not from one to the next.
+    """
+    epochs = estimates // per_epoch
+    if epochs < 3:
+        return _equal_parts(estimates)
+    sizes = [per_epoch * part for part in _equal_parts(epochs)]
+    sizes[-1] += estimates - sum(sizes)
+    return sizes
+
+
 class _Moments:
     """Streaming float64 moments of estimates less a reference, in blocks."""
 
@@ -148,13 +161,19 @@ class _Moments:
         self.sums[-1] += difference
         self.squares += np.einsum("tp,tp->t", difference, difference)
 
-    def summary(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the mean (trials, P), the block means (blocks, trials, P) and the variance per parameter (trials,)."""
-        count = sum(self.sizes)
+    def summary(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return the mean, the block means, and per parameter the variance and that of the mean.
+
+        Shapes (trials, P), (blocks, trials, P), (trials,), (trials,). The variance of the mean is that of the block
+        means, which holds where estimates within a block depend on each other.
+        """
+        count, sizes = sum(self.sizes), np.array(self.sizes)[:, None]
         mean = sum(self.sums) / count
-        blocks = np.stack(self.sums) / np.array(self.sizes)[:, None, None]
+        blocks = np.stack(self.sums) / sizes[..., None]
         variance = (self.squares / count - np.einsum("tp,tp->t", mean, mean)) / mean.shape[1]
-        return self.reference + mean, self.reference + blocks, variance
+        distances = ((blocks - mean) ** 2).mean(axis=-1)
+        of_mean = (sizes * distances).sum(axis=0) / max(1, len(sizes) - 1) / count
+        return self.reference + mean, self.reference + blocks, variance, of_mean
 
 
 def measure(
@@ -189,10 +208,10 @@ def measure(
     with threadpool_limits(1):
         moments = _estimate_moments(rbm, data, settings, next(iter(ground_truths.values())).mean, progress)
     seconds = (perf_counter() - started) / (settings.estimates * len(rbm.W))
-    mean, blocks, variance = moments.summary()
+    mean, blocks, variance, of_mean = moments.summary()
     rows = []
     for name, truth in ground_truths.items():
-        quantities = {"variance": variance, **_bias(mean, blocks, variance, settings.estimates, truth)}
+        quantities = {"variance": variance, **_bias(mean, blocks, of_mean, truth)}
         quantities["seconds_per_estimate"] = np.full(len(mean), seconds)
         for quantity, values in quantities.items():
             rows += [(trial, name, quantity, float(value)) for trial, value in enumerate(values)]
@@ -207,7 +226,7 @@ def _estimate_moments(rbm, data, settings, reference, progress) -> _Moments:
     stream = Stream(settings.seed, trials, Purpose.TRAINING)
     state = estimator.start(rbm, data, settings.batch, stream)
     moments, iteration = _Moments(reference), 0
-    for size in _equal_parts(settings.estimates):
+    for size in _whole_epochs(settings.estimates, batches.per_epoch):
         moments.begin_block(size)
         for _ in range(size):
             estimate = estimator.estimate(rbm, batches.at(iteration), state, stream)
@@ -222,12 +241,12 @@ def _estimate_moments(rbm, data, settings, reference, progress) -> _Moments:
     return moments
 
 
-def _bias(mean, blocks, variance, estimates, truth: GroundTruth) -> dict[str, np.ndarray]:
+def _bias(mean, blocks, variance_of_mean, truth: GroundTruth) -> dict[str, np.ndarray]:
     """Return the raw bias, its floor, the debiased bias and its 95 % interval, each (trials,)."""
     parameters = mean.shape[1]
     difference = mean - truth.mean
     raw = np.einsum("tp,tp->t", difference, difference) / parameters
-    floor = variance / max(1, estimates - 1) + truth.floor
+    floor = variance_of_mean + truth.floor
     error = np.sqrt(_jackknife_variance(blocks - truth.mean) + 4 * truth.variance_along(difference) / parameters**2)
     half_width = student_t.ppf(0.975, max(1, len(blocks) - 1)) * error
     debiased = raw - floor

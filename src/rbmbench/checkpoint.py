@@ -12,6 +12,8 @@ from rbmbench.files import replaced
 
 __all__ = ["Checkpoint", "load_checkpoint", "save_checkpoint"]
 
+GROUPS = ("parameters", "state", "curve")
+
 
 class Checkpoint(NamedTuple):
     """Everything a run needs to go on.
@@ -37,9 +39,8 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint, identity: str) -> None:
         "draw": checkpoint.draw,
         "seconds": checkpoint.seconds,
     }
-    arrays = {"header": np.array(json.dumps(header))}
-    for group in ("parameters", "state", "curve"):
-        arrays |= {f"{group}.{name}": array for name, array in getattr(checkpoint, group).items()}
+    arrays = {f"{group}.{name}": array for group in GROUPS for name, array in getattr(checkpoint, group).items()}
+    arrays["header"] = np.array(json.dumps(header | {"arrays": sorted(arrays)}))
     with replaced(path) as temporary, open(temporary, "wb") as file:
         np.savez(file, **arrays)
 
@@ -56,7 +57,9 @@ def load_checkpoint(path: Path, identity: str) -> Checkpoint | None:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         header: dict[str, Any] = json.loads(str(arrays.pop("header")))
-        groups: dict[str, dict[str, np.ndarray]] = {"parameters": {}, "state": {}, "curve": {}}
+        if header["arrays"] != sorted(arrays):
+            raise ValueError(f"found the arrays {sorted(arrays)}, wrote {header['arrays']}")
+        groups: dict[str, dict[str, np.ndarray]] = {group: {} for group in GROUPS}
         for key, array in arrays.items():
             group, _, name = key.partition(".")
             groups[group][name] = array
@@ -65,7 +68,7 @@ def load_checkpoint(path: Path, identity: str) -> Checkpoint | None:
         )
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, KeyError, EOFError, TypeError, RuntimeError, zipfile.BadZipFile) as error:
         raise CheckpointError(f"{path}: damaged checkpoint ({error}); delete it to start the run anew") from None
     if header.get("identity") != identity:
         raise CheckpointError(

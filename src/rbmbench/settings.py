@@ -9,7 +9,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from rbmbench.errors import SettingsError, unknown_name
 
@@ -25,7 +25,16 @@ __all__ = [
 ]
 
 Count = Annotated[int, Field(ge=1, strict=True)]
-Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+def _no_truth_value(value: Any) -> Any:
+    """Refuse True and False where a number is meant; pydantic would take them for 1 and 0."""
+    if isinstance(value, bool):
+        raise ValueError("input should be a number")
+    return value
+
+
+Rate = Annotated[float, Field(gt=0, allow_inf_nan=False), BeforeValidator(_no_truth_value)]
 Seed = Annotated[int, Field(ge=0, lt=2**32, strict=True)]
 
 
@@ -94,6 +103,12 @@ class RunSettings(Settings):
             raise ValueError(f"schedule: 'until' must ascend, found {ends}")
         return self
 
+    @model_validator(mode="after")
+    def _trials_have_keys(self) -> Self:
+        if self.first_trial + self.trials > 2**32:
+            raise ValueError(f"first_trial + trials: found {self.first_trial + self.trials}, allowed: at most 2**32")
+        return self
+
 
 class GroundTruthSettings(Settings):
     """How the model expectation that estimates are held against is computed."""
@@ -142,9 +157,12 @@ def parse(model: type[Settings], values: Any, where: str | Callable[[tuple], str
             allowed = _fields_at(model, error["loc"][:-1])
             what = unknown_name("key", error["loc"][-1], allowed) if allowed else "unknown key"
             raise SettingsError(f"{where}: {key}: {what}") from None
-        found = "nothing" if error["type"] == "missing" else repr(error["input"])
-        if isinstance(error["input"], dict | list):
+        if error["type"] == "missing":
+            found = "nothing"
+        elif isinstance(error["input"], dict | list):
             found = f"a {type(error['input']).__name__}"
+        else:
+            found = repr(error["input"])
         message = error["msg"].removeprefix("Value error, ")
         raise SettingsError(f"{where}: {key}: found {found}; {message[:1].lower()}{message[1:]}") from None
 

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from rbmbench import estimators, updates
 from rbmbench.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from rbmbench.errors import TrainingError
+from rbmbench.errors import DataError, TrainingError
 from rbmbench.evaluation import Curve, Evaluator
 from rbmbench.minibatches import MiniBatches
 from rbmbench.model import RBM, initial_rbm
@@ -69,6 +69,11 @@ class Shard:
 
     def advance(self, first: int, last: int) -> dict[str, np.ndarray]:
         """Make the iterations first to last - 1; return the means of the diagnostics, one value a trial."""
+        # Numbers that overflow are looked for and reported by trial; NumPy's warnings would only come before that.
+        with np.errstate(all="ignore"):
+            return self._advance(first, last)
+
+    def _advance(self, first: int, last: int) -> dict[str, np.ndarray]:
         sums: dict[str, np.ndarray] = {}
         for iteration in range(first, last):
             batch = self.batches.at(iteration)
@@ -76,9 +81,10 @@ class Shard:
             self.state = estimate.state
             for name, values in estimate.diagnostics.items():
                 sums[name] = sums.get(name, 0.0) + values
+            # A cheap look at every iteration; sums may overflow before the parameters do, so it proves nothing yet.
             if not np.isfinite(self.rbm.c.sum() + self.rbm.b.sum()):
-                break
-        self._check_finite(iteration + 1)
+                self._check_finite(iteration + 1)
+        self._check_finite(last)
         return {name: total / (last - first) for name, total in sums.items()}
 
     def _check_finite(self, iteration: int) -> None:
@@ -92,7 +98,8 @@ class Shard:
 
 def _identity(data, settings: RunSettings) -> str:
     """Return what a checkpoint must agree on: the settings and the training rows."""
-    return f"{settings.digest()}-{hashlib.sha256(np.packbits(data)).hexdigest()[:10]}"
+    rows = hashlib.sha256(repr(data.shape).encode() + np.packbits(data).tobytes())
+    return f"{settings.digest()}-{rows.hexdigest()[:10]}"
 
 
 def make_shards(rbm: RBM, data, settings: RunSettings, threads: int) -> list[Shard]:
@@ -103,6 +110,17 @@ def make_shards(rbm: RBM, data, settings: RunSettings, threads: int) -> list[Sha
     trials = np.arange(settings.first_trial, settings.first_trial + settings.trials)
     cuts = [slice(start, min(start + size, settings.trials)) for start in range(0, settings.trials, size)]
     return [Shard(rbm[cut], data, settings, trials[cut]) for cut in cuts]
+
+
+def _checked(data) -> np.ndarray:
+    """Return the data as contiguous uint8, or raise a `DataError` if they are not rows of 0 and 1."""
+    data = np.asarray(data)
+    if data.ndim != 2 or not len(data):
+        raise DataError(f"training data: found shape {data.shape}; allowed: (rows, visible units)")
+    if not np.isin(data, (0, 1)).all():
+        wrong = data[~np.isin(data, (0, 1))].flat[0]
+        raise DataError(f"training data: found an entry {wrong}; allowed: 0 and 1")
+    return np.ascontiguousarray(data, np.uint8)
 
 
 def _boundaries(settings: RunSettings) -> list[int]:
@@ -131,10 +149,12 @@ def run(
     progress : callable, optional
         Called as progress(iteration, iterations, mean log-likelihood in nats per row) after every evaluation.
     threads : int
-        Threads to train on; a result depends on it only where matrix products of one trial are split among threads.
+        Threads to train on, of which a trial uses one; results do not depend on it.
 
     Raises
     ------
+    DataError
+        If the data are not rows of 0 and 1.
     SettingsError
         If a part or option is unknown, the batch is larger than the data, or log Z cannot be enumerated.
     CheckpointError
@@ -143,7 +163,7 @@ def run(
         If parameters are no longer finite; names trial and iteration.
     """
     started = perf_counter()
-    data = np.ascontiguousarray(data, np.uint8)
+    data = _checked(data)
     trials = np.arange(settings.first_trial, settings.first_trial + settings.trials)
     initial = settings.initial
     rbm = initial_rbm(
@@ -158,7 +178,8 @@ def run(
     shards = make_shards(rbm, data, settings, threads)
     identity = _identity(data, settings)
     saved = load_checkpoint(checkpoint, identity) if checkpoint else None
-    with threadpool_limits(threads if len(shards) == 1 else 1), ThreadPoolExecutor(threads) as pool:
+    # Matrix products stay on one thread: cut among several they would round otherwise, and a trial alone would differ.
+    with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
         loop = _Loop(rbm, shards, settings, evaluate, pool, progress)
         loop.restore(saved)
         loop.seconds["startup_seconds"] += perf_counter() - started

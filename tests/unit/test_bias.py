@@ -172,7 +172,6 @@ def test_mini_batches_add_their_own_variance():
     assert abs(standard_errors(found.bias, exact_bias + of_mean)) < norm.isf(1e-4)
 
 
-@pytest.mark.xfail(strict=True, reason="the floor takes the mini-batches of an epoch for independent ones")
 def test_the_floor_of_mini_batches_is_what_they_leave():
     # Error rate 2e-4, as above: on average the debiased bias is the exact one.
     model = two_mode_rbm(M, N, coupling=9.0)
@@ -181,7 +180,6 @@ def test_the_floor_of_mini_batches_is_what_they_leave():
     assert abs(standard_errors(found.bias_debiased, exact_bias)) < norm.isf(1e-4)
 
 
-@pytest.mark.xfail(strict=True, reason="the floor takes successive states of persistent chains for independent ones")
 def test_the_floor_of_persistent_chains_is_what_they_leave():
     # Error rate 2e-4: PCD has no bias in the long run, so that the debiased bias is zero on average, but for the start.
     model = two_mode_rbm(M, N, coupling=7.0)

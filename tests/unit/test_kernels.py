@@ -134,6 +134,31 @@ def test_samples_compare_the_documented_uniforms_with_the_mean(home, dtype, shap
     close_to(log_probability, x, (scored * x - softplus(x)).sum(axis=-1), dtype)
 
 
+@HOMES
+@DTYPES
+@pytest.mark.parametrize("shape", [(1, 7, 1), (3, 131, 67), (2, 3, 1097)])
+def test_units_that_sixteen_bits_leave_open_are_decided_by_further_ones(home, dtype, shape):
+    # Every unit's p is put half way between the 16 bits of its own uniform and the next number.
+    draw, sides = draw_for(shape[0]), 65536
+    u = sides * expected_tosses(draw, shape[1] * shape[2]).reshape(shape)
+    p = (np.floor(u) + 0.5) / sides
+    a, bias, out = np.log(p / (1 - p)).astype(dtype), np.zeros((shape[0], shape[2]), dtype), np.empty(shape, dtype)
+    home.sample(p.astype(dtype), draw, out)
+    np.testing.assert_array_equal(out, u % 1 < 0.5)
+    # Activations of float32 keep p to a few parts in 10^6, which is up to a quarter of the distance left.
+    clear = np.abs(u % 1 - 0.5) > (0.3 if dtype == np.float32 else 1e-7)
+    x, scored, log_probability = a.astype(np.float64), a.copy(), np.empty(shape[:2])
+    home.sample_bernoulli(a, bias, draw)
+    home.sample_bernoulli_and_log_probability(scored, bias, draw, log_probability)
+    for state in (a, scored):
+        np.testing.assert_array_equal(state[clear], (u % 1 < 0.5)[clear])
+    # An open unit's activation is kept to 2e-5 in float32.
+    expected = (scored * x - softplus(x)).sum(axis=-1)
+    np.testing.assert_allclose(
+        log_probability, expected, rtol=0, atol=(3e-5 if dtype == np.float32 else 1e-12) * shape[2]
+    )
+
+
 def with_score(a, bias, draw):
     home_of(a).sample_bernoulli_and_log_probability(a, bias, draw, np.empty(a.shape[:2]))
 

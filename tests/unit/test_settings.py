@@ -112,13 +112,11 @@ def test_what_is_not_allowed_is_one_line_with_key_found_and_allowed(changes, lin
     assert "\n" not in message
 
 
-@pytest.mark.xfail(strict=True, reason="the mapping around a missing key is named as found")
 def test_a_missing_key_was_found_to_be_nothing():
     with pytest.raises(SettingsError, match=r"^x: data\.name: found nothing; field required$"):
         parse(RunSettings, values(data={}), "x")
 
 
-@pytest.mark.xfail(strict=True, reason="a truth value is taken for the rate 1")
 def test_a_rate_is_a_number_and_no_truth_value():
     with pytest.raises(SettingsError):
         parse(RunSettings, values(schedule=stages(5, rate=True)), "test")
@@ -128,7 +126,6 @@ def test_trials_beyond_the_key_s_range_are_refused():
     parse(RunSettings, values(first_trial=2**32 - 2, trials=2), "test")
 
 
-@pytest.mark.xfail(strict=True, reason="trials 2^32 - 1 and 2^32 share the key of trial 0")
 def test_the_last_trial_must_have_a_key_of_its_own():
     with pytest.raises(SettingsError):
         parse(RunSettings, values(first_trial=2**32 - 1, trials=2), "test")
