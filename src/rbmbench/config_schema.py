@@ -24,6 +24,8 @@ __all__ = [
 ]
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+FigureName = Annotated[str, Field(pattern=r"^fig[a-z0-9_]*$")]
+TableName = Annotated[str, Field(pattern=r"^table[a-z0-9_]*$")]
 Names = Annotated[tuple[Name, ...], Field(min_length=1)]
 
 
@@ -96,7 +98,9 @@ class LearningCurves(Settings):
 
     kind: Literal["learning_curves"] = Field(description="kind of the figure, and of its notebook template")
     title: str = Field(description="title of the figure")
-    algorithms: Names = Field(description="keys of the algorithms, in the order of the legend")
+    algorithms: Names | None = Field(
+        default=None, description="keys of the algorithms, in the order of the legend; null: all of the paper's"
+    )
     panels: Annotated[dict[Name, Panel], Field(min_length=1)] = Field(description="the panels, by their letter")
 
 
@@ -130,8 +134,12 @@ class Paper(Settings):
     defaults: Defaults
     data: Annotated[dict[Name, DataEntry], Field(min_length=1)]
     algorithms: Annotated[dict[Name, Algorithm], Field(min_length=1)]
-    figures: dict[Name, LearningCurves] = Field(default={}, description="the figures, by name")
-    tables: dict[Name, BiasVariance] = Field(default={}, description="the tables, by name")
+    figures: dict[FigureName, LearningCurves] = Field(default={}, description="the figures, by name")
+    tables: dict[TableName, BiasVariance] = Field(default={}, description="the tables, by name")
+
+    def algorithms_of(self, figure: LearningCurves) -> tuple[str, ...]:
+        """Return the keys of a figure's algorithms, in the order of the legend."""
+        return tuple(self.algorithms) if figure.algorithms is None else figure.algorithms
 
 
 def schemas() -> dict[str, dict[str, Any]]:

@@ -124,8 +124,10 @@ def merged(*mappings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _published_tables(file: Path) -> Mapping[str, Any]:
-    """Return the numbers a paper prints in its tables; none where its claims are not written down yet."""
-    tables = read_yaml(file).get("published_tables") if file.is_file() else None
+    """Return the numbers a paper prints in its tables."""
+    if not file.is_file():
+        raise SettingsError(f"{file}: is missing; a paper without claims yet has a file with the line 'claims: []'")
+    tables = read_yaml(file).get("published_tables")
     if tables is not None and not isinstance(tables, dict):
         raise SettingsError(f"{file}: published_tables: found a {type(tables).__name__}; should be a mapping of tables")
     return tables or {}
@@ -148,7 +150,7 @@ def _paper(key: str, layers: Layers, values: Mapping[str, Any]) -> Paper:
         raise layers.refuse(("key",), f"found {paper.key!r}; should be {key!r}, as the file is named")
     _check_parts(paper, layers)
     for name, figure in paper.figures.items():
-        _check_algorithms(paper, figure.algorithms, ("figures", name, "algorithms"), layers)
+        _check_algorithms(paper, paper.algorithms_of(figure), ("figures", name, "algorithms"), layers)
         _check_panels(paper, figure.panels, ("figures", name, "panels"), layers)
     for name, table in paper.tables.items():
         _check_algorithms(paper, table.estimators, ("tables", name, "estimators"), layers)

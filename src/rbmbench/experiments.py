@@ -162,7 +162,7 @@ def _figure(
     panels, runs = [], []
     for name, panel in figure.panels.items():
         trials = panel.trials or paper.defaults.trials
-        of_panel = {a: _run(result, paper, panel, a, trials) for a in figure.algorithms}
+        of_panel = {a: _run(result, paper, panel, a, trials) for a in paper.algorithms_of(figure)}
         as_published = published.panels.get(name) if published else None
         panels.append(
             {

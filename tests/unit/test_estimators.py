@@ -74,7 +74,7 @@ def weights_by_hand(name, log_weights):
 
 
 def test_all_estimators_are_found_by_name():
-    assert estimators.REGISTRY.names() == ALL
+    assert set(estimators.REGISTRY.names()) >= set(ALL)
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])
