@@ -115,6 +115,14 @@ def _add_reports(commands) -> None:
     report.add_argument("--claims", required=True, type=Path, metavar="FILE", help="claims.csv")
     report.add_argument("--out", required=True, type=Path, metavar="FILE", help="HTML file to write")
 
+    keep = _add(commands, "keep", "keeping:keep", "keep the small files of results: pictures, tables, meta, verdicts")
+    keep.add_argument("--scale", required=True, metavar="NAME", help="name of the scale")
+    keep.add_argument("--folder", required=True, type=Path, metavar="FOLDER", help="folder of the scale: results/SCALE")
+    keep.add_argument("--figures", nargs="*", default=[], metavar="KEY", help="figures, such as popcd_fig1")
+    keep.add_argument("--tables", nargs="*", default=[], metavar="KEY", help="tables, such as popcd_table1")
+    keep.add_argument("--claims", required=True, type=Path, nargs="+", metavar="FILE", help="claims, one file a paper")
+    keep.add_argument("--out", required=True, type=Path, metavar="FOLDER", help="folder to write")
+
     times = _add(commands, "run-times", "making:run_times", "tabulate what each run took, from its meta.json")
     times.add_argument("--runs", required=True, type=Path, nargs="+", metavar="FOLDER", help="folders of runs")
     times.add_argument("--out", required=True, type=Path, metavar="FILE", help="csv file to write")

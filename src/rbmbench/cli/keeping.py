@@ -1,0 +1,60 @@
+"""The subcommand that keeps the small files of real results, for the repository."""
+
+import shutil
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+from rbmbench.errors import ResultsError
+from rbmbench.files import replaced
+
+__all__ = ["keep"]
+
+PLACES = {
+    "figures": ("figures/{key}.png", "figures/{key}.pdf", "data/{key}.csv"),
+    "tables": ("tables/{key}.csv", "tables/{key}.md", "tables/{key}.tex"),
+}
+
+
+def keep(arguments: Namespace) -> None:
+    """Copy figures and tables of a scale with the meta of all they rest on, and the verdicts that concern them."""
+    from rbmbench.reporting import claims
+    from rbmbench.store import read_json, write_json
+
+    kept: dict[str, list[dict[str, Any]]] = {"figures": [], "tables": []}
+    for kind, files in PLACES.items():
+        for key in getattr(arguments, kind):
+            spec = read_json(arguments.folder / "specs" / f"{key}.json")
+            kept[kind].append(spec)
+            for file in files:
+                _copy(arguments.folder / file.format(key=key), arguments.out / file.format(key=key))
+            write_json(arguments.out / "meta" / f"{key}.json", _metas(spec))
+    verdicts = claims.evaluate(
+        claims.ClaimsSpec.model_validate(
+            {"key": "claims", "scale": arguments.scale, **kept, "claims": _claims(arguments.claims)}
+        )
+    )
+    claims.write_claims(verdicts[verdicts["measured"].notna()], arguments.out / "claims.csv")
+
+
+def _copy(source: Path, target: Path) -> None:
+    if not source.is_file():
+        raise ResultsError(f"{source}: is missing; make it first, then keep it")
+    with replaced(target) as temporary:
+        shutil.copyfile(source, temporary)
+
+
+def _claims(files: list[Path]) -> dict[str, Any]:
+    from rbmbench.configuration import read_yaml
+
+    return {file.stem: read_yaml(file) for file in files}
+
+
+def _metas(spec: dict[str, Any]) -> dict[str, Any]:
+    """Return the meta of every run and measurement that a figure or table rests on, by the folder's name."""
+    from rbmbench.store import read_meta
+
+    runs = [run["folder"] for panel in spec.get("panels", []) for run in panel["runs"]]
+    for row in spec.get("rows", []):
+        runs += [row["model"], *(estimate["folder"] for estimate in row["estimates"])]
+    return {Path(folder).name: read_meta(folder) for folder in runs}
