@@ -1,0 +1,63 @@
+"""Keeping results: pictures, numbers, the meta of every run, and the verdicts that rest on them."""
+
+import json
+
+import pandas as pd
+import pytest
+import yaml
+from reporting_results import falling, figure, rising
+
+from rbmbench import cli
+
+CLAIM = {
+    "id": "popcd_1.a",
+    "where": "Figure 1a",
+    "text": "pop-CD-1 ends above CD-1",
+    "published": "higher",
+    "kind": "final_difference",
+    "curve": "fig1.a.pop_cd_1",
+    "against": "fig1.a.cd_1",
+    "above": 0.0,
+}
+
+
+@pytest.fixture
+def made(tmp_path):
+    scale = tmp_path / "results" / "tiny"
+    curves = {"cd_1": falling(-9.0, -5.0), "pop_cd_1": rising(-4.0)}
+    spec = figure(scale, {"a": {"curves": curves}})
+    for name, content in {
+        "specs/popcd_fig1.json": json.dumps(spec),
+        "figures/popcd_fig1.png": "png",
+        "figures/popcd_fig1.pdf": "pdf",
+        "data/popcd_fig1.csv": "csv",
+    }.items():
+        (scale / name).parent.mkdir(parents=True, exist_ok=True)
+        (scale / name).write_text(content)
+    other = CLAIM | {"id": "popcd_9", "curve": "fig2.a.pop_cd_1", "against": "fig2.a.cd_1"}
+    (tmp_path / "popcd.yaml").write_text(yaml.safe_dump({"claims": [CLAIM, other], "needs": {"trials": 5}}))
+    return scale
+
+
+def keep(scale):
+    parts = ["keep", "--scale", "tiny", "--folder", scale, "--figures", "popcd_fig1", "--out", scale / "kept"]
+    return cli.main([str(part) for part in [*parts, "--claims", scale.parents[1] / "popcd.yaml"]])
+
+
+def test_files_meta_and_verdicts_are_kept(made):
+    assert keep(made) == 0
+    kept = sorted(str(path.relative_to(made / "kept")) for path in (made / "kept").rglob("*") if path.is_file())
+    pictures = ["figures/popcd_fig1.pdf", "figures/popcd_fig1.png"]
+    assert kept == ["claims.csv", "data/popcd_fig1.csv", *pictures, "meta/popcd_fig1.json"]
+    metas = json.loads((made / "kept" / "meta" / "popcd_fig1.json").read_text())
+    assert set(metas) == {"popcd_fig1-a-cd_1", "popcd_fig1-a-pop_cd_1"}
+    assert metas["popcd_fig1-a-cd_1"]["commit"] == "0123456789abcdef"
+    # The claim on a figure that is not kept is left out.
+    verdicts = pd.read_csv(made / "kept" / "claims.csv")
+    assert verdicts[["claim", "verdict"]].to_numpy().tolist() == [["popcd_1.a", "reproduced"]]
+
+
+def test_what_was_not_made_cannot_be_kept(made, capsys):
+    (made / "data" / "popcd_fig1.csv").unlink()
+    assert keep(made) == 2
+    assert capsys.readouterr().err.startswith(f"rbmbench: error: {made}/data/popcd_fig1.csv: is missing")
