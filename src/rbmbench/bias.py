@@ -1,7 +1,12 @@
-"""Bias and variance of gradient estimates: what is estimated is the model expectation, the gradient's second term.
+"""Bias and variance of gradient estimates, each from one mini-batch: positive less negative phase.
 
     bias     = || mean of the estimates - ground truth ||^2 / P,
     variance = mean of || estimate - mean of the estimates ||^2 / P,      P = m n + m + n parameters.
+
+A mini-batch has its share in both phases. CD's chains stay near their rows, so that what the rows add to one phase they
+take from the other; pop-CD's negative phase hardly depends on the rows, and the positive one's variance stays. The
+variance of the negative phase alone is reported beside that of the gradient. The bias is the same for both, since the
+positive phase has none.
 
 N estimates and an estimated ground truth put a floor under the bias that is seen even where there is none; the debiased
 value is the bias less that floor, with a 95 % interval.
@@ -18,11 +23,11 @@ from scipy.stats import t as student_t
 from threadpoolctl import threadpool_limits
 
 from rbmbench import estimators
-from rbmbench.gibbs import Buffers, Population, hidden_mean, population_statistics
+from rbmbench.gibbs import Buffers, Population, Sums, hidden_mean, population_statistics
 from rbmbench.kernels import home_of
-from rbmbench.likelihood import exact_model_statistics
+from rbmbench.likelihood import data_statistics, exact_model_statistics
 from rbmbench.minibatches import MiniBatches
-from rbmbench.model import RBM, Statistics
+from rbmbench.model import RBM
 from rbmbench.samplers import ParallelTemperingSampler
 from rbmbench.settings import EstimateSettings, GroundTruthSettings
 from rbmbench.streams import Purpose, Stream
@@ -195,9 +200,9 @@ def measure(
     Returns
     -------
     DataFrame
-        Tidy: trial, ground_truth, quantity, value, with the quantities variance, bias, bias_floor, bias_debiased,
-        bias_low, bias_high (95 % interval of the debiased bias), all per parameter, and seconds_per_estimate, of one
-        trial.
+        Tidy: trial, ground_truth, quantity, value, with the quantities variance, variance_negative_phase, bias,
+        bias_floor, bias_debiased, bias_low, bias_high (95 % interval of the debiased bias), all per parameter, and
+        seconds_per_estimate, of one trial.
 
     Raises
     ------
@@ -206,39 +211,53 @@ def measure(
     """
     started = perf_counter()
     with threadpool_limits(1):
-        moments = _estimate_moments(rbm, data, settings, next(iter(ground_truths.values())).mean, progress)
+        reference = next(iter(ground_truths.values())).mean
+        gradients, negatives = _estimate_moments(rbm, data, settings, reference, progress)
     seconds = (perf_counter() - started) / (settings.estimates * len(rbm.W))
-    mean, blocks, variance, of_mean = moments.summary()
+    mean, blocks, variance, of_mean = gradients.summary()
+    of_negative = negatives.summary()[2]
     rows = []
     for name, truth in ground_truths.items():
-        quantities = {"variance": variance, **_bias(mean, blocks, of_mean, truth)}
+        quantities = {
+            "variance": variance,
+            "variance_negative_phase": of_negative,
+            **_bias(mean, blocks, of_mean, truth),
+        }
         quantities["seconds_per_estimate"] = np.full(len(mean), seconds)
         for quantity, values in quantities.items():
             rows += [(trial, name, quantity, float(value)) for trial, value in enumerate(values)]
     return pd.DataFrame(rows, columns=["trial", "ground_truth", "quantity", "value"])
 
 
-def _estimate_moments(rbm, data, settings, reference, progress) -> _Moments:
-    """Make all estimates, each from its own mini-batch, one replica at a time so that each stays in the cache."""
+def _flat(sums: Sums) -> np.ndarray:
+    return sums.scale * sums.sums.flat().astype(np.float64)
+
+
+def _estimate_moments(rbm, data, settings, reference, progress) -> tuple[_Moments, _Moments]:
+    """Make all estimates, each from its own mini-batch; return the moments of gradients and of negative phases.
+
+    A gradient is held as the estimate of the model expectation that it amounts to with the positive phase of all rows.
+    """
     estimator = estimators.REGISTRY.create(settings.estimator.name, settings.estimator.options)
     trials = np.arange(len(rbm.W))
     batches = MiniBatches(data, settings.batch, settings.seed, trials, rbm.W.dtype)
     stream = Stream(settings.seed, trials, Purpose.TRAINING)
     state = estimator.start(rbm, data, settings.batch, stream)
-    moments, iteration = _Moments(reference), 0
+    positive_phase = data_statistics(rbm, data).flat()
+    gradients, negatives, iteration = _Moments(reference), _Moments(reference), 0
     for size in _whole_epochs(settings.estimates, batches.per_epoch):
-        moments.begin_block(size)
+        gradients.begin_block(size)
+        negatives.begin_block(size)
         for _ in range(size):
             estimate = estimator.estimate(rbm, batches.at(iteration), state, stream)
             state = estimate.state
-            negative = estimate.negative
-            if not isinstance(negative, Statistics):
-                negative = population_statistics(negative, estimator.buffers, "negative")
-            moments.add(negative.flat())
+            positive, negative = (_flat(sums) for sums in estimator.phase_sums(estimate))
+            negatives.add(negative)
+            gradients.add(negative - (positive - positive_phase))
             iteration += 1
         if progress:
             progress(iteration, settings.estimates)
-    return moments
+    return gradients, negatives
 
 
 def _bias(mean, blocks, variance_of_mean, truth: GroundTruth) -> dict[str, np.ndarray]:
@@ -267,7 +286,7 @@ def _jackknife_variance(blocks: np.ndarray) -> np.ndarray:
     count, _, parameters = blocks.shape
     if count < 3:
         return np.full(blocks.shape[1], np.inf)
-    products = np.einsum("atp,btp->tab", blocks, blocks)
+    products = np.stack([of_trial @ of_trial.T for of_trial in np.ascontiguousarray(blocks.swapaxes(0, 1))])
     products[:, np.arange(count), np.arange(count)] = 0
     total = products.sum(axis=(1, 2))
     left_out = (total[:, None] - 2 * products.sum(axis=2)) / ((count - 1) * (count - 2)) / parameters

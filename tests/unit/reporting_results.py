@@ -111,7 +111,13 @@ def estimates(folder: Path, models: list[dict], estimates: int = 2000) -> str:
 
 def numbers(variance: float, bias: float, width: float, truth: str = "exact") -> dict:
     """Return what is measured of one model: a debiased bias with an interval of ``width`` to either side."""
-    values = {"variance": variance, "bias": bias + 1e-6, "bias_floor": 1e-6, "bias_debiased": bias}
+    values = {
+        "variance": variance,
+        "variance_negative_phase": 3 * variance,
+        "bias": bias + 1e-6,
+        "bias_floor": 1e-6,
+        "bias_debiased": bias,
+    }
     values |= {"bias_low": bias - width, "bias_high": bias + width, "seconds_per_estimate": 1e-4}
     return {(truth, quantity): value for quantity, value in values.items()}
 

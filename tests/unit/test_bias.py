@@ -16,7 +16,16 @@ from rbmbench.settings import EstimateSettings, GroundTruthSettings, parse
 M, N, ROWS = 5, 3, 12
 P = M * N + M + N
 DATA = binary_data(ROWS, M)
-QUANTITIES = ["variance", "bias", "bias_floor", "bias_debiased", "bias_low", "bias_high", "seconds_per_estimate"]
+QUANTITIES = [
+    "variance",
+    "variance_negative_phase",
+    "bias",
+    "bias_floor",
+    "bias_debiased",
+    "bias_low",
+    "bias_high",
+    "seconds_per_estimate",
+]
 
 
 def estimate_settings(name, batch=ROWS, estimates=400, seed=1, **options):
@@ -64,6 +73,11 @@ def unbiased(monkeypatch):
 REPLICAS = 200
 
 
+def mean_of_rows(visible, hidden):
+    """Return the mean over rows of (v h', v, h), flat."""
+    return np.concatenate([(visible.T @ hidden / len(visible)).ravel(), visible.mean(axis=0), hidden.mean(axis=0)])
+
+
 def standard_errors(values, expected):
     """Return how many standard errors the mean of a column lies above what is expected."""
     return (values.mean() - expected) / (values.std(ddof=1) / np.sqrt(len(values)))
@@ -97,27 +111,29 @@ def test_results_are_tidy_and_complete():
 
 @pytest.mark.parametrize(("trial", "batch"), [(0, ROWS), (1, ROWS), (1, 4)])
 def test_numbers_are_those_of_the_published_definitions(trial, batch, unbiased):
-    # From the estimates themselves, made again one by one, by the formulas of the paper.
+    # From the estimates themselves, made again one by one, by the formulas of the paper: gradients of mini-batches,
+    # held against the gradient of all rows.
     rbm, settings = random_rbm(M, N, (2,), seed=1), estimate_settings("cd", batch=batch, estimates=57)
     truths = {"exact": exact_truth(rbm)}
     seen = []
 
     class Recording(estimators.REGISTRY.get("cd")):
-        def negative_phase(self, *arguments):
-            population, state, diagnostics = super().negative_phase(*arguments)
-            outer = np.einsum("ri,rj->ij", population.visible[trial], population.hidden[trial]) / batch
-            seen.append(
-                np.concatenate([outer.ravel(), population.visible[trial].mean(0), population.hidden[trial].mean(0)])
-            )
+        def negative_phase(self, rbm, positive, *others):
+            population, state, diagnostics = super().negative_phase(rbm, positive, *others)
+            seen.append([mean_of_rows(p.visible[trial], p.hidden[trial]) for p in (positive, population)])
             return population, state, diagnostics
 
     estimators.REGISTRY._makers[unbiased] = Recording
     found = measured(rbm, estimate_settings(unbiased, batch=batch, estimates=57), truths).loc[trial]
-    estimates, truth = np.array(seen), truths["exact"].mean[trial]
-    mean = estimates.mean(axis=0)
-    variance = ((estimates - mean) ** 2).sum(axis=1).mean() / P
-    raw = ((mean - truth) ** 2).sum() / P
-    np.testing.assert_allclose([found.variance, found.bias], [variance, raw], rtol=1e-9)
+    positive, negative = np.array(seen, dtype=np.float64).transpose(1, 0, 2)
+    gradients, mean = positive - negative, (positive - negative).mean(axis=0)
+    variance = ((gradients - mean) ** 2).sum(axis=1).mean() / P
+    of_negative = ((negative - negative.mean(axis=0)) ** 2).sum(axis=1).mean() / P
+    table = Enumerated.of(rbm[trial])
+    all_rows = table.f[table.numbers_of(DATA)].mean(axis=0)
+    raw = ((mean - (all_rows - truths["exact"].mean[trial])) ** 2).sum() / P
+    values = [found.variance, found.variance_negative_phase, found.bias]
+    np.testing.assert_allclose(values, [variance, of_negative, raw], rtol=1e-5)
     np.testing.assert_allclose(found.bias_debiased, found.bias - found.bias_floor, rtol=1e-9)
     assert found.bias_low < found.bias_debiased < found.bias_high
     np.testing.assert_allclose(found.bias_high - found.bias_debiased, found.bias_debiased - found.bias_low, rtol=1e-9)
@@ -158,17 +174,21 @@ def test_an_estimate_without_bias_has_intervals_that_hold_zero(unbiased):
     assert found.bias.min() > 0
 
 
-def test_mini_batches_add_their_own_variance():
+@pytest.mark.parametrize("quantity", ["variance", "variance_negative_phase"])
+def test_mini_batches_add_their_own_variance(quantity):
     # Error rate 2e-4. Batches of B of the R rows without replacement: the variance between rows enters with (1 - B/R).
+    # A row enters the gradient by its negative less its positive phase.
     model, batch, estimates = two_mode_rbm(M, N, coupling=9.0), 4, 198
     mean, variances = cd_moments(model)
-    between = mean.var(axis=0, ddof=1).sum() * (1 - batch / ROWS)
+    table = Enumerated.of(model)
+    of_row = mean - table.f[table.numbers_of(DATA)] if quantity == "variance" else mean
+    between = of_row.var(axis=0, ddof=1).sum() * (1 - batch / ROWS)
     expected = (variances.mean(axis=0).sum() + between) / batch / P
     # 198 estimates are 66 whole epochs, each of which shows every row once: their mean has no variance between rows.
     of_mean = variances.mean(axis=0).sum() / ROWS / P / (estimates / 3)
     found = measured(repeated(model, REPLICAS), estimate_settings("cd", batch=batch, estimates=estimates))
-    assert abs(standard_errors(found.variance, expected - of_mean)) < norm.isf(1e-4)
-    exact_bias = ((mean.mean(axis=0) - Enumerated.of(model).expectation) ** 2).sum() / P
+    assert abs(standard_errors(found[quantity], expected - of_mean)) < norm.isf(1e-4)
+    exact_bias = ((mean.mean(axis=0) - table.expectation) ** 2).sum() / P
     assert abs(standard_errors(found.bias, exact_bias + of_mean)) < norm.isf(1e-4)
 
 

@@ -74,6 +74,7 @@ def test_certainty_has_floor_interval_and_spread(spec):
     line = certainty.iloc[0]
     assert (line["floor"], line["debiased"], line["interval"]) == ("1.00e-06", "0.0300", "0.0290 to 0.0310")
     assert (line["models"], line["spread of bias"]) == ("2", "0.0141")
+    assert line["variance of the negative phase"] == "0.000600"
 
 
 def test_spread_is_left_out_for_single_models(tmp_path):
@@ -114,7 +115,7 @@ def test_tex_is_booktabs_with_escaped_text(spec, tmp_path):
     assert r"Toy \& Bars & 1 & 3 & 0.000200 & $5.35 \times 10^{-5}$" in text
     assert r"(toy\_3): 4~000 of 10~000" in text
     lines = [line for line in text.splitlines() if line.startswith("Toy")]
-    assert [line.count("&") - line.count(r"\&") for line in lines] == [10, 10, 10, 10]
+    assert [line.count("&") - line.count(r"\&") for line in lines] == [10, 11, 11, 11]
 
 
 @pytest.mark.parametrize(

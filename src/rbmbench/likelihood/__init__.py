@@ -2,6 +2,7 @@
 
 from rbmbench.likelihood.exact import (
     LARGEST_ENUMERABLE_LAYER,
+    data_statistics,
     exact_gradient,
     exact_log_partition,
     exact_model_statistics,
@@ -10,6 +11,7 @@ from rbmbench.likelihood.exact import (
 
 __all__ = [
     "LARGEST_ENUMERABLE_LAYER",
+    "data_statistics",
     "exact_gradient",
     "exact_log_partition",
     "exact_model_statistics",

@@ -16,6 +16,7 @@ from rbmbench.model import RBM, Statistics
 
 __all__ = [
     "LARGEST_ENUMERABLE_LAYER",
+    "data_statistics",
     "exact_gradient",
     "exact_log_partition",
     "exact_model_statistics",
@@ -94,6 +95,34 @@ def _expectations(W, b, c):
     return both, large, small
 
 
+def data_statistics(rbm: RBM, data: np.ndarray) -> Statistics:
+    """Return the mean over rows of (v p(h|v)', v, p(h|v)): the gradient's first term, in blocks of bounded memory.
+
+    Parameters
+    ----------
+    rbm : RBM
+        Any leading axes.
+    data : ndarray, shape (rows, m), entries 0 or 1
+
+    Returns
+    -------
+    Statistics
+        float64, with the shapes of W, b and c.
+    """
+    precise = rbm.astype(np.float64).replicas
+    W, b, c = (np.zeros_like(p) for p in (precise.W, precise.b, precise.c))
+    block = max(1, BLOCK_BYTES // (8 * max(data.shape[1], precise.hidden_units)))
+    for start in range(0, len(data), block):
+        v = np.asarray(data[start : start + block], np.float64)
+        # One replica at a time: its value must not depend on which others it is computed with.
+        for r in range(len(W)):
+            h = precise[r].hidden_mean(v)
+            W[r] += v.T @ h
+            b[r] += v.sum(axis=0)
+            c[r] += h.sum(axis=0)
+    return Statistics(*(s.reshape(p.shape) / len(data) for s, p in zip((W, b, c), (rbm.W, rbm.b, rbm.c), strict=True)))
+
+
 def exact_gradient(rbm: RBM, data: np.ndarray) -> Statistics:
     """Return the gradient of the mean log-likelihood of ``data``, nats per sample, float64.
 
@@ -113,12 +142,7 @@ def exact_gradient(rbm: RBM, data: np.ndarray) -> Statistics:
     SettingsError
         If the smaller layer has more than 25 units.
     """
-    precise = rbm.astype(np.float64).replicas
-    v = np.asarray(data, np.float64)
-    h = precise.hidden_mean(v)
-    W, b, c = v.T @ h / len(v), np.broadcast_to(v.mean(axis=0), precise.b.shape), h.mean(axis=1)
-    positive = Statistics(W.reshape(rbm.W.shape), b.reshape(rbm.b.shape), c.reshape(rbm.c.shape))
-    return positive - exact_model_statistics(rbm)
+    return data_statistics(rbm, data) - exact_model_statistics(rbm)
 
 
 def log_likelihood(rbm: RBM, data: np.ndarray, log_partition, counts: np.ndarray | None = None) -> np.ndarray:

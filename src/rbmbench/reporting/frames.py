@@ -28,7 +28,16 @@ BAND = (0.1, 0.9)
 """Quantiles over the trials between which the band of a figure lies."""
 
 PANEL_COLUMNS = ["panel", "data", "data_title", "hidden", "rate", "algorithm", "label", "stand_in", "rows"]
-QUANTITIES = ["variance", "bias", "bias_floor", "bias_debiased", "bias_low", "bias_high", "seconds_per_estimate"]
+QUANTITIES = [
+    "variance",
+    "variance_negative_phase",
+    "bias",
+    "bias_floor",
+    "bias_debiased",
+    "bias_low",
+    "bias_high",
+    "seconds_per_estimate",
+]
 ROW_COLUMNS = ["row", "data", "data_title", "hidden", "rate", "k", "algorithm", "label", "stand_in"]
 
 

@@ -41,8 +41,8 @@ def bias_variance(spec: TableSpec) -> pd.DataFrame:
     DataFrame
         Columns scale, row, data, data_title, hidden, rate, k, algorithm, label, stand_in, ground_truth; models (how
         many trained models), iterations, estimates, truth_samples and the paper's (paper_iterations, ...); the means
-        over the models of variance, bias, bias_floor, bias_debiased, bias_low, bias_high (per parameter) and
-        seconds_per_estimate; variance_spread and bias_spread (standard deviation over the models, NaN for a single
+        over the models of variance, variance_negative_phase, bias, bias_floor, bias_debiased, bias_low, bias_high (per
+        parameter) and seconds_per_estimate; variance_spread and bias_spread (standard deviation over the models, NaN for a single
         one); published_variance, published_bias (NaN where the paper has none).
     """
     models = by_model(measured(spec)).astype({"k": "Int64"})
@@ -148,6 +148,7 @@ def certainty_layout(wide: pd.DataFrame) -> pd.DataFrame:
             "floor": significant(entry.bias_floor),
             "debiased": significant(entry.bias_debiased),
             "interval": interval(entry.bias_low, entry.bias_high),
+            "variance of the negative phase": significant(entry.variance_negative_phase),
             "models": str(entry.models),
             "spread of variance": significant(entry.variance_spread),
             "spread of bias": significant(entry.bias_spread),
@@ -155,7 +156,8 @@ def certainty_layout(wide: pd.DataFrame) -> pd.DataFrame:
         for entry in wide.itertuples()
     ]
     table = pd.DataFrame(lines)
-    return table.drop(columns=[name for name in table if name.startswith("spread") and (table[name] == "").all()])
+    optional = [name for name in table if name.startswith(("spread", "variance of"))]
+    return table.drop(columns=[name for name in optional if (table[name] == "").all()])
 
 
 def _problem(entry) -> str:
@@ -167,8 +169,8 @@ def _problem(entry) -> str:
 def table_caption(spec_title: str) -> str:
     """Return the caption of a table of bias and variance."""
     return (
-        f"{spec_title}. Variance and squared bias of the estimate of the model expectation, divided by the number of"
-        " parameters; mean over the trained models. Bias is the raw value, against the exact expectation where it can"
+        f"{spec_title}. Variance and squared bias of the gradient estimated from one mini-batch, divided by the number"
+        " of parameters; mean over the trained models. Bias is the raw value, against the exact expectation where it can"
         " be enumerated, else against parallel tempering (PT). A finite number of estimates puts a floor under it; the"
         " debiased value has the floor taken off, and an interval."
     )
