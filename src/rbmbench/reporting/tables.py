@@ -42,8 +42,8 @@ def bias_variance(spec: TableSpec) -> pd.DataFrame:
         Columns scale, row, data, data_title, hidden, rate, k, algorithm, label, stand_in, ground_truth; models (how
         many trained models), iterations, estimates, truth_samples and the paper's (paper_iterations, ...); the means
         over the models of variance, variance_negative_phase, bias, bias_floor, bias_debiased, bias_low, bias_high (per
-        parameter) and seconds_per_estimate; variance_spread and bias_spread (standard deviation over the models, NaN for a single
-        one); published_variance, published_bias (NaN where the paper has none).
+        parameter) and seconds_per_estimate; variance_spread and bias_spread (standard deviation over the models, NaN
+        for a single one); published_variance, published_bias (NaN where the paper has none).
     """
     models = by_model(measured(spec)).astype({"k": "Int64"})
     groups = models.groupby([*ROW_COLUMNS, "iterations", "estimates", "ground_truth"], sort=False, dropna=False)
@@ -169,8 +169,8 @@ def _problem(entry) -> str:
 def table_caption(spec_title: str) -> str:
     """Return the caption of a table of bias and variance."""
     return (
-        f"{spec_title}. Variance and squared bias of the gradient estimated from one mini-batch, divided by the number"
-        " of parameters; mean over the trained models. Bias is the raw value, against the exact expectation where it can"
+        f"{spec_title}. Variance and squared bias of the gradient estimated from one mini-batch, over the number of"
+        " parameters; mean over the trained models. Bias is the raw value, against the exact expectation where it can"
         " be enumerated, else against parallel tempering (PT). A finite number of estimates puts a floor under it; the"
         " debiased value has the floor taken off, and an interval."
     )
