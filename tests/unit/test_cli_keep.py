@@ -1,5 +1,6 @@
 """Keeping results: pictures, numbers, the meta of every run, and the verdicts that rest on them."""
 
+import gzip
 import json
 
 import pandas as pd
@@ -48,7 +49,8 @@ def test_files_meta_and_verdicts_are_kept(made):
     assert keep(made) == 0
     kept = sorted(str(path.relative_to(made / "kept")) for path in (made / "kept").rglob("*") if path.is_file())
     pictures = ["figures/popcd_fig1.pdf", "figures/popcd_fig1.png"]
-    assert kept == ["claims.csv", "data/popcd_fig1.csv", *pictures, "meta/popcd_fig1.json"]
+    assert kept == ["claims.csv", "data/popcd_fig1.csv.gz", *pictures, "meta/popcd_fig1.json"]
+    assert gzip.decompress((made / "kept" / "data" / "popcd_fig1.csv.gz").read_bytes()) == b"csv"
     metas = json.loads((made / "kept" / "meta" / "popcd_fig1.json").read_text())
     assert set(metas) == {"popcd_fig1-a-cd_1", "popcd_fig1-a-pop_cd_1"}
     assert metas["popcd_fig1-a-cd_1"]["commit"] == "0123456789abcdef"

@@ -1,7 +1,9 @@
 """The subcommand that keeps the small files of real results, for the repository."""
 
-import shutil
+import gzip
 from argparse import Namespace
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +28,12 @@ def keep(arguments: Namespace) -> None:
         for key in getattr(arguments, kind):
             spec = read_json(arguments.folder / "specs" / f"{key}.json")
             kept[kind].append(spec)
-            for file in files:
-                _copy(arguments.folder / file.format(key=key), arguments.out / file.format(key=key))
+            for file in (name.format(key=key) for name in files):
+                # The numbers behind a figure are long and compress well; pandas reads them as they are.
+                if file.startswith("data/"):
+                    _copy(arguments.folder / file, arguments.out / f"{file}.gz", partial(gzip.compress, mtime=0))
+                else:
+                    _copy(arguments.folder / file, arguments.out / file)
             write_json(arguments.out / "meta" / f"{key}.json", _metas(spec))
     verdicts = claims.evaluate(
         claims.ClaimsSpec.model_validate(
@@ -37,11 +43,11 @@ def keep(arguments: Namespace) -> None:
     claims.write_claims(verdicts[verdicts["measured"].notna()], arguments.out / "claims.csv")
 
 
-def _copy(source: Path, target: Path) -> None:
+def _copy(source: Path, target: Path, change: Callable[[bytes], bytes] = bytes) -> None:
     if not source.is_file():
         raise ResultsError(f"{source}: is missing; make it first, then keep it")
     with replaced(target) as temporary:
-        shutil.copyfile(source, temporary)
+        temporary.write_bytes(change(source.read_bytes()))
 
 
 def _claims(files: list[Path]) -> dict[str, Any]:
