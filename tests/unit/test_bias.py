@@ -133,7 +133,7 @@ def test_numbers_are_those_of_the_published_definitions(trial, batch, unbiased):
     all_rows = table.f[table.numbers_of(DATA)].mean(axis=0)
     raw = ((mean - (all_rows - truths["exact"].mean[trial])) ** 2).sum() / P
     values = [found.variance, found.variance_negative_phase, found.bias]
-    np.testing.assert_allclose(values, [variance, of_negative, raw], rtol=1e-5)
+    np.testing.assert_allclose(values, [variance, of_negative, raw], rtol=1e-9)
     np.testing.assert_allclose(found.bias_debiased, found.bias - found.bias_floor, rtol=1e-9)
     assert found.bias_low < found.bias_debiased < found.bias_high
     np.testing.assert_allclose(found.bias_high - found.bias_debiased, found.bias_debiased - found.bias_low, rtol=1e-9)
