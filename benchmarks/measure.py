@@ -134,7 +134,7 @@ def large_steps() -> list[dict]:
         cd = training_step(784, 500, 500, "cd", {"k": k})
         pop_cd = training_step(784, 500, 500, "pop_cd", {"k": k})
         floor = matrix_products(784, 500, 500, k)
-        ours, weighted, products = best_seconds(cd, pop_cd, floor, rounds=40 // k + 5)
+        ours, weighted, products = best_seconds(cd, pop_cd, floor, rounds=120 // k + 10)
         rows.append(row(f"CD-{k} step, 784x500, batch 500", ours, "its matrix products", products, "<= 1.10"))
         rows.append(row(f"pop-CD-{k} step, 784x500, batch 500", weighted, f"CD-{k} step", ours, "<= 1.05"))
     pcd = training_step(784, 500, 500, "pcd", {"k": 1})
@@ -149,7 +149,7 @@ def small_steps() -> list[dict]:
     for k in (1, 10):
         cd = training_step(784, 16, 500, "cd", {"k": k}, trials=5)
         pop_cd = training_step(784, 16, 500, "pop_cd", {"k": k}, trials=5)
-        ours, weighted = best_seconds(cd, pop_cd, rounds=30 // k + 5)
+        ours, weighted = best_seconds(cd, pop_cd, rounds=60 // k + 5)
         rows.append(row(f"pop-CD-{k} step, 784x16, batch 500, 5 trials", weighted, f"CD-{k} step", ours, "<= 1.15"))
     mnist = {"visible": 784, "hidden": 16, "batch": 500, "estimator": "cd", "options": {"k": 1}, "trials": 25}
     bars = {"visible": 16, "hidden": 16, "batch": 32, "estimator": "cd", "options": {"k": 1}, "trials": 25, "rows": 32}
