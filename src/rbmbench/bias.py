@@ -24,9 +24,8 @@ from threadpoolctl import threadpool_limits
 
 from rbmbench import estimators
 from rbmbench.gibbs import Buffers, Population, Sums, hidden_mean, population_statistics
-from rbmbench.kernels import home_of
 from rbmbench.likelihood import data_statistics, exact_model_statistics
-from rbmbench.minibatches import MiniBatches
+from rbmbench.minibatches import MiniBatches, random_rows
 from rbmbench.model import RBM
 from rbmbench.samplers import ParallelTemperingSampler
 from rbmbench.settings import EstimateSettings, GroundTruthSettings
@@ -97,8 +96,7 @@ def _tempered_ground_truth(rbm, data, settings, progress) -> GroundTruth:
     replicas, m = rbm.b.shape
     sampler, buffers = ParallelTemperingSampler(settings.chains), Buffers()
     stream = Stream(settings.seed, np.arange(replicas), Purpose.GROUND_TRUTH)
-    index = (home_of(rbm.W).uniforms(stream.next(), settings.chains, np.float64) * len(data)).astype(np.int64)
-    visible = data[index].astype(rbm.W.dtype)[:, None]
+    visible = random_rows(data, settings.chains, rbm.W, stream)[:, None]
 
     def sweep(count: int):
         samples = buffers.get(("samples", count), (replicas, 1, count, m), rbm.W)
@@ -245,9 +243,9 @@ def _estimate_moments(rbm, data, settings, reference, progress) -> tuple[_Moment
     state = estimator.start(rbm, data, settings.batch, stream)
     positive_phase = data_statistics(rbm, data).flat()
     gradients, negatives, iteration = _Moments(reference), _Moments(reference), 0
+    negatives.begin_block(settings.estimates)
     for size in _whole_epochs(settings.estimates, batches.per_epoch):
         gradients.begin_block(size)
-        negatives.begin_block(size)
         for _ in range(size):
             estimate = estimator.estimate(rbm, batches.at(iteration), state, stream)
             state = estimate.state

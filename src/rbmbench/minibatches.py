@@ -10,7 +10,27 @@ from rbmbench.errors import SettingsError
 from rbmbench.kernels import home_of
 from rbmbench.streams import Purpose, Stream
 
-__all__ = ["MiniBatches"]
+__all__ = ["MiniBatches", "random_rows"]
+
+
+def random_rows(data, rows: int, like, stream: Stream):
+    """Return rows drawn from ``data`` with replacement, (trials, rows, m), of the type of ``like``.
+
+    Parameters
+    ----------
+    data : ndarray, shape (rows of the set, m), uint8
+    rows : int
+        How many rows a trial gets.
+    like : array
+        Gives the kind of array and the type of its entries.
+    stream : Stream
+        One draw is taken.
+    """
+    home = home_of(like)
+    index = (home.uniforms(stream.next(), rows, np.float64) * len(data)).astype(np.int64)
+    out = np.empty((len(index), rows, data.shape[1]), like.dtype)
+    home.gather_rows(data, index, out)
+    return out
 
 
 class MiniBatches:

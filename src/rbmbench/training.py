@@ -117,9 +117,9 @@ def _checked(data) -> np.ndarray:
     data = np.asarray(data)
     if data.ndim != 2 or not len(data):
         raise DataError(f"training data: found shape {data.shape}; allowed: (rows, visible units)")
-    if not np.isin(data, (0, 1)).all():
-        wrong = data[~np.isin(data, (0, 1))].flat[0]
-        raise DataError(f"training data: found an entry {wrong}; allowed: 0 and 1")
+    allowed = (data == 0) | (data == 1)
+    if not allowed.all():
+        raise DataError(f"training data: found an entry {data[~allowed].flat[0]}; allowed: 0 and 1")
     return np.ascontiguousarray(data, np.uint8)
 
 

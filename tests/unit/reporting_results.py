@@ -6,6 +6,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+DIFFERENCE = {
+    "id": "popcd_1.a",
+    "where": "Figure 1a",
+    "text": "pop-CD-1 ends above CD-1",
+    "published": "higher",
+    "kind": "final_difference",
+    "curve": "fig1.a.pop_cd_1",
+    "against": "fig1.a.cd_1",
+    "above": 0.0,
+}
 ALGORITHMS = {"cd_1": "CD-1", "pop_cd_1": "pop-CD-1", "pt_10": "PT-10"}
 
 

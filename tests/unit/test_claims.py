@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from reporting_results import falling, figure, numbers, rising, stand_in, table
+from reporting_results import DIFFERENCE, falling, figure, numbers, rising, stand_in, table
 
 from rbmbench.errors import ResultsError, SettingsError
 from rbmbench.reporting.claims import (
@@ -24,16 +24,6 @@ from rbmbench.reporting.claims import (
 )
 from rbmbench.settings import parse
 
-DIFFERENCE = {
-    "id": "popcd_1.a",
-    "where": "Figure 1a",
-    "text": "pop-CD-1 ends above CD-1",
-    "published": "higher",
-    "kind": "final_difference",
-    "curve": "fig1.a.pop_cd_1",
-    "against": "fig1.a.cd_1",
-    "above": 0.0,
-}
 SHIPPED = Path(__file__).resolve().parents[2] / "config" / "claims" / "popcd.yaml"
 
 

@@ -6,20 +6,9 @@ import json
 import pandas as pd
 import pytest
 import yaml
-from reporting_results import falling, figure, rising
+from reporting_results import DIFFERENCE, falling, figure, rising
 
 from rbmbench import cli
-
-CLAIM = {
-    "id": "popcd_1.a",
-    "where": "Figure 1a",
-    "text": "pop-CD-1 ends above CD-1",
-    "published": "higher",
-    "kind": "final_difference",
-    "curve": "fig1.a.pop_cd_1",
-    "against": "fig1.a.cd_1",
-    "above": 0.0,
-}
 
 
 @pytest.fixture
@@ -35,8 +24,8 @@ def made(tmp_path):
     }.items():
         (scale / name).parent.mkdir(parents=True, exist_ok=True)
         (scale / name).write_text(content)
-    other = CLAIM | {"id": "popcd_9", "curve": "fig2.a.pop_cd_1", "against": "fig2.a.cd_1"}
-    (tmp_path / "popcd.yaml").write_text(yaml.safe_dump({"claims": [CLAIM, other], "needs": {"trials": 5}}))
+    other = DIFFERENCE | {"id": "popcd_9", "curve": "fig2.a.pop_cd_1", "against": "fig2.a.cd_1"}
+    (tmp_path / "popcd.yaml").write_text(yaml.safe_dump({"claims": [DIFFERENCE, other], "needs": {"trials": 5}}))
     return scale
 
 

@@ -103,13 +103,3 @@ class Estimator:
         positive, negative = self.phase_sums(estimate)
         parts = zip(positive.sums, negative.sums, strict=True)
         return Statistics(*(positive.scale * ours - negative.scale * theirs for ours, theirs in parts))
-
-    def training_rows(self, data: Array, rows: int, like: Array, stream: Stream) -> Array:
-        """Return rows drawn from ``data`` with replacement, (replicas, rows, m), of the type of ``like``."""
-        from rbmbench.kernels import home_of
-
-        home = home_of(like)
-        index = (home.uniforms(stream.next(), rows, np.float64) * len(data)).astype(np.int64)
-        out = np.empty((len(index), rows, data.shape[1]), like.dtype)
-        home.gather_rows(data, index, out)
-        return out

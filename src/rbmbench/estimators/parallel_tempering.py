@@ -14,6 +14,7 @@ Shapes: state "visible" (replicas, sets, temperatures, m).
 from rbmbench.errors import SettingsError
 from rbmbench.estimators._base import REGISTRY, Estimator, positive_integer
 from rbmbench.gibbs import Population, hidden_mean
+from rbmbench.minibatches import random_rows
 from rbmbench.samplers.parallel_tempering import ParallelTemperingSampler
 
 __all__ = ["ParallelTempering"]
@@ -34,7 +35,7 @@ class ParallelTempering(Estimator):
             raise SettingsError(
                 f"estimator 'parallel_tempering': sets: found {self.sets}; allowed: a divisor of {batch}"
             )
-        rows = self.training_rows(data, self.sets * self.sampler.temperatures, rbm.W, stream)
+        rows = random_rows(data, self.sets * self.sampler.temperatures, rbm.W, stream)
         return {"visible": rows.reshape(len(rows), self.sets, self.sampler.temperatures, -1)}
 
     def negative_phase(self, rbm, positive, state, stream):

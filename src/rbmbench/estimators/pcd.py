@@ -11,6 +11,7 @@ Shapes: state "visible" (replicas, batch, m).
 
 from rbmbench.estimators._base import REGISTRY, Estimator, positive_integer
 from rbmbench.gibbs import Population, hidden_mean, run_chain, sample_visible
+from rbmbench.minibatches import random_rows
 
 __all__ = ["PCD"]
 
@@ -25,7 +26,7 @@ class PCD(Estimator):
 
     def start(self, rbm, data, batch, stream):
         """Put the chains on random training rows."""
-        return {"visible": self.training_rows(data, batch, rbm.W, stream)}
+        return {"visible": random_rows(data, batch, rbm.W, stream)}
 
     def negative_phase(self, rbm, positive, state, stream):
         """Run the persistent chains k steps on."""

@@ -18,21 +18,26 @@ from rbmbench.estimators._base import REGISTRY, Estimator, positive_integer
 from rbmbench.gibbs import Population, run_chain, visible_activation
 from rbmbench.kernels import home_of
 
-__all__ = ["PopCD", "effective_sample_size", "normalised_weights", "weighted_proposal"]
+__all__ = ["PopCD", "effective_sample_size", "mean_and_log_marginal", "normalised_weights", "weighted_proposal"]
+
+
+def mean_and_log_marginal(rbm, visible, buffers):
+    """Return p(h|v), (replicas, rows, n), and log p~(v), float64 (replicas, rows), nats: one product serves both."""
+    shape = (*visible.shape[:-1], rbm.hidden_units)
+    mean = buffers.get("hidden mean", shape, visible)
+    log_marginal = buffers.get("log marginal", shape[:-1], visible, np.float64)
+    np.matmul(visible, rbm.W, out=mean)
+    home_of(mean).bernoulli_mean_and_softplus_sum(mean, rbm.c, log_marginal)
+    log_marginal += (visible @ rbm.b[..., None])[..., 0]
+    return mean, log_marginal
 
 
 def weighted_proposal(rbm, hidden, stream, buffers):
     """Draw v ~ p(v|h') and return v, p(h|v) and log w = log p~(v) - log p(v|h'), float64 (replicas, rows), nats."""
-    home = home_of(hidden)
-    rows = hidden.shape[:-1]
-    log_proposal = buffers.get("log proposal", rows, hidden, np.float64)
+    log_proposal = buffers.get("log proposal", hidden.shape[:-1], hidden, np.float64)
     visible = visible_activation(rbm, hidden, buffers)
-    home.sample_bernoulli_and_log_probability(visible, rbm.b, stream.next(), log_proposal)
-    mean = buffers.get("hidden mean", hidden.shape, hidden)
-    log_weights = buffers.get("log weights", rows, hidden, np.float64)
-    np.matmul(visible, rbm.W, out=mean)
-    home.bernoulli_mean_and_softplus_sum(mean, rbm.c, log_weights)
-    log_weights += (visible @ rbm.b[..., None])[..., 0]
+    home_of(visible).sample_bernoulli_and_log_probability(visible, rbm.b, stream.next(), log_proposal)
+    mean, log_weights = mean_and_log_marginal(rbm, visible, buffers)
     log_weights -= log_proposal
     return visible, mean, log_weights
 

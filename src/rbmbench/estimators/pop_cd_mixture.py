@@ -16,7 +16,7 @@ import numpy as np
 
 from rbmbench.errors import SettingsError
 from rbmbench.estimators._base import REGISTRY, Estimator, positive_integer
-from rbmbench.estimators.pop_cd import effective_sample_size, normalised_weights
+from rbmbench.estimators.pop_cd import effective_sample_size, mean_and_log_marginal, normalised_weights
 from rbmbench.gibbs import Population, run_chain, visible_activation
 from rbmbench.kernels import home_of
 
@@ -42,14 +42,9 @@ class PopCDMixture(Estimator):
         hidden = run_chain(rbm, positive.hidden, self.k, stream, self.buffers)
         activation = visible_activation(rbm, hidden, self.buffers)
         visible = self.buffers.get("visible", activation.shape, activation)
-        home = home_of(visible)
         visible[...] = activation
-        home.sample_bernoulli(visible, rbm.b, stream.next())
-        mean = self.buffers.get("hidden mean", hidden.shape, hidden)
-        log_weights = self.buffers.get("log weights", hidden.shape[:-1], hidden, np.float64)
-        np.matmul(visible, rbm.W, out=mean)
-        home.bernoulli_mean_and_softplus_sum(mean, rbm.c, log_weights)
-        log_weights += (visible @ rbm.b[..., None])[..., 0]
+        home_of(visible).sample_bernoulli(visible, rbm.b, stream.next())
+        mean, log_weights = mean_and_log_marginal(rbm, visible, self.buffers)
         log_weights -= self._log_mixture(rbm, activation, visible)
         weights = normalised_weights(log_weights)
         population = Population(visible, mean, weights.astype(rbm.W.dtype))
