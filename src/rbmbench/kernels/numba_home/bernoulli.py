@@ -24,7 +24,7 @@ TILE = 4096  # coins made at a time: they stay in the first-level cache
 SIDES = np.float32(65536)
 OPEN, LIMIT = np.float32(256), np.float32(100)
 BLOCK = 64
-LARGE = 1e270
+LARGE, SMALL = 1e270, 1e-200
 # NaN may be compared any way: parameters that are not finite are found by the training loop, not here.
 FAST = {"contract", "nsz", "nnan", "ninf", "arcp", "reassoc"}
 
@@ -68,16 +68,11 @@ def _is_on(x, k, r):
 
 
 @njit(cache=True, nogil=True)
-def _close_row(a, k, seed, trial, number, purpose, position):
-    """Decide the open units of a row of which the first has the given position; return the sum of x s over them."""
-    score = 0.0
+def _close(a, k, seed, trial, number, purpose, position):
+    """Decide the open units of some of which the first has the given position."""
     for i in range(a.size):
         if a[i] > LIMIT:
-            x = a[i] - OPEN
-            is_on = _is_on(x, k[i], refinement(seed, trial, number, purpose, position + i))
-            a[i] = is_on
-            score += x * is_on
-    return score
+            a[i] = _is_on(a[i] - OPEN, k[i], refinement(seed, trial, number, purpose, position + i))
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
@@ -108,7 +103,7 @@ def _sample_bernoulli(a, bias, seed, trials, number, purpose):
             at = fill_coins(seed, trials[r], number, purpose, first, last, coins)
             k = coins[at : at + last - first]
             if _sample_row(a[r, first:last], tiled_bias, k):
-                _close_row(a[r, first:last], k, seed, trials[r], number, purpose, first)
+                _close(a[r, first:last], k, seed, trials[r], number, purpose, first)
 
 
 @njit(cache=True, nogil=True)
@@ -189,54 +184,72 @@ def _mean_and_softplus_parts(a, bias, positive, product):
             positive[r, row], product[r, row] = row_positive, row_product
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
-def _score_row(a, bias, r, row, coins, at, product):
-    """Sample a row; return sum s x - max(x, 0) over the units not open, and how many are open.
+# A row's log probability is the log of the product of its units' probabilities. Units whose coin decides have at least
+# 2**-16, and a block of BLOCK units falls out of float32 once in 2**62 blocks; open units, which may have less, are left
+# out of the product and their logs added one by one.
 
-    The product of 1 + exp(-|x|) over all units is written to ``product``.
-    """
-    units = bias.shape[1]
-    zero, one = bias.dtype.type(0), bias.dtype.type(1)
-    row_score, row_product, count = 0.0, 1.0, zero
-    for start in range(0, units, BLOCK):
-        block_score, block_product = zero, one
-        for j in range(min(BLOCK, units - start)):
-            i = np.uint64(start) + np.uint64(j)
-            x = a[r, row, i] + bias[r, i]
-            t = exp_minus(abs(x))
-            s = one + t
-            at_least = coins[np.uint64(at) + i] * s
-            target = SIDES if x >= zero else SIDES * t
-            is_on = at_least + s <= target
-            is_open = (at_least < target) & (not is_on)
-            a[r, row, i] = min(max(x, -LIMIT), LIMIT) + OPEN if is_open else (one if is_on else zero)
-            block_score += (x if is_on else zero) - max(x, zero)
-            block_product *= s
-            count += one if is_open else zero
-        row_score += block_score
-        row_product *= block_product
-        if row_product > LARGE:
-            row_score -= np.log(row_product)
-            row_product = 1.0
-    product[r, row] = row_product
-    return row_score, count
+
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+def _sample_tile(a, bias, k, probability):
+    """Sample as `_sample_row`; write the probability of each state, 1 for units that are open."""
+    zero, one = a.dtype.type(0), a.dtype.type(1)
+    count = zero
+    for i in range(a.size):
+        x = a[i] + bias[i]
+        t = exp_minus(x)
+        s = one + t
+        at_least = k[i] * s
+        is_on = at_least + s <= SIDES
+        is_open = (at_least < SIDES) & (not is_on)
+        probability[i] = one if is_open else (one if is_on else t) / s
+        a[i] = min(max(x, -LIMIT), LIMIT) + OPEN if is_open else (one if is_on else zero)
+        count += one if is_open else zero
+    return count
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _multiply_rows(factor, units, log_sum, product):
+    """Write the product of every ``units`` factors of [0, 1]; what would leave float64 goes as a log to ``log_sum``."""
+    for row in range(product.size):
+        row_log, row_product = 0.0, 1.0
+        for start in range(row * units, (row + 1) * units, BLOCK):
+            block_product = factor.dtype.type(1)
+            for j in range(min(BLOCK, (row + 1) * units - start)):
+                block_product *= factor[np.uint64(start) + np.uint64(j)]
+            row_product *= block_product
+            if row_product < SMALL:
+                row_log += np.log(row_product)
+                row_product = 1.0
+        log_sum[row], product[row] = row_log, row_product
+
+
+@njit(cache=True, nogil=True)
+def _score_open(a, k, seed, trial, number, purpose, position, units, score):
+    """Decide the open units of some rows, and add the log probability of their states to the rows' scores."""
+    for i in range(a.size):
+        if a[i] > LIMIT:
+            x = np.float64(a[i] - OPEN)
+            a[i] = _is_on(x, k[i], refinement(seed, trial, number, purpose, position + i))
+            score[i // units] -= np.log1p(np.exp(-x if a[i] else x))
 
 
 @njit(cache=True, nogil=True)
 def _sample_and_score(a, bias, seed, trials, number, purpose, score, product):
-    replicas, rows, units = a.shape
-    rows_at_once = max(1, TILE // units)
-    coins = np.empty(rows_at_once * units + 254, a.dtype)
+    replicas, size = a.shape
+    units = bias.shape[1]
+    tile = min(size, max(1, TILE // units) * units)
+    coins, tiled_bias, probability = np.empty(tile + 254, a.dtype), np.empty(tile, a.dtype), np.empty(tile, a.dtype)
     for r in range(replicas):
-        for first in range(0, rows, rows_at_once):
-            last = min(rows, first + rows_at_once)
-            at = fill_coins(seed, trials[r], number, purpose, first * units, last * units, coins)
-            for row in range(first, last):
-                score[r, row], is_open = _score_row(a, bias, r, row, coins, at, product)
-                if is_open:
-                    k = coins[at : at + units]
-                    score[r, row] += _close_row(a[r, row], k, seed, trials[r], number, purpose, row * units)
-                at += units
+        _repeat_row(bias[r], tiled_bias)
+        for first in range(0, size, tile):
+            last = min(size, first + tile)
+            rows = slice(first // units, last // units)
+            at = fill_coins(seed, trials[r], number, purpose, first, last, coins)
+            states, k = a[r, first:last], coins[at : at + last - first]
+            open_units = _sample_tile(states, tiled_bias, k, probability)
+            _multiply_rows(probability, units, score[r, rows], product[r, rows])
+            if open_units:
+                _score_open(states, k, seed, trials[r], number, purpose, first, units, score[r, rows])
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -283,8 +296,9 @@ def sample_bernoulli(activation, bias, draw):
 def sample_bernoulli_and_log_probability(activation, bias, draw, log_probability):
     """See `rbmbench.kernels.numpy_home.sample_bernoulli_and_log_probability`."""
     product = np.empty_like(log_probability)
-    _sample_and_score(activation, bias, draw.seed, draw.trials, draw.number, draw.purpose, log_probability, product)
-    log_probability -= np.log(product, out=product)
+    flat = activation.reshape(len(bias), -1)
+    _sample_and_score(flat, bias, draw.seed, draw.trials, draw.number, draw.purpose, log_probability, product)
+    log_probability += np.log(product, out=product)
 
 
 def softplus_sum(activation, bias, softplus):
