@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 LARGEST_ENUMERABLE_LAYER = 25
-BLOCK_BYTES = 2**25
+BLOCK_BYTES = 2**22  # stays in the cache while every replica passes over it
 
 
 def check_enumerable(visible_units: int, hidden_units: int) -> None:
