@@ -102,6 +102,20 @@ def test_bernoulli_mean(home, dtype, shape, values):
 @DTYPES
 @SHAPES
 @VALUES
+@pytest.mark.parametrize(("first", "second"), [(0.0, 1.0), (0.25, 0.25 + 2**-12)])
+def test_softplus_differences_are_added(home, dtype, shape, values, first, second):
+    a, bias = activations(values, shape, dtype)
+    x, untouched = precise(a, bias), a.copy()
+    difference = np.full(shape[:2], 17.0)
+    home.softplus_difference(a, bias, first, second, difference)
+    np.testing.assert_array_equal(a, untouched)
+    close_to(difference - 17, x, (softplus(second * x) - softplus(first * x)).sum(axis=-1), dtype)
+
+
+@HOMES
+@DTYPES
+@SHAPES
+@VALUES
 def test_softplus_sums(home, dtype, shape, values):
     a, bias = activations(values, shape, dtype)
     x, untouched = precise(a, bias), a.copy()

@@ -18,6 +18,7 @@ __all__ = [
     "sample",
     "sample_bernoulli",
     "sample_bernoulli_and_log_probability",
+    "softplus_difference",
     "softplus_sum",
     "tempered_sweeps",
     "uniforms",
@@ -149,9 +150,19 @@ def sample(mean, draw: Draw, out) -> None:
     out[...] = toss(draw, mean)
 
 
-def sample_bernoulli(activation, bias, draw: Draw) -> None:
-    """Overwrite ``activation`` with a sample of Bernoulli(sigmoid(activation + bias))."""
-    activation[...] = toss(draw, _sigmoid(activation + bias[:, None, :]))
+def softplus_difference(activation, bias, first: float, second: float, difference) -> None:
+    """Add the row sums of softplus(second (activation + bias)) - softplus(first (activation + bias)) to ``difference``.
+
+    ``difference`` is float64 (replicas, rows), nats; ``first`` and ``second`` are inverse temperatures.
+    """
+    a = activation + bias[:, None, :]
+    kind = a.dtype.type
+    difference += (_softplus(kind(second) * a) - _softplus(kind(first) * a)).sum(axis=-1, dtype=np.float64)
+
+
+def sample_bernoulli(activation, bias, draw: Draw, scale: float = 1.0) -> None:
+    """Overwrite ``activation`` with a sample of Bernoulli(sigmoid(scale * activation + bias))."""
+    activation[...] = toss(draw, _sigmoid(activation.dtype.type(scale) * activation + bias[:, None, :]))
 
 
 def sample_bernoulli_and_log_probability(activation, bias, draw: Draw, log_probability) -> None:

@@ -48,6 +48,7 @@ try:
         sample,
         sample_bernoulli,
         sample_bernoulli_and_log_probability,
+        softplus_difference,
         softplus_sum,
     )
     from rbmbench.kernels.numba_home.enumeration import hidden_log_weights
@@ -65,6 +66,7 @@ __all__ = [
     "sample",
     "sample_bernoulli",
     "sample_bernoulli_and_log_probability",
+    "softplus_difference",
     "softplus_sum",
     "tempered_sweeps",
     "uniforms",

@@ -14,6 +14,7 @@ __all__ = [
     "sample",
     "sample_bernoulli",
     "sample_bernoulli_and_log_probability",
+    "softplus_difference",
     "softplus_sum",
 ]
 
@@ -47,12 +48,12 @@ def _compare(mean, k, out):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def _sample_row(a, bias, k):
+def _sample_row(a, scale, bias, k):
     """Turn activations into states; return how many units are open, which are marked by activation + OPEN."""
     zero, one = a.dtype.type(0), a.dtype.type(1)
     count = zero
     for i in range(a.size):
-        x = a[i] + bias[i]
+        x = scale * a[i] + bias[i]
         s = one + exp_minus(x)
         at_least = k[i] * s
         is_on = at_least + s <= SIDES
@@ -91,7 +92,7 @@ def _repeat_row(row, tile):
 
 
 @njit(cache=True, nogil=True)
-def _sample_bernoulli(a, bias, seed, trials, number, purpose):
+def _sample_bernoulli(a, scale, bias, seed, trials, number, purpose):
     replicas, size = a.shape
     units = bias.shape[1]
     tile = min(size, max(1, TILE // units) * units)
@@ -102,7 +103,7 @@ def _sample_bernoulli(a, bias, seed, trials, number, purpose):
             last = min(size, first + tile)
             at = fill_coins(seed, trials[r], number, purpose, first, last, coins)
             k = coins[at : at + last - first]
-            if _sample_row(a[r, first:last], tiled_bias, k):
+            if _sample_row(a[r, first:last], scale, tiled_bias, k):
                 _close(a[r, first:last], k, seed, trials[r], number, purpose, first)
 
 
@@ -182,6 +183,32 @@ def _mean_and_softplus_parts(a, bias, positive, product):
                     row_positive += np.log(row_product)
                     row_product = 1.0
             positive[r, row], product[r, row] = row_positive, row_product
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+def _softplus_difference(activation, bias, first, second, positive, first_product, second_product):
+    """Add to ``positive`` the difference of the positive parts; write the products for both inverse temperatures."""
+    replicas, rows, units = activation.shape
+    zero, one = bias.dtype.type(0), bias.dtype.type(1)
+    for r in range(replicas):
+        for row in range(rows):
+            row_positive, row_first, row_second = 0.0, 1.0, 1.0
+            for start in range(0, units, BLOCK):
+                block_positive, block_first, block_second = zero, one, one
+                for k in range(min(BLOCK, units - start)):
+                    i = np.uint64(start) + np.uint64(k)
+                    a = activation[r, row, i] + bias[r, i]
+                    block_positive += max(a, zero)
+                    block_first *= one + exp_minus(first * abs(a))
+                    block_second *= one + exp_minus(second * abs(a))
+                row_positive += block_positive
+                row_first *= block_first
+                row_second *= block_second
+                if row_first > LARGE or row_second > LARGE:
+                    positive[r, row] += np.log(row_second) - np.log(row_first)
+                    row_first, row_second = 1.0, 1.0
+            positive[r, row] += np.float64(second - first) * row_positive
+            first_product[r, row], second_product[r, row] = row_first, row_second
 
 
 # A row's log probability is the log of the product of its units' probabilities. Units whose coin decides have at least
@@ -287,10 +314,10 @@ def sample(mean, draw, out):
     _sample(mean.reshape(replicas, -1), draw.seed, draw.trials, draw.number, draw.purpose, flat)
 
 
-def sample_bernoulli(activation, bias, draw):
+def sample_bernoulli(activation, bias, draw, scale=1.0):
     """See `rbmbench.kernels.numpy_home.sample_bernoulli`."""
     flat = activation.reshape(len(bias), -1)
-    _sample_bernoulli(flat, bias, draw.seed, draw.trials, draw.number, draw.purpose)
+    _sample_bernoulli(flat, flat.dtype.type(scale), bias, draw.seed, draw.trials, draw.number, draw.purpose)
 
 
 def sample_bernoulli_and_log_probability(activation, bias, draw, log_probability):
@@ -299,6 +326,15 @@ def sample_bernoulli_and_log_probability(activation, bias, draw, log_probability
     flat = activation.reshape(len(bias), -1)
     _sample_and_score(flat, bias, draw.seed, draw.trials, draw.number, draw.purpose, log_probability, product)
     log_probability += np.log(product, out=product)
+
+
+def softplus_difference(activation, bias, first, second, difference):
+    """See `rbmbench.kernels.numpy_home.softplus_difference`."""
+    products = np.empty((2, *difference.shape))
+    kind = activation.dtype.type
+    _softplus_difference(activation, bias, kind(first), kind(second), difference, *products)
+    np.log(products, out=products)
+    difference += products[1] - products[0]
 
 
 def softplus_sum(activation, bias, softplus):
