@@ -37,6 +37,7 @@ rule all:
 
 include: "workflow/rules/data.smk"
 include: "workflow/rules/train.smk"
+include: "workflow/rules/evaluate.smk"
 include: "workflow/rules/gradients.smk"
 include: "workflow/rules/render.smk"
 include: "workflow/rules/report.smk"

@@ -12,15 +12,15 @@ from rbmbench.files import replaced
 
 __all__ = ["Checkpoint", "load_checkpoint", "save_checkpoint"]
 
-GROUPS = ("parameters", "state", "curve")
+GROUPS = ("parameters", "state", "curve", "snapshots")
 
 
 class Checkpoint(NamedTuple):
     """Everything a run needs to go on.
 
     ``parameters`` and ``state`` are named arrays with a leading axis of replicas, ``iteration`` counts finished
-    iterations, ``draw`` is the training stream's next number, ``curve`` the tidy columns so far, ``seconds`` the time
-    spent by kind.
+    iterations, ``draw`` is the training stream's next number, ``curve`` the tidy columns so far, ``snapshots`` the
+    parameters kept for a later evaluation, ``seconds`` the time spent by kind.
     """
 
     parameters: dict[str, np.ndarray]
@@ -29,6 +29,7 @@ class Checkpoint(NamedTuple):
     draw: int
     curve: dict[str, np.ndarray]
     seconds: dict[str, float]
+    snapshots: dict[str, np.ndarray]
 
 
 def save_checkpoint(path: Path, checkpoint: Checkpoint, identity: str) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from rbmbench.settings import Choice, Count, Initial, Rate, Seed, Settings
+from rbmbench.settings import AnnealingBudget, Choice, Count, Initial, Rate, Seed, Settings
 
 __all__ = [
     "Algorithm",
@@ -59,6 +59,9 @@ class Defaults(Settings):
     precision: Literal["float32", "float64"] = Field(
         default="float32", description="what is sampled and trained in; likelihoods are always float64"
     )
+    annealing: AnnealingBudget = Field(
+        default=AnnealingBudget(), description="budget of log Z where neither layer can be enumerated"
+    )
 
 
 class DataEntry(Settings):
@@ -91,6 +94,7 @@ class Panel(Settings):
     iterations: Count = Field(description="iterations of training")
     trials: Count | None = Field(default=None, description="repetitions; null: those of defaults")
     evaluate_every: Count | None = Field(default=None, description="iterations between evaluations; null: of defaults")
+    annealing: AnnealingBudget | None = Field(default=None, description="budget of log Z; null: that of defaults")
 
 
 class LearningCurves(Settings):

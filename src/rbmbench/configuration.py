@@ -189,14 +189,15 @@ def _check_algorithms(paper: Paper, names: Iterable[str], location: tuple, layer
 
 
 def _check_panels(paper: Paper, panels: Mapping[str, Panel], location: tuple, layers: Layers) -> None:
-    """Refuse unknown data sets, and models whose log-likelihood cannot be computed."""
-    from rbmbench.likelihood.exact import check_enumerable
+    """Refuse unknown data sets, and runs that would keep more snapshots than fit into memory."""
+    from rbmbench.evaluation import check_snapshots_fit
 
     for name, panel in panels.items():
         if panel.data not in paper.data:
             message = unknown_name("data set", panel.data, paper.data)
             raise layers.refuse((*location, name, "data"), message)
+        size = paper.data[panel.data].visible, panel.hidden, panel.trials or paper.defaults.trials
         try:
-            check_enumerable(paper.data[panel.data].visible, panel.hidden)
+            check_snapshots_fit(*size, panel.iterations, panel.evaluate_every or paper.defaults.evaluate_every)
         except SettingsError as error:
-            raise layers.refuse((*location, name, "hidden"), f"{error}, which is not there yet") from None
+            raise layers.refuse((*location, name), str(error)) from None

@@ -1,50 +1,198 @@
-"""Scheduled evaluation of runs: the exact log-likelihood of the training set, and the curves that collect it."""
+"""Scheduled evaluation of runs: log-likelihoods of the training set, exact or annealed, and the curves of them.
+
+Where a layer can be enumerated the exact log-likelihood is computed while a run halts. Where none can, the run keeps
+its parameters, and annealed importance sampling evaluates them afterwards, apart from training.
+"""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from rbmbench.likelihood import exact_log_partition, log_likelihood
-from rbmbench.likelihood.exact import check_enumerable
+from rbmbench.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from rbmbench.errors import SettingsError
+from rbmbench.likelihood import ais_log_partition, base_rate_bias, exact_log_partition, is_enumerable, log_likelihood
 from rbmbench.model import RBM
+from rbmbench.settings import AnnealingSettings
 
-__all__ = ["Curve", "Evaluator"]
+__all__ = [
+    "Curve",
+    "ExactEvaluator",
+    "SnapshotKeeper",
+    "annealed_curve",
+    "check_snapshots_fit",
+    "evaluator",
+    "snapshots_of",
+]
+
+MOST_SNAPSHOT_BYTES = 2**30
 
 
-class Evaluator:
-    """Exact log-likelihood of the training set; rows that occur often are evaluated once."""
+class DistinctRows:
+    """The rows of a data set, those that occur often only once, with their counts."""
 
-    def __init__(self, data, hidden_units: int):
-        check_enumerable(data.shape[1], hidden_units)
+    def __init__(self, data):
         packed = np.ascontiguousarray(np.packbits(data, axis=1))
         keys = packed.view([("", f"V{packed.shape[1]}")]).ravel()
-        _, first, self._counts = np.unique(keys, return_index=True, return_counts=True)
-        self._rows = data[first]
+        _, first, self.counts = np.unique(keys, return_index=True, return_counts=True)
+        self.rows = data[first]
 
-    def __call__(self, rbm: RBM) -> dict[str, np.ndarray]:
+    def log_likelihood(self, rbm: RBM, log_partition) -> np.ndarray:
+        """Return the mean over all rows of log p(v), nats, one value a replica."""
+        return log_likelihood(rbm, self.rows, log_partition, self.counts)
+
+
+class ExactEvaluator:
+    """Exact log-likelihood of the training set."""
+
+    def __init__(self, data):
+        self._data = DistinctRows(data)
+
+    def __call__(self, rbm: RBM, iteration: int) -> dict[str, np.ndarray]:
         """Return the metrics, one value a trial."""
         log_partition = exact_log_partition(rbm)
-        values = log_likelihood(rbm, self._rows, log_partition, self._counts)
-        return {"log_likelihood": values, "log_partition": log_partition}
+        return {"log_likelihood": self._data.log_likelihood(rbm, log_partition), "log_partition": log_partition}
+
+    def snapshots(self) -> dict[str, np.ndarray]:
+        """Return nothing: what is evaluated at once need not be kept."""
+        return {}
+
+    def restore(self, snapshots: dict[str, np.ndarray]) -> None:
+        """Go on from a checkpoint."""
+
+
+class SnapshotKeeper:
+    """Keeps a run's parameters at every evaluation, for runs whose likelihood takes longer than their training."""
+
+    def __init__(self):
+        self._iterations: list[int] = []
+        self._models: list[RBM] = []
+
+    def __call__(self, rbm: RBM, iteration: int) -> dict[str, np.ndarray]:
+        """Keep the parameters; there are no metrics yet."""
+        self._iterations.append(iteration)
+        self._models.append(rbm.copy())
+        return {}
+
+    def snapshots(self) -> dict[str, np.ndarray]:
+        """Return snapshot_iterations (snapshots,), and snapshot_W, _b, _c with leading axes (snapshots, trials)."""
+        parts = {name: np.stack([getattr(rbm, name) for rbm in self._models]) for name in ("W", "b", "c")}
+        return {"snapshot_iterations": np.array(self._iterations)} | {f"snapshot_{n}": p for n, p in parts.items()}
+
+    def restore(self, snapshots: dict[str, np.ndarray]) -> None:
+        """Go on from a checkpoint."""
+        self._iterations, models = snapshots_of(snapshots)
+        self._models = [models[s] for s in range(len(self._iterations))]
+
+
+def check_snapshots_fit(visible: int, hidden: int, trials: int, iterations: int, evaluate_every: int) -> None:
+    """Raise a `SettingsError` if a run would keep more snapshots than fit into memory."""
+    if is_enumerable(visible, hidden):
+        return
+    least = math.ceil(4.0 * trials * (visible * hidden + visible + hidden) * iterations / MOST_SNAPSHOT_BYTES)
+    if evaluate_every < least:
+        raise SettingsError(
+            f"evaluate_every: found {evaluate_every}; the likelihood of {visible} visible and {hidden} hidden units is "
+            f"estimated after the run, from snapshots, which would fill the memory; allowed: at least {least}"
+        )
+
+
+def evaluator(data, hidden_units: int) -> ExactEvaluator | SnapshotKeeper:
+    """Return what evaluates the runs of a training set (rows, m) and a number of hidden units."""
+    return ExactEvaluator(data) if is_enumerable(data.shape[1], hidden_units) else SnapshotKeeper()
+
+
+def snapshots_of(arrays: dict[str, np.ndarray]) -> tuple[list[int], RBM]:
+    """Return the iterations of a run's snapshots, and the models, (snapshots, trials, ...)."""
+    models = RBM(*(arrays[f"snapshot_{name}"] for name in ("W", "b", "c")))
+    return arrays["snapshot_iterations"].tolist(), models
+
+
+def annealed_curve(
+    arrays: dict[str, np.ndarray],
+    data: np.ndarray,
+    settings: AnnealingSettings,
+    *,
+    first_trial: int = 0,
+    checkpoint: Path | None = None,
+    identity: str = "",
+    threads: int = 1,
+    progress: Callable[[int, int, float], None] | None = None,
+) -> pd.DataFrame:
+    """Evaluate a run's snapshots by annealed importance sampling, as many at a time as there are threads.
+
+    Parameters
+    ----------
+    arrays : dict
+        As `SnapshotKeeper.snapshots` returns them.
+    data : ndarray, shape (rows, m), entries 0 or 1
+        The training set.
+    settings : AnnealingSettings
+    first_trial : int
+        Number of the first trial.
+    checkpoint : Path, optional
+        Where to keep what is done; if it is there already the evaluation goes on from it. Removed at the end.
+    identity : str
+        What a checkpoint must agree on.
+    threads : int
+        Results do not depend on it.
+    progress : callable, optional
+        Called as progress(finished snapshots, all snapshots, mean log-likelihood in nats per row).
+
+    Returns
+    -------
+    DataFrame
+        Tidy: trial, iteration, metric, value with the metrics log_likelihood (mean over training rows, nats),
+        log_partition (nats), log_partition_error (its standard error, nats) and annealing_effective_sample_size (of
+        the particles).
+
+    Raises
+    ------
+    CheckpointError
+        If the checkpoint is damaged or of another evaluation.
+    """
+    iterations, models = snapshots_of(arrays)
+    rows, trials = DistinctRows(data), models.W.shape[1]
+    base = base_rate_bias(data) if settings.base == "base_rate" else None
+    saved = load_checkpoint(checkpoint, identity) if checkpoint else None
+    curve, done = (Curve(saved.curve), saved.iteration) if saved else (Curve(), 0)
+    at_once = -(-threads // trials)
+    for first in range(done, len(iterations), at_once):
+        part = models[first : first + at_once]
+        keys = np.arange(first * trials, first * trials + part.W.shape[0] * trials)
+        found = ais_log_partition(
+            part, settings.particles, settings.temperatures, settings.seed, base=base, keys=keys, threads=threads
+        )
+        metrics = {
+            "log_likelihood": rows.log_likelihood(part, found.log_partition),
+            "log_partition": found.log_partition,
+            "log_partition_error": found.standard_error,
+            "annealing_effective_sample_size": found.effective_sample_size,
+        }
+        for s, iteration in enumerate(iterations[first : first + at_once]):
+            of_snapshot = {name: values[s] for name, values in metrics.items()}
+            curve.add(np.arange(first_trial, first_trial + trials), iteration, of_snapshot)
+        done = min(first + at_once, len(iterations))
+        if checkpoint and done < len(iterations):
+            save_checkpoint(checkpoint, Checkpoint({}, {}, done, 0, curve.columns(), {}, {}), identity)
+        if progress:
+            progress(done, len(iterations), float(metrics["log_likelihood"][-1].mean()))
+    if checkpoint:
+        checkpoint.unlink(missing_ok=True)
+    return curve.frame()
 
 
 class Curve:
     """Tidy columns that grow."""
 
     def __init__(self, columns: dict[str, np.ndarray] | None = None):
-        self._parts = [columns] if columns else []
+        self._parts = [columns] if columns else [_columns(np.empty(0), 0, "", np.empty(0))]
 
     def add(self, trials, iteration: int, metrics: dict[str, np.ndarray]) -> None:
         """Add one value a trial for every metric."""
-        for name, values in metrics.items():
-            size = len(trials)
-            self._parts.append(
-                {
-                    "trial": np.asarray(trials, np.int64),
-                    "iteration": np.full(size, iteration),
-                    "metric": np.full(size, name, dtype="U32"),
-                    "value": np.asarray(values, np.float64),
-                }
-            )
+        self._parts += [_columns(trials, iteration, name, values) for name, values in metrics.items()]
 
     def columns(self) -> dict[str, np.ndarray]:
         """Return the columns so far."""
@@ -53,3 +201,12 @@ class Curve:
     def frame(self) -> pd.DataFrame:
         """Return the curve as a frame, ordered by metric, iteration and trial."""
         return pd.DataFrame(self.columns()).sort_values(["metric", "iteration", "trial"], ignore_index=True)
+
+
+def _columns(trials, iteration: int, metric: str, values) -> dict[str, np.ndarray]:
+    return {
+        "trial": np.asarray(trials, np.int64),
+        "iteration": np.full(len(trials), iteration),
+        "metric": np.full(len(trials), metric, dtype="U32"),
+        "value": np.asarray(values, np.float64),
+    }

@@ -11,9 +11,20 @@ from typing import Any
 from rbmbench.config_schema import Algorithm, BiasVariance, DataEntry, LearningCurves, Panel, Paper
 from rbmbench.configuration import Configuration
 from rbmbench.errors import SettingsError
-from rbmbench.settings import Choice, EstimateSettings, GroundTruthSettings, RunSettings, Stage
+from rbmbench.likelihood.exact import is_enumerable
+from rbmbench.settings import AnnealingSettings, Choice, EstimateSettings, GroundTruthSettings, RunSettings, Stage
 
-__all__ = ["ENUMERABLE_UNITS", "Estimate", "GroundTruth", "Plan", "Result", "Run", "derived_seed", "plan"]
+__all__ = [
+    "ENUMERABLE_UNITS",
+    "Estimate",
+    "Evaluation",
+    "GroundTruth",
+    "Plan",
+    "Result",
+    "Run",
+    "derived_seed",
+    "plan",
+]
 
 ENUMERABLE_UNITS = 20
 """Most units the smaller layer may have for an exact ground truth to be computed beside the sampled one."""
@@ -26,6 +37,15 @@ class Run:
     id: str
     data: str
     settings: RunSettings
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The log-likelihoods of a run's snapshots, estimated by annealed importance sampling."""
+
+    id: str
+    run: str
+    settings: AnnealingSettings
 
 
 @dataclass(frozen=True)
@@ -57,6 +77,7 @@ class Result:
     spec: Mapping[str, Any]
     runs: tuple[str, ...]
     estimates: tuple[str, ...] = ()
+    evaluations: tuple[str, ...] = ()
 
 
 @dataclass
@@ -67,6 +88,7 @@ class Plan:
     papers: tuple[str, ...]
     data: dict[str, DataEntry] = field(default_factory=dict)
     runs: dict[str, Run] = field(default_factory=dict)
+    evaluations: dict[str, Evaluation] = field(default_factory=dict)
     ground_truths: dict[str, GroundTruth] = field(default_factory=dict)
     estimates: dict[str, Estimate] = field(default_factory=dict)
     figures: dict[str, Result] = field(default_factory=dict)
@@ -80,6 +102,10 @@ class Plan:
     def run_folder(self, run: str) -> str:
         """Return the folder of a run."""
         return f"{self.folder}/runs/{run}"
+
+    def evaluation_folder(self, evaluation: str) -> str:
+        """Return the folder of an evaluation: it holds a curve and meta as a run's folder does."""
+        return f"{self.folder}/evaluations/{evaluation}"
 
     def of_paper(self, paper: str) -> list[str]:
         """Return the keys of a paper's figures and tables."""
@@ -150,6 +176,32 @@ def _run(result: Plan, paper: Paper, panel: Panel, algorithm: str, trials: int) 
     return result.runs.setdefault(identity, Run(identity, panel.data, settings))
 
 
+def _evaluation(result: Plan, paper: Paper, panel: Panel, run: Run) -> Evaluation | None:
+    """Return the evaluation of a run whose likelihood cannot be enumerated, added to the plan; else None.
+
+    All runs of a panel have one seed: annealing errors of like models are alike, and differences are known better.
+    """
+    if is_enumerable(paper.data[panel.data].visible, panel.hidden):
+        return None
+    budget = panel.annealing or paper.defaults.annealing
+    seed = derived_seed(paper.defaults.seed, "annealing", panel.data, panel.hidden)
+    settings = AnnealingSettings(seed=seed, **budget.model_dump())
+    identity = f"{run.id.rpartition('-')[0]}-ais-{_digest(run.id, settings.canonical())}"
+    return result.evaluations.setdefault(identity, Evaluation(identity, run.id, settings))
+
+
+def _annealing(base: Paper, panel: Panel, published: Panel | None, evaluated: list) -> dict[str, Any]:
+    """Return what the spec of a panel says of its annealing and the paper's; nothing where log Z is exact."""
+    if not evaluated[0]:
+        return {}
+    settings = evaluated[0].settings
+    paper_budget = published and (published.annealing or base.defaults.annealing)
+    return {
+        "annealing": settings.model_dump(include={"particles", "temperatures"}),
+        "paper_annealing": paper_budget and paper_budget.model_dump(include={"particles", "temperatures"}),
+    }
+
+
 def _estimator(algorithm: Algorithm) -> Choice:
     """Return the estimator of an algorithm with its options."""
     return Choice(name=algorithm.estimator, options=algorithm.options)
@@ -159,10 +211,12 @@ def _figure(
     result: Plan, paper: Paper, base: Paper, key: str, figure: LearningCurves, published: LearningCurves | None
 ) -> Result:
     """Return a figure of learning curves, its runs added to the plan."""
-    panels, runs = [], []
+    panels, runs, evaluations = [], [], []
     for name, panel in figure.panels.items():
         trials = panel.trials or paper.defaults.trials
         of_panel = {a: _run(result, paper, panel, a, trials) for a in paper.algorithms_of(figure)}
+        evaluated = {a: _evaluation(result, paper, panel, run) for a, run in of_panel.items()}
+        evaluations += [evaluation.id for evaluation in evaluated.values() if evaluation]
         as_published = published.panels.get(name) if published else None
         panels.append(
             {
@@ -174,15 +228,22 @@ def _figure(
                 "paper_iterations": as_published and as_published.iterations,
                 "trials": trials,
                 "paper_trials": as_published and (as_published.trials or base.defaults.trials),
+                **_annealing(base, panel, as_published, list(evaluated.values())),
                 "runs": [
-                    {"algorithm": a, "label": paper.algorithms[a].label, "folder": result.run_folder(run.id)}
+                    {
+                        "algorithm": a,
+                        "label": paper.algorithms[a].label,
+                        "folder": result.evaluation_folder(evaluated[a].id)
+                        if evaluated[a]
+                        else result.run_folder(run.id),
+                    }
                     for a, run in of_panel.items()
                 ],
             }
         )
         runs += [run.id for run in of_panel.values()]
     spec = _heading(result, paper, key, figure) | {"panels": panels}
-    return Result(key, paper.key, figure.kind, spec, _unique(runs))
+    return Result(key, paper.key, figure.kind, spec, _unique(runs), evaluations=_unique(evaluations))
 
 
 def _table(

@@ -14,6 +14,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from rbmbench.errors import SettingsError, unknown_name
 
 __all__ = [
+    "AnnealingBudget",
+    "AnnealingSettings",
     "Choice",
     "EstimateSettings",
     "GroundTruthSettings",
@@ -126,6 +128,22 @@ class EstimateSettings(Settings):
     estimator: Choice
     batch: Count
     estimates: Count = 50_000
+    seed: Seed = 0
+
+
+class AnnealingBudget(Settings):
+    """How log Z is estimated where neither layer can be enumerated: annealed importance sampling."""
+
+    particles: Annotated[int, Field(ge=2, strict=True)] = Field(default=512, description="particles a model")
+    temperatures: Count = Field(default=50_000, description="even steps of the inverse temperature from 0 to 1")
+    base: Literal["base_rate", "uniform"] = Field(
+        default="base_rate", description="start model: independent units with the data's own rates, or fair coins"
+    )
+
+
+class AnnealingSettings(AnnealingBudget):
+    """A budget with the seed of the particles."""
+
     seed: Seed = 0
 
 

@@ -23,6 +23,7 @@ __all__ = [
     "BIAS_COLUMNS",
     "CURVE_COLUMNS",
     "MODEL_ARRAYS",
+    "SNAPSHOT_ARRAYS",
     "check_writable",
     "read_arrays",
     "read_bias",
@@ -30,6 +31,7 @@ __all__ = [
     "read_json",
     "read_meta",
     "read_model",
+    "read_snapshots",
     "read_table",
     "write_arrays",
     "write_json",
@@ -39,6 +41,7 @@ __all__ = [
 CURVE_COLUMNS = {"trial": "i", "iteration": "i", "metric": "s", "value": "f"}
 BIAS_COLUMNS = {"trial": "i", "ground_truth": "s", "quantity": "s", "value": "f"}
 MODEL_ARRAYS = ("W", "b", "c", "iteration", "seed")
+SNAPSHOT_ARRAYS = ("snapshot_iterations", "snapshot_W", "snapshot_b", "snapshot_c")
 
 Location = str | PathLike
 
@@ -206,6 +209,22 @@ def read_model(folder: Location) -> dict[str, np.ndarray]:
         shapes = ", ".join(f"{name} {arrays[name].shape}" for name in ("W", "b", "c"))
         raise ResultsError(f"{path}: found {shapes}; should be (trials, m, n), (trials, m), (trials, n)")
     return arrays
+
+
+def read_snapshots(folder: Location) -> dict[str, np.ndarray]:
+    """Return the parameters that a run has kept for a later evaluation.
+
+    Returns
+    -------
+    dict
+        snapshot_iterations (snapshots,), and snapshot_W, snapshot_b, snapshot_c with leading axes (snapshots, trials).
+
+    Raises
+    ------
+    ResultsError
+        If the file is missing or damaged, or holds no snapshots.
+    """
+    return read_arrays(Path(folder) / "model.npz", SNAPSHOT_ARRAYS)
 
 
 def _existing(path: Location) -> Path:

@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from rbmbench import estimators, updates
 from rbmbench.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from rbmbench.errors import DataError, TrainingError
-from rbmbench.evaluation import Curve, Evaluator
+from rbmbench.evaluation import Curve, check_snapshots_fit, evaluator
 from rbmbench.minibatches import MiniBatches
 from rbmbench.model import RBM, initial_rbm
 from rbmbench.settings import RunSettings, parse
@@ -28,7 +28,7 @@ __all__ = ["TrainingResult", "run", "train"]
 
 SHARD_BYTES = 2**20
 CHECKPOINT_SECONDS = 20.0
-Progress = Callable[[int, int, float], None]
+Progress = Callable[..., None]
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,15 @@ class TrainingResult:
     ``rbm`` holds the parameters (trials, m, n), ...; ``curve`` the tidy frame trial, iteration, metric, value with the
     metrics log_likelihood (mean over training rows, nats), log_partition (nats) and the estimator's diagnostics (means
     since the evaluation before); ``timings`` the seconds by kind: startup, training and evaluation by the clock, and
-    the processor time of training, which other programs on the machine disturb less.
+    the processor time of training, which other programs on the machine disturb less. Where log Z cannot be enumerated
+    the curve holds diagnostics alone, and ``snapshots`` the parameters at every evaluation, to be evaluated later:
+    snapshot_iterations and snapshot_W, _b, _c, (snapshots, trials, ...).
     """
 
     rbm: RBM
     curve: pd.DataFrame
     timings: dict[str, float]
+    snapshots: dict[str, np.ndarray]
 
 
 class Shard:
@@ -147,7 +150,8 @@ def run(
     checkpoint : Path, optional
         Where to keep a checkpoint; if it is there already the run goes on from it, bit for bit. Removed at the end.
     progress : callable, optional
-        Called as progress(iteration, iterations, mean log-likelihood in nats per row) after every evaluation.
+        Called as progress(iteration, iterations, mean log-likelihood in nats per row) after every evaluation; without
+        the last where it is not known yet.
     threads : int
         Threads to train on, of which a trial uses one; results do not depend on it.
 
@@ -156,7 +160,7 @@ def run(
     DataError
         If the data are not rows of 0 and 1.
     SettingsError
-        If a part or option is unknown, the batch is larger than the data, or log Z cannot be enumerated.
+        If a part or option is unknown, the batch is larger than the data, or snapshots would fill the memory.
     CheckpointError
         If the checkpoint is damaged or of another run.
     TrainingError
@@ -166,6 +170,7 @@ def run(
     data = _checked(data)
     trials = np.arange(settings.first_trial, settings.first_trial + settings.trials)
     initial = settings.initial
+    check_snapshots_fit(data.shape[1], settings.hidden, settings.trials, settings.iterations, settings.evaluate_every)
     rbm = initial_rbm(
         data.shape[1],
         settings.hidden,
@@ -174,7 +179,7 @@ def run(
         initial.width,
         np.dtype(settings.precision),
     )
-    evaluate = Evaluator(data, settings.hidden)
+    evaluate = evaluator(data, settings.hidden)
     shards = make_shards(rbm, data, settings, threads)
     identity = _identity(data, settings)
     saved = load_checkpoint(checkpoint, identity) if checkpoint else None
@@ -186,7 +191,7 @@ def run(
         loop.go(checkpoint, identity)
     if checkpoint:
         checkpoint.unlink(missing_ok=True)
-    return TrainingResult(rbm, loop.curve.frame(), dict(loop.seconds))
+    return TrainingResult(rbm, loop.curve.frame(), dict(loop.seconds), evaluate.snapshots())
 
 
 class _Loop:
@@ -209,6 +214,7 @@ class _Loop:
         for name, array in saved.parameters.items():
             getattr(self.rbm, name)[...] = array
         self.curve, self.seconds, self.iteration = Curve(saved.curve), saved.seconds, saved.iteration
+        self.evaluate.restore(saved.snapshots)
         stage = self._stage()
         first = 0
         for shard in self.shards:
@@ -251,18 +257,20 @@ class _Loop:
 
     def _evaluate(self, diagnostics) -> None:
         started = perf_counter()
-        metrics = self.evaluate(self.rbm)
+        metrics = self.evaluate(self.rbm, self.iteration)
         self.curve.add(self.trials, self.iteration, metrics | diagnostics)
         self.seconds["evaluation_seconds"] += perf_counter() - started
         if self.progress:
-            self.progress(self.iteration, self.settings.iterations, float(metrics["log_likelihood"].mean()))
+            values = [float(metrics["log_likelihood"].mean())] if "log_likelihood" in metrics else []
+            self.progress(self.iteration, self.settings.iterations, *values)
 
     def _checkpoint(self) -> Checkpoint:
         parameters = {"W": self.rbm.W, "b": self.rbm.b, "c": self.rbm.c}
         names = self.shards[0].state
         state = {name: np.concatenate([shard.state[name] for shard in self.shards]) for name in names}
         draw = self.shards[0].stream.number
-        return Checkpoint(parameters, state, self.iteration, draw, self.curve.columns(), self.seconds)
+        snapshots = self.evaluate.snapshots()
+        return Checkpoint(parameters, state, self.iteration, draw, self.curve.columns(), self.seconds, snapshots)
 
 
 def train(
@@ -279,6 +287,9 @@ def train(
     **settings,
 ) -> TrainingResult:
     """Train RBMs on ``data`` with one estimator and plain gradient ascent.
+
+    Models of more than 25 units in both layers are not evaluated on the way: their parameters at every evaluation are
+    kept, and `rbmbench.evaluation.annealed_curve` makes a curve of them.
 
     Parameters
     ----------

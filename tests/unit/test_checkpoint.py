@@ -27,6 +27,7 @@ def example():
         draw=2**40 + 1,
         curve={"trial": np.arange(4), "metric": np.array(["log_likelihood"] * 4), "value": rng.normal(size=4)},
         seconds={"training_seconds": 1.25},
+        snapshots={"snapshot_W": rng.normal(size=(3, 2, 5, 3)), "snapshot_iterations": np.arange(3)},
     )
 
 
@@ -39,7 +40,7 @@ def saved(tmp_path):
 
 def assert_is_the_example(found):
     expected = example()
-    for group in ("parameters", "state", "curve"):
+    for group in ("parameters", "state", "curve", "snapshots"):
         ours, theirs = getattr(expected, group), getattr(found, group)
         assert list(ours) == list(theirs)
         for name in ours:

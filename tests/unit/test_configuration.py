@@ -83,7 +83,7 @@ def nested(*keys_and_value) -> dict:
         (nested("data", "mnist", "batch", 60001), ["data.mnist.batch", "60001", "60000"]),
         (
             nested("figures", "fig2", "panels", "a", "hidden", 500),
-            ["figures.fig2.panels.a.hidden", "500", "25", "AIS", "not there yet"],
+            ["figures.fig2.panels.a", "784 visible and 500 hidden", "evaluate_every: found 100", "at least 184"],
         ),
         (nested("tables", "table1", "ground_truth", "chains", 1), ["tables.table1.ground_truth.chains", "found 1"]),
     ],

@@ -153,6 +153,19 @@ def test_samples_compare_the_documented_uniforms_with_the_mean(home, dtype, shap
 
 @HOMES
 @DTYPES
+@SHAPES
+def test_sampling_at_an_inverse_temperature(home, dtype, shape):
+    a, bias = activations("mixed", shape, dtype)
+    draw, scale = draw_for(shape[0]), 0.375
+    expected = (dtype(scale) * a).astype(dtype)
+    home.sample_bernoulli(expected, bias, draw)
+    home.sample_bernoulli(a, bias, draw, scale)
+    # scale * a is rounded once more where it is not fused with the sum: that can turn one unit in 10^6.
+    assert np.count_nonzero(a != expected) <= 1
+
+
+@HOMES
+@DTYPES
 @pytest.mark.parametrize("shape", [(1, 7, 1), (3, 131, 67), (2, 3, 1097)])
 def test_units_that_sixteen_bits_leave_open_are_decided_by_further_ones(home, dtype, shape):
     # Every unit's p is put half way between the 16 bits of its own uniform and the next number.

@@ -422,8 +422,8 @@ def test_settings_that_are_not_allowed_are_one_line(change, line):
     assert "\n" not in str(caught.value)
 
 
-def test_layers_too_large_to_evaluate_are_refused_before_training():
-    with pytest.raises(SettingsError, match=r"found 31 visible and 29 hidden units.*annealed importance sampling"):
+def test_snapshots_that_would_fill_the_memory_are_refused_before_training():
+    with pytest.raises(SettingsError, match=r"^evaluate_every: found 100; .*31 visible and 29 hidden.*at least 3573"):
         train(np.zeros((11, 31), np.uint8), hidden=29, batch=11, iterations=10**9)
 
 

@@ -44,6 +44,7 @@ os.environ.update(step_environment())
 wildcard_constraints:
     data="[a-z][a-z0-9_]*",
     run="[^/]+-[0-9a-f]{10}",
+    evaluation="[^/]+-ais-[0-9a-f]{10}",
     truth="[^/]+-truth-[0-9a-f]{10}",
     estimate="[^/]+-bias-[0-9a-f]{10}",
     figure="[a-z0-9_]+_fig[a-z0-9_]*",
@@ -58,6 +59,19 @@ def data_file(run):
 def run_files(runs):
     """Return what the reports read of training runs."""
     return [f"{PLAN.run_folder(run)}/{name}" for run in runs for name in ("curve.parquet", "meta.json")]
+
+
+def run_folder_files(run):
+    """Return all files of a training run."""
+    return [f"{PLAN.run_folder(run)}/model.npz", *run_files([run])]
+
+
+def curve_files(result):
+    """Return what the reports read of the curves of a figure: the runs', or their evaluations' where there are any."""
+    evaluated = {PLAN.evaluations[evaluation].run for evaluation in result.evaluations}
+    folders = [PLAN.evaluation_folder(evaluation) for evaluation in result.evaluations]
+    folders += [PLAN.run_folder(run) for run in result.runs if run not in evaluated]
+    return [f"{folder}/{name}" for folder in folders for name in ("curve.parquet", "meta.json")]
 
 
 def estimate_files(estimates):

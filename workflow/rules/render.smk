@@ -23,7 +23,7 @@ rule render_figure:
     input:
         spec=f"{RESULTS}/specs/{{figure}}.json",
         template=lambda wildcards: template_of(wildcards.figure),
-        runs=lambda wildcards: run_files(PLAN.figures[wildcards.figure].runs),
+        runs=lambda wildcards: curve_files(PLAN.figures[wildcards.figure]),
     output:
         pdf=f"{RESULTS}/figures/{{figure}}.pdf",
         png=f"{RESULTS}/figures/{{figure}}.png",

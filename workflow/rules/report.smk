@@ -7,7 +7,8 @@ rule check_claims:
         tables=spec_files(PLAN.tables),
         claims=[f"config/claims/{paper}.yaml" for paper in PLAN.papers],
         template="notebooks/claims.ipynb",
-        runs=run_files(PLAN.runs),
+        runs=[file for figure in PLAN.figures.values() for file in curve_files(figure)],
+        models=run_files(run for table in PLAN.tables.values() for run in table.runs),
         estimates=estimate_files(PLAN.estimates),
     output:
         csv=f"{RESULTS}/claims.csv",
@@ -35,7 +36,7 @@ rule write_report:
         tables=spec_files(PLAN.tables),
         rendered=[file for key in [*PLAN.figures, *PLAN.tables] for file in files_of(key)],
         claims=f"{RESULTS}/claims.csv",
-        runs=run_files(PLAN.runs),
+        runs=[file for figure in PLAN.figures.values() for file in curve_files(figure)],
     output:
         f"{RESULTS}/report/index.html",
     log:

@@ -77,6 +77,13 @@ def _add_steps(commands) -> None:
     train.add_argument("--run-id", required=True, metavar="ID", help="id of the run, for meta.json")
     train.add_argument("--checkpoint", type=Path, metavar="FILE", help="where the state of a stopped run is kept")
 
+    evaluate = _add(
+        commands, "evaluate", "computing:evaluate", "evaluate a run's snapshots by annealed importance sampling"
+    )
+    _add_computation(evaluate)
+    evaluate.add_argument("--model", required=True, type=Path, metavar="FOLDER", help="folder of the run")
+    evaluate.add_argument("--checkpoint", type=Path, metavar="FILE", help="where what is done is kept")
+
     truth = _add(commands, "ground-truth", "computing:ground_truth", "compute the model expectations of trained models")
     _add_computation(truth)
     truth.add_argument("--model", required=True, type=Path, metavar="FOLDER", help="folder of the run")

@@ -1,4 +1,4 @@
-"""The subcommands that compute: training, ground truths, bias and variance."""
+"""The subcommands that compute: training, likelihoods by annealing, ground truths, bias and variance."""
 
 from argparse import Namespace
 from pathlib import Path
@@ -7,9 +7,9 @@ from typing import Any
 
 from rbmbench import provenance
 from rbmbench.errors import TrainingError
-from rbmbench.settings import EstimateSettings, GroundTruthSettings, RunSettings, Settings
+from rbmbench.settings import AnnealingSettings, EstimateSettings, GroundTruthSettings, RunSettings, Settings
 
-__all__ = ["estimate", "ground_truth", "train"]
+__all__ = ["estimate", "evaluate", "ground_truth", "train"]
 
 
 def train(arguments: Namespace) -> None:
@@ -36,6 +36,35 @@ def train(arguments: Namespace) -> None:
     wall["startup_seconds"] += before
     wall["total_seconds"] = sum(wall[f"{kind}_seconds"] for kind in ("startup", "training", "evaluation"))
     _write_run(arguments, settings, dataset.provenance, result, wall)
+
+
+def evaluate(arguments: Namespace) -> None:
+    """Evaluate the snapshots of one run by annealed importance sampling, and write the whole curve and its meta."""
+    settings = _settings(AnnealingSettings, arguments.settings)
+
+    import pandas as pd
+
+    from rbmbench import datasets, evaluation, store
+    from rbmbench.cli.progress import shown_progress
+
+    dataset, meta = datasets.read(arguments.data), store.read_meta(arguments.model)
+    snapshots, diagnostics = store.read_snapshots(arguments.model), store.read_curve(arguments.model)
+    began = perf_counter()
+    with shown_progress(arguments.out.name, "mean log-likelihood") as progress:
+        curve = evaluation.annealed_curve(
+            snapshots,
+            dataset.train,
+            settings,
+            first_trial=meta["settings"]["first_trial"],
+            checkpoint=arguments.checkpoint,
+            identity=f"{arguments.model.name}-{settings.digest()}-{dataset.provenance['content_sha256'][:10]}",
+            threads=arguments.threads,
+            progress=progress,
+        )
+    store.write_table(arguments.out / "curve.parquet", pd.concat([curve, diagnostics], ignore_index=True))
+    wall = meta["wall"] | {"annealing_seconds": perf_counter() - began}
+    own = _meta(arguments, settings, dataset.provenance, snapshots["snapshot_W"])
+    store.write_json(arguments.out / "meta.json", meta | {"wall": wall, "evaluation": own})
 
 
 def ground_truth(arguments: Namespace) -> None:
@@ -99,6 +128,7 @@ def _write_run(arguments: Namespace, settings: RunSettings, data: dict, result: 
 
     rbm = result.rbm
     model = {"W": rbm.W, "b": rbm.b, "c": rbm.c, "iteration": settings.iterations, "seed": settings.seed}
+    model |= result.snapshots
     store.write_table(arguments.out / "curve.parquet", result.curve)
     store.write_arrays(arguments.out / "model.npz", model)
     meta = _meta(arguments, settings, data, rbm.W) | {

@@ -12,7 +12,7 @@ from types import ModuleType
 
 import numpy as np
 
-__all__ = ["home_of", "name_of_home"]
+__all__ = ["home_of", "name_of_home", "on_host"]
 
 
 @cache
@@ -44,3 +44,8 @@ def home_of(array) -> ModuleType:
 def name_of_home(array) -> str:
     """Return the short name of the home: "numpy" or "numba"."""
     return home_of(array).__name__.rpartition(".")[2].removesuffix("_home")
+
+
+def on_host(array):
+    """Return the array in the host's memory: itself if it is a NumPy array, else a copy."""
+    return array if isinstance(array, np.ndarray) else array.get()

@@ -1,19 +1,31 @@
 """Partition functions and log-likelihoods, in float64."""
 
+from rbmbench.likelihood.annealing import (
+    AnnealedEstimate,
+    ais_log_partition,
+    base_rate_bias,
+    reverse_ais_log_partition,
+)
 from rbmbench.likelihood.exact import (
     LARGEST_ENUMERABLE_LAYER,
     data_statistics,
     exact_gradient,
     exact_log_partition,
     exact_model_statistics,
+    is_enumerable,
     log_likelihood,
 )
 
 __all__ = [
     "LARGEST_ENUMERABLE_LAYER",
+    "AnnealedEstimate",
+    "ais_log_partition",
+    "base_rate_bias",
     "data_statistics",
     "exact_gradient",
     "exact_log_partition",
     "exact_model_statistics",
+    "is_enumerable",
     "log_likelihood",
+    "reverse_ais_log_partition",
 ]

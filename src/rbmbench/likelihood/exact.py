@@ -20,6 +20,7 @@ __all__ = [
     "exact_gradient",
     "exact_log_partition",
     "exact_model_statistics",
+    "is_enumerable",
     "log_likelihood",
 ]
 
@@ -27,10 +28,14 @@ LARGEST_ENUMERABLE_LAYER = 25
 BLOCK_BYTES = 2**22  # stays in the cache while every replica passes over it
 
 
+def is_enumerable(visible_units: int, hidden_units: int) -> bool:
+    """Return whether one of the layers is small enough for its states to be summed over."""
+    return min(visible_units, hidden_units) <= LARGEST_ENUMERABLE_LAYER
+
+
 def check_enumerable(visible_units: int, hidden_units: int) -> None:
     """Raise a `SettingsError` if neither layer is small enough to be enumerated."""
-    smaller = min(visible_units, hidden_units)
-    if smaller > LARGEST_ENUMERABLE_LAYER:
+    if not is_enumerable(visible_units, hidden_units):
         raise SettingsError(
             f"exact log partition: found {visible_units} visible and {hidden_units} hidden units; allowed: at most "
             f"{LARGEST_ENUMERABLE_LAYER} in the smaller layer; use annealed importance sampling (AIS) instead"

@@ -13,6 +13,7 @@ __all__ = [
     "BAND",
     "QUANTITIES",
     "ROW_COLUMNS",
+    "annealing_certainty",
     "bias_variance",
     "by_model",
     "data_of",
@@ -221,6 +222,32 @@ def final_means(summary: pd.DataFrame) -> pd.DataFrame:
     last = summary[summary["iteration"] == summary.groupby(["panel", "algorithm"])["iteration"].transform("max")]
     table = last.pivot(index=["panel", "data_title", "rate"], columns="label", values="mean")
     return table[list(last["label"].unique())]
+
+
+def annealing_certainty(spec: FigureSpec) -> pd.DataFrame:
+    """Return how sure log Z is where it was estimated by annealing: one line a curve, over its trials and evaluations.
+
+    Returns
+    -------
+    DataFrame
+        Columns panel, algorithm (its label), particles, temperatures, largest standard error (nats), and least share of
+        particles (the effective sample size over the number of particles); no lines where log Z is exact.
+
+    Raises
+    ------
+    ResultsError
+        If a run's folder is missing or damaged.
+    """
+    columns = ["panel", "algorithm", "particles", "temperatures", "largest standard error", "least share of particles"]
+    lines = []
+    curves = [(panel, run) for panel in spec.panels if panel.annealing for run in panel.runs]
+    for panel, run in curves:
+        error = read_trials(run.folder, "log_partition_error").to_numpy()
+        size = read_trials(run.folder, "annealing_effective_sample_size").to_numpy()
+        particles, temperatures = panel.annealing["particles"], panel.annealing["temperatures"]
+        share = np.nanmin(size) / particles
+        lines.append((panel.name, run.label, particles, temperatures, np.nanmax(error), share))
+    return pd.DataFrame(lines, columns=columns)
 
 
 def run_settings(spec: FigureSpec) -> pd.DataFrame:

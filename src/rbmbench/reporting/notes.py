@@ -2,10 +2,12 @@
 
 import pandas as pd
 
-from rbmbench.reporting.frames import BAND, trials_left_out
+from rbmbench.reporting.frames import BAND, annealing_certainty, trials_left_out
 from rbmbench.reporting.specs import FigureSpec, Panel
 
 __all__ = [
+    "annealing_cuts",
+    "annealing_note",
     "count",
     "cuts",
     "data_name",
@@ -51,6 +53,14 @@ def panel_cuts(panel: Panel) -> list[str]:
     ]
 
 
+def annealing_cuts(panel: Panel) -> list[str]:
+    """Return what the annealing of a panel has less of than the paper's; nothing where log Z is exact."""
+    published = panel.paper_annealing or {}
+    return [
+        phrase for name, found in (panel.annealing or {}).items() for phrase in cuts(found, published.get(name), name)
+    ]
+
+
 def stand_ins(frame: pd.DataFrame) -> list[str]:
     """Return a phrase for each data set that stands in for another: "Digits in place of MNIST"."""
     pairs = frame[["data_title", "stand_in"]].drop_duplicates()
@@ -81,9 +91,22 @@ def figure_title(spec: FigureSpec, frame: pd.DataFrame) -> str:
 def figure_notes(spec: FigureSpec, frame: pd.DataFrame) -> list[str]:
     """Return one sentence for each way in which a figure differs from the paper's."""
     notes = [f"Stand-in data: {phrase}." for phrase in stand_ins(frame)]
-    notes += [f"Panel {panel.name}: {listed(panel_cuts(panel))}." for panel in spec.panels if panel_cuts(panel)]
+    for panel in spec.panels:
+        less = [*panel_cuts(panel), *(f"{phrase} of the annealing" for phrase in annealing_cuts(panel))]
+        notes += [f"Panel {panel.name}: {listed(less)}."] if less else []
     notes += [f"Panel {panel}: left out of the means: {listed(words)}." for panel, words in left_out(frame).items()]
     return notes
+
+
+def annealing_note(certainty: pd.DataFrame) -> str:
+    """Return a sentence on how sure log Z is, from `rbmbench.reporting.frames.annealing_certainty`; "" where exact."""
+    if certainty.empty:
+        return ""
+    error, share = certainty["largest standard error"].max(), certainty["least share of particles"].min()
+    return (
+        f" log Z by annealed importance sampling: standard error at most {error:.2g} nats, effective sample size at"
+        f" least {100 * share:.2g} % of the particles."
+    )
 
 
 def figure_caption(spec: FigureSpec, frame: pd.DataFrame) -> str:
@@ -93,5 +116,6 @@ def figure_caption(spec: FigureSpec, frame: pd.DataFrame) -> str:
         "Log-likelihood of the whole training set against the iteration: left axis, summed over the samples; right"
         f" axis, mean per sample (the same curve). Lines: mean over the trials; bands: {low} to {high} % quantile over"
         " the trials. Higher is better. The vertical range leaves out the climb of the first iterations."
+        + annealing_note(annealing_certainty(spec))
         + "".join(f" {note}" for note in figure_notes(spec, frame))
     )

@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, ScalarFormatter
 
 from rbmbench.files import replaced
 from rbmbench.reporting.frames import BAND, summarise
-from rbmbench.reporting.notes import count, data_name, figure_title, left_out, panel_cuts
+from rbmbench.reporting.notes import annealing_cuts, count, data_name, figure_title, left_out, panel_cuts
 from rbmbench.reporting.palette import styles
 from rbmbench.reporting.specs import FigureSpec, Panel
 
@@ -156,13 +156,14 @@ def _annotate(ax: Axes, panel: Panel, summary: pd.DataFrame, omitted: list[str])
     title, other = (panel.data, "") if summary.empty else summary[["data_title", "stand_in"]].iloc[0]
     lines = [f"stands in for {data_name(other)}"] if other else []
     lines += [", ".join(panel_cuts(panel))] if panel_cuts(panel) else []
+    lines += [f"annealing: {', '.join(annealing_cuts(panel))}"] if annealing_cuts(panel) else []
     lines += [f"left out: {words}" for words in omitted[:MOST_OMITTED]]
     lines += [f"and {len(omitted) - MOST_OMITTED} trials more"] if len(omitted) > MOST_OMITTED else []
     ax.set_xlabel("iteration")
     ax.set_title(
         f"({panel.name}) {title}, α = {panel.rate:g}, {panel.hidden} hidden", loc="left", pad=4 + 8.5 * len(lines)
     )
-    ax.annotate(
+    note = ax.annotate(
         "\n".join(lines),
         (0, 1),
         (0, 3),
@@ -172,6 +173,8 @@ def _annotate(ax: Axes, panel: Panel, summary: pd.DataFrame, omitted: list[str])
         fontsize=6.8,
         color="0.3",
     )
+    # The title's padding keeps its place free; a long line must not make the panel narrow.
+    note.set_in_layout(False)
     if summary.empty:
         ax.text(0.5, 0.5, "no trial with finite values", ha="center", va="center", transform=ax.transAxes)
 

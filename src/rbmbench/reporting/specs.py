@@ -42,6 +42,10 @@ class Panel(Spec):
     paper_iterations: int | None = None
     trials: int
     paper_trials: int | None = None
+    annealing: dict[str, int] | None = Field(
+        default=None, description="particles and temperatures; null: log Z is exact"
+    )
+    paper_annealing: dict[str, int] | None = None
     runs: tuple[Run, ...]
 
 

@@ -43,16 +43,18 @@ try:
     from rbmbench.kernels.numba_home.bernoulli import (
         ascend,
         bernoulli_mean,
-        bernoulli_mean_and_softplus_sum,
         gather_rows,
         sample,
         sample_bernoulli,
         sample_bernoulli_and_log_probability,
-        softplus_difference,
-        softplus_sum,
     )
     from rbmbench.kernels.numba_home.enumeration import hidden_log_weights
     from rbmbench.kernels.numba_home.random import uniforms
+    from rbmbench.kernels.numba_home.softplus import (
+        bernoulli_mean_and_softplus_sum,
+        softplus_difference,
+        softplus_sum,
+    )
     from rbmbench.kernels.numba_home.tempering import tempered_sweeps
 finally:
     numba.config.CACHE_DIR = _users_folder

@@ -1,4 +1,4 @@
-"""Sampling and summing Bernoulli units: bias, sigmoid, uniform and comparison in one pass over cache-sized tiles."""
+"""Sampling Bernoulli units: bias, sigmoid, coin and comparison in one pass over cache-sized tiles."""
 
 import numpy as np
 from numba import njit
@@ -9,13 +9,10 @@ from rbmbench.kernels.numba_home.random import fill_coins, refinement
 __all__ = [
     "ascend",
     "bernoulli_mean",
-    "bernoulli_mean_and_softplus_sum",
     "gather_rows",
     "sample",
     "sample_bernoulli",
     "sample_bernoulli_and_log_probability",
-    "softplus_difference",
-    "softplus_sum",
 ]
 
 # Rows are shorter than a vector loop likes, so whole tiles of rows are walked at once, against a bias repeated as
@@ -25,7 +22,7 @@ TILE = 4096  # coins made at a time: they stay in the first-level cache
 SIDES = np.float32(65536)
 OPEN, LIMIT = np.float32(256), np.float32(100)
 BLOCK = 64
-LARGE, SMALL = 1e270, 1e-200
+SMALL = 1e-200
 # NaN may be compared any way: parameters that are not finite are found by the training loop, not here.
 FAST = {"contract", "nsz", "nnan", "ninf", "arcp", "reassoc"}
 
@@ -134,86 +131,9 @@ def _sample(mean, seed, trials, number, purpose, out):
                         out[r, i] = refinement(seed, trials[r], number, purpose, i) < x
 
 
-# A row's sum of softplus(a) is the sum of its positive parts plus the log of the product of 1 + exp(-|a|), all factors
-# in (1, 2]: BLOCK of them fit float32, and the logs of whole rows are taken together, by NumPy's vectorised log. Blocks
-# are walked with unsigned indices, which need no check for negative values and so vectorise.
-
-
-@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
-def _softplus_parts(activation, bias, positive, product):
-    replicas, rows, units = activation.shape
-    zero, one = bias.dtype.type(0), bias.dtype.type(1)
-    for r in range(replicas):
-        for row in range(rows):
-            row_positive, row_product = 0.0, 1.0
-            for start in range(0, units, BLOCK):
-                block_positive, block_product = zero, one
-                for k in range(min(BLOCK, units - start)):
-                    i = np.uint64(start) + np.uint64(k)
-                    a = activation[r, row, i] + bias[r, i]
-                    block_positive += max(a, zero)
-                    block_product *= one + exp_minus(abs(a))
-                row_positive += block_positive
-                row_product *= block_product
-                if row_product > LARGE:
-                    row_positive += np.log(row_product)
-                    row_product = 1.0
-            positive[r, row], product[r, row] = row_positive, row_product
-
-
-@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
-def _mean_and_softplus_parts(a, bias, positive, product):
-    replicas, rows, units = a.shape
-    zero, one = bias.dtype.type(0), bias.dtype.type(1)
-    for r in range(replicas):
-        for row in range(rows):
-            row_positive, row_product = 0.0, 1.0
-            for start in range(0, units, BLOCK):
-                block_positive, block_product = zero, one
-                for k in range(min(BLOCK, units - start)):
-                    i = np.uint64(start) + np.uint64(k)
-                    x = a[r, row, i] + bias[r, i]
-                    t = exp_minus(abs(x))
-                    block_positive += max(x, zero)
-                    block_product *= one + t
-                    a[r, row, i] = (one if x >= zero else t) / (one + t)
-                row_positive += block_positive
-                row_product *= block_product
-                if row_product > LARGE:
-                    row_positive += np.log(row_product)
-                    row_product = 1.0
-            positive[r, row], product[r, row] = row_positive, row_product
-
-
-@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
-def _softplus_difference(activation, bias, first, second, positive, first_product, second_product):
-    """Add to ``positive`` the difference of the positive parts; write the products for both inverse temperatures."""
-    replicas, rows, units = activation.shape
-    zero, one = bias.dtype.type(0), bias.dtype.type(1)
-    for r in range(replicas):
-        for row in range(rows):
-            row_positive, row_first, row_second = 0.0, 1.0, 1.0
-            for start in range(0, units, BLOCK):
-                block_positive, block_first, block_second = zero, one, one
-                for k in range(min(BLOCK, units - start)):
-                    i = np.uint64(start) + np.uint64(k)
-                    a = activation[r, row, i] + bias[r, i]
-                    block_positive += max(a, zero)
-                    block_first *= one + exp_minus(first * abs(a))
-                    block_second *= one + exp_minus(second * abs(a))
-                row_positive += block_positive
-                row_first *= block_first
-                row_second *= block_second
-                if row_first > LARGE or row_second > LARGE:
-                    positive[r, row] += np.log(row_second) - np.log(row_first)
-                    row_first, row_second = 1.0, 1.0
-            positive[r, row] += np.float64(second - first) * row_positive
-            first_product[r, row], second_product[r, row] = row_first, row_second
-
-
-# A row's log probability is the log of the product of its units' probabilities. Units whose coin decides have at least
-# 2**-16, and a block of BLOCK units falls out of float32 once in 2**62 blocks; open units, which may have less, are left
-# out of the product and their logs added one by one.
+# A row's log probability is the log of the product of its units' probabilities. Where the coin decides, a unit's is at
+# least 2**-16, and a block of BLOCK units falls out of float32 once in 2**62 blocks; open units, which may have less,
+# are left out of the product and their logs added one by one.
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
@@ -326,26 +246,3 @@ def sample_bernoulli_and_log_probability(activation, bias, draw, log_probability
     flat = activation.reshape(len(bias), -1)
     _sample_and_score(flat, bias, draw.seed, draw.trials, draw.number, draw.purpose, log_probability, product)
     log_probability += np.log(product, out=product)
-
-
-def softplus_difference(activation, bias, first, second, difference):
-    """See `rbmbench.kernels.numpy_home.softplus_difference`."""
-    products = np.empty((2, *difference.shape))
-    kind = activation.dtype.type
-    _softplus_difference(activation, bias, kind(first), kind(second), difference, *products)
-    np.log(products, out=products)
-    difference += products[1] - products[0]
-
-
-def softplus_sum(activation, bias, softplus):
-    """See `rbmbench.kernels.numpy_home.softplus_sum`."""
-    product = np.empty_like(softplus)
-    _softplus_parts(activation, bias, softplus, product)
-    softplus += np.log(product, out=product)
-
-
-def bernoulli_mean_and_softplus_sum(activation, bias, softplus):
-    """See `rbmbench.kernels.numpy_home.bernoulli_mean_and_softplus_sum`."""
-    product = np.empty_like(softplus)
-    _mean_and_softplus_parts(activation, bias, softplus, product)
-    softplus += np.log(product, out=product)

@@ -1,0 +1,265 @@
+"""Annealed importance sampling (AIS) of log Z, from a model whose log Z is known to the RBM, or back.
+
+Between the start model (W = 0, visible bias b0, as many hidden units) and the RBM lie, for inverse temperatures beta
+from 0 to 1,
+
+    log p~_beta(v) = (1 - beta) b0'v + beta b'v + sum_j softplus(beta (c_j + (v'W)_j)).
+
+A particle goes from one beta to the next: its log weight grows by log p~_next(v) - log p~_beta(v), then one block Gibbs
+step that leaves p_next invariant moves v. Forward, from exact samples of the start model, E w = Z / Z_0; reverse, from
+samples of the RBM, E w = Z_0 / Z. So the forward estimate of log Z lies below the truth in expectation and the reverse
+one above: a sandwich.
+
+Source: Neal 2001; Salakhutdinov, Murray 2008 (RBMs); Burda, Grosse, Salakhutdinov 2015 (reverse);
+Krause, Fischer, Igel, section 4.1, second experiment (512 particles, 50 000 intermediate distributions).
+Shapes: particles (replicas, particles, m), log weights float64 (replicas, particles).
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from rbmbench.errors import SettingsError
+from rbmbench.gibbs import Buffers, hidden_activation, visible_activation
+from rbmbench.kernels import home_of, on_host
+from rbmbench.model import RBM
+from rbmbench.streams import Purpose, Stream
+
+__all__ = [
+    "AnnealedEstimate",
+    "ais_log_partition",
+    "base_rate_bias",
+    "reverse_ais_log_partition",
+]
+
+SHARD_BYTES = 2**20
+STEPS_BETWEEN_REPORTS = 100
+
+Array = Any
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class AnnealedEstimate:
+    """An estimate of log Z by annealing; float64, with the leading shape of the RBM's parameters.
+
+    ``log_partition`` (nats), its ``standard_error`` (nats, from the variance of the weights), and the
+    ``effective_sample_size`` of the particles, (sum w)^2 / sum w^2. The standard error means nothing where only a few
+    particles carry the weight.
+    """
+
+    log_partition: np.ndarray
+    standard_error: np.ndarray
+    effective_sample_size: np.ndarray
+
+
+def base_rate_bias(data, pseudo_count: float = 1.0) -> np.ndarray:
+    """Return the visible bias of the start model that has the data's own rates: float64, (m,).
+
+    Parameters
+    ----------
+    data : ndarray, shape (rows, m), entries 0 or 1
+    pseudo_count : float
+        Rows of each kind that are added to every unit's counts, so that no rate is 0 or 1.
+    """
+    on = data.sum(axis=0, dtype=np.float64) + pseudo_count
+    return np.log(on / (len(data) + 2 * pseudo_count - on))
+
+
+def inverse_temperatures(temperatures) -> np.ndarray:
+    """Return the schedule, float64, ascending from 0 to 1: given as such, or as a number of even steps.
+
+    Raises
+    ------
+    SettingsError
+        If the number is not at least 1, or the schedule does not ascend from 0 to 1.
+    """
+    if isinstance(temperatures, int | np.integer) and not isinstance(temperatures, bool):
+        if temperatures < 1:
+            raise SettingsError(f"temperatures: found {temperatures}; allowed: an integer >= 1, or a schedule")
+        return np.linspace(0, 1, int(temperatures) + 1)
+    schedule = np.asarray(temperatures, np.float64)
+    ascends = schedule.ndim == 1 and len(schedule) >= 2 and (np.diff(schedule) > 0).all()
+    if not ascends or schedule[0] != 0 or schedule[-1] != 1:
+        raise SettingsError("temperatures: found a schedule that does not ascend from 0 to 1; allowed: one that does")
+    return schedule
+
+
+def ais_log_partition(
+    rbm: RBM,
+    particles: int = 512,
+    temperatures: int | np.ndarray = 50_000,
+    seed: int = 0,
+    *,
+    base: np.ndarray | None = None,
+    keys: Sequence[int] | None = None,
+    threads: int = 1,
+    progress: Progress | None = None,
+) -> AnnealedEstimate:
+    """Estimate log Z by annealing particles from the start model to the RBM.
+
+    Memory does not grow with the number of temperatures, nor with that of models beyond their parameters.
+
+    Parameters
+    ----------
+    rbm : RBM
+        Any leading axes: all models are annealed, each with its own particles.
+    particles : int
+        At least 2.
+    temperatures : int or ndarray
+        Even steps from inverse temperature 0 to 1, or the inverse temperatures themselves, ascending from 0 to 1.
+    seed : int
+    base : ndarray, shape (m,), optional
+        Visible bias b0 of the start model, as `base_rate_bias` gives; the uniform model where not given.
+    keys : sequence of int, optional
+        Of each model's random numbers; by default its number among the models.
+    threads : int
+        Models annealed side by side; results do not depend on it.
+    progress : callable, optional
+        Called as progress(steps made, all steps), summed over the models.
+
+    Raises
+    ------
+    SettingsError
+        If there are too few particles, or the schedule or the start model is not what it should be.
+    """
+    if isinstance(particles, bool) or not isinstance(particles, int | np.integer) or particles < 2:
+        raise SettingsError(f"particles: found {particles!r}; allowed: an integer >= 2")
+    schedule, b0 = inverse_temperatures(temperatures), _start_bias(rbm, base)
+
+    def start(cut: slice, part: RBM, stream: Stream) -> Array:
+        visible = np.zeros_like(part.b, shape=(len(part.b), particles, len(b0)))
+        home_of(visible).sample_bernoulli(visible, 0 * part.b + _like(part.b, b0), stream.next())
+        return visible
+
+    log_weights = _log_weights(rbm, b0, schedule, start, particles, seed, keys, threads, progress)
+    return _estimate(rbm, b0, log_weights, 1)
+
+
+def reverse_ais_log_partition(
+    rbm: RBM,
+    visible: Array,
+    temperatures: int | np.ndarray = 50_000,
+    seed: int = 0,
+    *,
+    base: np.ndarray | None = None,
+    keys: Sequence[int] | None = None,
+    threads: int = 1,
+    progress: Progress | None = None,
+) -> AnnealedEstimate:
+    """Estimate log Z by annealing samples of the RBM to the start model: above the truth in expectation.
+
+    Parameters
+    ----------
+    rbm : RBM
+        Any leading axes.
+    visible : array, shape (..., particles, m), entries 0 or 1
+        Samples of the RBM, with its leading axes and at least 2 particles. The bound holds for exact ones.
+    temperatures, seed, base, keys, threads, progress
+        See `ais_log_partition`.
+
+    Raises
+    ------
+    SettingsError
+        If the samples do not fit the RBM; see also `ais_log_partition`.
+    """
+    schedule, b0 = inverse_temperatures(temperatures), _start_bias(rbm, base)
+    expected = (*rbm.W.shape[:-2], *visible.shape[-2:-1], len(b0))
+    if visible.shape != expected or visible.shape[-2] < 2:
+        allowed = ", ".join(map(str, (*rbm.W.shape[:-2], "at least 2 particles", len(b0))))
+        raise SettingsError(f"samples: found shape {visible.shape}; allowed: ({allowed})")
+    rows = visible.reshape(-1, *visible.shape[-2:])
+
+    def start(cut: slice, part: RBM, stream: Stream) -> Array:
+        return _like(part.b, rows[cut])
+
+    log_weights = _log_weights(rbm, b0, schedule[::-1], start, rows.shape[1], seed, keys, threads, progress)
+    return _estimate(rbm, b0, log_weights, -1)
+
+
+def _log_weights(rbm, b0, schedule, start, particles, seed, keys, threads, progress) -> np.ndarray:
+    """Return the log weights of all particles, float64 (models, particles): models in shards, shards on threads."""
+    models, keys = rbm.replicas, _keys(rbm, keys)
+    size = max(1, SHARD_BYTES // (particles * (models.visible_units + models.hidden_units) * models.W.itemsize))
+    cuts = [slice(first, first + size) for first in range(0, len(models.W), size)]
+    made = 0
+
+    def anneal(cut: slice) -> np.ndarray:
+        part, stream = models[cut], Stream(seed, keys[cut], Purpose.ANNEALING)
+        return _anneal(part, b0, schedule, start(cut, part, stream), stream, advanced)
+
+    def advanced(steps: int) -> None:
+        nonlocal made
+        made += steps
+        if progress:
+            progress(made, len(models.W) * (len(schedule) - 1))
+
+    with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
+        return np.concatenate(list(pool.map(anneal, cuts)))
+
+
+def _anneal(rbm: RBM, b0: np.ndarray, schedule: np.ndarray, visible: Array, stream: Stream, advanced) -> np.ndarray:
+    """Move particles along a schedule of inverse temperatures; return their log weights, float64."""
+    home, buffers = home_of(visible), Buffers()
+    start_bias = _like(rbm.b, b0)
+    bias_difference = (rbm.b - start_bias)[..., None]
+    log_weights = np.zeros_like(visible, shape=visible.shape[:-1], dtype=np.float64)
+    for step, (beta, following) in enumerate(pairwise(schedule.tolist()), start=1):
+        hidden = hidden_activation(rbm, visible, buffers)
+        home.softplus_difference(hidden, rbm.c, beta, following, log_weights)
+        log_weights += (following - beta) * np.matmul(visible, bias_difference)[..., 0]
+        if 0 < following < 1:
+            home.sample_bernoulli(hidden, following * rbm.c, stream.next(), following)
+            visible = visible_activation(rbm, hidden, buffers)
+            bias = (1 - following) * start_bias + following * rbm.b
+            home.sample_bernoulli(visible, bias, stream.next(), following)
+        if step % STEPS_BETWEEN_REPORTS == 0:
+            advanced(STEPS_BETWEEN_REPORTS * len(rbm.W))
+    advanced((len(schedule) - 1) % STEPS_BETWEEN_REPORTS * len(rbm.W))
+    return on_host(log_weights)
+
+
+def _like(array: Array, values) -> Array:
+    """Return values as an array of the same kind and type."""
+    return np.asarray(values, dtype=array.dtype, like=array)
+
+
+def _estimate(rbm: RBM, b0: np.ndarray, log_weights: np.ndarray, sign: int) -> AnnealedEstimate:
+    """Return the estimate of log Z = log Z_0 + sign * log E w, with the leading shape of the RBM's parameters."""
+    particles = log_weights.shape[-1]
+    largest = log_weights.max(axis=-1, keepdims=True)
+    weights = np.exp(log_weights - largest)
+    mean, squares = weights.mean(axis=-1), (weights**2).mean(axis=-1)
+    log_start = rbm.hidden_units * np.log(2) + np.logaddexp(0, b0).sum()
+    values = (
+        log_start + sign * (largest[..., 0] + np.log(mean)),
+        np.sqrt((squares / mean**2 - 1) / (particles - 1)),
+        particles * mean**2 / squares,
+    )
+    return AnnealedEstimate(*(value.reshape(rbm.W.shape[:-2]) for value in values))
+
+
+def _start_bias(rbm: RBM, base: np.ndarray | None) -> np.ndarray:
+    """Return the visible bias of the start model, float64 (m,)."""
+    if base is None:
+        return np.zeros(rbm.visible_units)
+    b0 = np.asarray(base, np.float64)
+    if b0.shape != (rbm.visible_units,) or not np.isfinite(b0).all():
+        raise SettingsError(f"base: found shape {b0.shape}; allowed: ({rbm.visible_units},), all finite")
+    return b0
+
+
+def _keys(rbm: RBM, keys: Sequence[int] | None) -> np.ndarray:
+    """Return the key of every model's random numbers."""
+    models = math.prod(rbm.W.shape[:-2])
+    if keys is None:
+        return np.arange(models)
+    if len(keys) != models:
+        raise SettingsError(f"keys: found {len(keys)}; allowed: one for each of the {models} models")
+    return np.asarray(keys)

@@ -1,0 +1,29 @@
+# Log-likelihoods of runs that are too large for an exact partition function, by annealed importance sampling of their
+# snapshots. Apart from training: another budget of the annealing does not train anew.
+
+
+rule evaluate_run:
+    input:
+        data=lambda wildcards: data_file(PLAN.evaluations[wildcards.evaluation].run),
+        run=lambda wildcards: run_folder_files(PLAN.evaluations[wildcards.evaluation].run),
+    output:
+        curve=f"{RESULTS}/evaluations/{{evaluation}}/curve.parquet",
+        meta=f"{RESULTS}/evaluations/{{evaluation}}/meta.json",
+    log:
+        f"{RESULTS}/logs/evaluate/{{evaluation}}.log",
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=1440,
+    params:
+        settings=lambda wildcards: PLAN.evaluations[wildcards.evaluation].settings.canonical(),
+        run=lambda wildcards: PLAN.run_folder(PLAN.evaluations[wildcards.evaluation].run),
+        checkpoint=f"{RESULTS}/checkpoints/{{evaluation}}.npz",
+        folder=subpath(output.meta, parent=True),
+        scale=PLAN.scale,
+    shell:
+        "rbmbench evaluate --settings {params.settings:q} --data {input.data} --model {params.run}"
+        " --checkpoint {params.checkpoint} --threads {threads} --scale {params.scale} --out {params.folder}"
+        " 2>&1 | tee {log} >&2"
