@@ -53,38 +53,65 @@ def test_paper_scale_is_as_published(paper):
 def test_table_is_as_published(paper):
     table = paper.tables["popcd_table1"]
     assert {
-        (run.data.name, run.iterations, run.trials, run.schedule[0].rate, run.schedule[0].estimator.name)
+        (run.data.name, run.hidden, run.iterations, run.trials, run.schedule[0].rate, run.schedule[0].estimator.name)
         for run in (paper.runs[run].settings for run in table.runs)
     } == {
-        ("bars_and_stripes", 10_000, 1, 0.1, "cd"),
-        ("artificial_modes", 10_000, 1, 0.1, "cd"),
-        ("letters", 10_000, 1, 0.1, "cd"),
-        ("mnist", 5_000, 1, 0.1, "cd"),
+        ("bars_and_stripes", 16, 10_000, 1, 0.1, "cd"),
+        ("artificial_modes", 16, 10_000, 1, 0.1, "cd"),
+        ("letters", 16, 10_000, 1, 0.1, "cd"),
+        ("mnist", 16, 5_000, 1, 0.1, "cd"),
+        ("letters", 100, 100_000, 1, 0.1, "cd"),
+        ("mnist", 500, 15_000, 1, 0.01, "cd"),
     }
     estimates = [paper.estimates[one] for one in table.estimates]
-    assert len(estimates) == 16
+    assert len(estimates) == 24
     assert {one.settings.estimates for one in estimates} == {50_000}
     methods = [sorted(paper.ground_truths[truth].settings.method for truth in one.ground_truths) for one in estimates]
-    assert methods == [["exact", "parallel_tempering"]] * 16
+    assert methods == [["exact", "parallel_tempering"]] * 16 + [["parallel_tempering"]] * 8
     tempered = [t.settings for t in paper.ground_truths.values() if t.settings.method == "parallel_tempering"]
     assert {(t.chains, t.burn_in, t.samples) for t in tempered} == {(100, 50_000, 200_000)}
+
+
+def test_the_large_models_are_trained_and_evaluated_as_published(paper):
+    figure = paper.figures["popcd_fig3"]
+    runs = [paper.runs[run].settings for run in figure.runs]
+    assert len(runs) == len(figure.evaluations) == 16
+    assert {(run.data.name, run.hidden, run.schedule[0].rate, run.iterations, run.trials) for run in runs} == {
+        ("letters", 100, 0.1, 500_000, 10),
+        ("letters", 100, 0.01, 5_000_000, 10),
+        ("mnist", 500, 0.01, 40_000, 1),
+        ("mnist", 500, 0.001, 400_000, 1),
+    }
+    assert {run.schedule[0].estimator.name for run in runs} == {"cd", "pop_cd"}
+    evaluations = [paper.evaluations[one] for one in figure.evaluations]
+    assert [one.run for one in evaluations] == list(figure.runs)
+    assert {(one.settings.particles, one.settings.temperatures) for one in evaluations} == {(512, 50_000)}
+    folders = [run["folder"] for panel in figure.spec["panels"] for run in panel["runs"]]
+    assert folders == [f"results/paper/evaluations/{one}" for one in figure.evaluations]
+    assert len(paper.evaluations) == 16
+
+
+def test_another_annealing_does_not_train_anew(configurations, paper):
+    other = plan(changed(configurations["paper"], {"defaults": {"annealing": {"particles": 7}}}))
+    assert set(other.runs) == set(paper.runs)
+    assert not set(other.evaluations) & set(paper.evaluations)
 
 
 def test_algorithms_and_rates_of_a_panel_start_alike(paper):
     seeds = {}
     for run in paper.runs.values():
-        seeds.setdefault(run.data, set()).add(run.settings.seed)
+        seeds.setdefault((run.data, run.settings.hidden), set()).add(run.settings.seed)
     assert all(len(found) == 1 for found in seeds.values())
-    assert len(set.union(*seeds.values())) == len(seeds) == 4
+    assert len(set.union(*seeds.values())) == len(seeds) == 6
 
 
 def test_purposes_have_different_seeds(paper):
-    of_letters = {run.settings.seed for run in paper.runs.values() if run.data == "letters"}
-    of_estimates = {e.settings.seed for e in paper.estimates.values() if e.run.startswith("letters")}
+    of_letters = {run.settings.seed for run in paper.runs.values() if run.id.startswith("letters-16h")}
+    of_estimates = {e.settings.seed for e in paper.estimates.values() if e.run.startswith("letters-16h")}
     of_truths = {
         t.settings.seed
         for t in paper.ground_truths.values()
-        if t.run.startswith("letters") and t.settings.method == "parallel_tempering"
+        if t.run.startswith("letters-16h") and t.settings.method == "parallel_tempering"
     }
     assert [len(of_letters), len(of_estimates), len(of_truths)] == [1, 1, 1]
     assert len(of_letters | of_estimates | of_truths) == 3
