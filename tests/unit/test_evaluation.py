@@ -108,7 +108,12 @@ def test_threads_and_interruptions_do_not_change_the_curve(result, tmp_path):
     with pytest.raises(CheckpointError, match="checkpoint of other settings or data"):
         annealed_curve(result.snapshots, DATA, ANNEALING, checkpoint=path, identity="another")
     resumed = annealed_curve(
-        result.snapshots, DATA, ANNEALING, checkpoint=path, identity="mine", progress=lambda *call: shown.append(call[:2])
+        result.snapshots,
+        DATA,
+        ANNEALING,
+        checkpoint=path,
+        identity="mine",
+        progress=lambda *call: shown.append(call[:2]),
     )
     assert resumed.equals(expected)
     assert shown == [(1, 4), (2, 4), (3, 4), (4, 4)]

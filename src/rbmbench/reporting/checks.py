@@ -64,10 +64,27 @@ def final_lead(evidence: Evidence, *, curve: str, against: str) -> Measurement:
     """Measure that difference as a share of the rise of the second curve from its first to its final value."""
     one, other = evidence.curves(curve), evidence.curves(against)
     trials = _paired(one, other)
-    start = other.trials.loc[trials].iloc[:, 0]
-    stacked = np.stack([one.final.loc[trials], other.final.loc[trials], start], axis=1)
-    value, low, high = intervals.bootstrap(stacked, lambda x: (x[:, 0] - x[:, 1]) / (x[:, 1] - x[:, 2]))
-    what = f"final log-likelihood, {one.label} minus {other.label}, as a share of the rise of {other.label}"
+    values = one.final.loc[trials], other.final.loc[trials]
+    return _lead(one, other, values, other.trials.loc[trials].iloc[:, 0], "final log-likelihood")
+
+
+def lead_after(evidence: Evidence, *, curve: str, against: str, share: float) -> Measurement:
+    """Measure the lead after a share of the paper's iterations, as a share of the second curve's rise until then."""
+    one, other = evidence.curves(curve), evidence.curves(against)
+    after = share * (other.panel.paper_iterations or other.panel.iterations)
+    if other.panel.iterations < after:
+        raise NotRun(f"{against} ends at iteration {other.panel.iterations}, the claim speaks of iteration {after:.0f}")
+    trials = _paired(one, other)
+    values = (pd.Series(c.around(after), c.trials.index).loc[trials] for c in (one, other))
+    return _lead(one, other, values, other.trials.loc[trials].iloc[:, 0], f"log-likelihood at iteration {after:.0f}")
+
+
+def _lead(one: Curves, other: Curves, values, start, what: str) -> Measurement:
+    """Return by how much of the rise of ``other`` the values of ``one`` lead."""
+    value, low, high = intervals.bootstrap(
+        np.stack([*values, start], axis=1), lambda x: (x[:, 0] - x[:, 1]) / (x[:, 1] - x[:, 2])
+    )
+    what = f"{what}, {one.label} minus {other.label}, as a share of the rise of {other.label}"
     return Measurement(value, low, high, what, (one, other))
 
 
@@ -91,17 +108,37 @@ def decline(evidence: Evidence, *, curve: str) -> Measurement:
     """Measure how far the mean curve ends below its own maximum, as a share of its rise to that maximum."""
     found = evidence.curves(curve)
     trials = found.trials.loc[_paired(found)]
-    iterations = trials.columns.to_numpy(dtype=float)
-    late = iterations > (1 - FINAL_SHARE) * iterations[-1]
-
-    def fallen(means: np.ndarray) -> np.ndarray:
-        top = means.max(axis=1)
-        # A curve that only falls has no rise: its fall is an infinite share of it.
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return (top - means[:, late].mean(axis=1)) / (top - means[:, 0])
-
+    late = _late(found)
     what = f"fall of the mean curve of {found.label} from its maximum to its end, as a share of its rise"
-    return Measurement(*intervals.bootstrap(trials.to_numpy(), fallen), what, (found,))
+    return Measurement(*intervals.bootstrap(trials.to_numpy(), lambda means: _fallen(means, late)), what, (found,))
+
+
+def decline_difference(evidence: Evidence, *, curve: str, against: str) -> Measurement:
+    """Measure by how much more of its rise one mean curve falls than another, paired by trial."""
+    one, other = evidence.curves(curve), evidence.curves(against)
+    trials = _paired(one, other)
+    ends = _late(one), _late(other)
+    both = np.concatenate([one.trials.loc[trials], other.trials.loc[trials]], axis=1)
+    cut = one.trials.shape[1]
+    value, low, high = intervals.bootstrap(
+        both, lambda means: _fallen(means[:, :cut], ends[0]) - _fallen(means[:, cut:], ends[1])
+    )
+    what = f"fall from the maximum as a share of the rise, {one.label} minus {other.label}"
+    return Measurement(value, low, high, what, (one, other))
+
+
+def _late(curves: Curves) -> np.ndarray:
+    """Return which evaluations belong to the final value."""
+    iterations = curves.trials.columns.to_numpy(dtype=float)
+    return iterations > (1 - FINAL_SHARE) * iterations[-1]
+
+
+def _fallen(means: np.ndarray, late: np.ndarray) -> np.ndarray:
+    """Return how far mean curves (resamples, evaluations) end below their maximum, as a share of their rise to it."""
+    top = means.max(axis=1)
+    # A curve that only falls has no rise: its fall is an infinite share of it.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return (top - means[:, late].mean(axis=1)) / (top - means[:, 0])
 
 
 def gain_after(evidence: Evidence, *, curve: str, after: int) -> Measurement:
@@ -210,8 +247,10 @@ CHECKS: dict[str, Callable[..., Measurement]] = {
     for check in (
         final_difference,
         final_lead,
+        lead_after,
         final_spread,
         decline,
+        decline_difference,
         gain_after,
         run_time_ratio,
         variance_ratio,

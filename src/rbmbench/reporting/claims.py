@@ -51,12 +51,16 @@ class Needs(Settings):
     models: int = 1
     estimates: int = 1
     real_data: bool = True
+    effective_particles: float = 10.0
 
     def missing(self, source: Curves | Entry) -> list[str]:
         """Return, in words, what a curve or an entry lacks."""
         reasons = []
         if self.real_data and source.stand_in:
             reasons.append(f"stand-in data for {data_name(source.stand_in)}")
+        particles = getattr(source, "effective_particles", math.inf)
+        if particles < self.effective_particles:
+            reasons.append(f"{particles:.3g} effective particles of annealing, needs {self.effective_particles:g}")
         found, published = source.budget["iterations"]
         if published and found < self.share_of_iterations * published:
             reasons += [

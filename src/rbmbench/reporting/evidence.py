@@ -3,6 +3,7 @@
 A name is ``fig1.a.cd_1`` (figure, panel, algorithm) or ``table1.letters_16.cd_1`` (table, row, estimator).
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -40,6 +41,8 @@ class Curves:
     meta: dict[str, Any]
     stand_in: str
     all_trials: pd.DataFrame
+    effective_particles: float = math.inf
+    """The least effective sample size of the annealing over trials and evaluations; infinite where log Z is exact."""
 
     @cached_property
     def trials(self) -> pd.DataFrame:
@@ -162,7 +165,9 @@ class Evidence:
                 raise NotRun(f"{name} is not part of this scale")
             meta = read_meta(run.folder)
             stand_in = data_of(meta, run.folder)["stand_in"]
-            self._curves[name] = Curves(name, run.label, panel, meta, stand_in, read_trials(run.folder))
+            annealed = {"effective_particles": _least_size(run.folder)} if panel.annealing else {}
+            trials = read_trials(run.folder)
+            self._curves[name] = Curves(name, run.label, panel, meta, stand_in, trials, **annealed)
         return self._curves[name]
 
     def entry(self, name: str) -> Entry:
@@ -190,6 +195,11 @@ class Evidence:
         first = models.iloc[0]
         published = self._published.get(table, Published())
         return Entry(name, first["label"], truth, first["stand_in"], models, published)
+
+
+def _least_size(folder: str) -> float:
+    """Return the least effective sample size of the annealing of a run's snapshots."""
+    return float(read_trials(folder, "annealing_effective_sample_size").min(axis=None))
 
 
 def _parts(name: str, form: str) -> list[str]:
