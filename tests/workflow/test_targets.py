@@ -17,6 +17,7 @@ FILES = {
         *(f"notebooks/benchmarks.{ending}" for ending in ("ipynb", "html")),
     ],
 }
+FILES["forecast"] = ["forecast.csv"]
 FILES["all_figures"] = FILES["popcd_fig1"] + FILES["popcd_fig2"]
 FILES["all_tables"] = FILES["popcd_table1"]
 FILES["paper_popcd"] = FILES["all_figures"] + FILES["all_tables"]
