@@ -43,7 +43,7 @@ def test_bars_are_held_against_the_floor_of_their_step():
 def test_picture_says_ratios_machine_threads_and_date():
     figure = speed.bars(TABLE, META)
     written = [text.get_text() for ax in figure.axes for text in ax.texts]
-    assert written == ["10 ms", "12 ms, 1.20 ×", "30 ms, 3.00 ×", "5 ms", "7 ms, 1.40 ×"]
+    assert written == ["10.0 ms", "12.0 ms, 1.20 ×", "30.0 ms, 3.00 ×", "5.00 ms", "7.00 ms, 1.40 ×"]
     widths = [[bar.get_width() for bar in ax.patches] for ax in figure.axes]
     assert widths == [[10.0, 12.0, 30.0], [5.0, 7.0]]
     for part in ("1 thread of Slow & Steady (3 cores)", "2026-01-02"):

@@ -110,11 +110,16 @@ def bars(table: pd.DataFrame, meta: Mapping[str, Any]) -> Figure:
 
 def _draw_step(ax: Axes, of_step: pd.DataFrame) -> None:
     """Draw the bars of one step from the top down, each with its time and its ratio to the floor."""
+    floor = of_step["milliseconds"].iloc[0]
     for place, bar in enumerate(of_step.itertuples()):
         ax.barh(place, bar.milliseconds, height=0.72, linewidth=0.8, **LOOKS[bar.kind])
-        text = f"{bar.milliseconds:.3g} ms" if bar.kind == FLOOR else f"{bar.milliseconds:.3g} ms, {bar.ratio:.2f} ×"
-        ax.annotate(text, (bar.milliseconds, place), (3, 0), textcoords="offset points", va="center", fontsize=7.5)
-    ax.axvline(of_step["milliseconds"].iloc[0], color="0.3", linewidth=0.8, linestyle=(0, (4, 2)))
+        text = f"{bar.milliseconds:#.3g}".rstrip(".") + " ms"
+        text += "" if bar.kind == FLOOR else f", {bar.ratio:.2f} ×"
+        # A bar that ends before the floor has its text behind the floor's line, not across it.
+        ax.annotate(
+            text, (max(bar.milliseconds, floor), place), (3, 0), textcoords="offset points", va="center", fontsize=7.5
+        )
+    ax.axvline(floor, color="0.3", linewidth=0.8, linestyle=(0, (4, 2)))
     ax.set_yticks(range(len(of_step)), of_step["name"])
     ax.invert_yaxis()
     ax.tick_params(axis="y", length=0)
