@@ -170,12 +170,13 @@ def test_evaluation_enumerates_the_smaller_layer_or_keeps_snapshots():
 
 def test_shared_runs_count_once(smoke, known):
     table = plans.forecast(smoke, known, 2).set_index("result")
+    everything = [smoke.runs, smoke.ground_truths, smoke.estimates, getattr(smoke, "evaluations", {})]
     smoke.figures["popcd_fig9"] = replace(smoke.figures["popcd_fig1"], key="popcd_fig9")
     shared = plans.forecast(smoke, known, 2).set_index("result")
     assert shared.loc["popcd_fig9", "processor_seconds"] == table.loc["popcd_fig1", "processor_seconds"] > 0
     assert shared.loc["total"].to_dict() == table.loc["total"].to_dict()
-    assert table.loc["total", "jobs"] == len(smoke.runs) + len(smoke.ground_truths) + len(smoke.estimates)
-    assert table.loc["total", "processor_seconds"] == pytest.approx(table["processor_seconds"].drop("total").sum())
+    assert table.loc["total", "jobs"] == sum(map(len, everything))
+    assert table.loc["total", "processor_seconds"] <= 1.000001 * table["processor_seconds"].drop("total").sum()
 
 
 def test_done_runs_cost_nothing(smoke, known, tmp_path):
@@ -198,7 +199,9 @@ def test_annealed_evaluations_of_a_plan_are_counted(smoke, known):
     before = plans.forecast(smoke, known, 1).set_index("result")
     run = smoke.figures["popcd_fig2"].runs[0]
     budget = SimpleNamespace(particles=512, temperatures=50_000)
-    smoke.evaluations = {"an-ais": SimpleNamespace(id="an-ais", run=run, settings=budget)}
+    smoke.evaluations = getattr(smoke, "evaluations", {}) | {
+        "an-ais": SimpleNamespace(id="an-ais", run=run, settings=budget)
+    }
     smoke.evaluation_folder = lambda evaluation: f"results/smoke/evaluations/{evaluation}"
     figure = smoke.figures["popcd_fig2"]
     smoke.figures["popcd_fig2"] = SimpleNamespace(runs=figure.runs, estimates=(), evaluations=("an-ais",))
