@@ -47,8 +47,8 @@ schema: $(INSTALLED)  ## write config/schemas from the models
 # The lock holds for every Python and system the package is for, and names no package index.
 lock: $(INSTALLED)  ## pin the newest versions anew in requirements.lock
 	$(PIP) install uv
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --all-extras --no-header \
-		--no-annotate --no-emit-index-url --no-emit-find-links pyproject.toml -o requirements.lock.new
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --extra workflow --extra dev \
+		--no-header --no-annotate --no-emit-index-url --no-emit-find-links pyproject.toml -o requirements.lock.new
 	{ echo '# Pinned versions of everything `make` installs; written by `make lock`. Holds no index addresses.'; \
 		cat requirements.lock.new; } > requirements.lock
 	rm requirements.lock.new

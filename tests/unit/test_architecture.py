@@ -32,6 +32,7 @@ FLOORS = {
     "configuration": 4,
     "experiments": 4,
     "store": 4,
+    "forecast": 5,
     "reporting": 5,
     "__main__": 6,
     "cli": 6,

@@ -52,7 +52,18 @@ def test_help_imports_nothing_heavy():
     code += f"print('loaded', [name for name in {HEAVY!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "loaded []"
-    for command in ("data", "train", "ground-truth", "estimate", "spec", "render", "claims", "report", "config"):
+    for command in (
+        "data",
+        "train",
+        "ground-truth",
+        "estimate",
+        "spec",
+        "render",
+        "claims",
+        "report",
+        "forecast",
+        "config",
+    ):
         assert f"\n    {command}" in done.stdout
 
 

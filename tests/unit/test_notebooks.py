@@ -31,7 +31,7 @@ def notebook(path: Path, *sources: str) -> Path:
 
 
 def test_there_is_a_template_for_each_kind():
-    assert [path.stem for path in TEMPLATES] == ["bias_variance", "claims", "learning_curves"]
+    assert [path.stem for path in TEMPLATES] == ["benchmarks", "bias_variance", "claims", "learning_curves"]
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)

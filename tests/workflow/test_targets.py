@@ -11,8 +11,13 @@ FILES = {
     "popcd_table1": [file.format("popcd_table1") for file in TABLE_FILES],
     "claims": CLAIM_FILES,
     "report": ["report/index.html"],
-    "benchmarks": ["benchmarks/run_times.csv", "benchmarks/steps.csv", "benchmarks/steps.md"],
+    "benchmarks": [
+        "benchmarks/run_times.csv",
+        *(f"benchmarks/steps.{ending}" for ending in ("csv", "md", "meta.json", "pdf", "png")),
+        *(f"notebooks/benchmarks.{ending}" for ending in ("ipynb", "html")),
+    ],
 }
+FILES["forecast"] = ["forecast.csv"]
 FILES["all_figures"] = FILES["popcd_fig1"] + FILES["popcd_fig2"]
 FILES["all_tables"] = FILES["popcd_table1"]
 FILES["paper_popcd"] = FILES["all_figures"] + FILES["all_tables"]

@@ -1,5 +1,7 @@
 # What the runs of a scale took, side by side, and the speed of training against floors and peers.
 
+BENCHMARK_PARTS = ("gpu", "likelihoods", "peers", "processes", "steps", "timing")
+
 
 rule tabulate_run_times:
     input:
@@ -23,8 +25,10 @@ rule tabulate_run_times:
 rule measure_speed:
     input:
         script="benchmarks/measure.py",
+        parts=expand("benchmarks/{part}.py", part=BENCHMARK_PARTS),
     output:
         csv=f"{RESULTS}/benchmarks/steps.csv",
+        meta=f"{RESULTS}/benchmarks/steps.meta.json",
         md=f"{RESULTS}/benchmarks/steps.md",
     log:
         f"{RESULTS}/logs/benchmarks/steps.log",
@@ -38,3 +42,25 @@ rule measure_speed:
         folder=subpath(output.csv, parent=True),
     shell:
         "python {input.script} --out {params.folder} > {log} 2>&1"
+
+
+rule render_speed:
+    input:
+        csv=f"{RESULTS}/benchmarks/steps.csv",
+        meta=f"{RESULTS}/benchmarks/steps.meta.json",
+        template="notebooks/benchmarks.ipynb",
+    output:
+        pdf=f"{RESULTS}/benchmarks/steps.pdf",
+        png=f"{RESULTS}/benchmarks/steps.png",
+        notebook=f"{RESULTS}/notebooks/benchmarks.ipynb",
+        page=f"{RESULTS}/notebooks/benchmarks.html",
+    log:
+        f"{RESULTS}/logs/render/benchmarks.ipynb",
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=2000,
+        runtime=60,
+    shell:
+        "rbmbench render --template {input.template} --set csv={input.csv} meta={input.meta} pdf={output.pdf}"
+        " png={output.png} --notebook {output.notebook} --page {output.page} --log {log}"

@@ -26,7 +26,8 @@ rule report:
 rule benchmarks:
     input:
         f"{RESULTS}/benchmarks/run_times.csv",
-        f"{RESULTS}/benchmarks/steps.csv",
+        [f"{RESULTS}/benchmarks/steps.{suffix}" for suffix in ("csv", "md", "meta.json", "pdf", "png")],
+        notebook_files("benchmarks"),
 
 
 for paper in PLAN.papers:

@@ -130,6 +130,16 @@ def _add_reports(commands) -> None:
     keep.add_argument("--claims", required=True, type=Path, nargs="+", metavar="FILE", help="claims, one file a paper")
     keep.add_argument("--out", required=True, type=Path, metavar="FOLDER", help="folder to write")
 
+    told = _add(commands, "forecast", "forecasting:forecast", "tell what a scale will take, before anything runs")
+    told.add_argument("--config", type=Path, default=Path("config/config.yaml"), metavar="FILE", help="config.yaml")
+    told.add_argument("--configfile", type=Path, nargs="*", default=[], metavar="FILE", help="overlays of config.yaml")
+    told.add_argument("--values", metavar="JSON", help="the merged values, where they are known already")
+    told.add_argument(
+        "--results", type=Path, nargs="+", default=[Path("results")], metavar="FOLDER", help="where recorded runs are"
+    )
+    told.add_argument("--cores", type=_count, metavar="N", help="jobs that run at a time (default: all cores)")
+    told.add_argument("--out", type=Path, metavar="FILE", help="csv file to write")
+
     times = _add(commands, "run-times", "making:run_times", "tabulate what each run took, from its meta.json")
     times.add_argument("--runs", required=True, type=Path, nargs="+", metavar="FOLDER", help="folders of runs")
     times.add_argument("--out", required=True, type=Path, metavar="FILE", help="csv file to write")

@@ -1,0 +1,76 @@
+"""Steps of other programs for the same task. One that is not installed is left out, and named."""
+
+import warnings
+from collections.abc import Callable
+from importlib.util import find_spec
+
+from timing import made_data
+
+__all__ = ["cd_steps", "missing", "pcd_steps"]
+
+SCIKIT_LEARN, RBMS = "scikit-learn BernoulliRBM", "rbms (PyTorch)"
+MODULES = {SCIKIT_LEARN: ("sklearn",), RBMS: ("rbms", "torch")}
+
+
+def missing() -> list[str]:
+    """Return the peers that are not installed; the extra "peers" has them all."""
+    return [peer for peer, modules in MODULES.items() if not all(find_spec(module) for module in modules)]
+
+
+def cd_steps(visible, hidden, batch, k) -> dict[str, Callable[[], object]]:
+    """Return one CD-k update of each installed peer that has it."""
+    return _installed({RBMS: lambda: _rbms_step(visible, hidden, batch, k, persistent=False)})
+
+
+def pcd_steps(visible, hidden, batch) -> dict[str, Callable[[], object]]:
+    """Return one PCD-1 update of each installed peer."""
+    return _installed(
+        {
+            SCIKIT_LEARN: lambda: _scikit_learn_step(visible, hidden, batch),
+            RBMS: lambda: _rbms_step(visible, hidden, batch, 1, persistent=True),
+        }
+    )
+
+
+def _installed(makers: dict[str, Callable[[], Callable]]) -> dict[str, Callable[[], object]]:
+    """Return what the makers of installed peers make."""
+    return {peer: make() for peer, make in makers.items() if peer not in missing()}
+
+
+def _scikit_learn_step(visible, hidden, batch) -> Callable[[], object]:
+    """Return one update of scikit-learn's BernoulliRBM."""
+    from sklearn.neural_network import BernoulliRBM
+
+    model = BernoulliRBM(n_components=hidden, batch_size=batch, learning_rate=0.01, random_state=0)
+    rows = made_data(batch, visible).astype("float32")
+    return lambda: model.partial_fit(rows)
+
+
+def _rbms_step(visible, hidden, batch, k, persistent) -> Callable[[], object]:
+    """Return one update of rbms, as its own training loop makes it (rbms/training/pcd.py), without its log file."""
+    import torch
+
+    with warnings.catch_warnings():
+        # It compiles its functions in a way that PyTorch is going to drop.
+        warnings.simplefilter("ignore", FutureWarning)
+        from rbms.bernoulli_bernoulli.classes import BBRBM
+        from rbms.training.pcd import fit_batch_pcd
+
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    rows = torch.from_numpy(made_data(batch, visible).astype("float32"))
+    weights = torch.ones(batch)
+    model = BBRBM(0.01 * torch.randn(visible, hidden), torch.zeros(visible), torch.zeros(hidden))
+    model.init_grad()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, maximize=True)
+    kept = {"chains": model.init_chains(batch)}
+
+    @torch.no_grad()
+    def step():
+        if not persistent:
+            kept["chains"] = model.init_chains(batch, weights=weights, start_v=rows)
+        optimizer.zero_grad(set_to_none=False)
+        kept["chains"], _ = fit_batch_pcd((rows, weights), kept["chains"], model, k, beta=1.0)
+        optimizer.step()
+
+    return step

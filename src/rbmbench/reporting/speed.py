@@ -1,0 +1,158 @@
+"""The measured speed of training steps: the table in Markdown, and bars against floors and peers."""
+
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from rbmbench.errors import ResultsError
+from rbmbench.reporting.palette import BLUE, GREY, ORANGE
+from rbmbench.reporting.plots import LOOK, PAGE_WIDTH
+
+__all__ = ["COLUMNS", "bars", "caption", "conditions", "markdown", "read_steps", "step_bars"]
+
+COLUMNS = ("what", "milliseconds", "against", "kind", "reference_milliseconds", "ratio", "aim")
+FLOOR, PEER = "floor", "peer"
+OURS = "rbmbench"
+LOOKS = {
+    FLOOR: {"facecolor": "white", "edgecolor": GREY, "hatch": "////", "label": "floor: the matrix products alone"},
+    OURS: {"facecolor": BLUE, "edgecolor": BLUE, "label": "rbmbench"},
+    PEER: {"facecolor": ORANGE, "edgecolor": ORANGE, "label": "another program"},
+}
+BAR_HEIGHT = 0.19
+
+
+def read_steps(path: str | PathLike) -> pd.DataFrame:
+    """Return the table that ``benchmarks/measure.py`` has written.
+
+    Raises
+    ------
+    ResultsError
+        If the file is missing or damaged, or lacks a column.
+    """
+    try:
+        table = pd.read_csv(path, keep_default_na=False)
+    except (OSError, ValueError) as error:
+        raise ResultsError(f"{path}: cannot be read ({' '.join(str(error).split())})") from None
+    for name in COLUMNS:
+        if name not in table.columns:
+            raise ResultsError(f"{path}: column {name!r} is missing; found {', '.join(table.columns)}")
+    return table
+
+
+def step_bars(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the bars of the picture, in milliseconds: for each step with a floor the floor, rbmbench and peers.
+
+    Returns
+    -------
+    DataFrame
+        Columns step, kind ("floor", "rbmbench", "peer"), name, milliseconds, and ratio, which is that to the floor.
+
+    Raises
+    ------
+    ResultsError
+        If no step was measured against a floor.
+    """
+    lines = []
+    for step, of_step in table.groupby("what", sort=False):
+        floors = of_step[of_step["kind"] == FLOOR]
+        if floors.empty:
+            continue
+        floor = floors["reference_milliseconds"].iloc[0]
+        found = [(FLOOR, floors["against"].iloc[0].removeprefix("its "), floor)]
+        found.append((OURS, OURS, floors["milliseconds"].iloc[0]))
+        others = of_step[of_step["kind"] == PEER]
+        found += [(PEER, name, t) for name, t in zip(others["against"], others["reference_milliseconds"], strict=True)]
+        lines += [(step, kind, name, time, time / floor) for kind, name, time in found]
+    if not lines:
+        raise ResultsError("speed of steps: none was measured against a floor; found no line of kind 'floor'")
+    return pd.DataFrame(lines, columns=["step", "kind", "name", "milliseconds", "ratio"])
+
+
+def bars(table: pd.DataFrame, meta: Mapping[str, Any]) -> Figure:
+    """Draw milliseconds per update as bars, with the ratio to the floor beside each.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `read_steps` returns it.
+    meta : mapping
+        What it was measured with: hardware, threads, precision, finished.
+
+    Raises
+    ------
+    ResultsError
+        If no step was measured against a floor.
+    """
+    shown = step_bars(table)
+    steps = [of_step for _, of_step in shown.groupby("step", sort=False)]
+    sizes = [len(of_step) for of_step in steps]
+    with mpl.rc_context(LOOK):
+        height = 1.1 + sum(0.42 + BAR_HEIGHT * size for size in sizes)
+        figure = Figure(figsize=(PAGE_WIDTH, height), layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.subplots(len(steps), 1, squeeze=False, height_ratios=[size + 0.4 for size in sizes])[:, 0]
+        for ax, of_step in zip(axes, steps, strict=True):
+            _draw_step(ax, of_step)
+        axes[-1].set_xlabel("milliseconds per update (each step has its own axis); ×: ratio to the floor")
+        figure.suptitle(f"Time per update against its floor\n{conditions(meta)}", fontsize=9)
+        kinds = [kind for kind in LOOKS if kind in set(shown["kind"])]
+        handles = [Patch(linewidth=0.8, **LOOKS[kind]) for kind in kinds]
+        figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
+    return figure
+
+
+def _draw_step(ax: Axes, of_step: pd.DataFrame) -> None:
+    """Draw the bars of one step from the top down, each with its time and its ratio to the floor."""
+    floor = of_step["milliseconds"].iloc[0]
+    for place, bar in enumerate(of_step.itertuples()):
+        ax.barh(place, bar.milliseconds, height=0.72, linewidth=0.8, **LOOKS[bar.kind])
+        text = f"{bar.milliseconds:#.3g}".rstrip(".") + " ms"
+        text += "" if bar.kind == FLOOR else f", {bar.ratio:.2f} ×"
+        # A bar that ends before the floor has its text behind the floor's line, not across it.
+        ax.annotate(
+            text, (max(bar.milliseconds, floor), place), (3, 0), textcoords="offset points", va="center", fontsize=7.5
+        )
+    ax.axvline(floor, color="0.3", linewidth=0.8, linestyle=(0, (4, 2)))
+    ax.set_yticks(range(len(of_step)), of_step["name"])
+    ax.invert_yaxis()
+    ax.tick_params(axis="y", length=0)
+    ax.spines["right"].set_visible(False)
+    ax.set_xlim(0, 1.22 * of_step["milliseconds"].max())
+    ax.set_title(of_step["step"].iloc[0], loc="left", fontweight="bold")
+
+
+def conditions(meta: Mapping[str, Any]) -> str:
+    """Return in words what a speed was measured with: processor, threads, precision, date (UTC)."""
+    hardware, threads = meta["hardware"], meta["threads"]
+    return (
+        f"{threads} thread{'s' * (threads != 1)} of {hardware['cpu']} ({hardware['cores']} cores), "
+        f"{meta['precision']}, {meta['finished'][:10]}"
+    )
+
+
+def caption(meta: Mapping[str, Any]) -> str:
+    """Return what the picture shows, and what it leaves out."""
+    return (
+        "Time per update, the best of several turns; all bars of a step were measured in turns in one process. The"
+        " floor is the matrix products that the step cannot do without, alone (dashed line); × is the ratio to it."
+        f" {conditions(meta)}.{_left_out(meta)}"
+    )
+
+
+def markdown(table: pd.DataFrame, meta: Mapping[str, Any]) -> str:
+    """Return the table as Markdown, with what it was measured with below it."""
+    shown = table.drop(columns="kind").round({"milliseconds": 3, "reference_milliseconds": 3, "ratio": 3})
+    text = shown.to_markdown(index=False, disable_numparse=True)
+    return f"{text}\n\n{conditions(meta)}; best of several turns.{_left_out(meta)}\n"
+
+
+def _left_out(meta: Mapping[str, Any]) -> str:
+    """Return a sentence for each thing that was not measured, and why."""
+    return "".join(f" {words}." for words in meta.get("left_out") or [])

@@ -1,0 +1,25 @@
+# What a scale will take, told before anything runs. Nothing else needs it, and it starts no run.
+
+
+from glob import glob
+
+
+rule forecast:
+    output:
+        f"{RESULTS}/forecast.csv",
+    log:
+        f"{RESULTS}/logs/forecast.log",
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        overlays=[os.path.relpath(file) for file in workflow.overwrite_configfiles],
+        values=json.dumps(config, sort_keys=True),
+        cores=workflow.cores,
+        # The forecast is made anew once more is there.
+        computed=len(glob(f"{RESULTS}/*/*/meta.json")),
+    shell:
+        "rbmbench forecast --configfile {params.overlays} --values {params.values:q} --cores {params.cores}"
+        " --out {output} 2>&1 | tee {log} >&2"
