@@ -19,16 +19,24 @@ DIFFERENCE = {
 ALGORITHMS = {"cd_1": "CD-1", "pop_cd_1": "pop-CD-1", "pt_10": "PT-10"}
 
 
-def make_run(folder: Path, values, *, iterations=None, meta=None) -> str:
-    """Write a run whose log-likelihoods are ``values`` (trials, evaluations); return its folder."""
+ANNEALING = {"particles": 100, "temperatures": 50}
+
+
+def make_run(folder: Path, values, *, iterations=None, meta=None, effective_particles=None) -> str:
+    """Write a run whose log-likelihoods are ``values`` (trials, evaluations); return its folder.
+
+    With ``effective_particles`` it is one whose log Z was annealed, with a standard error of 0.25 nats.
+    """
     values = np.asarray(values, dtype=float)
     iterations = list(iterations or range(0, 100 * values.shape[1], 100))
     trials = np.repeat(np.arange(len(values)), values.shape[1])
     curve = pd.DataFrame({"trial": trials, "iteration": iterations * len(values), "metric": "log_likelihood"})
     curve["value"] = values.ravel()
     partition = curve.assign(metric="log_partition", value=3.0)
+    annealed = {"log_partition_error": 0.25, "annealing_effective_sample_size": effective_particles}
+    more = [curve.assign(metric=metric, value=value) for metric, value in annealed.items() if effective_particles]
     folder.mkdir(parents=True)
-    pd.concat([curve, partition]).to_parquet(folder / "curve.parquet", index=False)
+    pd.concat([curve, partition, *more]).to_parquet(folder / "curve.parquet", index=False)
     written = {
         "run": folder.name,
         "settings": {"batch": 7, "seed": 11, "precision": "float32", "initial": {"kind": "uniform", "width": 0.1}},
@@ -87,20 +95,22 @@ def figure(root: Path, panels: dict[str, dict], key: str = "popcd_fig1", **more)
     """Write the runs of a figure and return its spec; a panel holds {algorithm: values} and may override its keys."""
     spec = {"key": key, "paper": "popcd", "title": "Curves", "kind": "learning_curves", "scale": "tiny", "panels": []}
     for name, panel in panels.items():
-        curves, meta = panel["curves"], panel.get("meta")
+        curves, meta, particles = panel["curves"], panel.get("meta"), panel.get("effective_particles")
+        annealing = {"annealing": ANNEALING} if particles else {}
         runs = [
             {
                 "algorithm": algorithm,
                 "label": ALGORITHMS.get(algorithm, algorithm),
-                "folder": make_run(root / "runs" / f"{key}-{name}-{algorithm}", values, meta=meta),
+                "folder": make_run(
+                    root / "runs" / f"{key}-{name}-{algorithm}", values, meta=meta, effective_particles=particles
+                ),
             }
             for algorithm, values in curves.items()
         ]
         first = np.asarray(next(iter(curves.values())))
         settings = {"name": name, "data": "toy", "hidden": 3, "rate": 0.1, "iterations": 100 * (first.shape[1] - 1)}
-        settings |= {"trials": len(first)} | {
-            key: value for key, value in panel.items() if key not in ("curves", "meta")
-        }
+        settings |= {"trials": len(first)} | annealing
+        settings |= {key: value for key, value in panel.items() if key not in ("curves", "meta", "effective_particles")}
         spec["panels"].append(settings | {"runs": runs})
     return spec | more
 

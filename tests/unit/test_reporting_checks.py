@@ -26,6 +26,28 @@ def entries(tmp_path, rows, published=None) -> Evidence:
     return Evidence("popcd", [], [spec], known)
 
 
+def test_decline_difference_is_that_of_two_falls(tmp_path):
+    steps = np.array([[-20.0, -10.0, -15.0], [-20.0, -10.0, -15.0]])
+    found = CHECKS["decline_difference"](
+        evidence(tmp_path, {"cd_1": steps, "pop_cd_1": steps + [[0, 0, 3.0]] * 2}),
+        curve="fig1.a.cd_1",
+        against="fig1.a.pop_cd_1",
+    )
+    # One falls by 5 of 10, the other by 2 of 10.
+    assert (found.value, found.low, found.high) == pytest.approx((0.3, 0.3, 0.3))
+
+
+def test_lead_after_a_share_of_the_paper_s_iterations(tmp_path):
+    line = np.linspace(-20.0, -10.0, 11)[None].repeat(3, axis=0)
+    curves = {"cd_1": line, "pop_cd_1": (line + 20) / 2 - 20}
+    there = evidence(tmp_path, curves, paper_iterations=2000)
+    names = {"curve": "fig1.a.pop_cd_1", "against": "fig1.a.cd_1"}
+    # At iteration 500 of 1000 the one has risen by 5, the other by half of that.
+    assert CHECKS["lead_after"](there, **names, share=0.25).value == pytest.approx(-0.5)
+    with pytest.raises(NotRun, match="ends at iteration 1000, the claim speaks of iteration 1500"):
+        CHECKS["lead_after"](there, **names, share=0.75)
+
+
 def test_student_interval_of_known_answer():
     mean, low, high = intervals.student([1.0, 2.0, 3.0])
     half = 4.302652729911275 / math.sqrt(3)

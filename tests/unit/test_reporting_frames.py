@@ -157,3 +157,22 @@ def test_figure_and_table_numbers_come_from_the_key(tmp_path):
 @pytest.mark.parametrize(("words", "text"), [(["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")])
 def test_lists_of_words(words, text):
     assert listed(words) == text
+
+
+def test_how_sure_annealing_is_stands_in_the_caption(tmp_path):
+    curves = {"cd_1": rising(-5.0), "pop_cd_1": rising(-5.0)}
+    panels = {"a": {"curves": curves, "effective_particles": 40.0, "paper_annealing": {"particles": 512}}}
+    spec = parse(FigureSpec, figure(tmp_path, panels | {"b": {"curves": curves}}), "test")
+    certainty = frames.annealing_certainty(spec)
+    assert list(certainty["panel"]) == ["a", "a"]
+    assert set(certainty["largest standard error"]) == {0.25}
+    assert set(certainty["least share of particles"]) == {0.4}
+    caption = figure_caption(spec, frames.learning_curves(spec))
+    assert "standard error at most 0.25 nats, effective sample size at least 40 % of the particles" in caption
+    assert "Panel a: 100 of 512 particles of the annealing." in caption
+
+
+def test_nothing_is_said_of_annealing_where_there_is_none(tmp_path):
+    spec = parse(FigureSpec, figure(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0)}}}), "test")
+    assert frames.annealing_certainty(spec).empty
+    assert "annealed" not in figure_caption(spec, frames.learning_curves(spec))

@@ -8,6 +8,7 @@ CLAIM_FILES = ["claims.csv", "notebooks/claims.ipynb", "notebooks/claims.html"]
 FILES = {
     "popcd_fig1": [file.format("popcd_fig1") for file in FIGURE_FILES],
     "popcd_fig2": [file.format("popcd_fig2") for file in FIGURE_FILES],
+    "popcd_fig3": [file.format("popcd_fig3") for file in FIGURE_FILES],
     "popcd_table1": [file.format("popcd_table1") for file in TABLE_FILES],
     "claims": CLAIM_FILES,
     "report": ["report/index.html"],
@@ -18,7 +19,7 @@ FILES = {
     ],
 }
 FILES["forecast"] = ["forecast.csv"]
-FILES["all_figures"] = FILES["popcd_fig1"] + FILES["popcd_fig2"]
+FILES["all_figures"] = FILES["popcd_fig1"] + FILES["popcd_fig2"] + FILES["popcd_fig3"]
 FILES["all_tables"] = FILES["popcd_table1"]
 FILES["paper_popcd"] = FILES["all_figures"] + FILES["all_tables"]
 FILES["all"] = FILES["paper_popcd"] + FILES["claims"] + FILES["report"] + ["benchmarks/run_times.csv"]
