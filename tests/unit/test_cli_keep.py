@@ -29,8 +29,17 @@ def made(tmp_path):
     return scale
 
 
-def keep(scale):
-    parts = ["keep", "--scale", "tiny", "--folder", scale, "--figures", "popcd_fig1", "--out", scale / "kept"]
+def keep(scale, *more):
+    parts = [
+        "keep",
+        "--scale",
+        "tiny",
+        "--folder",
+        scale,
+        "--out",
+        scale / "kept",
+        *(more or ["--figures", "popcd_fig1"]),
+    ]
     return cli.main([str(part) for part in [*parts, "--claims", scale.parents[1] / "popcd.yaml"]])
 
 
@@ -46,6 +55,29 @@ def test_files_meta_and_verdicts_are_kept(made):
     # The claim on a figure that is not kept is left out.
     verdicts = pd.read_csv(made / "kept" / "claims.csv")
     assert verdicts[["claim", "verdict"]].to_numpy().tolist() == [["popcd_1.a", "reproduced"]]
+
+
+def test_earlier_verdicts_stay_in_the_order_of_the_claims(made):
+    assert keep(made) == 0
+    file = made / "kept" / "claims.csv"
+    line = pd.read_csv(file)
+    gone, later = line.assign(claim="popcd_0"), line.assign(claim="popcd_9", verdict="not reproduced")
+    pd.concat([gone, later, line.assign(verdict="old")]).to_csv(file, index=False)
+    assert keep(made) == 0
+    expected = [["popcd_1.a", "reproduced"], ["popcd_9", "not reproduced"]]
+    assert pd.read_csv(file)[["claim", "verdict"]].to_numpy().tolist() == expected
+
+
+def test_runs_are_kept_alone_and_leave_the_verdicts(made):
+    assert keep(made) == 0
+    verdicts = (made / "kept" / "claims.csv").read_bytes()
+    run = made / "runs" / "popcd_fig1-a-cd_1"
+    (run / "model.npz").write_text("large")
+    assert keep(made, "--runs", run) == 0
+    copy = made / "kept" / "runs" / run.name
+    assert sorted(path.name for path in copy.iterdir()) == ["curve.parquet", "meta.json"]
+    assert (copy / "curve.parquet").read_bytes() == (run / "curve.parquet").read_bytes()
+    assert (made / "kept" / "claims.csv").read_bytes() == verdicts
 
 
 def test_what_was_not_made_cannot_be_kept(made, capsys):

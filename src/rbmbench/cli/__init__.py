@@ -127,6 +127,7 @@ def _add_reports(commands) -> None:
     keep.add_argument("--folder", required=True, type=Path, metavar="FOLDER", help="folder of the scale: results/SCALE")
     keep.add_argument("--figures", nargs="*", default=[], metavar="KEY", help="figures, such as popcd_fig1")
     keep.add_argument("--tables", nargs="*", default=[], metavar="KEY", help="tables, such as popcd_table1")
+    keep.add_argument("--runs", type=Path, nargs="*", default=[], metavar="FOLDER", help="runs: their curve and meta")
     keep.add_argument("--claims", required=True, type=Path, nargs="+", metavar="FILE", help="claims, one file a paper")
     keep.add_argument("--out", required=True, type=Path, metavar="FOLDER", help="folder to write")
 

@@ -19,7 +19,11 @@ PLACES = {
 
 
 def keep(arguments: Namespace) -> None:
-    """Copy figures and tables of a scale with the meta of all they rest on, and the verdicts that concern them."""
+    """Copy figures and tables of a scale with the meta of all they rest on, and the verdicts that concern them.
+
+    Verdicts that were kept before stay, unless they are given anew. Of single runs the curve and meta are copied: laid
+    below results/SCALE/runs/ again, they count as done, so that a long figure can be made in parts.
+    """
     from rbmbench.reporting import claims
     from rbmbench.store import read_json, write_json
 
@@ -35,12 +39,27 @@ def keep(arguments: Namespace) -> None:
                 else:
                     _copy(arguments.folder / file, arguments.out / file)
             write_json(arguments.out / "meta" / f"{key}.json", _metas(spec))
+    for folder in arguments.runs:
+        for name in ("curve.parquet", "meta.json"):
+            _copy(folder / name, arguments.out / "runs" / folder.name / name)
     verdicts = claims.evaluate(
         claims.ClaimsSpec.model_validate(
             {"key": "claims", "scale": arguments.scale, **kept, "claims": _claims(arguments.claims)}
         )
     )
-    claims.write_claims(verdicts[verdicts["measured"].notna()], arguments.out / "claims.csv")
+    claims.write_claims(_with_earlier(verdicts, arguments.out / "claims.csv"), arguments.out / "claims.csv")
+
+
+def _with_earlier(verdicts: Any, file: Path) -> Any:
+    """Return the verdicts that have a measured value, and in the other claims' places those that the file has."""
+    import pandas as pd
+
+    given = verdicts[verdicts["measured"].notna()]
+    earlier = pd.read_csv(file) if file.is_file() else given.iloc[:0]
+    known = earlier[earlier["claim"].isin(verdicts["claim"]) & ~earlier["claim"].isin(given["claim"])]
+    places = {claim: place for place, claim in enumerate(verdicts["claim"])}
+    parts = [part for part in (given, known) if not part.empty]
+    return pd.concat(parts).sort_values("claim", key=lambda names: names.map(places)) if parts else given
 
 
 def _copy(source: Path, target: Path, change: Callable[[bytes], bytes] = bytes) -> None:
