@@ -2,10 +2,10 @@
 
 import pytest
 
-from shim.device import HostDevice, missing_compiler, on_host
+from shim.device import HostDevice, cuda_on_cpu, missing_compiler
 from shim.home import cuda_home
 from shim.host_array import DeviceArray
 
-__all__ = ["NEEDS_COMPILER", "DeviceArray", "HostDevice", "cuda_home", "on_host"]
+__all__ = ["NEEDS_COMPILER", "DeviceArray", "HostDevice", "cuda_home", "cuda_on_cpu"]
 
 NEEDS_COMPILER = pytest.mark.skipif(missing_compiler() is not None, reason=str(missing_compiler()))

@@ -14,7 +14,7 @@ import numpy as np
 from rbmbench.kernels.cupy_home import _device, _grids
 from shim.host_array import DeviceArray
 
-__all__ = ["HostDevice", "missing_compiler", "on_host"]
+__all__ = ["HostDevice", "cuda_on_cpu", "missing_compiler"]
 
 KERNEL = re.compile(r'extern "C" __global__ void (\w+)\((.*?)\)', re.DOTALL)
 TYPES = {
@@ -116,7 +116,7 @@ class HostDevice:
 
 
 @contextmanager
-def on_host(reverse_threads: bool = False):
+def cuda_on_cpu(reverse_threads: bool = False):
     """Let the launch layer run on this machine's CPU; gives the `HostDevice`."""
     device, names = HostDevice(reverse_threads), ("launch", "empty", "copy_in")
     kept = {name: getattr(_device, name) for name in names}

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from rbmbench.kernels import cupy_home
-from shim.device import on_host
+from shim.device import cuda_on_cpu
 from shim.host_array import DeviceArray
 
 __all__ = ["cuda_home"]
@@ -17,7 +17,7 @@ def _on_numpy(kernel):
 
     @wraps(kernel)
     def run(*arguments, **options):
-        with on_host():
+        with cuda_on_cpu():
             shared = [DeviceArray(each) if isinstance(each, np.ndarray) else each for each in arguments]
             result = kernel(*shared, **options)
         return result.get() if isinstance(result, DeviceArray) else result

@@ -13,7 +13,7 @@ from types import ModuleType
 
 import numpy as np
 
-__all__ = ["home_of", "name_of_home", "on_host"]
+__all__ = ["home_of", "name_of_home", "on_host", "walks_in_cache"]
 
 
 @cache
@@ -52,6 +52,11 @@ def home_of(array) -> ModuleType:
 def name_of_home(array) -> str:
     """Return the short name of the home: "numpy", "numba" or "cupy"."""
     return home_of(array).__name__.rpartition(".")[2].removesuffix("_home")
+
+
+def walks_in_cache(array) -> bool:
+    """Return whether work on such arrays is best cut to stay in a processor's cache; a device takes all at once."""
+    return not _is_cupy(type(array))
 
 
 def on_host(array):
