@@ -64,13 +64,12 @@ def _library(dtype: str) -> ctypes.CDLL:
 class HostDevice:
     """What `rbmbench.kernels.cupy_home._device` offers, on the CPU; stricter about arguments than CuPy.
 
-    ``launches`` counts kernels by name, ``copies`` the arrays copied in.
+    ``launches`` counts kernels by name.
     """
 
     def __init__(self, reverse_threads: bool = False):
         self.reverse_threads = reverse_threads
         self.launches: dict[str, int] = {}
-        self.copies = 0
 
     def launch(self, name, dtype, grid, block, arguments, shared_bytes=0):
         """Run a kernel; hold its arguments to the types of its signature, and its size to what every device allows."""
@@ -111,7 +110,7 @@ class HostDevice:
     def copy_in(self, array):
         """Return a device array of a NumPy array's entries."""
         assert isinstance(array, np.ndarray)
-        self.copies += 1
+        DeviceArray.copied_in += 1
         return DeviceArray(array.copy())
 
 

@@ -47,6 +47,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     """
 
     __module__ = "cupy"
+    copied_in = 0  # NumPy arrays that were made device arrays, by all of them
 
     def __init__(self, array):
         self.on_host = np.asarray(array)
@@ -74,10 +75,11 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
             raise TypeError("subok is not supported yet")
         if func.__name__ == "argsort" and kwargs.get("kind") not in (None, "stable"):
             raise ValueError("kind can only be None or 'stable'")
+        on_device = isinstance(args[0], DeviceArray)
         args = _unwrapped(args, numpy_allowed=func.__name__ in COPIES_IN)
         if func.__name__ in COPIES_IN:
-            copied = isinstance(args[0], np.ndarray) and not kwargs.get("copy")
-            return DeviceArray(func(*args, **kwargs).copy() if copied else func(*args, **kwargs))
+            DeviceArray.copied_in += not on_device
+            return DeviceArray(func(*args, **kwargs) if on_device else func(*args, **kwargs).copy())
         return _wrapped(func(*args, **{name: _unwrapped(value) for name, value in kwargs.items()}))
 
     def __getattr__(self, name):

@@ -1,8 +1,8 @@
 """The kernels for CUDA devices, which CuPy arrays run on: one function a kernel, which sizes and starts it.
 
 The interface is that of `rbmbench.kernels.numpy_home`, which documents every kernel. Arrays are C-contiguous, but for
-the index of `gather_rows`. Nothing is copied between host and device but a draw's trials and inverse temperatures, once
-for as long as they stay the same.
+the index of `gather_rows`. Small arrays that a device must have, such as the trials of a draw, are copied there once
+for as long as they stay the same: a step of training copies nothing.
 """
 
 from rbmbench.kernels.cupy_home.bernoulli import (

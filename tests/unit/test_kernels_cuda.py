@@ -1,0 +1,259 @@
+"""The CUDA kernels beyond test_kernels.py: whole runs on device arrays, on the CPU, and compiling for devices."""
+
+import os
+import shutil
+import subprocess
+import sys
+from itertools import product
+
+import numpy as np
+import pytest
+
+from core_helpers import binary_data, random_rbm, training_stream
+from rbmbench import backends, bias, estimators, samplers, training
+from rbmbench.errors import SettingsError
+from rbmbench.kernels import cupy_home, home_of, name_of_home, on_host
+from rbmbench.kernels.cupy_home import _device, tempering
+from rbmbench.likelihood import data_statistics, exact_gradient, exact_log_partition, log_likelihood
+from rbmbench.settings import EstimateSettings, GroundTruthSettings
+from shim import NEEDS_COMPILER, DeviceArray, cuda_on_cpu
+
+OPTIONS = {"parallel_tempering": {"temperatures": 4}, "pop_cd_mixture": {"tau": 3}}
+DATA = binary_data(23, 7)
+
+
+class DeviceNamespace:
+    """What `rbmbench.backends` gives for CuPy, with arrays of the shim."""
+
+    @staticmethod
+    def asarray(array):
+        return array if isinstance(array, DeviceArray) else DeviceArray(array.copy())
+
+
+@pytest.fixture
+def device(monkeypatch):
+    """The CPU as a device, which runs with the backend "cupy" take."""
+    found = backends.Backend(DeviceNamespace, "a test")
+    choose = backends.choose
+    monkeypatch.setattr(backends, "choose", lambda name, work: found if name == "cupy" else choose(name, work))
+    with cuda_on_cpu() as device:
+        yield device
+
+
+def trained(name, backend, precision="float64", k=None, **settings):
+    options = OPTIONS.get(name, {}) | ({"k": k} if k else {})
+    values = {"batch": 6, "iterations": 13, "trials": 2, "seed": 2, "precision": precision, "evaluate_every": 5}
+    return training.train(DATA, hidden=5, estimator=name, options=options, backend=backend, **values | settings)
+
+
+@NEEDS_COMPILER
+@pytest.mark.parametrize("name", estimators.REGISTRY.names())
+def test_a_run_on_a_device_is_that_on_the_host(device, name):
+    # float64: with these seeds no uniform lies between two roundings of a mean, so that all states are the same.
+    ours, theirs = trained(name, "cupy"), trained(name, "numpy")
+    assert ours.backend == {"backend": "cupy", "backend_reason": "a test"}
+    for part in ("W", "b", "c"):
+        assert type(getattr(ours.rbm, part)) is np.ndarray
+        np.testing.assert_allclose(getattr(ours.rbm, part), getattr(theirs.rbm, part), rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(ours.curve.value, theirs.curve.value, rtol=1e-8, atol=1e-10)
+
+
+@NEEDS_COMPILER
+@pytest.mark.parametrize(("name", "k"), [("cd", 3), ("pcd", 2), ("pop_cd", 2), ("parallel_tempering", None)])
+def test_a_run_in_float32_draws_the_same_states(device, name, k):
+    ours, theirs = trained(name, "cupy", "float32", k), trained(name, "numpy", "float32", k)
+    # One unit that turned would move its weight by rate / batch = 1/60; what rounding does is below 1e-5.
+    np.testing.assert_allclose(ours.rbm.W, theirs.rbm.W, rtol=0, atol=1e-5)
+
+
+@NEEDS_COMPILER
+def test_the_whole_data_set_as_a_batch(device):
+    ours, theirs = (trained("cd", backend, batch=len(DATA)) for backend in ("cupy", "numpy"))
+    np.testing.assert_allclose(ours.rbm.W, theirs.rbm.W, rtol=1e-8, atol=1e-10)
+
+
+@NEEDS_COMPILER
+@pytest.mark.parametrize("name", ["pcd", "parallel_tempering"])
+def test_a_stopped_run_goes_on_bit_for_bit(device, tmp_path, monkeypatch, name):
+    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", 0.0)
+    whole = trained(name, "cupy")
+    checkpoint, evaluate = tmp_path / "checkpoint.npz", training._Loop._evaluate
+
+    def stop_at_ten(loop, diagnostics):
+        if loop.iteration > 10:
+            raise KeyboardInterrupt
+        evaluate(loop, diagnostics)
+
+    stage = {"until": 13, "estimator": {"name": name, "options": OPTIONS.get(name, {})}, "rate": 0.1}
+    values = {"data": {"name": "user"}, "hidden": 5, "batch": 6, "schedule": [stage], "trials": 2, "seed": 2}
+    settings = training.parse(training.RunSettings, values | {"precision": "float64", "evaluate_every": 5}, "test")
+    monkeypatch.setattr(training._Loop, "_evaluate", stop_at_ten)
+    with pytest.raises(KeyboardInterrupt):
+        training.run(DATA, settings, checkpoint=checkpoint, backend="cupy")
+    monkeypatch.setattr(training._Loop, "_evaluate", evaluate)
+    resumed = training.run(DATA, settings, checkpoint=checkpoint, backend="cupy")
+    np.testing.assert_array_equal(resumed.rbm.W, whole.rbm.W)
+    np.testing.assert_array_equal(resumed.curve.value, whole.curve.value)
+
+
+@NEEDS_COMPILER
+@pytest.mark.parametrize("name", ["cd", "pcd", "pop_cd", "parallel_tempering"])
+def test_steps_copy_nothing_to_the_device(device, name):
+    copies = []
+    for iterations in (1, 2, 30):
+        before = DeviceArray.copied_in
+        trained(name, "cupy", iterations=iterations, evaluate_every=iterations)
+        copies.append(DeviceArray.copied_in - before)
+    # All copy data, initial parameters and what is evaluated; the first also what stays, as the trials.
+    assert copies[0] > copies[1] == copies[2]
+
+
+@NEEDS_COMPILER
+@pytest.mark.parametrize("shape", [(7, 5), (5, 7), (101, 6)])
+def test_exact_values_and_likelihoods(device, shape):
+    m, n = shape
+    host, rows = random_rbm(m, n, (2,), dtype=np.float32), binary_data(11, m)
+    there = host.like(DeviceArray(np.empty(0)))
+    assert name_of_home(there.W) == "cupy"
+    log_partition = exact_log_partition(there)
+    np.testing.assert_allclose(log_partition, exact_log_partition(host), rtol=1e-13)
+    # Rows may be on either side.
+    for data in (rows, DeviceArray(rows)):
+        found = log_likelihood(there, data, log_partition)
+        np.testing.assert_allclose(found, log_likelihood(host, rows, log_partition), rtol=1e-13)
+        for part, expected in zip(exact_gradient(there, data), exact_gradient(host, rows), strict=True):
+            np.testing.assert_allclose(on_host(part), expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(on_host(there.free_energy(DeviceArray(rows))), host.free_energy(rows), rtol=2e-6)
+    for part, expected in zip(data_statistics(there, rows), data_statistics(host, rows), strict=True):
+        np.testing.assert_allclose(on_host(part), expected, rtol=0, atol=1e-12)
+
+
+@NEEDS_COMPILER
+def test_bias_is_measured_on_device_arrays(device):
+    host, found = random_rbm(7, 5, (2,), scale=0.5), []
+    tempered = GroundTruthSettings(method="parallel_tempering", chains=3, burn_in=5, samples=40)
+    for rbm in (host, host.like(DeviceArray(np.empty(0)))):
+        truths = {"exact": bias.ground_truth(rbm, DATA, GroundTruthSettings(method="exact"))}
+        truths["parallel_tempering"] = bias.ground_truth(rbm, DATA, tempered)
+        settings = EstimateSettings(estimator={"name": "pop_cd"}, batch=6, estimates=20)
+        measured = bias.measure(rbm, DATA, settings, truths)
+        found.append(measured[measured.quantity != "seconds_per_estimate"].value.to_numpy())
+    np.testing.assert_allclose(*found, rtol=1e-8, atol=1e-12)
+
+
+@NEEDS_COMPILER
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+def test_tempered_chains_that_do_not_fit_shared_memory(device, precision):
+    rbm = random_rbm(211, 103, (2,), scale=0.1, dtype=precision)
+    chains = 47
+    size = tempering._workspace_bytes(chains, 211, 103, rbm.W.itemsize)
+    assert size > tempering.SHARED_BYTES
+    start = binary_data(2 * chains, 211).reshape(2, 1, chains, 211).astype(precision)
+    ends = []
+    for array in (np.empty(0), DeviceArray(np.empty(0))):
+        visible = np.array(start, like=array)
+        samples = np.empty_like(visible, shape=(2, 1, 2, 211))
+        sampler = samplers.ParallelTemperingSampler(chains)
+        sampler.sweep(rbm.like(array), visible, training_stream(2), samples)
+        ends.append((on_host(visible), on_host(samples)))
+    for ours, theirs in zip(*ends, strict=True):
+        # Rounding may turn one unit in 10^6; a swap of chains that it turned would show as dozens.
+        assert np.count_nonzero(ours != theirs) <= (3 if precision == np.float32 else 0)
+
+
+def everything(reverse):
+    """Return what every kernel with barriers makes of some arrays, with threads in one order or the other."""
+    rng, found = np.random.default_rng(0), []
+    with cuda_on_cpu(reverse_threads=reverse):
+        for units, kernel in product((3, 37, 300), ("mean", "score", "difference")):
+            a = DeviceArray(rng.normal(0, 2, (2, 19, units)).astype(np.float32))
+            c, sums = DeviceArray(rng.normal(0, 1, (2, units)).astype(np.float32)), DeviceArray(np.zeros((2, 19)))
+            if kernel == "mean":
+                cupy_home.bernoulli_mean_and_softplus_sum(a, c, sums)
+            elif kernel == "score":
+                cupy_home.sample_bernoulli_and_log_probability(a, c, training_stream(2).next(), sums)
+            else:
+                cupy_home.softplus_difference(a, c, 0.25, 0.5, sums)
+            found += [a.get(), sums.get()]
+        rbm = random_rbm(13, 11, (2,), dtype=np.float32).like(a)
+        visible, samples = DeviceArray(np.zeros((2, 3, 5, 13), np.float32)), DeviceArray(np.zeros((2, 3, 4, 13), "f"))
+        samplers.ParallelTemperingSampler(5).sweep(rbm, visible, training_stream(2), samples)
+    return [*found, visible.get(), samples.get()]
+
+
+@NEEDS_COMPILER
+def test_no_result_depends_on_the_order_of_threads():
+    for ours, theirs in zip(everything(reverse=False), everything(reverse=True), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@NEEDS_COMPILER
+def test_empty_arrays_start_nothing(device):
+    cupy_home.bernoulli_mean(DeviceArray(np.empty((2, 0, 3))), DeviceArray(np.zeros((2, 3))))
+    assert device.launches == {}
+
+
+@pytest.mark.parametrize("kernel", ["bernoulli_mean", "softplus_sum"])
+def test_arrays_that_are_not_contiguous_are_refused(kernel):
+    a = DeviceArray(np.zeros((2, 4, 3))).swapaxes(0, 1)
+    with pytest.raises(ValueError, match="not C-contiguous"):
+        getattr(home_of(a), kernel)(a, DeviceArray(np.zeros((4, 3))), *[a][: kernel == "softplus_sum"])
+
+
+def test_nothing_imports_cupy_for_numpy_arrays():
+    code = "import numpy, sys, rbmbench.training as t; t.name_of_home(numpy.empty(0)); print('cupy' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_source_compiles_for_devices(tmp_path, architecture, dtype):
+    nvcc = shutil.which("nvcc") or shutil.which("nvcc", path=os.environ.get("CUDA_HOME", "/usr/local/cuda") + "/bin")
+    if not nvcc:
+        pytest.skip("nvcc is not installed: the kernels cannot be compiled for a device")
+    (tmp_path / "kernels.cu").write_text(_device.source(), encoding="utf-8")
+    command = [nvcc, "-cubin", f"-arch={architecture}", *_device.OPTIONS, f"-DREAL={_device.TYPES[dtype]}"]
+    command += ["-Werror", "all-warnings", "-o", str(tmp_path / "kernels.cubin"), str(tmp_path / "kernels.cu")]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize("name", ["gpu", "numba", ""])
+def test_unknown_backends_are_named(name):
+    with pytest.raises(SettingsError, match=f"backend: found '{name}'; allowed: auto, numpy, cupy"):
+        backends.choose(name, 1.0)
+
+
+def test_cupy_that_is_not_there_is_one_line(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    with pytest.raises(SettingsError) as caught:
+        backends.choose("cupy", 1.0)
+    assert str(caught.value) == "backend: found 'cupy', but CuPy is not installed; allowed here: auto, numpy"
+    assert backends.choose("auto", 1e12) == (np, "automatic: CuPy is not installed")
+
+
+@pytest.mark.parametrize(("operations", "expected"), [(1e6, "numpy"), (1e12, "cupy")])
+def test_a_gpu_takes_what_is_worth_it(monkeypatch, operations, expected):
+    monkeypatch.setattr(backends, "_what_a_gpu_lacks", lambda: None)
+    monkeypatch.setattr(backends, "import_module", lambda name: name)
+    chosen = backends.choose("auto", operations)
+    assert chosen.arrays == expected
+    assert f"{operations:.1e}" in chosen.reason
+    assert backends.choose("cupy", 1.0) == ("cupy", "asked for")
+
+
+def test_a_device_that_does_not_answer_is_named(monkeypatch):
+    class Runtime:
+        class cuda:
+            class runtime:
+                @staticmethod
+                def getDeviceCount():
+                    raise RuntimeError("cudaErrorInsufficientDriver: CUDA driver version is insufficient\nmore")
+
+    monkeypatch.setitem(sys.modules, "cupy", Runtime)
+    monkeypatch.setattr(backends, "_is_installed", lambda module: True)
+    with pytest.raises(
+        SettingsError, match=r"no GPU that CuPy can use \(cudaErrorInsufficientDriver: .*insufficient\);"
+    ):
+        backends.namespace("cupy")
