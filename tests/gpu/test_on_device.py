@@ -183,6 +183,6 @@ def test_a_run_is_that_of_the_host(cupy, name):
 
 
 def test_a_run_may_be_repeated_bit_for_bit(cupy):
-    values = {"hidden": 67, "estimator": "pop_cd", "batch": 50, "iterations": 23, "trials": 5, "backend": "cupy"}
+    values = {"hidden": 11, "estimator": "pop_cd", "batch": 50, "iterations": 23, "trials": 5, "backend": "cupy"}
     first, second = (training.train(binary_data(211, 101), evaluate_every=23, **values).rbm for _ in range(2))
     np.testing.assert_array_equal(first.W, second.W)
