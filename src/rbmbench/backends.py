@@ -11,7 +11,7 @@ from typing import NamedTuple
 from rbmbench.errors import SettingsError
 from rbmbench.settings import RunSettings
 
-__all__ = ["NAMES", "Backend", "choose", "namespace", "work"]
+__all__ = ["NAMES", "Backend", "choose", "namespace", "what_a_gpu_lacks", "work"]
 
 NAMES = ("auto", "numpy", "cupy")
 # Operations an iteration from which a GPU is worth it. An iteration takes at least some 20 launches of about 10 us
@@ -41,7 +41,7 @@ def namespace(name: str) -> ModuleType:
     """
     if name not in NAMES[1:]:
         raise SettingsError(f"backend: found {name!r}; allowed: {', '.join(NAMES[1:])}")
-    missing = _what_a_gpu_lacks() if name == "cupy" else None
+    missing = what_a_gpu_lacks() if name == "cupy" else None
     if missing:
         raise SettingsError(f"backend: found 'cupy', but {missing}; allowed here: auto, numpy")
     return import_module(name)
@@ -65,14 +65,14 @@ def choose(name: str, operations: float) -> Backend:
         raise SettingsError(f"backend: found {name!r}; allowed: {', '.join(NAMES)}")
     if name != "auto":
         return Backend(namespace(name), "asked for")
-    missing = _what_a_gpu_lacks()
+    missing = what_a_gpu_lacks()
     if missing:
         return Backend(namespace("numpy"), f"automatic: {missing}")
     amount = f"{operations:.1e} operations an iteration, a GPU takes runs from {LEAST_WORK:.0e}"
     return Backend(namespace("cupy" if operations >= LEAST_WORK else "numpy"), f"automatic: {amount}")
 
 
-def _what_a_gpu_lacks() -> str | None:
+def what_a_gpu_lacks() -> str | None:
     """Return what is missing for CuPy arrays, or None if they can be used."""
     if not _is_installed("cupy"):
         return "CuPy is not installed"

@@ -16,13 +16,13 @@ from core_helpers import (
     training_stream,
 )
 from rbmbench import backends, estimators, samplers, training
-from rbmbench.errors import SettingsError
 from rbmbench.gibbs import Buffers, sample_hidden, sample_visible
 from rbmbench.kernels import name_of_home, numpy_home, on_host
 from rbmbench.kernels.cupy_home import tempering
 from rbmbench.likelihood import exact_gradient, exact_log_partition, log_likelihood
 
-pytestmark = pytest.mark.gpu
+MISSING = backends.what_a_gpu_lacks()
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(MISSING is not None, reason=str(MISSING))]
 
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 SHAPES = pytest.mark.parametrize("shape", [(1, 1, 1), (3, 1009, 1), (3, 131, 67), (2, 3, 1097), (2, 2, 9001)])
@@ -31,11 +31,8 @@ OPTIONS = {"parallel_tempering": {"temperatures": 4}, "pop_cd_mixture": {"tau": 
 
 @pytest.fixture(scope="module")
 def cupy():
-    """CuPy, if it has a device here."""
-    try:
-        return backends.namespace("cupy")
-    except SettingsError as error:
-        pytest.skip(str(error))
+    """CuPy."""
+    return backends.namespace("cupy")
 
 
 @pytest.fixture(scope="module")

@@ -1,9 +1,11 @@
 """The CUDA kernels beyond test_kernels.py: whole runs on device arrays, on the CPU, and compiling for devices."""
 
+import ctypes
 import os
 import shutil
 import subprocess
 import sys
+from ctypes.util import find_library
 from itertools import product
 
 import numpy as np
@@ -11,7 +13,6 @@ import pytest
 
 from core_helpers import binary_data, random_rbm, training_stream
 from rbmbench import backends, bias, estimators, samplers, training
-from rbmbench.errors import SettingsError
 from rbmbench.kernels import cupy_home, home_of, name_of_home, on_host
 from rbmbench.kernels.cupy_home import _device, tempering
 from rbmbench.likelihood import data_statistics, exact_gradient, exact_log_partition, log_likelihood
@@ -206,54 +207,36 @@ def test_nothing_imports_cupy_for_numpy_arrays():
     assert found.stdout.strip() == "False"
 
 
+def compile_with_nvcc(nvcc, source, architecture, options, folder):
+    """Return what nvcc complains of."""
+    (folder / "kernels.cu").write_text(source, encoding="utf-8")
+    command = [nvcc, "-cubin", f"-arch={architecture}", *options, "-Werror", "all-warnings"]
+    files = ["-o", str(folder / "kernels.cubin"), str(folder / "kernels.cu")]
+    result = subprocess.run([*command, *files], capture_output=True, text=True)
+    return result.stdout + result.stderr if result.returncode else ""
+
+
+def compile_with_nvrtc(library, source, architecture, options):
+    """Return what NVRTC, the compiler that CuPy takes, complains of."""
+    nvrtc, program, size = ctypes.CDLL(library), ctypes.c_void_p(), ctypes.c_size_t()
+    assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"kernels.cu", 0, None, None) == 0
+    given = [option.encode() for option in (*options, f"--gpu-architecture={architecture}")]
+    failed = nvrtc.nvrtcCompileProgram(program, len(given), (ctypes.c_char_p * len(given))(*given))
+    nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+    log = ctypes.create_string_buffer(size.value)
+    nvrtc.nvrtcGetProgramLog(program, log)
+    return f"error {failed}: {log.value.decode()}" if failed else ""
+
+
 @pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_the_source_compiles_for_devices(tmp_path, architecture, dtype):
+    options = [*_device.OPTIONS, f"-DREAL={_device.TYPES[dtype]}"]
     nvcc = shutil.which("nvcc") or shutil.which("nvcc", path=os.environ.get("CUDA_HOME", "/usr/local/cuda") + "/bin")
-    if not nvcc:
-        pytest.skip("nvcc is not installed: the kernels cannot be compiled for a device")
-    (tmp_path / "kernels.cu").write_text(_device.source(), encoding="utf-8")
-    command = [nvcc, "-cubin", f"-arch={architecture}", *_device.OPTIONS, f"-DREAL={_device.TYPES[dtype]}"]
-    command += ["-Werror", "all-warnings", "-o", str(tmp_path / "kernels.cubin"), str(tmp_path / "kernels.cu")]
-    result = subprocess.run(command, capture_output=True, text=True)
-    assert result.returncode == 0, result.stdout + result.stderr
-
-
-@pytest.mark.parametrize("name", ["gpu", "numba", ""])
-def test_unknown_backends_are_named(name):
-    with pytest.raises(SettingsError, match=f"backend: found '{name}'; allowed: auto, numpy, cupy"):
-        backends.choose(name, 1.0)
-
-
-def test_cupy_that_is_not_there_is_one_line(monkeypatch):
-    monkeypatch.setitem(sys.modules, "cupy", None)
-    with pytest.raises(SettingsError) as caught:
-        backends.choose("cupy", 1.0)
-    assert str(caught.value) == "backend: found 'cupy', but CuPy is not installed; allowed here: auto, numpy"
-    assert backends.choose("auto", 1e12) == (np, "automatic: CuPy is not installed")
-
-
-@pytest.mark.parametrize(("operations", "expected"), [(1e6, "numpy"), (1e12, "cupy")])
-def test_a_gpu_takes_what_is_worth_it(monkeypatch, operations, expected):
-    monkeypatch.setattr(backends, "_what_a_gpu_lacks", lambda: None)
-    monkeypatch.setattr(backends, "import_module", lambda name: name)
-    chosen = backends.choose("auto", operations)
-    assert chosen.arrays == expected
-    assert f"{operations:.1e}" in chosen.reason
-    assert backends.choose("cupy", 1.0) == ("cupy", "asked for")
-
-
-def test_a_device_that_does_not_answer_is_named(monkeypatch):
-    class Runtime:
-        class cuda:
-            class runtime:
-                @staticmethod
-                def getDeviceCount():
-                    raise RuntimeError("cudaErrorInsufficientDriver: CUDA driver version is insufficient\nmore")
-
-    monkeypatch.setitem(sys.modules, "cupy", Runtime)
-    monkeypatch.setattr(backends, "_is_installed", lambda module: True)
-    with pytest.raises(
-        SettingsError, match=r"no GPU that CuPy can use \(cudaErrorInsufficientDriver: .*insufficient\);"
-    ):
-        backends.namespace("cupy")
+    nvrtc = find_library("nvrtc")
+    if nvcc:
+        assert compile_with_nvcc(nvcc, _device.source(), architecture, options, tmp_path) == ""
+    if nvrtc:
+        assert compile_with_nvrtc(nvrtc, _device.source(), architecture, options) == ""
+    if not nvcc and not nvrtc:
+        pytest.skip("neither nvcc nor NVRTC is installed: the kernels cannot be compiled for a device")
