@@ -11,11 +11,12 @@ from itertools import product
 import numpy as np
 import pytest
 
+import shim.device
 from core_helpers import binary_data, random_rbm, training_stream
 from rbmbench import backends, bias, estimators, samplers, training
 from rbmbench.kernels import cupy_home, home_of, name_of_home, on_host
 from rbmbench.kernels.cupy_home import _device, tempering
-from rbmbench.likelihood import data_statistics, exact_gradient, exact_log_partition, log_likelihood
+from rbmbench.likelihood import ais_log_partition, data_statistics, exact_gradient, exact_log_partition, log_likelihood
 from rbmbench.settings import EstimateSettings, GroundTruthSettings
 from shim import NEEDS_COMPILER, DeviceArray, cuda_on_cpu
 
@@ -130,6 +131,31 @@ def test_exact_values_and_likelihoods(device, shape):
 
 
 @NEEDS_COMPILER
+@pytest.mark.parametrize("base", [None, np.linspace(-1, 1, 7)])
+def test_annealing_on_device_arrays(device, base):
+    # float64: with this seed no uniform lies between two roundings of a mean, so that all particles are the same.
+    host = random_rbm(7, 5, (2,))
+    found, expected = (
+        ais_log_partition(rbm, particles=11, temperatures=13, seed=3, base=base)
+        for rbm in (host.like(DeviceArray(np.empty(0))), host)
+    )
+    for name in ("log_partition", "standard_error", "effective_sample_size"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9)
+    assert device.launches["softplus_difference"] == 13
+
+
+@NEEDS_COMPILER
+def test_runs_too_large_to_enumerate_leave_snapshots_on_the_host(device):
+    values = {"hidden": 26, "batch": 6, "iterations": 4, "trials": 2, "evaluate_every": 2, "precision": "float64"}
+    ours, theirs = (training.train(binary_data(23, 27), backend=backend, **values) for backend in ("cupy", "numpy"))
+    assert ours.snapshots["snapshot_iterations"].tolist() == [0, 2, 4]
+    for name, expected in theirs.snapshots.items():
+        assert type(ours.snapshots[name]) is np.ndarray
+        np.testing.assert_allclose(ours.snapshots[name], expected, rtol=0, atol=1e-10)
+    assert not np.array_equal(ours.snapshots["snapshot_W"][0], ours.snapshots["snapshot_W"][2])
+
+
+@NEEDS_COMPILER
 def test_bias_is_measured_on_device_arrays(device):
     host, found = random_rbm(7, 5, (2,), scale=0.5), []
     tempered = GroundTruthSettings(method="parallel_tempering", chains=3, burn_in=5, samples=40)
@@ -144,16 +170,15 @@ def test_bias_is_measured_on_device_arrays(device):
 
 @NEEDS_COMPILER
 @pytest.mark.parametrize("precision", [np.float32, np.float64])
-def test_tempered_chains_that_do_not_fit_shared_memory(device, precision):
-    rbm = random_rbm(211, 103, (2,), scale=0.1, dtype=precision)
-    chains = 47
-    size = tempering._workspace_bytes(chains, 211, 103, rbm.W.itemsize)
-    assert size > tempering.SHARED_BYTES
-    start = binary_data(2 * chains, 211).reshape(2, 1, chains, 211).astype(precision)
+@pytest.mark.parametrize(("chains", "m", "n", "fits"), [(47, 211, 103, False), (301, 3, 2, True)])
+def test_tempered_chains_beyond_shared_memory_or_threads(device, precision, chains, m, n, fits):
+    rbm = random_rbm(m, n, (2,), scale=0.1, dtype=precision)
+    assert (tempering._workspace_bytes(chains, m, n, rbm.W.itemsize) < tempering.SHARED_BYTES) == fits
+    start = binary_data(2 * chains, m).reshape(2, 1, chains, m).astype(precision)
     ends = []
     for array in (np.empty(0), DeviceArray(np.empty(0))):
         visible = np.array(start, like=array)
-        samples = np.empty_like(visible, shape=(2, 1, 2, 211))
+        samples = np.empty_like(visible, shape=(2, 1, 2, m))
         sampler = samplers.ParallelTemperingSampler(chains)
         sampler.sweep(rbm.like(array), visible, training_stream(2), samples)
         ends.append((on_host(visible), on_host(samples)))
@@ -166,7 +191,8 @@ def everything(reverse):
     """Return what every kernel with barriers makes of some arrays, with threads in one order or the other."""
     rng, found = np.random.default_rng(0), []
     with cuda_on_cpu(reverse_threads=reverse):
-        for units, kernel in product((3, 37, 300), ("mean", "score", "difference")):
+        # The last is longer than what a block samples at a time.
+        for units, kernel in product((3, 37, 4099), ("mean", "score", "difference")):
             a = DeviceArray(rng.normal(0, 2, (2, 19, units)).astype(np.float32))
             c, sums = DeviceArray(rng.normal(0, 1, (2, units)).astype(np.float32)), DeviceArray(np.zeros((2, 19)))
             if kernel == "mean":
@@ -186,6 +212,39 @@ def everything(reverse):
 def test_no_result_depends_on_the_order_of_threads():
     for ours, theirs in zip(everything(reverse=False), everything(reverse=True), strict=True):
         np.testing.assert_array_equal(ours, theirs)
+
+
+@NEEDS_COMPILER
+@pytest.mark.parametrize("waiting", [0, 5, 256])
+def test_a_barrier_that_some_threads_miss_is_seen(device, monkeypatch, waiting):
+    source = """typedef REAL real;
+    extern "C" __global__ void broken(real* out, int waiting) {
+        if ((int)threadIdx.x < waiting) __syncthreads();
+        out[threadIdx.x] = threadIdx.x;
+    }"""
+    monkeypatch.setattr(_device, "source", lambda: source)
+    for name in ("signatures", "_library"):
+        monkeypatch.setattr(shim.device, name, getattr(shim.device, name).__wrapped__)
+    out = DeviceArray(np.zeros(256))
+    if 0 < waiting < 256:
+        with pytest.raises(AssertionError, match="threads wait at a barrier that others never reach"):
+            device.launch("broken", "float64", 1, (256, 1), (out, np.int32(waiting)))
+    else:
+        device.launch("broken", "float64", 1, (256, 1), (out, np.int32(waiting)))
+        np.testing.assert_array_equal(out.get(), np.arange(256))
+
+
+@NEEDS_COMPILER
+@pytest.mark.parametrize("wrong", ["type", "kind", "count"])
+def test_arguments_are_held_to_the_signature(device, wrong):
+    a, size = DeviceArray(np.zeros(3)), np.int64(3)
+    arguments = {
+        "type": (a, a, np.float64(1), a, np.float64(1), np.int32(3)),
+        "kind": (a.get(), a, np.float64(1), a, np.float64(1), size),
+        "count": (a, a, np.float64(1), a, size),
+    }
+    with pytest.raises(AssertionError):
+        device.launch("ascend", "float64", 1, (256, 1), arguments[wrong])
 
 
 @NEEDS_COMPILER

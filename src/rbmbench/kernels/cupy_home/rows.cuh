@@ -21,7 +21,7 @@ __device__ inline Row this_row(offset replicas, offset rows) {
     return {number, number / rows, number < replicas * rows};
 }
 
-// Sum over the lanes of a row, given to all of them; every thread of the block takes part.
+// Sum over the lanes of a row, for lane 0 to use; every thread of the block takes part.
 __device__ inline double sum_over_lanes(double value, int lane, int lanes, int thread) {
     double* partial = shared_memory + thread - lane;
     partial[lane] = value;
@@ -29,9 +29,8 @@ __device__ inline double sum_over_lanes(double value, int lane, int lanes, int t
         __syncthreads();
         if (lane < half) partial[lane] += partial[lane + half];
     }
-    __syncthreads();
     const double total = partial[0];
-    __syncthreads();  // the memory may now be used again
+    __syncthreads();  // the memory may be used again
     return total;
 }
 
