@@ -57,7 +57,7 @@ extern "C" __global__ void sample_bernoulli(real* activation, const real* bias, 
     const Draw draw = {seed, trials[place.replica], number, purpose};
     const Words words = philox(draw, place.block);
     const offset start = place.replica * size, first = first_position(place.block, COINS);
-    word unit = (word)(first % units);
+    word unit = (word)first % units;  // positions are Philox counters: 32 bits hold them
 #pragma unroll
     for (int i = 0; i < (int)COINS; i++) {
         const offset position = first + i * LANES;
@@ -82,7 +82,7 @@ __device__ inline void sample_and_score(real* activation, const real* bias, cons
     for (int i = 0; i < (int)COINS; i++) {
         const offset position = first_position(block, COINS) + i * LANES;
         if (position < begin || position >= end) continue;
-        const real x = activation[position] + bias[position % units];
+        const real x = activation[position] + bias[(word)position % units];
         const Toss tossed = toss(x, coin(words, i), draw, position);
         activation[position] = tossed.on;
         scores[position - window] = score(tossed, x);
