@@ -1,5 +1,5 @@
 // The kernels for CUDA devices. rbmbench/kernels/numpy_home.py says what each of them computes, and which random number
-// goes where; __init__.py beside this file launches them.
+// goes where; the Python files beside this one launch them.
 //
 // The source is compiled once for every type of array: REAL is float or double. It needs no header, so that NVRTC
 // compiles it as it is. Arrays are C-contiguous. All shared memory is the one dynamic array below: tests compile this

@@ -48,7 +48,7 @@ __device__ inline double refinement(Draw draw, offset position) {
     return uniform_of(philox(draw, (word)position).at[0], 0.0);
 }
 
-// Blocks that serve the first `size` positions: whole chunks of LANES blocks. As blocks_for of __init__.py.
+// Blocks that serve the first `size` positions: whole chunks of LANES blocks. As bernoulli.py counts them.
 __device__ inline offset blocks_for(offset size, word numbers) {
     const offset chunk = (offset)LANES * numbers;
     return (size + chunk - 1) / chunk * LANES;

@@ -79,7 +79,7 @@ __device__ inline void make_sweep(const Chains& s, int thread, int threads) {
     }
 }
 
-// Cut a set's memory into its parts, from the widest type to the narrowest. As workspace_bytes of __init__.py.
+// Cut a set's memory into its parts, from the widest type to the narrowest. tempering.py counts its bytes.
 __device__ inline void cut_workspace(Chains& s, double* memory) {
     s.energy = memory;
     s.u = (real*)(s.energy + s.chains);
