@@ -44,7 +44,8 @@ format: $(INSTALLED)  ## bring code and workflow into style
 schema: $(INSTALLED)  ## write config/schemas from the models
 	$(BIN)/python -m rbmbench config schema
 
-# The lock holds for every Python and system the package is for, and names no package index.
+# The lock holds for every Python and system the package is for, and names no package index. The extras for GPUs are
+# left out: each is for one kind of machine.
 lock: $(INSTALLED)  ## pin the newest versions anew in requirements.lock
 	$(PIP) install uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --extra workflow --extra dev \

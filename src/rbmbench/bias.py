@@ -24,6 +24,7 @@ from threadpoolctl import threadpool_limits
 
 from rbmbench import estimators
 from rbmbench.gibbs import Buffers, Population, Sums, hidden_mean, population_statistics
+from rbmbench.kernels import on_host
 from rbmbench.likelihood import data_statistics, exact_model_statistics
 from rbmbench.minibatches import MiniBatches, random_rows
 from rbmbench.model import RBM
@@ -85,10 +86,10 @@ def ground_truth(rbm: RBM, data: np.ndarray, settings: GroundTruthSettings, prog
         If an exact one is asked for and neither layer can be enumerated.
     """
     if settings.method == "exact":
-        mean = exact_model_statistics(rbm).flat()
+        mean = on_host(exact_model_statistics(rbm).flat())
         return GroundTruth(mean, np.empty((0, *mean.shape)))
     with threadpool_limits(1):
-        return _tempered_ground_truth(rbm, data, settings, progress)
+        return _tempered_ground_truth(rbm, np.asarray(data, like=rbm.W), settings, progress)
 
 
 def _tempered_ground_truth(rbm, data, settings, progress) -> GroundTruth:
@@ -113,7 +114,8 @@ def _tempered_ground_truth(rbm, data, settings, progress) -> GroundTruth:
         for count in _portions(size):
             samples = sweep(count)
             population = Population(samples, hidden_mean(rbm, samples, buffers, ("mean", count)))
-            total = total + count * population_statistics(population, buffers, count).flat().astype(np.float64)
+            statistics = on_host(population_statistics(population, buffers, count).flat())
+            total = total + count * statistics.astype(np.float64)
         blocks.append((total, size))
     mean = sum(total for total, _ in blocks) / settings.samples
     return GroundTruth(mean, np.stack([total / size for total, size in blocks]))
@@ -208,6 +210,7 @@ def measure(
         If the batch is larger than the data, or the estimator or an option is unknown.
     """
     started = perf_counter()
+    data = np.asarray(data, like=rbm.W)
     with threadpool_limits(1):
         reference = next(iter(ground_truths.values())).mean
         gradients, negatives = _estimate_moments(rbm, data, settings, reference, progress)
@@ -228,7 +231,7 @@ def measure(
 
 
 def _flat(sums: Sums) -> np.ndarray:
-    return sums.scale * sums.sums.flat().astype(np.float64)
+    return sums.scale * on_host(sums.sums.flat()).astype(np.float64)
 
 
 def _estimate_moments(rbm, data, settings, reference, progress) -> tuple[_Moments, _Moments]:
@@ -241,7 +244,7 @@ def _estimate_moments(rbm, data, settings, reference, progress) -> tuple[_Moment
     batches = MiniBatches(data, settings.batch, settings.seed, trials, rbm.W.dtype)
     stream = Stream(settings.seed, trials, Purpose.TRAINING)
     state = estimator.start(rbm, data, settings.batch, stream)
-    positive_phase = data_statistics(rbm, data).flat()
+    positive_phase = on_host(data_statistics(rbm, data).flat())
     gradients, negatives, iteration = _Moments(reference), _Moments(reference), 0
     negatives.begin_block(settings.estimates)
     for size in _whole_epochs(settings.estimates, batches.per_epoch):

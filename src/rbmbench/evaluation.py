@@ -73,7 +73,7 @@ class SnapshotKeeper:
     def __call__(self, rbm: RBM, iteration: int) -> dict[str, np.ndarray]:
         """Keep the parameters; there are no metrics yet."""
         self._iterations.append(iteration)
-        self._models.append(rbm.copy())
+        self._models.append(rbm.on_host().copy())
         return {}
 
     def snapshots(self) -> dict[str, np.ndarray]:

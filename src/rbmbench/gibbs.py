@@ -50,14 +50,14 @@ class Buffers:
         dtype = like.dtype if dtype is None else np.dtype(dtype)
         array = self._arrays.get(name)
         if array is None or array.shape != shape or array.dtype != dtype:
-            array = self._arrays[name] = np.empty_like(like, shape=shape, dtype=dtype, order="C", subok=False)
+            array = self._arrays[name] = np.empty_like(like, shape=shape, dtype=dtype, order="C")
         return array
 
     def ones(self, shape: tuple, like: Array) -> Array:
         """Return an array of ones that is kept, and must not be written to."""
         array = self._arrays.get(("ones", shape))
         if array is None or array.dtype != like.dtype:
-            array = self._arrays["ones", shape] = np.ones_like(like, shape=shape, subok=False)
+            array = self._arrays["ones", shape] = np.ones_like(like, shape=shape)
         return array
 
 

@@ -18,7 +18,7 @@ def random_rows(data, rows: int, like, stream: Stream):
 
     Parameters
     ----------
-    data : ndarray, shape (rows of the set, m), uint8
+    data : array, shape (rows of the set, m), uint8
     rows : int
         How many rows a trial gets.
     like : array
@@ -28,7 +28,7 @@ def random_rows(data, rows: int, like, stream: Stream):
     """
     home = home_of(like)
     index = (home.uniforms(stream.next(), rows, np.float64) * len(data)).astype(np.int64)
-    out = np.empty((len(index), rows, data.shape[1]), like.dtype)
+    out = np.empty_like(like, shape=(len(index), rows, data.shape[1]))
     home.gather_rows(data, index, out)
     return out
 
@@ -38,7 +38,8 @@ class MiniBatches:
 
     Parameters
     ----------
-    data : ndarray, shape (rows, m), uint8
+    data : array, shape (rows, m), uint8
+        Mini-batches are arrays of the same kind.
     batch : int
         Rows of a mini-batch; the whole set is used in its own order when they are as many as ``data`` has.
     seed : int
@@ -64,7 +65,7 @@ class MiniBatches:
         if batch == len(data):
             self._out = np.broadcast_to(data.astype(dtype), shape)
         else:
-            self._out = np.empty(shape, dtype)
+            self._out = np.empty_like(data, shape=shape, dtype=dtype)
 
     def at(self, iteration: int):
         """Return the mini-batch of an iteration (counted from 0), (trials, batch, m); valid until the next call."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbmbench.errors import SettingsError
-from rbmbench.kernels import home_of
+from rbmbench.kernels import home_of, on_host
 
 __all__ = ["RBM", "Statistics", "initial_rbm"]
 
@@ -107,6 +107,14 @@ class RBM:
     def copy(self) -> "RBM":
         """Return the RBMs with parameters of their own."""
         return RBM(self.W.copy(), self.b.copy(), self.c.copy())
+
+    def like(self, array: Array) -> "RBM":
+        """Return the RBMs with parameters of the kind of ``array``, on its device; no copy if they are there."""
+        return RBM(*(np.asarray(p, like=array) for p in (self.W, self.b, self.c)))
+
+    def on_host(self) -> "RBM":
+        """Return the RBMs with parameters that are NumPy arrays; no copy if they are."""
+        return RBM(*(on_host(p) for p in (self.W, self.b, self.c)))
 
     def energy(self, visible: Array, hidden: Array) -> Array:
         """Return E(v, h) in nats for states (..., rows, m) and (..., rows, n): shape (..., rows)."""

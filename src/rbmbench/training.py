@@ -15,10 +15,11 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from rbmbench import estimators, updates
+from rbmbench import backends, estimators, updates
 from rbmbench.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from rbmbench.errors import DataError, TrainingError
 from rbmbench.evaluation import Curve, check_snapshots_fit, evaluator
+from rbmbench.kernels import name_of_home, on_host, walks_in_cache
 from rbmbench.minibatches import MiniBatches
 from rbmbench.model import RBM, initial_rbm
 from rbmbench.settings import RunSettings, parse
@@ -40,13 +41,15 @@ class TrainingResult:
     since the evaluation before); ``timings`` the seconds by kind: startup, training and evaluation by the clock, and
     the processor time of training, which other programs on the machine disturb less. Where log Z cannot be enumerated
     the curve holds diagnostics alone, and ``snapshots`` the parameters at every evaluation, to be evaluated later:
-    snapshot_iterations and snapshot_W, _b, _c, (snapshots, trials, ...).
+    snapshot_iterations and snapshot_W, _b, _c, (snapshots, trials, ...). All arrays are NumPy's, wherever the run was;
+    ``backend`` tells where, and why there.
     """
 
     rbm: RBM
     curve: pd.DataFrame
     timings: dict[str, float]
     snapshots: dict[str, np.ndarray]
+    backend: dict[str, str]
 
 
 class Shard:
@@ -88,7 +91,7 @@ class Shard:
             if not np.isfinite(self.rbm.c.sum() + self.rbm.b.sum()):
                 self._check_finite(iteration + 1)
         self._check_finite(last)
-        return {name: total / (last - first) for name, total in sums.items()}
+        return {name: on_host(total / (last - first)) for name, total in sums.items()}
 
     def _check_finite(self, iteration: int) -> None:
         for trial, *parameters in zip(self.trials, self.rbm.W, self.rbm.b, self.rbm.c, strict=True):
@@ -106,10 +109,12 @@ def _identity(data, settings: RunSettings) -> str:
 
 
 def make_shards(rbm: RBM, data, settings: RunSettings, threads: int) -> list[Shard]:
-    """Cut the trials so that a shard's mini-batch stays in the cache and every thread has one."""
+    """Cut the trials so that a shard's mini-batch stays in the cache, if any, and every thread has one."""
     m, n = data.shape[1], settings.hidden
     bytes_a_trial = 3 * settings.batch * (m + n) * rbm.W.itemsize
-    size = max(1, min(SHARD_BYTES // bytes_a_trial, -(-settings.trials // threads)))
+    size = settings.trials
+    if walks_in_cache(rbm.W):
+        size = max(1, min(SHARD_BYTES // bytes_a_trial, -(-settings.trials // threads)))
     trials = np.arange(settings.first_trial, settings.first_trial + settings.trials)
     cuts = [slice(start, min(start + size, settings.trials)) for start in range(0, settings.trials, size)]
     return [Shard(rbm[cut], data, settings, trials[cut]) for cut in cuts]
@@ -139,6 +144,7 @@ def run(
     checkpoint: Path | None = None,
     progress: Progress | None = None,
     threads: int = 1,
+    backend: str = "auto",
 ) -> TrainingResult:
     """Train all trials of a run.
 
@@ -154,13 +160,16 @@ def run(
         the last where it is not known yet.
     threads : int
         Threads to train on, of which a trial uses one; results do not depend on it.
+    backend : {"auto", "numpy", "cupy"}
+        What arrays to train on, see `rbmbench.backends.choose`. A run that was stopped may go on with another.
 
     Raises
     ------
     DataError
         If the data are not rows of 0 and 1.
     SettingsError
-        If a part or option is unknown, the batch is larger than the data, or snapshots would fill the memory.
+        If a part or option is unknown, the batch is larger than the data, snapshots would fill the memory, or the
+        backend is not there.
     CheckpointError
         If the checkpoint is damaged or of another run.
     TrainingError
@@ -168,6 +177,8 @@ def run(
     """
     started = perf_counter()
     data = _checked(data)
+    chosen = backends.choose(backend, backends.work(settings, data.shape[1]))
+    data_there = chosen.arrays.asarray(data)
     trials = np.arange(settings.first_trial, settings.first_trial + settings.trials)
     initial = settings.initial
     check_snapshots_fit(data.shape[1], settings.hidden, settings.trials, settings.iterations, settings.evaluate_every)
@@ -178,9 +189,9 @@ def run(
         initial.kind,
         initial.width,
         np.dtype(settings.precision),
-    )
+    ).like(data_there)
     evaluate = evaluator(data, settings.hidden)
-    shards = make_shards(rbm, data, settings, threads)
+    shards = make_shards(rbm, data_there, settings, threads)
     identity = _identity(data, settings)
     saved = load_checkpoint(checkpoint, identity) if checkpoint else None
     # Matrix products stay on one thread: cut among several they would round otherwise, and a trial alone would differ.
@@ -191,7 +202,8 @@ def run(
         loop.go(checkpoint, identity)
     if checkpoint:
         checkpoint.unlink(missing_ok=True)
-    return TrainingResult(rbm, loop.curve.frame(), dict(loop.seconds), evaluate.snapshots())
+    where = {"backend": name_of_home(rbm.W), "backend_reason": chosen.reason}
+    return TrainingResult(rbm.on_host(), loop.curve.frame(), dict(loop.seconds), evaluate.snapshots(), where)
 
 
 class _Loop:
@@ -212,7 +224,7 @@ class _Loop:
             self._evaluate({})
             return
         for name, array in saved.parameters.items():
-            getattr(self.rbm, name)[...] = array
+            getattr(self.rbm, name)[...] = np.asarray(array, like=self.rbm.W)
         self.curve, self.seconds, self.iteration = Curve(saved.curve), saved.seconds, saved.iteration
         self.evaluate.restore(saved.snapshots)
         stage = self._stage()
@@ -224,7 +236,7 @@ class _Loop:
             begins = any(self.iteration == ended.until for ended in self.settings.schedule)
             shard.enter(stage, start=begins)
             if not begins:
-                shard.state = {name: array[first:last].copy() for name, array in saved.state.items()}
+                shard.state = {n: np.array(array[first:last], like=self.rbm.W) for n, array in saved.state.items()}
             first = last
 
     def _stage(self):
@@ -265,9 +277,10 @@ class _Loop:
             self.progress(self.iteration, self.settings.iterations, *values)
 
     def _checkpoint(self) -> Checkpoint:
-        parameters = {"W": self.rbm.W, "b": self.rbm.b, "c": self.rbm.c}
+        rbm = self.rbm.on_host()
+        parameters = {"W": rbm.W, "b": rbm.b, "c": rbm.c}
         names = self.shards[0].state
-        state = {name: np.concatenate([shard.state[name] for shard in self.shards]) for name in names}
+        state = {name: np.concatenate([on_host(shard.state[name]) for shard in self.shards]) for name in names}
         draw = self.shards[0].stream.number
         snapshots = self.evaluate.snapshots()
         return Checkpoint(parameters, state, self.iteration, draw, self.curve.columns(), self.seconds, snapshots)
@@ -283,6 +296,7 @@ def train(
     batch: int,
     iterations: int,
     threads: int = 1,
+    backend: str = "auto",
     progress: Progress | None = None,
     **settings,
 ) -> TrainingResult:
@@ -306,7 +320,7 @@ def train(
         Rows of a mini-batch.
     iterations : int
         Number of updates.
-    threads, progress
+    threads, backend, progress
         See `run`.
     **settings
         Further fields of `rbmbench.settings.RunSettings`: trials, seed, initial, precision, evaluate_every.
@@ -318,4 +332,4 @@ def train(
     """
     stage = {"until": iterations, "estimator": {"name": estimator, "options": options or {}}, "rate": rate}
     values = {"data": {"name": "user"}, "hidden": hidden, "batch": batch, "schedule": [stage], **settings}
-    return run(data, parse(RunSettings, values, "train"), threads=threads, progress=progress)
+    return run(data, parse(RunSettings, values, "train"), threads=threads, backend=backend, progress=progress)

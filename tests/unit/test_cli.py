@@ -210,3 +210,17 @@ def test_progress_tells_the_time_left(capsys, monkeypatch):
             progress(done, 100)
     lines = capsys.readouterr().err.splitlines()
     assert lines == ["a_run: 0 of 100", "a_run: 10 of 100, 9 min left", "a_run: 20 of 100, 8 min left"]
+
+
+def test_meta_says_where_a_run_was_and_why(data, tmp_path):
+    assert train(data, tmp_path / "run", None, "--backend", "numpy") == 0
+    meta = store.read_meta(tmp_path / "run")
+    assert meta["backend"] in ("numba", "numpy")
+    assert meta["backend_reason"] == "asked for"
+
+
+def test_a_backend_that_is_not_there_is_one_line(data, tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    assert train(data, tmp_path / "run", None, "--backend", "cupy") == 2
+    expected = "rbmbench: error: backend: found 'cupy', but CuPy is not installed; allowed here: auto, numpy"
+    assert capsys.readouterr().err.strip().splitlines()[-1] == expected

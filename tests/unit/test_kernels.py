@@ -10,8 +10,13 @@ from scipy.stats import poisson
 from core_helpers import all_states, expected_tosses, expected_uniforms, sigmoid
 from rbmbench.kernels import home_of, name_of_home, numpy_home
 from rbmbench.streams import Stream
+from shim import NEEDS_COMPILER, cuda_home
 
-HOMES = pytest.mark.parametrize("home", [numpy_home, home_of(np.empty(0))], ids=lambda h: h.__name__.rpartition(".")[2])
+HOMES = pytest.mark.parametrize(
+    "home",
+    [numpy_home, home_of(np.empty(0)), pytest.param(cuda_home, marks=NEEDS_COMPILER)],
+    ids=lambda h: h.__name__.rpartition(".")[2],
+)
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 # One unit; primes; more than one block of 64; more than the 960 factors of 2 that float64 holds; longer than a tile.
 SHAPES = pytest.mark.parametrize(
@@ -77,7 +82,7 @@ def test_numba_is_the_home_of_numpy_arrays_where_it_is_installed():
 
 @pytest.mark.parametrize("array", [[1.0], (1.0,), 3.0])
 def test_arrays_of_unknown_type_have_no_home(array):
-    with pytest.raises(TypeError, match=f"type {type(array).__name__}; allowed: numpy.ndarray"):
+    with pytest.raises(TypeError, match=f"type {type(array).__name__}; allowed: numpy.ndarray, cupy.ndarray"):
         home_of(array)
 
 

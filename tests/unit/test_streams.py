@@ -8,8 +8,9 @@ from core_helpers import expected_uniforms, philox_words
 from rbmbench.errors import SettingsError
 from rbmbench.kernels import home_of, numpy_home
 from rbmbench.streams import Draw, Purpose, Stream
+from shim import NEEDS_COMPILER, cuda_home
 
-HOMES = [numpy_home, home_of(np.empty(0))]
+HOMES = [numpy_home, home_of(np.empty(0)), pytest.param(cuda_home, marks=NEEDS_COMPILER)]
 DTYPES = [np.float32, np.float64]
 
 # Random123 1.14, tests/kat_vectors, philox4x32 with 10 rounds: counter, key, answer.

@@ -76,6 +76,9 @@ def _add_steps(commands) -> None:
     _add_computation(train)
     train.add_argument("--run-id", required=True, metavar="ID", help="id of the run, for meta.json")
     train.add_argument("--checkpoint", type=Path, metavar="FILE", help="where the state of a stopped run is kept")
+    train.add_argument(
+        "--backend", default="auto", metavar="NAME", help="arrays to train on: auto (default), numpy, or cupy for a GPU"
+    )
 
     evaluate = _add(
         commands, "evaluate", "computing:evaluate", "evaluate a run's snapshots by annealed importance sampling"

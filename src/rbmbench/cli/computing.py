@@ -29,6 +29,7 @@ def train(arguments: Namespace) -> None:
                 checkpoint=arguments.checkpoint,
                 progress=progress,
                 threads=arguments.threads,
+                backend=arguments.backend,
             )
         except TrainingError as error:
             raise TrainingError(f"{arguments.run_id}: {error}") from None
@@ -134,6 +135,7 @@ def _write_run(arguments: Namespace, settings: RunSettings, data: dict, result: 
     meta = _meta(arguments, settings, data, rbm.W) | {
         "run": arguments.run_id,
         "wall": wall,
+        **result.backend,
         "iterations": settings.iterations,
         "trials": settings.trials,
     }

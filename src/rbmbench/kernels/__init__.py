@@ -2,7 +2,8 @@
 
 All arrays carry one leading axis of replicas: activations and states are (replicas, rows, units), biases
 (replicas, units), draws hold one key per replica. ``numpy_home`` is the readable reference and the fallback,
-``numba_home`` what NumPy arrays run on where Numba is installed. Homes agree on the same uniforms.
+``numba_home`` what NumPy arrays run on where Numba is installed, ``cupy_home`` what CuPy arrays run on. Homes agree on
+the same uniforms.
 """
 
 from functools import cache
@@ -12,15 +13,22 @@ from types import ModuleType
 
 import numpy as np
 
-__all__ = ["home_of", "name_of_home", "on_host"]
+__all__ = ["home_of", "name_of_home", "on_host", "walks_in_cache"]
 
 
 @cache
 def _home_of_type(array_type: type) -> ModuleType:
+    if _is_cupy(array_type):
+        return import_module("rbmbench.kernels.cupy_home")
     if not issubclass(array_type, np.ndarray):
-        raise TypeError(f"no kernels for arrays of type {array_type.__name__}; allowed: numpy.ndarray")
+        raise TypeError(f"no kernels for arrays of type {array_type.__name__}; allowed: numpy.ndarray, cupy.ndarray")
     name = "numba_home" if _numba_is_there() else "numpy_home"
     return import_module(f"rbmbench.kernels.{name}")
+
+
+def _is_cupy(array_type: type) -> bool:
+    """Tell a CuPy array by its type's name: CuPy is imported by those who have such an array, and by nobody else."""
+    return array_type.__module__.partition(".")[0] == "cupy"
 
 
 def _numba_is_there() -> bool:
@@ -42,8 +50,13 @@ def home_of(array) -> ModuleType:
 
 
 def name_of_home(array) -> str:
-    """Return the short name of the home: "numpy" or "numba"."""
+    """Return the short name of the home: "numpy", "numba" or "cupy"."""
     return home_of(array).__name__.rpartition(".")[2].removesuffix("_home")
+
+
+def walks_in_cache(array) -> bool:
+    """Return whether work on such arrays is best cut to stay in a processor's cache; a device takes all at once."""
+    return not _is_cupy(type(array))
 
 
 def on_host(array):

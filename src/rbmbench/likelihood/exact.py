@@ -46,7 +46,7 @@ def _each(rbm: RBM) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Yield W (large, small), and the biases of the large and the small layer, of each replica in float64."""
     check_enumerable(rbm.visible_units, rbm.hidden_units)
     for W, b, c in zip(*(p.astype(np.float64) for p in (rbm.W, rbm.b, rbm.c)), strict=True):
-        yield (W, b, c) if len(c) <= len(b) else (np.ascontiguousarray(W.T), c, b)
+        yield (W, b, c) if len(c) <= len(b) else (W.T.copy(), c, b)
 
 
 def _log_sum_exp(x: np.ndarray) -> float:
@@ -90,7 +90,7 @@ def _expectations(W, b, c):
     both, large, small = np.zeros_like(W), np.zeros_like(b), np.zeros_like(c)
     for start in range(0, len(probability), block):
         p = probability[start : start + block]
-        h = binary_states(len(c), start, start + len(p))
+        h = np.asarray(binary_states(len(c), start, start + len(p)), like=W)
         activation = h @ W.T
         home_of(W).bernoulli_mean(activation[None], b[None])
         weighted = p[:, None] * h
@@ -118,7 +118,7 @@ def data_statistics(rbm: RBM, data: np.ndarray) -> Statistics:
     W, b, c = (np.zeros_like(p) for p in (precise.W, precise.b, precise.c))
     block = max(1, BLOCK_BYTES // (8 * max(data.shape[1], precise.hidden_units)))
     for start in range(0, len(data), block):
-        v = np.asarray(data[start : start + block], np.float64)
+        v = np.asarray(data[start : start + block], np.float64, like=precise.W)
         # One replica at a time: its value must not depend on which others it is computed with.
         for r in range(len(W)):
             h = precise[r].hidden_mean(v)
@@ -169,14 +169,14 @@ def log_likelihood(rbm: RBM, data: np.ndarray, log_partition, counts: np.ndarray
         With the leading shape of the RBM's parameters.
     """
     precise = rbm.astype(np.float64).replicas
-    counts = np.ones(len(data)) if counts is None else np.asarray(counts, np.float64)
+    counts = np.asarray(np.ones(len(data)) if counts is None else counts, np.float64, like=precise.W)
     block = max(1, BLOCK_BYTES // (8 * max(data.shape[1], precise.hidden_units)))
     total = np.zeros(len(precise.W))
     for start in range(0, len(data), block):
-        v = data[start : start + block].astype(np.float64)
+        v = np.asarray(data[start : start + block], np.float64, like=precise.W)
         # One replica at a time: its value must not depend on which others it is evaluated with.
         for r, (W, b, c) in enumerate(zip(precise.W, precise.b, precise.c, strict=True)):
-            rows = np.empty((1, len(v)))
+            rows = np.empty_like(v, shape=(1, len(v)))
             home_of(v).softplus_sum((v @ W)[None], c[None], rows)
-            total[r] += (rows[0] + v @ b) @ counts[start : start + block]
-    return (total / counts.sum()).reshape(rbm.W.shape[:-2]) - log_partition
+            total[r] += float((rows[0] + v @ b) @ counts[start : start + block])
+    return (total / float(counts.sum())).reshape(rbm.W.shape[:-2]) - log_partition

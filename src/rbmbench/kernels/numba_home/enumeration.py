@@ -4,10 +4,10 @@ import numpy as np
 from numba import njit
 
 from rbmbench.kernels import numpy_home
+from rbmbench.kernels.splitting import factor_groups
 
 __all__ = ["hidden_log_weights"]
 
-LARGEST_LOG = 680.0  # products are kept below exp(680), well inside float64
 TILE = 64
 
 
@@ -43,28 +43,16 @@ def _split_product(A, B, groups, score_a, score_b, out):
                 out[s, first:last] += np.log(product)
 
 
-def _group_factors(bounds):
-    """Return where groups of neighbouring factors start whose products cannot exceed exp(LARGEST_LOG)."""
-    starts, total = [0], 0.0
-    for i, bound in enumerate(bounds):
-        if total + bound > LARGEST_LOG and i > starts[-1]:
-            starts.append(i)
-            total = 0.0
-        total += bound
-    return np.array([*starts, len(bounds)])
-
-
 def hidden_log_weights(W, b, c):
     """See `rbmbench.kernels.numpy_home.hidden_log_weights`, which also serves weights whose factors overflow."""
+    groups = factor_groups(W, b)
+    if groups is None:
+        return numpy_home.hidden_log_weights(W, b, c)
     n = len(c)
     first = n // 2
-    positive, negative = np.maximum(W, 0).sum(axis=1), np.minimum(W, 0).sum(axis=1)
-    if n < 2 or max(np.max(b + positive), np.max(-b - negative), np.max(positive), np.max(-negative)) > LARGEST_LOG:
-        return numpy_home.hidden_log_weights(W, b, c)
     states_a, states_b = numpy_home.binary_states(first), numpy_home.binary_states(n - first)
     A = np.exp(states_a @ W[:, :first].T + b)
     B = np.exp(W[:, first:] @ states_b.T)
-    groups = _group_factors(np.logaddexp(0, b + positive))
     out = np.empty((len(states_a), len(states_b)))
     _split_product(A, B, groups, states_a @ c[:first], states_b @ c[first:], out)
     return out.reshape(-1)

@@ -1,0 +1,36 @@
+"""The kernels for CUDA devices, which CuPy arrays run on: one function a kernel, which sizes and starts it.
+
+The interface is that of `rbmbench.kernels.numpy_home`, which documents every kernel. Arrays are C-contiguous, but for
+the index of `gather_rows`. Small arrays that a device must have, such as the trials of a draw, are copied there once
+for as long as they stay the same: a step of training copies nothing.
+"""
+
+from rbmbench.kernels.cupy_home.bernoulli import (
+    ascend,
+    bernoulli_mean,
+    bernoulli_mean_and_softplus_sum,
+    gather_rows,
+    sample,
+    sample_bernoulli,
+    sample_bernoulli_and_log_probability,
+    softplus_difference,
+    softplus_sum,
+    uniforms,
+)
+from rbmbench.kernels.cupy_home.enumeration import hidden_log_weights
+from rbmbench.kernels.cupy_home.tempering import tempered_sweeps
+
+__all__ = [
+    "ascend",
+    "bernoulli_mean",
+    "bernoulli_mean_and_softplus_sum",
+    "gather_rows",
+    "hidden_log_weights",
+    "sample",
+    "sample_bernoulli",
+    "sample_bernoulli_and_log_probability",
+    "softplus_difference",
+    "softplus_sum",
+    "tempered_sweeps",
+    "uniforms",
+]

@@ -1,0 +1,118 @@
+// Sampling. A unit is on where its uniform (k + r) / 65536 is below its mean; k is its coin of 16 bits, which decides in
+// all but one of 65536 cases. Where it does not, r is drawn for this unit alone, and float64 decides.
+
+const double SIDES = 65536;
+
+// Whether a unit of activation x is on; `open` tells that the coin has not decided.
+struct Toss {
+    bool on, open;
+    real probability;  // of the state, unless open
+};
+
+__device__ inline Toss toss(real x, word k, const Draw& draw, offset position) {
+    const real t = exp_minus(x), s = 1 + t, at_least = k * s;
+    Toss result;
+    result.on = at_least + s <= real(SIDES);
+    result.open = !result.on && at_least < real(SIDES);
+    result.probability = (result.on ? real(1) : t) / s;
+    if (result.open) result.on = refinement(draw, position) < SIDES / (1 + exp(-(double)x)) - k;
+    return result;
+}
+
+// The part of a thread that computes one Philox block of a replica whose units, all rows of them, count `size`.
+struct Place {
+    offset replica;
+    word block;
+    bool exists;
+};
+
+__device__ inline Place this_place(offset replicas, offset size) {
+    const offset blocks = blocks_for(size, COINS);
+    const offset thread = (offset)blockIdx.x * blockDim.x + threadIdx.x;
+    return {thread / blocks, (word)(thread % blocks), thread < replicas * blocks};
+}
+
+extern "C" __global__ void sample(const real* mean, real* out, word seed, const word* trials, wide number, word purpose,
+                                  offset replicas, offset size) {
+    const Place place = this_place(replicas, size);
+    if (!place.exists) return;
+    const Draw draw = {seed, trials[place.replica], number, purpose};
+    const Words words = philox(draw, place.block);
+    const offset start = place.replica * size, first = first_position(place.block, COINS);
+#pragma unroll
+    for (int i = 0; i < (int)COINS; i++) {
+        const offset position = first + i * LANES;
+        if (position >= size) return;
+        // Exact: scaling by a power of 2, and a difference of neighbours wherever it matters.
+        const real x = mean[start + position] * real(SIDES) - real(coin(words, i));
+        out[start + position] = x >= 1 || (x > 0 && refinement(draw, position) < x);
+    }
+}
+
+extern "C" __global__ void sample_bernoulli(real* activation, const real* bias, real scale, word seed,
+                                            const word* trials, wide number, word purpose, offset replicas, offset size,
+                                            word units) {
+    const Place place = this_place(replicas, size);
+    if (!place.exists) return;
+    const Draw draw = {seed, trials[place.replica], number, purpose};
+    const Words words = philox(draw, place.block);
+    const offset start = place.replica * size, first = first_position(place.block, COINS);
+    word unit = (word)first % units;  // positions are Philox counters: 32 bits hold them
+#pragma unroll
+    for (int i = 0; i < (int)COINS; i++) {
+        const offset position = first + i * LANES;
+        if (position >= size) return;
+        const real x = scale * activation[start + position] + bias[place.replica * units + unit];
+        activation[start + position] = toss(x, coin(words, i), draw, position).on;
+        unit += LANES;
+        if (unit >= units) unit %= units;
+    }
+}
+
+// log p(state) for a unit; an open one may have a probability that float32 does not hold.
+__device__ inline real score(const Toss& tossed, real x) {
+    return tossed.open ? real(-log1p(exp(tossed.on ? -(double)x : (double)x))) : logarithm(tossed.probability);
+}
+
+// Sample what one Philox block serves of the positions `begin` to `end` of a replica; score[p - window] gets p's score.
+__device__ inline void sample_and_score(real* activation, const real* bias, const Draw& draw, word block, offset begin,
+                                        offset end, word units, real* scores, offset window) {
+    if (first_position(block, COINS) >= end) return;
+    const Words words = philox(draw, block);
+    for (int i = 0; i < (int)COINS; i++) {
+        const offset position = first_position(block, COINS) + i * LANES;
+        if (position < begin || position >= end) continue;
+        const real x = activation[position] + bias[(word)position % units];
+        const Toss tossed = toss(x, coin(words, i), draw, position);
+        activation[position] = tossed.on;
+        scores[position - window] = score(tossed, x);
+    }
+}
+
+// A CUDA block takes the next rows of one replica, whose Philox blocks do not end where rows do: they are walked in
+// windows of as many Philox blocks as there are threads. Scores go through shared memory to the lanes of their row.
+extern "C" __global__ void sample_bernoulli_and_log_probability(real* activation, const real* bias,
+                                                                double* log_probability, word seed, const word* trials,
+                                                                wide number, word purpose, offset rows, word units,
+                                                                offset blocks_of_replica) {
+    const offset replica = blockIdx.x / blocks_of_replica;
+    const offset first_row = blockIdx.x % blocks_of_replica * blockDim.y;
+    const offset row = first_row + threadIdx.y;
+    const offset begin = first_row * units, end = (first_row + blockDim.y < rows ? first_row + blockDim.y : rows) * units;
+    const word thread = threadIdx.y * blockDim.x + threadIdx.x, threads = blockDim.x * blockDim.y;
+    const Draw draw = {seed, trials[replica], number, purpose};
+    real* scores = (real*)(shared_memory + threads);  // the sum over lanes comes first
+    activation += replica * rows * units, bias += replica * units;
+    double sum = 0;
+    const offset chunk = LANES * COINS;
+    for (offset window = begin / chunk * chunk; window < end; window += (offset)threads * COINS) {
+        sample_and_score(activation, bias, draw, (word)(window / COINS) + thread, begin, end, units, scores, window);
+        __syncthreads();
+        const offset row_begin = row * units > window ? row * units : window;
+        const offset row_end = (row + 1) * units < window + threads * COINS ? (row + 1) * units : window + threads * COINS;
+        for (offset p = row_begin + threadIdx.x; row < rows && p < row_end; p += blockDim.x) sum += scores[p - window];
+        __syncthreads();
+    }
+    const double total = sum_of_row(sum);
+    if (row < rows && threadIdx.x == 0) log_probability[replica * rows + row] = total;
+}

@@ -1,0 +1,32 @@
+"""The split product over all hidden states: which RBMs it serves, and how its factors are grouped."""
+
+import numpy as np
+
+__all__ = ["factor_groups"]
+
+LARGEST_LOG = 680.0  # products are kept below exp(680), well inside float64
+
+
+def factor_groups(W, b) -> np.ndarray | None:
+    """Return where groups of neighbouring visible units start whose factors' products fit float64, and the end.
+
+    Parameters
+    ----------
+    W, b : float64 ndarrays, shapes (m, n), (m,)
+
+    Returns
+    -------
+    ndarray or None
+        None where there are no two halves of hidden units, or a half's factor alone may leave float64.
+    """
+    positive, negative = np.maximum(W, 0).sum(axis=1), np.minimum(W, 0).sum(axis=1)
+    largest = max(np.max(b + positive), np.max(-b - negative), np.max(positive), np.max(-negative))
+    if W.shape[1] < 2 or largest > LARGEST_LOG:
+        return None
+    starts, total = [0], 0.0
+    for i, bound in enumerate(np.logaddexp(0, b + positive)):
+        if total + bound > LARGEST_LOG and i > starts[-1]:
+            starts.append(i)
+            total = 0.0
+        total += bound
+    return np.array([*starts, len(b)])

@@ -1,0 +1,11 @@
+"""The CUDA kernels on the CPU: g++ compiles the very same source, and device arrays are NumPy's in disguise."""
+
+import pytest
+
+from shim.device import HostDevice, cuda_on_cpu, missing_compiler
+from shim.home import cuda_home
+from shim.host_array import DeviceArray
+
+__all__ = ["NEEDS_COMPILER", "DeviceArray", "HostDevice", "cuda_home", "cuda_on_cpu"]
+
+NEEDS_COMPILER = pytest.mark.skipif(missing_compiler() is not None, reason=str(missing_compiler()))

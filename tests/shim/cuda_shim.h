@@ -1,0 +1,133 @@
+// CUDA C++ as plain C++: enough of it to run the kernels of this project on a CPU, one thread block after the other.
+//
+// Threads of a block are fibers that take turns. A fiber runs one thread after the other until one of them waits at a
+// barrier; then another fiber goes on with the rest. So kernels without barriers cost no switches. What CUDA leaves
+// undefined is an error here: a barrier that some threads of a block never reach. Shared memory starts as NaN, and
+// threads can be run in the reverse order, so that a kernel that reads what it must not yet read gives itself away.
+
+#pragma once
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <tuple>
+#include <ucontext.h>
+#include <utility>
+#include <vector>
+
+struct dim3 {
+    unsigned x = 1, y = 1, z = 1;
+};
+
+static dim3 threadIdx, blockIdx, blockDim, gridDim;
+
+#define __global__
+#define __device__
+#define __shared__
+static_assert(sizeof(unsigned) == 4, "words of 32 bits");
+
+inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)(((uint64_t)a * b) >> 32); }
+
+const size_t SHARED_BYTES = 48 * 1024;  // of a launch that asks for no more than every device gives
+double shared_memory[SHARED_BYTES / sizeof(double)];
+
+namespace shim {
+
+const size_t STACK_BYTES = 64 * 1024;
+
+struct Fiber {
+    ucontext_t context;
+    std::unique_ptr<char[]> stack{new char[STACK_BYTES]};
+};
+
+static ucontext_t scheduler;
+static std::vector<std::unique_ptr<Fiber>> fibers;  // kept from block to block
+static std::vector<Fiber*> waiting;
+static Fiber* current;
+static unsigned next_thread, thread_count;
+static bool run_reversed;
+static std::function<void()> run_thread;
+
+inline void set_thread(unsigned number) {
+    const unsigned n = run_reversed ? thread_count - 1 - number : number;
+    threadIdx = {n % blockDim.x, n / blockDim.x, 0};
+}
+
+// What a fiber does: the threads that no fiber has begun, and then back for good.
+inline void serve() {
+    while (true) {
+        while (next_thread < thread_count) {
+            set_thread(next_thread++);
+            run_thread();
+        }
+        swapcontext(&current->context, &scheduler);
+    }
+}
+
+inline Fiber* fiber(size_t number) {
+    while (fibers.size() <= number) {
+        fibers.push_back(std::make_unique<Fiber>());
+        Fiber& made = *fibers.back();
+        getcontext(&made.context);
+        made.context.uc_stack.ss_sp = made.stack.get();
+        made.context.uc_stack.ss_size = STACK_BYTES;
+        makecontext(&made.context, serve, 0);
+    }
+    return fibers[number].get();
+}
+
+inline void resume(Fiber* chosen) {
+    current = chosen;
+    swapcontext(&scheduler, &chosen->context);
+}
+
+// Run all threads of a block; false if some wait at a barrier when others have ended.
+inline bool run_block() {
+    memset(shared_memory, 0xFF, sizeof shared_memory);
+    next_thread = 0;
+    waiting.clear();
+    for (size_t number = 0; next_thread < thread_count; number++) resume(fiber(number));
+    while (!waiting.empty()) {
+        if (waiting.size() != thread_count) return fibers.clear(), false;
+        std::vector<Fiber*> turn;
+        turn.swap(waiting);
+        for (Fiber* each : turn) resume(each);
+    }
+    return true;
+}
+
+template <class... Arguments, size_t... I>
+inline bool launch(void (*kernel)(Arguments...), unsigned grid, unsigned block_x, unsigned block_y, bool reversed,
+                   void** values, std::index_sequence<I...>) {
+    auto arguments = std::make_tuple(*static_cast<Arguments*>(values[I])...);
+    run_thread = [&] { std::apply(kernel, arguments); };
+    gridDim = {grid, 1, 1}, blockDim = {block_x, block_y, 1};
+    thread_count = block_x * block_y, run_reversed = reversed;
+    for (unsigned block = 0; block < grid; block++) {
+        blockIdx = {block, 0, 0};
+        if (!run_block()) return false;
+    }
+    return true;
+}
+
+template <class... Arguments>
+inline bool launch(void (*kernel)(Arguments...), unsigned grid, unsigned block_x, unsigned block_y, bool reversed,
+                   void** values) {
+    return launch(kernel, grid, block_x, block_y, reversed, values, std::index_sequence_for<Arguments...>{});
+}
+
+}  // namespace shim
+
+inline void __syncthreads() {
+    const dim3 mine = threadIdx;
+    shim::waiting.push_back(shim::current);
+    swapcontext(&shim::current->context, &shim::scheduler);
+    threadIdx = mine;
+}
+
+// A kernel for callers that do not know its types: `values` are the addresses of its arguments.
+#define EXPORT(name)                                                                                     \
+    extern "C" int shim_##name(unsigned grid, unsigned x, unsigned y, int reversed, void** values) {     \
+        return shim::launch(name, grid, x, y, reversed, values);                                         \
+    }

@@ -1,0 +1,131 @@
+"""A device that is this machine's CPU: kernels.cu compiled by g++ and called by ctypes, arrays in host memory."""
+
+import ctypes
+import re
+import shutil
+import subprocess
+import tempfile
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from rbmbench.kernels.cupy_home import _device, _grids
+from shim.host_array import DeviceArray
+
+__all__ = ["HostDevice", "cuda_on_cpu", "missing_compiler"]
+
+KERNEL = re.compile(r'extern "C" __global__ void (\w+)\((.*?)\)', re.DOTALL)
+TYPES = {
+    "word": np.uint32,
+    "wide": np.uint64,
+    "offset": np.int64,
+    "int": np.int32,
+    "double": np.float64,
+    "unsigned char": np.uint8,
+}
+
+
+def missing_compiler() -> str | None:
+    """Return why kernels cannot be compiled here, or None."""
+    return None if shutil.which("g++") else "g++ is not installed: the CUDA kernels cannot be compiled for the CPU"
+
+
+@cache
+def signatures() -> dict[str, list[tuple[str, bool]]]:
+    """Return every kernel's parameters as (type, whether it is a pointer), from the source."""
+    found = {}
+    for name, parameters in KERNEL.findall(_device.source()):
+        found[name] = []
+        for parameter in re.split(r",\s*", parameters.replace("const ", "")):
+            kind = parameter.rpartition(" ")[0]
+            found[name].append((kind.rstrip("*"), kind.endswith("*")))
+    return found
+
+
+@cache
+def _library(dtype: str) -> ctypes.CDLL:
+    """Return the kernels compiled for one type of array."""
+    folder = Path(tempfile.mkdtemp(prefix="rbmbench-shim-"))
+    source = '#include "cuda_shim.h"\n' + _device.source() + "".join(f"\nEXPORT({name})" for name in signatures())
+    (folder / "kernels.cpp").write_text(source + "\n", encoding="utf-8")
+    flags = ["-std=c++17", "-O2", "-Wall", "-Wextra", "-Wno-unknown-pragmas", "-Wno-sign-compare", "-shared", "-fPIC"]
+    command = ["g++", *flags, f"-DREAL={_device.TYPES[dtype]}", f"-I{Path(__file__).parent}"]
+    files = [str(folder / "kernels.cpp"), "-o", str(folder / "kernels.so")]
+    result = subprocess.run([*command, *files], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert "warning" not in result.stderr, result.stderr
+    library = ctypes.CDLL(str(folder / "kernels.so"))
+    shutil.rmtree(folder)
+    return library
+
+
+class HostDevice:
+    """What `rbmbench.kernels.cupy_home._device` offers, on the CPU; stricter about arguments than CuPy.
+
+    ``launches`` counts kernels by name.
+    """
+
+    def __init__(self, reverse_threads: bool = False):
+        self.reverse_threads = reverse_threads
+        self.launches: dict[str, int] = {}
+
+    def launch(self, name, dtype, grid, block, arguments, shared_bytes=0):
+        """Run a kernel; hold its arguments to the types of its signature, and its size to what every device allows."""
+        assert 0 < grid < 2**31
+        assert 0 < block[0] * block[1] <= 1024
+        assert shared_bytes <= 48 * 1024
+        self.launches[name] = self.launches.get(name, 0) + 1
+        parameters = signatures()[name]
+        assert len(arguments) == len(parameters), name
+        kept = [
+            self._argument(*parameter, np.dtype(dtype), value)
+            for parameter, value in zip(parameters, arguments, strict=True)
+        ]
+        addresses = (ctypes.c_void_p * len(kept))(*(value.ctypes.data for value in kept))
+        reached = getattr(_library(dtype), f"shim_{name}")(grid, *block, int(self.reverse_threads), addresses)
+        assert reached, f"{name}: threads wait at a barrier that others never reach"
+
+    @staticmethod
+    def _argument(kind, is_pointer, real, value) -> np.ndarray:
+        """Return the bytes of an argument."""
+        expected = real if kind == "real" else np.dtype(TYPES[kind])
+        if not is_pointer:
+            assert isinstance(value, np.generic), f"{value!r} has no type"
+            assert value.dtype == expected, f"{value!r} is not {expected}"
+            return np.array(value)
+        if isinstance(value, np.uint64):
+            assert value == 0, "an address that is no array's"
+            return np.array(value)
+        assert isinstance(value, DeviceArray), f"{type(value)} is not on the device"
+        assert value.dtype == expected, f"array of {value.dtype}, not {expected}"
+        return np.array(value.on_host.ctypes.data, np.uint64)
+
+    def empty(self, shape, dtype):
+        """Return an array of bytes that stand for no number."""
+        array = np.empty(shape, dtype)
+        array.view(np.uint8)[...] = 0xFF
+        return DeviceArray(array)
+
+    def copy_in(self, array):
+        """Return a device array of a NumPy array's entries."""
+        assert isinstance(array, np.ndarray)
+        DeviceArray.copied_in += 1
+        return DeviceArray(array.copy())
+
+
+@contextmanager
+def cuda_on_cpu(reverse_threads: bool = False):
+    """Let the launch layer run on this machine's CPU; gives the `HostDevice`."""
+    device, names = HostDevice(reverse_threads), ("launch", "empty", "copy_in")
+    kept = {name: getattr(_device, name) for name in names}
+    _grids._constants.clear()
+    try:
+        for name in names:
+            setattr(_device, name, getattr(device, name))
+        yield device
+    finally:
+        for name, function in kept.items():
+            setattr(_device, name, function)
+        _grids._constants.clear()

@@ -1,0 +1,115 @@
+"""An array as unforgiving as CuPy's, in host memory: it shows on any machine what would break, or copy, on a device."""
+
+import numpy as np
+
+__all__ = ["DeviceArray"]
+
+METHODS = {
+    "all",
+    "any",
+    "argsort",
+    "astype",
+    "copy",
+    "max",
+    "mean",
+    "min",
+    "ravel",
+    "reshape",
+    "sum",
+    "swapaxes",
+    "var",
+}
+PROPERTIES = {"T", "dtype", "flags", "itemsize", "nbytes", "ndim", "shape", "size", "strides"}
+COPIES_IN = {"array", "asarray"}  # the functions that take `like`
+
+
+def _unwrapped(value, numpy_allowed: bool = False):
+    """Return what NumPy works on; like CuPy, refuse NumPy arrays with axes, which would have to be copied in."""
+    if isinstance(value, DeviceArray):
+        return value.on_host
+    if isinstance(value, list | tuple):
+        return type(value)(_unwrapped(each, numpy_allowed) for each in value)
+    if isinstance(value, np.ndarray) and value.ndim and not numpy_allowed:
+        raise TypeError("Unsupported type <class 'numpy.ndarray'>")
+    return value
+
+
+def _wrapped(value):
+    """Return arrays, and the scalars that CuPy would leave on the device, as device arrays."""
+    return DeviceArray(value) if isinstance(value, np.ndarray | np.generic) else value
+
+
+class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
+    """A NumPy array that behaves like CuPy's where the two differ.
+
+    It is never made a NumPy array but by `get`, never mixed with one, and knows the methods and options only that CuPy
+    knows too. Its type says that it is CuPy's.
+    """
+
+    __module__ = "cupy"
+    copied_in = 0  # NumPy arrays that were made device arrays, by all of them
+
+    def __init__(self, array):
+        self.on_host = np.asarray(array)
+
+    def get(self) -> np.ndarray:
+        """Return a copy on the host."""
+        return self.on_host.copy()
+
+    def __array__(self, *args, **kwargs):
+        raise TypeError("Implicit conversion to a NumPy array is not allowed. Please use `.get()`")
+
+    def __array_ufunc__(self, ufunc, method, *inputs, out=None, **kwargs):
+        if method != "__call__":
+            raise TypeError(f"{ufunc.__name__}.{method} is not there")
+        if out is not None:
+            (target,) = out
+            if not isinstance(target, DeviceArray):
+                raise TypeError("return arrays must be of ArrayType")
+            ufunc(*_unwrapped(inputs), out=target.on_host, **kwargs)
+            return target
+        return _wrapped(ufunc(*_unwrapped(inputs), **kwargs))
+
+    def __array_function__(self, func, types, args, kwargs):
+        if kwargs.pop("subok", None) is not None:
+            raise TypeError("subok is not supported yet")
+        if func.__name__ == "argsort" and kwargs.get("kind") not in (None, "stable"):
+            raise ValueError("kind can only be None or 'stable'")
+        on_device = isinstance(args[0], DeviceArray)
+        args = _unwrapped(args, numpy_allowed=func.__name__ in COPIES_IN)
+        if func.__name__ in COPIES_IN:
+            DeviceArray.copied_in += not on_device
+            return DeviceArray(func(*args, **kwargs) if on_device else func(*args, **kwargs).copy())
+        return _wrapped(func(*args, **{name: _unwrapped(value) for name, value in kwargs.items()}))
+
+    def __getattr__(self, name):
+        if name in PROPERTIES:
+            return _wrapped(getattr(self.on_host, name))
+        if name in METHODS:
+            method = getattr(self.on_host, name)
+            return lambda *args, **kwargs: _wrapped(method(*args, **kwargs))
+        raise AttributeError(f"DeviceArray has no {name}: see METHODS if CuPy has it")
+
+    def __getitem__(self, index):
+        return DeviceArray(self.on_host[_unwrapped(index, numpy_allowed=True)])
+
+    def __setitem__(self, index, value):
+        self.on_host[_unwrapped(index, numpy_allowed=True)] = _unwrapped(value)
+
+    def __len__(self):
+        return len(self.on_host)
+
+    def __iter__(self):
+        return (DeviceArray(each) for each in self.on_host)
+
+    def __bool__(self):
+        return bool(self.on_host)
+
+    def __int__(self):
+        return int(self.on_host)
+
+    def __float__(self):
+        return float(self.on_host)
+
+    def __repr__(self):
+        return f"DeviceArray({self.on_host!r})"
