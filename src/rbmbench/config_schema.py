@@ -44,6 +44,9 @@ class MainConfig(Settings):
     scale: Name = Field(description="name of the scale; everything made goes to results/SCALE/")
     papers: Names = Field(description="keys of the papers to run: config/papers/KEY.yaml")
     data: DataAccess = DataAccess()
+    backend: Literal["auto", "numpy", "cupy"] = Field(
+        default="auto", description="arrays to train on: NumPy's, CuPy's on a GPU, or what suits each run"
+    )
     overrides: dict[Name, dict[str, Any]] = Field(
         default={}, description="by paper: what is merged, deeply, onto config/papers/KEY.yaml at this scale"
     )

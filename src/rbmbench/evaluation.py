@@ -7,6 +7,7 @@ its parameters, and annealed importance sampling evaluates them afterwards, apar
 import math
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pandas as pd
@@ -111,7 +112,7 @@ def snapshots_of(arrays: dict[str, np.ndarray]) -> tuple[list[int], RBM]:
 
 
 def annealed_curve(
-    arrays: dict[str, np.ndarray],
+    snapshots: dict[str, np.ndarray],
     data: np.ndarray,
     settings: AnnealingSettings,
     *,
@@ -119,13 +120,14 @@ def annealed_curve(
     checkpoint: Path | None = None,
     identity: str = "",
     threads: int = 1,
+    arrays: ModuleType = np,
     progress: Callable[[int, int, float], None] | None = None,
 ) -> pd.DataFrame:
     """Evaluate a run's snapshots by annealed importance sampling, as many at a time as there are threads.
 
     Parameters
     ----------
-    arrays : dict
+    snapshots : dict
         As `SnapshotKeeper.snapshots` returns them.
     data : ndarray, shape (rows, m), entries 0 or 1
         The training set.
@@ -138,6 +140,8 @@ def annealed_curve(
         What a checkpoint must agree on.
     threads : int
         Results do not depend on it.
+    arrays : module
+        numpy, or cupy to anneal on a GPU.
     progress : callable, optional
         Called as progress(finished snapshots, all snapshots, mean log-likelihood in nats per row).
 
@@ -153,7 +157,7 @@ def annealed_curve(
     CheckpointError
         If the checkpoint is damaged or of another evaluation.
     """
-    iterations, models = snapshots_of(arrays)
+    iterations, models = snapshots_of(snapshots)
     rows, trials = DistinctRows(data), models.W.shape[1]
     base = base_rate_bias(data) if settings.base == "base_rate" else None
     saved = load_checkpoint(checkpoint, identity) if checkpoint else None
@@ -162,8 +166,9 @@ def annealed_curve(
     for first in range(done, len(iterations), at_once):
         part = models[first : first + at_once]
         keys = np.arange(first * trials, first * trials + part.W.shape[0] * trials)
+        there = part.like(arrays.empty(0))
         found = ais_log_partition(
-            part, settings.particles, settings.temperatures, settings.seed, base=base, keys=keys, threads=threads
+            there, settings.particles, settings.temperatures, settings.seed, base=base, keys=keys, threads=threads
         )
         metrics = {
             "log_likelihood": rows.log_likelihood(part, found.log_partition),

@@ -163,3 +163,13 @@ def test_a_run_without_snapshots_is_refused(folder, capsys):
     files = ["--data", str(folder / "data.npz"), "--model", str(small), "--out", str(folder / "none")]
     assert main(["evaluate", "--settings", ANNEALING.canonical(), *files]) == 2
     assert "model.npz: array 'snapshot_iterations' is missing" in capsys.readouterr().err
+
+
+def test_the_backend_is_named_by_the_environment(folder, monkeypatch, capsys):
+    monkeypatch.setenv("RBMBENCH_BACKEND", "abacus")
+    assert evaluate(folder, "elsewhere") == 2
+    assert "backend: found 'abacus'; allowed: auto, numpy, cupy" in capsys.readouterr().err
+    assert not (folder / "elsewhere").exists()
+    monkeypatch.delenv("RBMBENCH_BACKEND")
+    assert evaluate(folder, "here") == 0
+    assert store.read_meta(folder / "here")["evaluation"]["backend"] in ("numpy", "numba")

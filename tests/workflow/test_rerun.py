@@ -111,6 +111,11 @@ def test_where_data_come_from_changes_nothing(made, file, keys):
     assert made.jobs(*SMOKE) == {}
 
 
+def test_the_backend_changes_nothing(made):
+    made.edit("config/smoke.yaml", "backend", "numpy")
+    assert made.jobs(*SMOKE) == {}
+
+
 def test_remarks_and_the_environment_change_nothing(made):
     for file in ("config/smoke.yaml", "config/config.yaml", "config/papers/popcd.yaml", "environment.yml"):
         with (made.folder / file).open("a") as handle:

@@ -24,12 +24,13 @@ def checked_plan():
 
 
 def step_environment():
-    """Return the variables of every step: where its programs are, and where data are fetched from."""
+    """Return the variables of every step, on which no result depends: programs, sources of data, arrays to train on."""
     access = CONFIGURATION.main.data
     values = {
         "PATH": os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)]),
         "RBMBENCH_DATA_MIRROR": access.mirror,
         "RBMBENCH_DATA_CACHE": access.cache,
+        "RBMBENCH_BACKEND": None if CONFIGURATION.main.backend == "auto" else CONFIGURATION.main.backend,
     }
     return {name: value for name, value in values.items() if value}
 

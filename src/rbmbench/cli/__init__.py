@@ -76,9 +76,7 @@ def _add_steps(commands) -> None:
     _add_computation(train)
     train.add_argument("--run-id", required=True, metavar="ID", help="id of the run, for meta.json")
     train.add_argument("--checkpoint", type=Path, metavar="FILE", help="where the state of a stopped run is kept")
-    train.add_argument(
-        "--backend", default="auto", metavar="NAME", help="arrays to train on: auto (default), numpy, or cupy for a GPU"
-    )
+    _add_backend(train)
 
     evaluate = _add(
         commands, "evaluate", "computing:evaluate", "evaluate a run's snapshots by annealed importance sampling"
@@ -86,6 +84,7 @@ def _add_steps(commands) -> None:
     _add_computation(evaluate)
     evaluate.add_argument("--model", required=True, type=Path, metavar="FOLDER", help="folder of the run")
     evaluate.add_argument("--checkpoint", type=Path, metavar="FILE", help="where what is done is kept")
+    _add_backend(evaluate)
 
     truth = _add(commands, "ground-truth", "computing:ground_truth", "compute the model expectations of trained models")
     _add_computation(truth)
@@ -177,6 +176,16 @@ def _add_computation(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", required=True, type=Path, metavar="FOLDER", help="folder to write")
     parser.add_argument("--threads", type=_count, default=1, metavar="N", help="threads to use (default: 1)")
     parser.add_argument("--scale", default="none", metavar="NAME", help="name of the scale, for meta.json")
+
+
+def _add_backend(parser: argparse.ArgumentParser) -> None:
+    """Add the argument that says which arrays a computation takes."""
+    parser.add_argument(
+        "--backend",
+        default=os.environ.get("RBMBENCH_BACKEND") or "auto",
+        metavar="NAME",
+        help="arrays to compute on: auto, numpy, or cupy for a GPU (default: the variable RBMBENCH_BACKEND, or auto)",
+    )
 
 
 def _add_notebook(parser: argparse.ArgumentParser) -> None:

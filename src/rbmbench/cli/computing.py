@@ -45,11 +45,14 @@ def evaluate(arguments: Namespace) -> None:
 
     import pandas as pd
 
-    from rbmbench import datasets, evaluation, store
+    from rbmbench import backends, datasets, evaluation, store
     from rbmbench.cli.progress import shown_progress
 
     dataset, meta = datasets.read(arguments.data), store.read_meta(arguments.model)
     snapshots, diagnostics = store.read_snapshots(arguments.model), store.read_curve(arguments.model)
+    models = snapshots["snapshot_W"]
+    # The two matrix products of a step, for all trials of a snapshot.
+    chosen = backends.choose(arguments.backend, 4.0 * settings.particles * models.size / len(models))
     began = perf_counter()
     with shown_progress(arguments.out.name, "mean log-likelihood") as progress:
         curve = evaluation.annealed_curve(
@@ -60,12 +63,16 @@ def evaluate(arguments: Namespace) -> None:
             checkpoint=arguments.checkpoint,
             identity=f"{arguments.model.name}-{settings.digest()}-{dataset.provenance['content_sha256'][:10]}",
             threads=arguments.threads,
+            arrays=chosen.arrays,
             progress=progress,
         )
     store.write_table(arguments.out / "curve.parquet", pd.concat([curve, diagnostics], ignore_index=True))
     wall = meta["wall"] | {"annealing_seconds": perf_counter() - began}
-    own = _meta(arguments, settings, dataset.provenance, snapshots["snapshot_W"])
-    store.write_json(arguments.out / "meta.json", meta | {"wall": wall, "evaluation": own})
+    own = _meta(arguments, settings, dataset.provenance, chosen.arrays.empty(0))
+    store.write_json(
+        arguments.out / "meta.json",
+        meta | {"wall": wall, "evaluation": own | {"backend_reason": chosen.reason}},
+    )
 
 
 def ground_truth(arguments: Namespace) -> None:
