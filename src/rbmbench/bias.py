@@ -19,7 +19,7 @@ from time import perf_counter
 
 import numpy as np
 import pandas as pd
-from scipy.stats import t as student_t
+from scipy.special import stdtrit
 from threadpoolctl import threadpool_limits
 
 from rbmbench import estimators
@@ -268,7 +268,7 @@ def _bias(mean, blocks, variance_of_mean, truth: GroundTruth) -> dict[str, np.nd
     raw = np.einsum("tp,tp->t", difference, difference) / parameters
     floor = variance_of_mean + truth.floor
     error = np.sqrt(_jackknife_variance(blocks - truth.mean) + 4 * truth.variance_along(difference) / parameters**2)
-    half_width = student_t.ppf(0.975, max(1, len(blocks) - 1)) * error
+    half_width = stdtrit(max(1, len(blocks) - 1), 0.975) * error
     debiased = raw - floor
     return {
         "bias": raw,

@@ -139,6 +139,13 @@ def _logistic(a: Array) -> Array:
     return np.exp(-np.logaddexp(0, -a))
 
 
+def _normal(u: Array) -> Array:
+    """Return the standard normal numbers of uniforms."""
+    from scipy.special import ndtri
+
+    return ndtri(u)
+
+
 def initial_rbm(visible_units: int, hidden_units: int, stream, kind="uniform", width=0.1, dtype=np.float32) -> RBM:
     """Return RBMs, one per trial of the stream, with every entry of W, b, c drawn from one distribution.
 
@@ -157,11 +164,9 @@ def initial_rbm(visible_units: int, hidden_units: int, stream, kind="uniform", w
     RBM
         With parameters (trials, m, n), (trials, m), (trials, n).
     """
-    from scipy.special import ndtri
-
     m, n = visible_units, hidden_units
     home = home_of(np.empty(0))
-    scale = {"uniform": lambda u: 2 * u - 1, "normal": ndtri}[kind]
+    scale = {"uniform": lambda u: 2 * u - 1, "normal": _normal}[kind]
     parameters = []
     for shape in ((m, n), (m,), (n,)):
         u = home.uniforms(stream.next(), int(np.prod(shape)), np.float64)
