@@ -27,7 +27,7 @@ from threadpoolctl import threadpool_limits
 
 from rbmbench.errors import SettingsError
 from rbmbench.gibbs import Buffers, hidden_activation, visible_activation
-from rbmbench.kernels import home_of, on_host
+from rbmbench.kernels import home_of, on_host, walks_in_cache
 from rbmbench.model import RBM
 from rbmbench.streams import Purpose, Stream
 
@@ -186,7 +186,8 @@ def reverse_ais_log_partition(
 def _log_weights(rbm, b0, schedule, start, particles, seed, keys, threads, progress) -> np.ndarray:
     """Return the log weights of all particles, float64 (models, particles): models in shards, shards on threads."""
     models, keys = rbm.replicas, _keys(rbm, keys)
-    size = max(1, SHARD_BYTES // (particles * (models.visible_units + models.hidden_units) * models.W.itemsize))
+    bytes_a_model = particles * (models.visible_units + models.hidden_units) * models.W.itemsize
+    size = max(1, SHARD_BYTES // bytes_a_model) if walks_in_cache(models.W) else max(1, len(models.W))
     cuts = [slice(first, first + size) for first in range(0, len(models.W), size)]
     made = 0
 
