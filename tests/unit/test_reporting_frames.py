@@ -9,7 +9,7 @@ from reporting_results import figure, make_run, numbers, rising, stand_in, table
 
 from rbmbench.errors import ResultsError, SettingsError
 from rbmbench.reporting import frames
-from rbmbench.reporting.notes import count, figure_caption, figure_title, listed
+from rbmbench.reporting.notes import annealing_doubts, count, figure_caption, figure_title, listed
 from rbmbench.reporting.specs import FigureSpec, TableSpec, read_spec
 from rbmbench.settings import parse
 
@@ -170,6 +170,14 @@ def test_how_sure_annealing_is_stands_in_the_caption(tmp_path):
     caption = figure_caption(spec, frames.learning_curves(spec))
     assert "standard error at most 0.25 nats, effective sample size at least 40 % of the particles" in caption
     assert "Panel a: 100 of 512 particles of the annealing." in caption
+
+
+def test_an_annealing_of_few_particles_is_named(tmp_path):
+    curves = {"cd_1": rising(-5.0), "pop_cd_1": rising(-5.0)}
+    panels = {"a": {"curves": curves, "effective_particles": 9.9}, "b": {"curves": curves, "effective_particles": 10.0}}
+    spec = parse(FigureSpec, figure(tmp_path, panels), "test")
+    doubts = annealing_doubts(frames.annealing_certainty(spec))
+    assert doubts == {"a": "log Z rests on few particles: CD-1 9.9, pop-CD-1 9.9"}
 
 
 def test_nothing_is_said_of_annealing_where_there_is_none(tmp_path):

@@ -19,7 +19,7 @@ from rbmbench.errors import SettingsError, unknown_name
 from rbmbench.files import replaced
 from rbmbench.reporting.checks import CHECKS, Measurement
 from rbmbench.reporting.evidence import Curves, Entry, Evidence, NotRun
-from rbmbench.reporting.notes import cuts, data_name
+from rbmbench.reporting.notes import FEW_PARTICLES, cuts, data_name
 from rbmbench.reporting.specs import FigureSpec, Published, Spec, TableSpec
 from rbmbench.settings import Settings, parse
 
@@ -51,7 +51,7 @@ class Needs(Settings):
     models: int = 1
     estimates: int = 1
     real_data: bool = True
-    effective_particles: float = 10.0
+    effective_particles: float = FEW_PARTICLES
 
     def missing(self, source: Curves | Entry) -> list[str]:
         """Return, in words, what a curve or an entry lacks."""

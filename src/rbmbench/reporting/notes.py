@@ -7,6 +7,7 @@ from rbmbench.reporting.specs import FigureSpec, Panel
 
 __all__ = [
     "annealing_cuts",
+    "annealing_doubts",
     "annealing_note",
     "count",
     "cuts",
@@ -20,6 +21,8 @@ __all__ = [
     "stand_ins",
 ]
 
+FEW_PARTICLES = 10
+"""Effective sample size of an annealing below which no verdict rests on it."""
 DATA_TITLES = {"mnist": "MNIST", "letters": "Letters"}
 
 
@@ -96,6 +99,23 @@ def figure_notes(spec: FigureSpec, frame: pd.DataFrame) -> list[str]:
         notes += [f"Panel {panel.name}: {listed(less)}."] if less else []
     notes += [f"Panel {panel}: left out of the means: {listed(words)}." for panel, words in left_out(frame).items()]
     return notes
+
+
+def annealing_doubts(certainty: pd.DataFrame) -> dict[str, str]:
+    """Return, for each panel, where log Z rests on so few particles that its standard error means little.
+
+    Parameters
+    ----------
+    certainty : DataFrame
+        As `rbmbench.reporting.frames.annealing_certainty` returns it.
+    """
+    effective = certainty["least share of particles"] * certainty["particles"]
+    few = certainty.assign(effective=effective)[effective < FEW_PARTICLES]
+    return {
+        panel: "log Z rests on few particles: "
+        + ", ".join(f"{line.algorithm} {line.effective:.2g}" for line in lines.itertuples())
+        for panel, lines in few.groupby("panel")
+    }
 
 
 def annealing_note(certainty: pd.DataFrame) -> str:

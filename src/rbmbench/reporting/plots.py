@@ -12,8 +12,16 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator, ScalarFormatter
 
 from rbmbench.files import replaced
-from rbmbench.reporting.frames import BAND, summarise
-from rbmbench.reporting.notes import annealing_cuts, count, data_name, figure_title, left_out, panel_cuts
+from rbmbench.reporting.frames import BAND, annealing_certainty, summarise
+from rbmbench.reporting.notes import (
+    annealing_cuts,
+    annealing_doubts,
+    count,
+    data_name,
+    figure_title,
+    left_out,
+    panel_cuts,
+)
 from rbmbench.reporting.palette import styles
 from rbmbench.reporting.specs import FigureSpec, Panel
 
@@ -90,6 +98,7 @@ def learning_curves(spec: FigureSpec, frame: pd.DataFrame) -> Figure:
         Log-likelihood in nats: summed over the training set on the left axes, mean per sample on the right ones.
     """
     rows, summary, omitted = grid(spec.panels), summarise(frame), left_out(frame)
+    doubts = annealing_doubts(annealing_certainty(spec))
     looks = styles(run.algorithm for panel in spec.panels for run in panel.runs)
     with mpl.rc_context(LOOK):
         figure = Figure(figsize=(PAGE_WIDTH, 1.0 + PANEL_HEIGHT * len(rows)), layout="constrained")
@@ -100,7 +109,7 @@ def learning_curves(spec: FigureSpec, frame: pd.DataFrame) -> Figure:
             curves = [summary[summary["panel"] == panel.name] for panel in row]
             exponent = _exponent(pd.concat(curves)["sum_mean"])
             for panel, curve, ax in zip(row, curves, line, strict=False):
-                _annotate(ax, panel, curve, omitted.get(panel.name, []))
+                _annotate(ax, panel, curve, omitted.get(panel.name, []), doubts.get(panel.name, ""))
                 if not curve.empty:
                     _draw_curves(ax, curve, looks, 10.0**exponent)
                     right = _scale_axes(ax, curve, 10.0**exponent)
@@ -151,12 +160,13 @@ def _scale_axes(ax: Axes, summary: pd.DataFrame, unit: float) -> Axes:
     return right
 
 
-def _annotate(ax: Axes, panel: Panel, summary: pd.DataFrame, omitted: list[str]) -> None:
+def _annotate(ax: Axes, panel: Panel, summary: pd.DataFrame, omitted: list[str], doubt: str) -> None:
     """Write above a panel what it shows and, smaller, how it differs from the paper's."""
     title, other = (panel.data, "") if summary.empty else summary[["data_title", "stand_in"]].iloc[0]
     lines = [f"stands in for {data_name(other)}"] if other else []
     lines += [", ".join(panel_cuts(panel))] if panel_cuts(panel) else []
     lines += [f"annealing: {', '.join(annealing_cuts(panel))}"] if annealing_cuts(panel) else []
+    lines += [doubt] if doubt else []
     lines += [f"left out: {words}" for words in omitted[:MOST_OMITTED]]
     lines += [f"and {len(omitted) - MOST_OMITTED} trials more"] if len(omitted) > MOST_OMITTED else []
     ax.set_xlabel("iteration")
