@@ -209,7 +209,8 @@ def test_annealed_evaluations_of_a_plan_are_counted(smoke, known):
     entry, settings = smoke.data[smoke.runs[run].data], smoke.runs[run].settings
     counts = work.annealing(budget, settings, entry.rows, entry.visible)
     # 512 chains of 50 000 steps of two products, for each trial and snapshot.
-    products = 2 * 2 * 512 * 50_000 * entry.visible * settings.hidden * settings.trials * 11
+    snapshots = 1 + settings.iterations // settings.evaluate_every
+    products = 2 * 2 * 512 * 50_000 * entry.visible * settings.hidden * settings.trials * snapshots
     assert counts["measuring"]["thin product"] == products
     added = sum(total(COSTS, part) for part in counts.values())
     for key in ("popcd_fig2", "total"):
