@@ -1,12 +1,11 @@
 """The subcommand that tells what a scale will take, before anything runs."""
 
-import json
 import math
 import os
 import sys
 from argparse import Namespace
 
-from rbmbench.errors import SettingsError
+from rbmbench.cli.making import plain_data
 
 __all__ = ["forecast"]
 
@@ -18,7 +17,7 @@ def forecast(arguments: Namespace) -> None:
     from rbmbench.experiments import plan
     from rbmbench.files import replaced
 
-    values = None if arguments.values is None else _mapping(arguments.values)
+    values = None if arguments.values is None else plain_data("--values", arguments.values)
     asked = plan(load([arguments.config, *arguments.configfile], values))
     records, notes = forecasts.read_records(arguments.results)
     cores = arguments.cores or os.cpu_count() or 1
@@ -78,13 +77,3 @@ def _duration(seconds: float) -> str:
         return f"{minutes} min"
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes:02d} min" if hours < 48 else f"{hours // 24} d {hours % 24} h"
-
-
-def _mapping(text: str) -> dict:
-    try:
-        values = json.loads(text)
-    except ValueError as error:
-        raise SettingsError(f"--values: is not JSON ({error})") from None
-    if not isinstance(values, dict):
-        raise SettingsError(f"--values: holds a {type(values).__name__}; should be a mapping of keys")
-    return values

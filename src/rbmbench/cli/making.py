@@ -8,7 +8,7 @@ from typing import Any
 
 from rbmbench.errors import DataError, SettingsError
 
-__all__ = ["claims", "config_check", "config_schema", "data", "render", "report", "run_times", "spec"]
+__all__ = ["claims", "config_check", "config_schema", "data", "plain_data", "render", "report", "run_times", "spec"]
 
 TABLE_FILES, FIGURE_FILES = ("csv", "md", "tex"), ("png", "pdf")
 
@@ -17,7 +17,7 @@ def data(arguments: Namespace) -> None:
     """Make or fetch a data set and write it."""
     from rbmbench import datasets
 
-    options = _plain_data("--options", arguments.options)
+    options = plain_data("--options", arguments.options)
     dataset = datasets.load(arguments.name, mirror=arguments.mirror, cache=arguments.cache, **options)
     found = {"rows": dataset.train.shape[0], "visible": dataset.train.shape[1]}
     for key, number in found.items():
@@ -32,7 +32,7 @@ def spec(arguments: Namespace) -> None:
     """Write the spec of a figure or table."""
     from rbmbench.store import write_json
 
-    write_json(arguments.out, _plain_data("--values", arguments.values))
+    write_json(arguments.out, plain_data("--values", arguments.values))
 
 
 def render(arguments: Namespace) -> None:
@@ -108,7 +108,7 @@ def config_schema(arguments: Namespace) -> None:
         print(arguments.out / name)
 
 
-def _plain_data(argument: str, text: str) -> dict[str, Any]:
+def plain_data(argument: str, text: str) -> dict[str, Any]:
     """Return the mapping that an argument holds as JSON."""
     try:
         values = json.loads(text)

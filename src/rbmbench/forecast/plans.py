@@ -58,7 +58,7 @@ def jobs_of(plan: Plan) -> dict[str, Job]:
         needs = (estimate.run, *estimate.ground_truths)
         found[estimate.id] = _measurement(plan, estimate, work.estimates, done, needs)
     # A plan has evaluations where its models are too large for an exact likelihood.
-    for evaluation in getattr(plan, "evaluations", {}).values():
+    for evaluation in plan.evaluations.values():
         found[evaluation.id] = _annealing(plan, evaluation)
     return found
 
@@ -114,7 +114,7 @@ def _ids(plan: Plan, result: Result) -> Iterator[str]:
     yield from result.runs
     yield from result.estimates
     yield from dict.fromkeys(truth for part in result.estimates for truth in plan.estimates[part].ground_truths)
-    yield from getattr(result, "evaluations", ())
+    yield from result.evaluations
 
 
 def _measurement(plan: Plan, part: Any, count: Any, done: bool, needs: tuple[str, ...]) -> Job:
