@@ -11,7 +11,10 @@ import numpy as np
 
 from rbmbench.errors import SettingsError
 
-__all__ = ["Draw", "Purpose", "Stream"]
+__all__ = ["ATTEMPTS", "Draw", "Places", "Purpose", "Stream"]
+
+BRANCH = 0x80  # bit of the purpose that tells the draws of a branch from those of streams
+ATTEMPTS = 2**22 - 1  # what the purpose has room for above its lowest byte, below the two bits that kernels use
 
 
 class Purpose:
@@ -35,6 +38,27 @@ class Draw(NamedTuple):
     trials: np.ndarray
     purpose: np.uint32
     number: np.uint64
+
+    def attempt(self, number: int) -> "Draw":
+        """Return the draw that attempt ``number`` takes, 0 (the draw itself) to ATTEMPTS, where a draw is repeated."""
+        return self._replace(purpose=np.uint32(self.purpose | number << 8))
+
+
+class Places(NamedTuple):
+    """Where the rows of a population that has rows of several replicas take their random numbers.
+
+    ``replica`` (rows,), int64, is the entry in the draw's trials. ``place`` (rows,), int64, stands for the row: two
+    rows of a replica take different numbers if their places differ. ``mirrored`` (rows,), uint8, is 1 where a row
+    takes 1 - u for every uniform u.
+    """
+
+    replica: np.ndarray
+    place: np.ndarray
+    mirrored: np.ndarray
+
+    def of(self, rows) -> "Places":
+        """Return the places of some rows."""
+        return Places(*(part[rows] for part in self))
 
 
 class Stream:
@@ -73,6 +97,14 @@ class Stream:
         draw = Draw(self.seed, self.trials, self.purpose, np.uint64(self.number))
         self.number += 1
         return draw
+
+    def branch(self) -> "Stream":
+        """Return a stream of any number of draws that belongs to the next draw, and advance by that one.
+
+        What takes draws in a number that depends on chance takes them from a branch: what follows stays the same.
+        """
+        purpose = self.purpose | np.uint32(BRANCH)
+        return Stream(int(self.seed), self.trials, purpose, int(self.next().number) << 32)
 
     def take(self, count: int) -> Draw:
         """Return the first of ``count`` successive draws and advance past all of them."""

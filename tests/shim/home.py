@@ -1,24 +1,34 @@
 """The CUDA kernels with the interface of a home of NumPy arrays, for tests that hold all homes to the same."""
 
 from functools import wraps
+from inspect import signature
 from types import SimpleNamespace
 
 import numpy as np
 
 from rbmbench.kernels import cupy_home
+from rbmbench.streams import Places
 from shim.device import cuda_on_cpu
 from shim.host_array import DeviceArray
 
 __all__ = ["cuda_home"]
 
 
+def _shared(value, name):
+    """Return an argument with its arrays on the device, in the same memory; bounds stay on the host."""
+    if isinstance(value, Places):
+        return Places(*(DeviceArray(part) for part in value))
+    return DeviceArray(value) if isinstance(value, np.ndarray) and name != "bounds" else value
+
+
 def _on_numpy(kernel):
     """Return a kernel that takes NumPy arrays, in place, and gives NumPy arrays."""
+    names = list(signature(kernel).parameters)
 
     @wraps(kernel)
     def run(*arguments, **options):
         with cuda_on_cpu():
-            shared = [DeviceArray(each) if isinstance(each, np.ndarray) else each for each in arguments]
+            shared = [_shared(value, name) for value, name in zip(arguments, names, strict=False)]
             result = kernel(*shared, **options)
         return result.get() if isinstance(result, DeviceArray) else result
 

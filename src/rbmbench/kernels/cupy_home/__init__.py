@@ -17,18 +17,32 @@ from rbmbench.kernels.cupy_home.bernoulli import (
     softplus_sum,
     uniforms,
 )
+from rbmbench.kernels.cupy_home.coupling import (
+    add_products_of_differences,
+    couple_visible,
+    mean_of_rows,
+    multiply_neighbours,
+    multiply_states,
+    sample_rows,
+)
 from rbmbench.kernels.cupy_home.enumeration import hidden_log_weights
 from rbmbench.kernels.cupy_home.tempering import tempered_sweeps
 
 __all__ = [
+    "add_products_of_differences",
     "ascend",
     "bernoulli_mean",
     "bernoulli_mean_and_softplus_sum",
+    "couple_visible",
     "gather_rows",
     "hidden_log_weights",
+    "mean_of_rows",
+    "multiply_neighbours",
+    "multiply_states",
     "sample",
     "sample_bernoulli",
     "sample_bernoulli_and_log_probability",
+    "sample_rows",
     "softplus_difference",
     "softplus_sum",
     "tempered_sweeps",

@@ -15,5 +15,6 @@ extern __shared__ double shared_memory[];
 #include "philox.cuh"
 #include "rows.cuh"
 #include "bernoulli.cuh"
+#include "coupling.cuh"
 #include "enumeration.cuh"
 #include "tempering.cuh"

@@ -48,6 +48,12 @@ try:
         sample_bernoulli,
         sample_bernoulli_and_log_probability,
     )
+    from rbmbench.kernels.numba_home.coupling import couple_visible, mean_of_rows, sample_rows
+    from rbmbench.kernels.numba_home.differences import (
+        add_products_of_differences,
+        multiply_neighbours,
+        multiply_states,
+    )
     from rbmbench.kernels.numba_home.enumeration import hidden_log_weights
     from rbmbench.kernels.numba_home.random import uniforms
     from rbmbench.kernels.numba_home.softplus import (
@@ -60,14 +66,20 @@ finally:
     numba.config.CACHE_DIR = _users_folder
 
 __all__ = [
+    "add_products_of_differences",
     "ascend",
     "bernoulli_mean",
     "bernoulli_mean_and_softplus_sum",
+    "couple_visible",
     "gather_rows",
     "hidden_log_weights",
+    "mean_of_rows",
+    "multiply_neighbours",
+    "multiply_states",
     "sample",
     "sample_bernoulli",
     "sample_bernoulli_and_log_probability",
+    "sample_rows",
     "softplus_difference",
     "softplus_sum",
     "tempered_sweeps",

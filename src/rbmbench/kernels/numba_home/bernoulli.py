@@ -10,6 +10,7 @@ __all__ = [
     "ascend",
     "bernoulli_mean",
     "gather_rows",
+    "mark_open",
     "sample",
     "sample_bernoulli",
     "sample_bernoulli_and_log_probability",
@@ -32,8 +33,8 @@ FAST = {"contract", "nsz", "nnan", "ninf", "arcp", "reassoc"}
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def _compare(mean, k, out):
-    """Sample from means; return how many units are open, which are marked by 2."""
+def mark_open(mean, k, out):
+    """Sample from means on coins ``k``; return how many units are open, which are marked by 2."""
     zero, one, two = mean.dtype.type(0), mean.dtype.type(1), mean.dtype.type(2)
     count = zero
     for i in range(mean.size):
@@ -124,7 +125,7 @@ def _sample(mean, seed, trials, number, purpose, out):
         for first in range(0, size, TILE):
             last = min(size, first + TILE)
             at = fill_coins(seed, trials[r], number, purpose, first, last, coins)
-            if _compare(mean[r, first:last], coins[at : at + last - first], out[r, first:last]):
+            if mark_open(mean[r, first:last], coins[at : at + last - first], out[r, first:last]):
                 for i in range(first, last):
                     if out[r, i] > 1:
                         x = mean[r, i] * 65536.0 - coins[at + i - first]

@@ -6,14 +6,14 @@ from numba.extending import overload
 
 from rbmbench.streams import Draw
 
-__all__ = ["fill_coins", "fill_uniforms", "refinement", "uniforms"]
+__all__ = ["fill_coins", "fill_uniforms", "refinement", "row_uniforms", "uniforms"]
 
 M0, M1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 W0, W1 = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)
 LOW, HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
 SHORT = np.float32(2.0**-24)
 SHORT_MASK = np.uint64(0xFFFF)
-REFINED = np.uint32(0x80000000)
+REFINED, ROW = np.uint32(0x80000000), np.uint32(0x40000000)
 
 
 def _uniform(word, out):
@@ -87,8 +87,16 @@ def fill_coins(seed, trial, number, purpose, start, stop, out):
 @njit(cache=True, nogil=True)
 def refinement(seed, trial, number, purpose, position):
     """Return the uniform that decides a coin whose 16 bits leave it open."""
-    word = _philox(uint64(position), number, purpose ^ REFINED, seed, trial)[0]
+    word = _philox(uint64(position), number, purpose | REFINED, seed, trial)[0]
     return (np.float64(word & LOW) + 0.5) * 2.0**-32
+
+
+@njit(cache=True, nogil=True)
+def row_uniforms(seed, trial, number, purpose, place, mirrored):
+    """Return the two uniforms of a row."""
+    c0, c1, _, _ = _philox(uint64(place), number, purpose | ROW, seed, trial)
+    u, u2 = (np.float64(c0 & LOW) + 0.5) * 2.0**-32, (np.float64(c1 & LOW) + 0.5) * 2.0**-32
+    return (1.0 - u, 1.0 - u2) if mirrored else (u, u2)
 
 
 @njit(cache=True, nogil=True)

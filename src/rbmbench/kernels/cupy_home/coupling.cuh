@@ -1,0 +1,134 @@
+// Half steps of coupled Gibbs chains, for rows of any number of replicas. A CUDA block takes a row, or a pair of rows,
+// its threads side by side on the Philox blocks that serve its units.
+
+const word ATTEMPTS = (1u << 22) - 1;
+const word ROW = 0x40000000u;
+
+// Where a row takes its random numbers: unit i has position place * units + i.
+struct RowPlace {
+    Draw draw;
+    offset place, units;
+    bool mirrored;
+};
+
+// Whether a unit of this mean is on, by its coin; mirrored rows take 1 - u for every uniform u.
+__device__ inline bool is_on(real mean, word k, const RowPlace& row, offset position) {
+    const real x = mean * real(SIDES) - real(row.mirrored ? 65535u - k : k);
+    if (x >= 1) return true;
+    if (x <= 0) return false;
+    const double r = refinement(row.draw, position);
+    return (row.mirrored ? 1 - r : r) < x;
+}
+
+// Call visit(unit, coin, position) for this thread's units of a row.
+template <class Visit>
+__device__ inline void for_each_unit(const RowPlace& row, Visit visit) {
+    const offset begin = row.place * row.units, end = begin + row.units, chunk = LANES * COINS;
+    const offset last = (end + chunk - 1) / chunk * LANES;
+    for (offset block = begin / chunk * LANES + threadIdx.x; block < last; block += blockDim.x) {
+        const Words words = philox(row.draw, (word)block);
+        for (int i = 0; i < (int)COINS; i++) {
+            const offset position = first_position((word)block, COINS) + i * LANES;
+            if (position >= begin && position < end) visit(position - begin, coin(words, i), position);
+        }
+    }
+}
+
+__device__ inline real mean_of(real x) { return 1 / (1 + exp_minus(x)); }
+
+__device__ inline RowPlace attempt_of(RowPlace row, word number) {
+    row.draw.purpose |= number << 8;
+    return row;
+}
+
+// The log of one of a row's two uniforms.
+__device__ inline double log_uniform(RowPlace row, int which) {
+    row.draw.purpose |= ROW;
+    const double u = uniform_of(philox(row.draw, (word)row.place).at[which], 0.0);
+    return log(row.mirrored ? 1 - u : u);
+}
+
+extern "C" __global__ void mean_of_rows(real* activation, const real* bias, const offset* replica, offset rows,
+                                        offset units) {
+    const offset i = (offset)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < rows * units) activation[i] = mean_of(activation[i] + bias[replica[i / units] * units + i % units]);
+}
+
+extern "C" __global__ void sample_rows(const real* mean, real* out, const offset* replica, const offset* place,
+                                       const unsigned char* mirrored, word seed, const word* trials, wide number,
+                                       word purpose, offset units) {
+    const offset at = blockIdx.x;
+    const RowPlace row = {{seed, trials[replica[at]], number, purpose}, place[at], units, mirrored[at] != 0};
+    mean += at * units, out += at * units;
+    for_each_unit(row, [&](offset i, word k, offset position) { out[i] = is_on(mean[i], k, row, position); });
+}
+
+// The activations of a pair, bias put in: a log ratio needs both.
+struct Pair {
+    const real *activation, *other, *bias;
+    __device__ real x(offset i) const { return activation[i] + bias[i]; }
+    __device__ real x2(offset i) const { return other[i] + bias[i]; }
+};
+
+// log p(v|h') - log p(v|h) for the states v that an attempt draws with the means of one of the two, less the normaliser.
+__device__ inline double difference_sum(const Pair& pair, const RowPlace& row, bool with_other) {
+    double sum = 0;
+    for_each_unit(row, [&](offset i, word k, offset position) {
+        const real x = pair.x(i), x2 = pair.x2(i);
+        if (is_on(mean_of(with_other ? x2 : x), k, row, position)) sum += x2 - x;
+    });
+    return sum_of_row(sum);
+}
+
+// The sum of softplus(x) - softplus(x').
+__device__ inline double normaliser_of(const Pair& pair, offset units) {
+    double positive = 0;
+    LogProduct product, other_product;
+    for (offset i = threadIdx.x; i < units; i += blockDim.x) {
+        const real x = pair.x(i), x2 = pair.x2(i);
+        positive += largest(x, real(0)) - largest(x2, real(0));
+        product.multiply(1 + exp_minus(x < 0 ? -x : x));
+        other_product.multiply(1 + exp_minus(x2 < 0 ? -x2 : x2));
+    }
+    return sum_of_row(positive + product.value() - other_product.value());
+}
+
+// What is drawn is not kept before all tests are done: states are made of the numbers of the accepted attempts at the
+// end, where they overwrite the activations that the tests need.
+extern "C" __global__ void couple_visible(real* activation, real* other, const real* bias, const offset* replica,
+                                          const offset* place, const unsigned char* mirrored, word seed,
+                                          const word* trials, wide number, word purpose, int redraw_both,
+                                          unsigned char* met, offset* rejections, offset units) {
+    const offset at = blockIdx.x;
+    const RowPlace row = {{seed, trials[replica[at]], number, purpose}, place[at], units, mirrored[at] != 0};
+    activation += at * units, other += at * units;
+    const Pair pair = {activation, other, bias + replica[at] * units};
+    const double normaliser = normaliser_of(pair, units);
+    // Sums are the same for every thread, and so are all decisions.
+    const bool meets = log_uniform(row, 0) <= normaliser + difference_sum(pair, row, false);
+    word accepted = 0, accepted2 = 0;
+    offset rejected = 0;
+    bool pending = !meets && redraw_both, pending2 = !meets;
+    for (word t = 1; pending || pending2; t++) {
+        const RowPlace attempt = attempt_of(row, t);
+        if (pending) {
+            const double odds = normaliser + difference_sum(pair, attempt, false);
+            pending = log_uniform(attempt, 0) <= odds && t < ATTEMPTS;
+            accepted = t, rejected += pending;
+        }
+        if (pending2) {
+            const double odds = -normaliser - difference_sum(pair, attempt, true);
+            pending2 = log_uniform(attempt, 1) <= odds && t < ATTEMPTS;
+            accepted2 = t, rejected += pending2;
+        }
+    }
+    // Each thread overwrites the units that it alone reads; the second states of all need the first's activations.
+    const RowPlace first = attempt_of(row, accepted), second = attempt_of(row, accepted2);
+    for_each_unit(first, [&](offset i, word k, offset position) {
+        activation[i] = is_on(mean_of(pair.x(i)), k, first, position);
+    });
+    for_each_unit(second, [&](offset i, word k, offset position) {
+        other[i] = meets ? activation[i] : real(is_on(mean_of(pair.x2(i)), k, second, position));
+    });
+    if (threadIdx.x == 0) met[at] = meets, rejections[at] = rejected;
+}
