@@ -98,6 +98,12 @@ class RunSettings(Settings):
         """Number of iterations of the whole schedule."""
         return self.schedule[-1].until
 
+    @property
+    def most_rows(self) -> int:
+        """Most rows that a step works on: those of a mini-batch, or chains where an estimator has more of them."""
+        chains = (stage.estimator.options.get("chains") for stage in self.schedule)
+        return max([self.batch, *(count for count in chains if isinstance(count, int))])
+
     @model_validator(mode="after")
     def _stages_ascend(self) -> Self:
         ends = [stage.until for stage in self.schedule]

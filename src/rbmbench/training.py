@@ -109,9 +109,9 @@ def _identity(data, settings: RunSettings) -> str:
 
 
 def make_shards(rbm: RBM, data, settings: RunSettings, threads: int) -> list[Shard]:
-    """Cut the trials so that a shard's mini-batch stays in the cache, if any, and every thread has one."""
+    """Cut the trials so that a shard's states stay in the cache, if any, and every thread has one."""
     m, n = data.shape[1], settings.hidden
-    bytes_a_trial = 3 * settings.batch * (m + n) * rbm.W.itemsize
+    bytes_a_trial = 3 * settings.most_rows * (m + n) * rbm.W.itemsize
     size = settings.trials
     if walks_in_cache(rbm.W):
         size = max(1, min(SHARD_BYTES // bytes_a_trial, -(-settings.trials // threads)))

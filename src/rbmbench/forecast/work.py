@@ -125,7 +125,7 @@ def annealing(settings: Any, run: RunSettings, rows: int, visible: int) -> Stage
 def memory_of_run(settings: RunSettings, rows: int, visible: int) -> Counts:
     """Return what a training run keeps in memory: data, states, models, and snapshots of models that are too large."""
     m, n, trials = visible, settings.hidden, settings.trials
-    states = 16 * trials * settings.batch * (m + n)
+    states = 16 * trials * settings.most_rows * (m + n)
     models = 8 * trials * m * n * (2 + snapshots(settings, m))
     return {"process": 1, "kept entry": rows * m, "byte": states + models + _enumerated_bytes(m, n)}
 
@@ -160,19 +160,19 @@ def _estimate(
 ) -> Counter:
     """Return the operations of one gradient estimate of all trials."""
     m, n = visible, hidden
-    k = chosen.options.get("k", 1)
-    work = Counter({"call": (k + 2) * _shards(m, n, batch, trials, precision)})
+    k, chains = chosen.options.get("k", 1), chosen.options.get("chains") or batch
+    work = Counter({"call": (k + 2) * _shards(m, n, max(batch, chains), trials, precision)})
     if chosen.name == "exact":
         states = 2 ** min(m, n)
         work.update({"state": trials * states, "row product": 4 * trials * states * m * n})
         return work
-    rows = trials * batch
+    rows, chains = trials * batch, trials * chains
     if "temperatures" in chosen.options or chosen.name == "parallel_tempering":
         work.update(_tempered(rows * chosen.options.get("temperatures", 10), m, n))
         k = 0
-    work[_product(m, n)] += 2 * rows * m * n * (2 * k + 3)
-    work["row"] += rows * (k + 1)
-    work["unit"] += rows * (k + 1) * (m + n)
+    work[_product(m, n)] += 2 * m * n * (2 * rows + (2 * k + 1) * chains)
+    work["row"] += rows + k * chains
+    work["unit"] += (rows + k * chains) * (m + n)
     if chosen.name.startswith("pop_cd"):
         work["weighed unit"] += rows * (m + n)
         work[_product(m, n)] += 2 * rows * m * chosen.options.get("tau", 0)
@@ -213,9 +213,9 @@ def _evaluations(settings: RunSettings) -> int:
     return 1 + -(-settings.iterations // settings.evaluate_every)
 
 
-def _shards(visible: int, hidden: int, batch: int, trials: int, precision: str) -> int:
+def _shards(visible: int, hidden: int, rows: int, trials: int, precision: str) -> int:
     """Return into how many shards training cuts the trials of a run on one thread."""
-    bytes_a_trial = 3 * batch * (visible + hidden) * np.dtype(precision).itemsize
+    bytes_a_trial = 3 * rows * (visible + hidden) * np.dtype(precision).itemsize
     return -(-trials // max(1, min(SHARD_BYTES // bytes_a_trial, trials)))
 
 
