@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rbmbench.likelihood.exact import LARGEST_ENUMERABLE_LAYER
-from rbmbench.settings import Choice, EstimateSettings, GroundTruthSettings, RunSettings
+from rbmbench.settings import Choice, EstimateSettings, GroundTruthSettings, Proxy, RunSettings
 from rbmbench.training import SHARD_BYTES
 
 __all__ = [
@@ -84,7 +84,9 @@ def training(settings: RunSettings, rows: int, visible: int) -> Stages:
     return {
         "startup": {"start": 1, "read entry": rows * m},
         "training": steps,
-        "evaluation": _times(evaluation(rows, m, n), trials * _evaluations(settings)),
+        "evaluation": _times(
+            Counter(evaluation(rows, m, n)) + _proxy(settings.proxy, rows, m, n), trials * _evaluations(settings)
+        ),
     }
 
 
@@ -206,6 +208,21 @@ def evaluation(rows: int, visible: int, hidden: int) -> Counts:
         "row product": 2 * rows * visible * hidden,
         "evaluation": 1,
     }
+
+
+def _proxy(proxy: Proxy | None, rows: int, visible: int, hidden: int) -> Counter:
+    """Return the operations of one reconstruction log-likelihood; none where there is none."""
+    if proxy is None:
+        return Counter()
+    m, n, chains = visible, hidden, (proxy.rows or rows) * proxy.chains
+    products = 4 * m * n * (proxy.steps + 1)
+    return Counter(
+        {
+            _product(m, n): chains * products,
+            "row": chains * proxy.steps,
+            "unit": chains * (proxy.steps * (m + n) + m),
+        }
+    )
 
 
 def _evaluations(settings: RunSettings) -> int:
