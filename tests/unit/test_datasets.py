@@ -19,7 +19,7 @@ def made(**parts):
 
 
 def test_names_are_the_modules():
-    expected = {"artificial_modes", "bars_and_stripes", "digits", "letters", "mnist", "user_file"}
+    expected = {"artificial_modes", "bars_and_stripes", "digits", "letters", "mnist", "simulated_rbm", "user_file"}
     assert expected <= set(datasets.REGISTRY.names())
 
 
