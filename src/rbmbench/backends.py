@@ -28,7 +28,7 @@ class Backend(NamedTuple):
 
 def work(settings: RunSettings, visible_units: int) -> float:
     """Return the operations of an iteration of all trials: the five matrix products of CD-1, the least there is."""
-    return 5 * 2.0 * settings.trials * settings.batch * settings.hidden * visible_units
+    return 5 * 2.0 * settings.trials * settings.most_rows * settings.hidden * visible_units
 
 
 def namespace(name: str) -> ModuleType:

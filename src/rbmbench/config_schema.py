@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from rbmbench.settings import AnnealingBudget, Choice, Count, Initial, Rate, Seed, Settings
+from rbmbench.settings import AnnealingBudget, Choice, Count, Initial, Proxy, Rate, Seed, Settings
 
 __all__ = [
     "Algorithm",
@@ -65,6 +65,9 @@ class Defaults(Settings):
     annealing: AnnealingBudget = Field(
         default=AnnealingBudget(), description="budget of log Z where neither layer can be enumerated"
     )
+    proxy: Proxy | None = Field(
+        default=None, description="reconstruction log-likelihood, evaluated beside the log-likelihood; null: none"
+    )
 
 
 class DataEntry(Settings):
@@ -98,6 +101,7 @@ class Panel(Settings):
     trials: Count | None = Field(default=None, description="repetitions; null: those of defaults")
     evaluate_every: Count | None = Field(default=None, description="iterations between evaluations; null: of defaults")
     annealing: AnnealingBudget | None = Field(default=None, description="budget of log Z; null: that of defaults")
+    proxy: Proxy | None = Field(default=None, description="reconstruction log-likelihood; null: that of defaults")
 
 
 class LearningCurves(Settings):

@@ -189,13 +189,17 @@ def _check_algorithms(paper: Paper, names: Iterable[str], location: tuple, layer
 
 
 def _check_panels(paper: Paper, panels: Mapping[str, Panel], location: tuple, layers: Layers) -> None:
-    """Refuse unknown data sets, and runs that would keep more snapshots than fit into memory."""
+    """Refuse unknown data sets, more rows than one has, and runs whose snapshots would not fit into memory."""
     from rbmbench.evaluation import check_snapshots_fit
 
     for name, panel in panels.items():
         if panel.data not in paper.data:
             message = unknown_name("data set", panel.data, paper.data)
             raise layers.refuse((*location, name, "data"), message)
+        proxy, rows = panel.proxy or paper.defaults.proxy, paper.data[panel.data].rows
+        if proxy and proxy.rows and proxy.rows > rows:
+            message = f"found {proxy.rows}; allowed: at most as many rows as the data set has, {rows}"
+            raise layers.refuse((*location, name, "proxy", "rows"), message)
         size = paper.data[panel.data].visible, panel.hidden, panel.trials or paper.defaults.trials
         try:
             check_snapshots_fit(*size, panel.iterations, panel.evaluate_every or paper.defaults.evaluate_every)

@@ -14,14 +14,23 @@ import pandas as pd
 
 from rbmbench.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from rbmbench.errors import SettingsError
-from rbmbench.likelihood import ais_log_partition, base_rate_bias, exact_log_partition, is_enumerable, log_likelihood
+from rbmbench.likelihood import (
+    ais_log_partition,
+    base_rate_bias,
+    exact_log_partition,
+    is_enumerable,
+    log_likelihood,
+    reconstruction_log_likelihood,
+)
 from rbmbench.model import RBM
-from rbmbench.settings import AnnealingSettings
+from rbmbench.settings import AnnealingSettings, RunSettings
+from rbmbench.streams import Purpose, Stream
 
 __all__ = [
     "Curve",
     "ExactEvaluator",
     "SnapshotKeeper",
+    "WithProxy",
     "annealed_curve",
     "check_snapshots_fit",
     "evaluator",
@@ -86,6 +95,36 @@ class SnapshotKeeper:
         """Go on from a checkpoint."""
         self._iterations, models = snapshots_of(snapshots)
         self._models = [models[s] for s in range(len(self._iterations))]
+
+
+class WithProxy:
+    """An evaluator that also estimates the reconstruction log-likelihood of the training set, or of some of its rows.
+
+    Its random numbers depend on the run's seed, the trial and the iteration: a resumed run draws the same.
+
+    Raises
+    ------
+    SettingsError
+        If more rows are asked for than the training set has.
+    """
+
+    def __init__(self, evaluator: ExactEvaluator | SnapshotKeeper, data, settings: RunSettings):
+        self._proxy, self._seed = settings.proxy, settings.seed
+        self._trials = np.arange(settings.first_trial, settings.first_trial + settings.trials)
+        rows = self._proxy.rows or len(data)
+        if rows > len(data):
+            raise SettingsError(f"proxy: rows: found {rows}; allowed: at most the {len(data)} rows of the data set")
+        self._rows = data[np.arange(rows) * len(data) // rows]
+        self._evaluator = evaluator
+        self.snapshots, self.restore = evaluator.snapshots, evaluator.restore
+
+    def __call__(self, rbm: RBM, iteration: int) -> dict[str, np.ndarray]:
+        """Return the evaluator's metrics and the proxy, one value a trial."""
+        stream = Stream(self._seed, self._trials, Purpose.RECONSTRUCTION, iteration << 32)
+        proxy = reconstruction_log_likelihood(
+            rbm, self._rows, stream, chains=self._proxy.chains, steps=self._proxy.steps
+        )
+        return self._evaluator(rbm, iteration) | {"reconstruction_log_likelihood": proxy}
 
 
 def check_snapshots_fit(visible: int, hidden: int, trials: int, iterations: int, evaluate_every: int) -> None:

@@ -171,6 +171,7 @@ def _run(result: Plan, paper: Paper, panel: Panel, algorithm: str, trials: int) 
         initial=paper.defaults.initial,
         precision=paper.defaults.precision,
         evaluate_every=panel.evaluate_every or paper.defaults.evaluate_every,
+        proxy=panel.proxy or paper.defaults.proxy,
     )
     identity = f"{panel.data}-{panel.hidden}h-{algorithm}-{panel.rate:g}-{settings.digest()}"
     return result.runs.setdefault(identity, Run(identity, panel.data, settings))

@@ -9,7 +9,16 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 
 from rbmbench.errors import SettingsError, unknown_name
 
@@ -20,6 +29,7 @@ __all__ = [
     "EstimateSettings",
     "GroundTruthSettings",
     "Initial",
+    "Proxy",
     "RunSettings",
     "Settings",
     "Stage",
@@ -79,6 +89,14 @@ class Stage(Settings):
     rate: Rate = Field(description="learning rate")
 
 
+class Proxy(Settings):
+    """How the reconstruction log-likelihood is estimated, beside the log-likelihood, while a run trains."""
+
+    chains: Count = Field(default=30, description="Gibbs chains from each row")
+    steps: Count = Field(default=10, description="Gibbs steps of a chain")
+    rows: Count | None = Field(default=None, description="training rows, evenly spaced; null: all")
+
+
 class RunSettings(Settings):
     """One training run: all its trials advance together."""
 
@@ -92,11 +110,23 @@ class RunSettings(Settings):
     initial: Initial = Initial()
     precision: Literal["float32", "float64"] = "float32"
     evaluate_every: Count = Field(default=100, description="iterations between evaluations")
+    proxy: Proxy | None = Field(default=None, description="of the log-likelihood, also evaluated; null: none")
 
     @property
     def iterations(self) -> int:
         """Number of iterations of the whole schedule."""
         return self.schedule[-1].until
+
+    @property
+    def most_rows(self) -> int:
+        """Most rows that a step works on: those of a mini-batch, or chains where an estimator has more of them."""
+        chains = (stage.estimator.options.get("chains") for stage in self.schedule)
+        return max([self.batch, *(count for count in chains if isinstance(count, int))])
+
+    @model_serializer(mode="wrap")
+    def _only_a_proxy_that_is_there(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what a run does not have: the ids of runs that never had it stay as they were."""
+        return {key: value for key, value in plain(self).items() if key != "proxy" or value is not None}
 
     @model_validator(mode="after")
     def _stages_ascend(self) -> Self:

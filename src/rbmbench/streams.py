@@ -26,6 +26,7 @@ class Purpose:
     DATA = 3
     ANNEALING = 4
     GROUND_TRUTH = 5
+    RECONSTRUCTION = 6
 
 
 class Draw(NamedTuple):

@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from rbmbench import backends, estimators, updates
 from rbmbench.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from rbmbench.errors import DataError, TrainingError
-from rbmbench.evaluation import Curve, check_snapshots_fit, evaluator
+from rbmbench.evaluation import Curve, WithProxy, check_snapshots_fit, evaluator
 from rbmbench.kernels import name_of_home, on_host, walks_in_cache
 from rbmbench.minibatches import MiniBatches
 from rbmbench.model import RBM, initial_rbm
@@ -37,10 +37,11 @@ class TrainingResult:
     """What a run leaves.
 
     ``rbm`` holds the parameters (trials, m, n), ...; ``curve`` the tidy frame trial, iteration, metric, value with the
-    metrics log_likelihood (mean over training rows, nats), log_partition (nats) and the estimator's diagnostics (means
-    since the evaluation before); ``timings`` the seconds by kind: startup, training and evaluation by the clock, and
-    the processor time of training, which other programs on the machine disturb less. Where log Z cannot be enumerated
-    the curve holds diagnostics alone, and ``snapshots`` the parameters at every evaluation, to be evaluated later:
+    metrics log_likelihood (mean over training rows, nats), log_partition (nats), where the settings have a proxy
+    reconstruction_log_likelihood (mean over its rows, nats), and the estimator's diagnostics (means since the
+    evaluation before); ``timings`` the seconds by kind: startup, training and evaluation by the clock, and the
+    processor time of training, which other programs on the machine disturb less. Where log Z cannot be enumerated the
+    curve lacks the first two, and ``snapshots`` holds the parameters at every evaluation, to be evaluated later:
     snapshot_iterations and snapshot_W, _b, _c, (snapshots, trials, ...). All arrays are NumPy's, wherever the run was;
     ``backend`` tells where, and why there.
     """
@@ -109,9 +110,9 @@ def _identity(data, settings: RunSettings) -> str:
 
 
 def make_shards(rbm: RBM, data, settings: RunSettings, threads: int) -> list[Shard]:
-    """Cut the trials so that a shard's mini-batch stays in the cache, if any, and every thread has one."""
+    """Cut the trials so that a shard's states stay in the cache, if any, and every thread has one."""
     m, n = data.shape[1], settings.hidden
-    bytes_a_trial = 3 * settings.batch * (m + n) * rbm.W.itemsize
+    bytes_a_trial = 3 * settings.most_rows * (m + n) * rbm.W.itemsize
     size = settings.trials
     if walks_in_cache(rbm.W):
         size = max(1, min(SHARD_BYTES // bytes_a_trial, -(-settings.trials // threads)))
@@ -191,6 +192,8 @@ def run(
         np.dtype(settings.precision),
     ).like(data_there)
     evaluate = evaluator(data, settings.hidden)
+    if settings.proxy:
+        evaluate = WithProxy(evaluate, data, settings)
     shards = make_shards(rbm, data_there, settings, threads)
     identity = _identity(data, settings)
     saved = load_checkpoint(checkpoint, identity) if checkpoint else None

@@ -19,7 +19,16 @@ def made(**parts):
 
 
 def test_names_are_the_modules():
-    expected = {"artificial_modes", "bars_and_stripes", "digits", "letters", "mnist", "user_file"}
+    expected = {
+        "artificial_modes",
+        "bars_and_stripes",
+        "digits",
+        "fashion_mnist",
+        "letters",
+        "mnist",
+        "simulated_rbm",
+        "user_file",
+    }
     assert expected <= set(datasets.REGISTRY.names())
 
 
@@ -56,6 +65,10 @@ def test_unknown_option_gives_the_nearest():
         ("artificial_modes", {"seed": -1}, "found -1", "from 0 to 4294967295"),
         ("mnist", {"threshold": 255}, "found 255", "from 0 to 254"),
         ("mnist", {"threshold": "127"}, "found '127'", "from 0 to 254"),
+        ("fashion_mnist", {"binarise": "often"}, "found 'often'", "bernoulli, threshold"),
+        ("fashion_mnist", {"binarise": ["often"]}, "found ['often']", "bernoulli, threshold"),
+        ("fashion_mnist", {"threshold": 255}, "found 255", "from 0 to 254"),
+        ("fashion_mnist", {"seed": -1}, "found -1", "from 0 to 4294967295"),
         ("digits", {"threshold": 16}, "found 16", "from 0 to 15"),
         ("digits", {"stands_in_for": " "}, "found ' '", "a text that is not empty"),
         ("user_file", {}, "found ''", "a text that is not empty"),
@@ -138,12 +151,13 @@ def test_artificial_modes_depend_on_the_seed_only():
     assert (first != other).mean() == pytest.approx(0.18, abs=0.01)
 
 
-def test_digits_are_named_as_a_stand_in():
-    data = datasets.load("digits", stands_in_for="MNIST")
+@pytest.mark.parametrize("large", ["MNIST", "Fashion-MNIST"])
+def test_digits_are_named_as_a_stand_in(large):
+    data = datasets.load("digits", stands_in_for=large)
     assert data.train.shape == (1797, 64)
-    assert data.title == "Digits 8x8 (stand-in for MNIST)"
+    assert data.title == f"Digits 8x8 (stand-in for {large})"
     assert data.provenance["title"] == data.title
-    assert data.provenance["stand_in_for"] == "MNIST"
+    assert data.provenance["stand_in_for"] == large
     assert datasets.load("digits").provenance["stand_in_for"] is None
 
 

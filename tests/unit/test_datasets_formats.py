@@ -8,13 +8,16 @@ from io import BytesIO
 import numpy as np
 import pytest
 import scipy.io
+from scipy.stats import norm
 
+from core_helpers import expected_tosses
 from rbmbench import datasets
 from rbmbench.datasets import _downloads
 from rbmbench.datasets._downloads import Entry, File
 from rbmbench.datasets._formats import gunzip, idx_images, taskar_mat, taskar_text
 from rbmbench.datasets.letters import content_sha256, in_order
 from rbmbench.errors import DataError
+from rbmbench.streams import Purpose, Stream
 
 
 def declared(limit=10**6, name="made.gz"):
@@ -186,21 +189,68 @@ def test_letters_file_with_other_rows_is_refused(letters_folder, rows, tmp_path)
     assert content_sha256(in_order(rows)) in str(error.value)
 
 
-def test_mnist_is_binary_above_the_threshold(tmp_path, monkeypatch):
-    train = np.random.default_rng(3).integers(0, 256, (7, 28, 28), np.uint8)
-    test = np.random.default_rng(4).integers(0, 256, (2, 28, 28), np.uint8)
-    train[0, 0, :2] = 127, 128
+def image_mirror(folder, monkeypatch, data_set, train, test):
+    """Declare two made IDX files as those of a data set, put them into a mirror, and return where to look."""
     files = []
-    (tmp_path / "mnist").mkdir()
+    (folder / data_set).mkdir(parents=True)
     for name, images in (("train.gz", train), ("test.gz", test)):
-        (tmp_path / "mnist" / name).write_bytes(gzip.compress(idx(images)))
-        files.append(File(folder="mnist", name=name, addresses=(), at_most_bytes=10**5, unpacked_bytes=10**5))
-    monkeypatch.setattr(_downloads, "catalogue", lambda: {"mnist": Entry("made", "none", tuple(files))})
-    data = datasets.load("mnist", mirror=tmp_path, cache=tmp_path / "cache")
+        (folder / data_set / name).write_bytes(gzip.compress(idx(images)))
+        files.append(File(folder=data_set, name=name, addresses=(), at_most_bytes=10**7, unpacked_bytes=10**7))
+    monkeypatch.setattr(_downloads, "catalogue", lambda: {data_set: Entry("made", "none", tuple(files))})
+    return {"mirror": folder, "cache": folder / "cache"}
+
+
+def grey_images(train=7, test=2):
+    """Return training and test images of random grey values; the first pixels are 127 and 128."""
+    images = [
+        np.random.default_rng(r).integers(0, 256, (rows, 28, 28), np.uint8) for r, rows in ((3, train), (4, test))
+    ]
+    images[0][0, 0, :2] = 127, 128
+    return images
+
+
+@pytest.mark.parametrize(("data_set", "binarise"), [("mnist", {}), ("fashion_mnist", {"binarise": "threshold"})])
+def test_grey_images_are_binary_above_the_threshold(data_set, binarise, tmp_path, monkeypatch):
+    train, test = grey_images()
+    places = image_mirror(tmp_path, monkeypatch, data_set, train, test)
+    data = datasets.load(data_set, **binarise, **places)
     assert data.train[0, :2].tolist() == [0, 1]
     assert np.array_equal(data.train, (train.reshape(7, 784) >= 128).astype(np.uint8))
     assert np.array_equal(data.test, (test.reshape(2, 784) >= 128).astype(np.uint8))
     assert data.validation.shape == (0, 784)
-    low = datasets.load("mnist", threshold=9, mirror=tmp_path, cache=tmp_path / "cache")
+    assert [file["name"] for file in data.provenance["files"]] == ["train.gz", "test.gz"]
+    low = datasets.load(data_set, threshold=9, **binarise, **places)
     assert np.array_equal(low.train, (train.reshape(7, 784) >= 10).astype(np.uint8))
-    assert low.provenance["options"] == {"threshold": 9}
+    assert low.provenance["options"].items() >= ({"threshold": 9} | binarise).items()
+
+
+def test_grey_values_are_probabilities_by_default(tmp_path, monkeypatch):
+    # Enough rows for two blocks of draws; error rate 1e-4 a grey level, Bonferroni over the 256 levels.
+    train, test = grey_images(train=2003, test=5)
+    places = image_mirror(tmp_path, monkeypatch, "fashion_mnist", train, test)
+    data = datasets.load("fashion_mnist", **places)
+    values = train.reshape(2003, 784)
+    bits, pixels = np.bincount(values.ravel(), weights=data.train.ravel()), np.bincount(values.ravel())
+    p = np.arange(256) / 255
+    assert bits[0] == 0
+    assert bits[255] == pixels[255]
+    z = ((bits - pixels * p) / np.sqrt(pixels * p * (1 - p) + 1e-9))[1:-1]
+    assert np.abs(z).max() < norm.isf(1e-4 / 256 / 2)
+    # Each row and part has draws of its own: no two agree where both have the same probability.
+    half = np.full((2003, 28, 28), 128, np.uint8)
+    same = image_mirror(tmp_path / "half", monkeypatch, "fashion_mnist", half, half[:5])
+    drawn = datasets.load("fashion_mnist", **same)
+    rows = np.concatenate([drawn.train, drawn.test])
+    assert len(np.unique(rows, axis=0)) == len(rows)
+    again, other = (datasets.load("fashion_mnist", seed=seed, **same).train for seed in (0, 1))
+    assert np.array_equal(again, drawn.train)
+    assert (other != again).mean() == pytest.approx(0.5, abs=0.002)  # standard error 0.0004
+
+
+def test_draws_are_those_of_the_stream(tmp_path, monkeypatch):
+    train, test = grey_images()
+    data = datasets.load("fashion_mnist", seed=5, **image_mirror(tmp_path, monkeypatch, "fashion_mnist", train, test))
+    for trial, (images, found) in enumerate(((train, data.train), (test, data.test))):
+        draw = Stream(5, [trial], Purpose.DATA).next()
+        expected = expected_tosses(draw, images.size).reshape(len(images), 784) < images.reshape(-1, 784) / 255
+        assert np.array_equal(found, expected)

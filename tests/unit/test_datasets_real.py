@@ -30,6 +30,22 @@ def test_mnist():
     assert first[5:9, 8:24].sum() > 30
 
 
+def test_fashion_mnist():
+    data = datasets.load("fashion_mnist")
+    assert data.train.shape == (60_000, 784)
+    assert data.test.shape == (10_000, 784)
+    # The mean grey value over 255 is 0.2860406, the standard deviation of a mean of all draws 4.1e-5: error rate 1e-4.
+    assert data.train.mean() == pytest.approx(0.2860406, abs=1.6e-4)
+    assert [file["from"] for file in data.provenance["files"]] == ["mirror", "mirror"]
+    above = datasets.load("fashion_mnist", binarise="threshold").train
+    # Ink that is drawn and ink above the threshold mostly agree; the first image is a boot: nothing is above its toe.
+    assert 0.8 < (data.train == above).mean() < 1
+    first = above[0].reshape(28, 28)
+    assert first[:4].sum() == first[4:16, :10].sum() == 0
+    assert first[20:24, 3:27].mean() > 0.9
+    assert data.provenance["source"].endswith("(licence: MIT, Zalando SE)")
+
+
 def test_letters():
     data = datasets.load("letters")
     assert data.train.shape == (52_152, 128)
@@ -37,7 +53,7 @@ def test_letters():
     assert len(np.unique(np.packbits(data.train, axis=1), axis=0)) == 49_438
 
 
-@pytest.mark.parametrize("data_set", ["mnist", "letters"])
+@pytest.mark.parametrize("data_set", ["mnist", "fashion_mnist", "letters"])
 def test_mirror_has_the_declared_bytes(data_set):
     sources = Sources.resolve()
     for file in catalogue()[data_set].files:

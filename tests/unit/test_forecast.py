@@ -13,7 +13,7 @@ from rbmbench import forecast as forecasts
 from rbmbench.configuration import load
 from rbmbench.errors import ResultsError
 from rbmbench.forecast import model, plans, records, work
-from rbmbench.settings import EstimateSettings, GroundTruthSettings, RunSettings, parse
+from rbmbench.settings import EstimateSettings, GroundTruthSettings, Proxy, RunSettings, parse
 
 MACHINE = "Fast, numba kernels"
 # A machine whose costs are not the defaults, nor these times one factor.
@@ -157,6 +157,25 @@ def test_longer_runs_take_longer():
 
 
 PT = {"estimator": "parallel_tempering", "options": {"temperatures": 7}}
+
+
+def test_chains_and_proxies_are_counted():
+    as_many, more = (
+        work.training(run_settings(batch=50, options={"chains": chains}), 1009, 17)["training"] for chains in (50, 107)
+    )
+    assert as_many == work.training(run_settings(batch=50), 1009, 17)["training"]
+    assert more["thin product"] == 20_000 * 3 * 2 * 17 * 16 * (2 * 50 + 3 * 107)
+    settings = run_settings(iterations=450, options={"chains": 107})
+    assert work.memory_of_run(settings, 1009, 17) == work.memory_of_run(
+        run_settings(iterations=450, batch=107), 1009, 17
+    )
+    plain, proxied = (
+        work.training(settings.model_copy(update={"proxy": proxy}), 1009, 17)["evaluation"]
+        for proxy in (None, Proxy(chains=5, steps=3, rows=11))
+    )
+    assert plain == work.training(settings, 1009, 17)["evaluation"]
+    assert proxied["row"] == 3 * 6 * 11 * 5 * 3  # trials, evaluations, rows, chains, steps
+    assert proxied["state"] == plain["state"]
 
 
 def test_evaluation_enumerates_the_smaller_layer_or_keeps_snapshots():

@@ -75,6 +75,17 @@ def test_the_whole_data_set_as_a_batch(device):
 
 
 @NEEDS_COMPILER
+@pytest.mark.parametrize("name", ["cd", "pcd"])
+def test_chains_of_any_number_and_a_proxy(device, name):
+    settings = {"batch": 6, "iterations": 7, "trials": 2, "seed": 2, "precision": "float64", "evaluate_every": 5}
+    settings |= {"estimator": name, "options": {"chains": 11}, "proxy": {"chains": 3, "steps": 2}}
+    ours, theirs = (training.train(DATA, hidden=5, backend=backend, **settings) for backend in ("cupy", "numpy"))
+    np.testing.assert_allclose(ours.rbm.W, theirs.rbm.W, rtol=1e-8, atol=1e-10)
+    assert "reconstruction_log_likelihood" in set(ours.curve.metric)
+    np.testing.assert_allclose(ours.curve.value, theirs.curve.value, rtol=1e-8, atol=1e-10)
+
+
+@NEEDS_COMPILER
 @pytest.mark.parametrize("name", ["pcd", "parallel_tempering"])
 def test_a_stopped_run_goes_on_bit_for_bit(device, tmp_path, monkeypatch, name):
     monkeypatch.setattr(training, "CHECKPOINT_SECONDS", 0.0)

@@ -403,7 +403,7 @@ def test_a_student_of_tempered_samples_reaches_its_teacher_and_one_of_cd_does_no
         ({"batch": 24}, "batch: found 24; allowed: at most the 23 rows of the data set"),
         ({"estimator": "pop-cd"}, "unknown estimator 'pop-cd'; nearest: 'pop_cd'"),
         ({"options": {"k": 0}}, "option 'k': found 0; allowed: an integer >= 1"),
-        ({"options": {"steps": 2}}, "estimator 'cd': unknown option 'steps'; nearest: 'k'; allowed: k"),
+        ({"options": {"steps": 2}}, "estimator 'cd': unknown option 'steps'; nearest: 'chains'; allowed: chains, k"),
         ({"rate": -0.1}, "train: schedule.0.rate: found -0.1; input should be greater than 0"),
         ({"rate": 0}, "train: schedule.0.rate: found 0; input should be greater than 0"),
         ({"rate": float("nan")}, "train: schedule.0.rate: found nan; input should be a finite number"),

@@ -17,7 +17,7 @@ BLOCKED = "import sys; sys.modules['numba'] = None\n"
 # What is computed in both worlds: float64, so that no uniform of these seeds lies between two roundings of a mean.
 WORK = """
 import numpy as np
-from rbmbench import bias, estimators, samplers, training
+from rbmbench import bias, datasets, estimators, samplers, training
 from rbmbench.kernels import name_of_home
 from rbmbench.likelihood import exact_gradient, exact_log_partition, log_likelihood
 from rbmbench.model import RBM
@@ -42,6 +42,7 @@ def work():
     found["log_partition"] = exact_log_partition(wide)
     found["gradient"] = exact_gradient(wide, rows).flat()
     found["log_likelihood"] = log_likelihood(wide, rows, 0.0)
+    found["simulated"] = datasets.load("simulated_rbm", visible=31, hidden=11, rows=53).train
     trained = result.rbm
     tempered = GroundTruthSettings(method="parallel_tempering", chains=3, burn_in=5, samples=60)
     truth = bias.ground_truth(trained, data, tempered)
@@ -85,7 +86,9 @@ def test_training_gives_the_same(both, name):
         np.testing.assert_allclose(theirs[f"{name}.{part}"], ours[f"{name}.{part}"], rtol=1e-8, atol=1e-10)
 
 
-@pytest.mark.parametrize("name", ["log_partition", "gradient", "log_likelihood", "ground_truth", "measured"])
+@pytest.mark.parametrize(
+    "name", ["log_partition", "gradient", "log_likelihood", "ground_truth", "measured", "simulated"]
+)
 def test_evaluation_gives_the_same(both, name):
     ours, theirs = both
     np.testing.assert_allclose(theirs[name], ours[name], rtol=1e-8, atol=1e-10)

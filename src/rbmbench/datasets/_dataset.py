@@ -6,7 +6,7 @@ import os
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,9 @@ class Dataset:
         uint8 arrays (rows, m) of 0 and 1; validation and test may have no rows.
     provenance : dict
         Plain data for JSON: name, title, source, files (name, sha256, from), preprocessing, rows, visible,
-        stand_in_for, options, content_sha256.
+        stand_in_for, options, content_sha256 (of the parts), arrays (of each its shape, dtype and sha256).
+    arrays : dict
+        Further numbers that belong to the data, by name: for example the parameters that rows were drawn with.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Dataset:
     validation: np.ndarray
     test: np.ndarray
     provenance: dict
+    arrays: dict[str, np.ndarray] = field(default_factory=dict)
 
 
 def build(
@@ -56,6 +59,7 @@ def build(
     files: Sequence[Mapping[str, str]] = (),
     stand_in_for: str | None = None,
     options: Mapping[str, Any],
+    arrays: Mapping[str, np.ndarray] | None = None,
 ) -> Dataset:
     """Return a checked data set with its provenance.
 
@@ -75,11 +79,14 @@ def build(
         The data set that this one stands in for; it is then named in the title.
     options : mapping
         The options of the data set.
+    arrays : mapping, optional
+        Further arrays of numbers to keep with the rows, by names that no part has.
 
     Raises
     ------
     DataError
-        If a part is not a matrix of 0 and 1, the parts differ in width, or the training part has no rows or columns.
+        If a part is not a matrix of 0 and 1, the parts differ in width, the training part has no rows or columns, or a
+        further array has the name of a part or does not hold numbers.
     """
     train = _binary(train, f"{name}: train")
     if 0 in train.shape:
@@ -91,6 +98,7 @@ def build(
         if parts[part].shape[1] != train.shape[1]:
             widths = f"found {parts[part].shape[1]} columns; allowed: {train.shape[1]}, as the training part has"
             raise DataError(f"{name}: {part}: {widths}")
+    arrays = {key: _numbers(array, key, f"{name}: {key}") for key, array in (arrays or {}).items()}
     title = f"{title} (stand-in for {stand_in_for})" if stand_in_for else title
     provenance = {
         "name": name,
@@ -103,12 +111,13 @@ def build(
         "stand_in_for": stand_in_for,
         "options": dict(options),
         "content_sha256": _content_sha256(parts),
+        "arrays": {key: _described(array) for key, array in arrays.items()},
     }
-    return Dataset(name, title, **parts, provenance=provenance)
+    return Dataset(name, title, **parts, provenance=provenance, arrays=arrays)
 
 
 def save(dataset: Dataset, path: str | os.PathLike) -> None:
-    """Write a data set to an .npz file: the three parts, and its provenance as JSON.
+    """Write a data set to an .npz file: the three parts, its further arrays, and its provenance as JSON.
 
     The same data set always gives the same bytes.
 
@@ -117,7 +126,7 @@ def save(dataset: Dataset, path: str | os.PathLike) -> None:
     ResultsError
         If the file cannot be written.
     """
-    arrays = {part: getattr(dataset, part) for part in PARTS}
+    arrays = {part: getattr(dataset, part) for part in PARTS} | dataset.arrays
     arrays["provenance"] = np.array(json.dumps(dataset.provenance, sort_keys=True))
     # An open file, because savez adds .npz to a name that lacks it.
     with replaced(path) as temporary, open(temporary, "wb") as file:
@@ -136,8 +145,11 @@ def read(path: str | os.PathLike) -> Dataset:
         with np.load(path, allow_pickle=False) as file:
             parts = {part: _binary(file[part], f"{path}: {part}") for part in PARTS}
             provenance = json.loads(str(file["provenance"]))
-        dataset = Dataset(provenance["name"], provenance["title"], **parts, provenance=provenance)
+            declared = provenance.get("arrays", {})
+            arrays = {key: file[key] for key in declared}
+        dataset = Dataset(provenance["name"], provenance["title"], **parts, provenance=provenance, arrays=arrays)
         intact = _content_sha256(parts) == provenance["content_sha256"]
+        changed = [key for key, array in arrays.items() if _described(array) != declared[key]]
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
     except (
@@ -153,6 +165,8 @@ def read(path: str | os.PathLike) -> Dataset:
         raise DataError(f"{path}: not a data set, or damaged ({type(error).__name__}: {_one_line(error)})") from error
     if not intact:
         raise DataError(f"{path}: damaged: the rows do not have the sha256 that its provenance states")
+    if changed:
+        raise DataError(f"{path}: damaged: array {changed[0]!r} is not as its provenance states")
     return dataset
 
 
@@ -165,6 +179,22 @@ def _binary(rows: np.ndarray, where: str) -> np.ndarray:
     if wrong.any():
         raise DataError(f"{where}: found the value {rows[wrong][0]}; allowed: 0 and 1")
     return np.ascontiguousarray(rows, dtype=np.uint8)
+
+
+def _numbers(array: np.ndarray, name: str, where: str) -> np.ndarray:
+    """Return a contiguous array of numbers; refuse a name that the file needs for something else, and objects."""
+    array = np.asarray(array)
+    if name in (*PARTS, "provenance"):
+        raise DataError(f"{where}: found an array of this name; allowed: another name, this one is taken")
+    if array.dtype.kind not in "buif":
+        raise DataError(f"{where}: found {array.dtype}; allowed: numbers")
+    return np.array(array, order="C")  # ascontiguousarray would give a number an axis
+
+
+def _described(array: np.ndarray) -> dict:
+    """Return shape, dtype and sha256 of an array."""
+    sha256 = hashlib.sha256(np.array(array, order="C").tobytes()).hexdigest()
+    return {"shape": list(array.shape), "dtype": str(array.dtype), "sha256": sha256}
 
 
 def _content_sha256(parts: Mapping[str, np.ndarray]) -> str:

@@ -2,9 +2,8 @@
 
 from dataclasses import asdict, dataclass
 
-import numpy as np
-
 from rbmbench.datasets import REGISTRY, Dataset, build
+from rbmbench.datasets._images import above, fetch_images
 from rbmbench.datasets._options import check_whole_number
 
 __all__ = ["Mnist"]
@@ -29,23 +28,12 @@ class Mnist:
 
     def load(self, sources) -> Dataset:
         """Return the data set, fetching its two image files if need be."""
-        from rbmbench.datasets._downloads import catalogue, fetch
-        from rbmbench.datasets._formats import idx_images
-
-        entry, found = catalogue()["mnist"], {}
-        for part, file in zip(("train", "test"), entry.files, strict=True):
-            found[part] = fetch([file], sources, idx_images)
+        images, origin = fetch_images("mnist", sources)
         return build(
             "mnist",
             "MNIST",
-            **{part: _above(copy.value, self.threshold) for part, copy in found.items()},
-            source=entry.described,
+            **{name: above(part, self.threshold) for name, part in images.items()},
+            **origin,
             preprocessing=f"1 where the grey value (0 to 255) is above {self.threshold}",
-            files=[copy.record for copy in found.values()],
             options=asdict(self),
         )
-
-
-def _above(images: np.ndarray, threshold: int) -> np.ndarray:
-    """Return images (rows, height, width) as rows of bits: 1 where a value is above the threshold."""
-    return (images > threshold).view(np.uint8).reshape(len(images), -1)

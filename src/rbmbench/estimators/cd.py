@@ -2,13 +2,15 @@
 
     E_model f  is estimated by  (1/N) sum_i f(v_i^(k)),   f(v) = (v p(h|v)', v, p(h|v)),
 
-v_i^(k) the state of a Gibbs chain k steps after its start at row i of the mini-batch.
+v_i^(k) the state of a Gibbs chain k steps after its start: N chains, one from each row of the mini-batch, or as many
+as are asked for, from rows of it drawn with replacement.
 
-Source: Hinton 2002; Krause, Fischer, Igel, section 2.
-Shapes: chains (replicas, batch, m) and (replicas, batch, n).
+Source: Hinton 2002; Krause, Fischer, Igel, section 2; Qiu, Zhang, Wang 2020, section 6 (more chains than rows).
+Shapes: chains (replicas, N, m) and (replicas, N, n).
 """
 
 from rbmbench.estimators._base import REGISTRY, Estimator, positive_integer
+from rbmbench.estimators._chains import chain_starts, number_of_chains
 from rbmbench.gibbs import Population, hidden_mean, run_chain, sample_visible
 
 __all__ = ["CD"]
@@ -16,14 +18,16 @@ __all__ = ["CD"]
 
 @REGISTRY.register
 class CD(Estimator):
-    """CD-k; ``k`` is the number of Gibbs steps, at least 1."""
+    """CD-k; ``k`` Gibbs steps, ``chains`` chains (None: one from each row of the mini-batch)."""
 
-    def __init__(self, k: int = 1):
+    def __init__(self, k: int = 1, chains: int | None = None):
         super().__init__()
         self.k = positive_integer("k", k)
+        self.chains = number_of_chains(chains)
 
     def negative_phase(self, rbm, positive, state, stream):
         """Run the chains k steps from the mini-batch."""
-        hidden = run_chain(rbm, positive.hidden, self.k, stream, self.buffers)
+        starts = chain_starts(positive, self.chains, stream, self.buffers)
+        hidden = run_chain(rbm, starts.hidden, self.k, stream, self.buffers)
         visible = sample_visible(rbm, hidden, stream, self.buffers)
         return Population(visible, hidden_mean(rbm, visible, self.buffers)), state, {}

@@ -2,14 +2,15 @@
 
     E_model f  is estimated by  (1/N) sum_i f(v_i),   f(v) = (v p(h|v)', v, p(h|v)),
 
-v_i the states of N chains, as many as the mini-batch has rows, that make k Gibbs steps an iteration and are never set
-back. They start at random training rows.
+v_i the states of N chains, as many as the mini-batch has rows or as are asked for, that make k Gibbs steps an
+iteration and are never set back. They start at random training rows.
 
-Source: Tieleman 2008; Krause, Fischer, Igel, section 1.
-Shapes: state "visible" (replicas, batch, m).
+Source: Tieleman 2008; Krause, Fischer, Igel, section 1; Qiu, Zhang, Wang 2020, section 6 (more chains than rows).
+Shapes: state "visible" (replicas, N, m).
 """
 
 from rbmbench.estimators._base import REGISTRY, Estimator, positive_integer
+from rbmbench.estimators._chains import number_of_chains
 from rbmbench.gibbs import Population, hidden_mean, run_chain, sample_visible
 from rbmbench.minibatches import random_rows
 
@@ -18,15 +19,16 @@ __all__ = ["PCD"]
 
 @REGISTRY.register
 class PCD(Estimator):
-    """PCD-k; ``k`` is the number of Gibbs steps an iteration, at least 1."""
+    """PCD-k; ``k`` Gibbs steps an iteration, ``chains`` chains (None: as many as the mini-batch has rows)."""
 
-    def __init__(self, k: int = 1):
+    def __init__(self, k: int = 1, chains: int | None = None):
         super().__init__()
         self.k = positive_integer("k", k)
+        self.chains = number_of_chains(chains)
 
     def start(self, rbm, data, batch, stream):
         """Put the chains on random training rows."""
-        return {"visible": random_rows(data, batch, rbm.W, stream)}
+        return {"visible": random_rows(data, self.chains or batch, rbm.W, stream)}
 
     def negative_phase(self, rbm, positive, state, stream):
         """Run the persistent chains k steps on."""

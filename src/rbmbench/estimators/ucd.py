@@ -14,7 +14,7 @@ Shapes: chains (rows, m) and (rows, n), the rows those of all pairs of all repli
 """
 
 from rbmbench.estimators._base import REGISTRY, Estimator, positive_integer
-from rbmbench.estimators._chains import chain_starts
+from rbmbench.estimators._chains import chain_starts, number_of_chains
 from rbmbench.estimators._terms import TermSums
 from rbmbench.samplers.coupled_gibbs import CoupledGibbs
 
@@ -34,7 +34,7 @@ class UCD(Estimator):
         antithetic: bool = False,
     ):
         super().__init__()
-        self.chains = chains if chains is None else positive_integer("chains", chains)
+        self.chains = number_of_chains(chains)
         self.coupled = CoupledGibbs(coupling, positive_integer("k", k), max_steps, antithetic)
         self.sums = TermSums()
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rbmbench.likelihood.exact import LARGEST_ENUMERABLE_LAYER
-from rbmbench.settings import Choice, EstimateSettings, GroundTruthSettings, RunSettings
+from rbmbench.settings import Choice, EstimateSettings, GroundTruthSettings, Proxy, RunSettings
 from rbmbench.training import SHARD_BYTES
 
 __all__ = [
@@ -84,7 +84,9 @@ def training(settings: RunSettings, rows: int, visible: int) -> Stages:
     return {
         "startup": {"start": 1, "read entry": rows * m},
         "training": steps,
-        "evaluation": _times(evaluation(rows, m, n), trials * _evaluations(settings)),
+        "evaluation": _times(
+            Counter(evaluation(rows, m, n)) + _proxy(settings.proxy, rows, m, n), trials * _evaluations(settings)
+        ),
     }
 
 
@@ -125,7 +127,7 @@ def annealing(settings: Any, run: RunSettings, rows: int, visible: int) -> Stage
 def memory_of_run(settings: RunSettings, rows: int, visible: int) -> Counts:
     """Return what a training run keeps in memory: data, states, models, and snapshots of models that are too large."""
     m, n, trials = visible, settings.hidden, settings.trials
-    states = 16 * trials * settings.batch * (m + n)
+    states = 16 * trials * settings.most_rows * (m + n)
     models = 8 * trials * m * n * (2 + snapshots(settings, m))
     return {"process": 1, "kept entry": rows * m, "byte": states + models + _enumerated_bytes(m, n)}
 
@@ -160,19 +162,19 @@ def _estimate(
 ) -> Counter:
     """Return the operations of one gradient estimate of all trials."""
     m, n = visible, hidden
-    k = chosen.options.get("k", 1)
-    work = Counter({"call": (k + 2) * _shards(m, n, batch, trials, precision)})
+    k, chains = chosen.options.get("k", 1), chosen.options.get("chains") or batch
+    work = Counter({"call": (k + 2) * _shards(m, n, max(batch, chains), trials, precision)})
     if chosen.name == "exact":
         states = 2 ** min(m, n)
         work.update({"state": trials * states, "row product": 4 * trials * states * m * n})
         return work
-    rows = trials * batch
+    rows, chains = trials * batch, trials * chains
     if "temperatures" in chosen.options or chosen.name == "parallel_tempering":
         work.update(_tempered(rows * chosen.options.get("temperatures", 10), m, n))
         k = 0
-    work[_product(m, n)] += 2 * rows * m * n * (2 * k + 3)
-    work["row"] += rows * (k + 1)
-    work["unit"] += rows * (k + 1) * (m + n)
+    work[_product(m, n)] += 2 * m * n * (2 * rows + (2 * k + 1) * chains)
+    work["row"] += rows + k * chains
+    work["unit"] += (rows + k * chains) * (m + n)
     if chosen.name.startswith("pop_cd"):
         work["weighed unit"] += rows * (m + n)
         work[_product(m, n)] += 2 * rows * m * chosen.options.get("tau", 0)
@@ -208,14 +210,29 @@ def evaluation(rows: int, visible: int, hidden: int) -> Counts:
     }
 
 
+def _proxy(proxy: Proxy | None, rows: int, visible: int, hidden: int) -> Counter:
+    """Return the operations of one reconstruction log-likelihood; none where there is none."""
+    if proxy is None:
+        return Counter()
+    m, n, chains = visible, hidden, (proxy.rows or rows) * proxy.chains
+    products = 4 * m * n * (proxy.steps + 1)
+    return Counter(
+        {
+            _product(m, n): chains * products,
+            "row": chains * proxy.steps,
+            "unit": chains * (proxy.steps * (m + n) + m),
+        }
+    )
+
+
 def _evaluations(settings: RunSettings) -> int:
     """Return how often a run is evaluated: before the first iteration, at every interval, and at the end."""
     return 1 + -(-settings.iterations // settings.evaluate_every)
 
 
-def _shards(visible: int, hidden: int, batch: int, trials: int, precision: str) -> int:
+def _shards(visible: int, hidden: int, rows: int, trials: int, precision: str) -> int:
     """Return into how many shards training cuts the trials of a run on one thread."""
-    bytes_a_trial = 3 * batch * (visible + hidden) * np.dtype(precision).itemsize
+    bytes_a_trial = 3 * rows * (visible + hidden) * np.dtype(precision).itemsize
     return -(-trials // max(1, min(SHARD_BYTES // bytes_a_trial, trials)))
 
 

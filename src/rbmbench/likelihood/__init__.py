@@ -15,6 +15,7 @@ from rbmbench.likelihood.exact import (
     is_enumerable,
     log_likelihood,
 )
+from rbmbench.likelihood.reconstruction import reconstruction_log_likelihood
 
 __all__ = [
     "LARGEST_ENUMERABLE_LAYER",
@@ -27,5 +28,6 @@ __all__ = [
     "exact_model_statistics",
     "is_enumerable",
     "log_likelihood",
+    "reconstruction_log_likelihood",
     "reverse_ais_log_partition",
 ]

@@ -42,7 +42,7 @@ def check_enumerable(visible_units: int, hidden_units: int) -> None:
         )
 
 
-def _each(rbm: RBM) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+def small_layer_last(rbm: RBM) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Yield W (large, small), and the biases of the large and the small layer, of each replica in float64."""
     check_enumerable(rbm.visible_units, rbm.hidden_units)
     for W, b, c in zip(*(p.astype(np.float64) for p in (rbm.W, rbm.b, rbm.c)), strict=True):
@@ -62,7 +62,7 @@ def exact_log_partition(rbm: RBM) -> np.ndarray:
     SettingsError
         If the smaller layer has more than 25 units.
     """
-    values = [_log_sum_exp(home_of(W).hidden_log_weights(W, b, c)) for W, b, c in _each(rbm.replicas)]
+    values = [_log_sum_exp(home_of(W).hidden_log_weights(W, b, c)) for W, b, c in small_layer_last(rbm.replicas)]
     return np.array(values).reshape(rbm.W.shape[:-2])
 
 
@@ -74,7 +74,7 @@ def exact_model_statistics(rbm: RBM) -> Statistics:
     SettingsError
         If the smaller layer has more than 25 units.
     """
-    results = [_expectations(W, b, c) for W, b, c in _each(rbm.replicas)]
+    results = [_expectations(W, b, c) for W, b, c in small_layer_last(rbm.replicas)]
     if rbm.hidden_units > rbm.visible_units:
         results = [(W.T, b, c) for W, c, b in results]
     return Statistics(

@@ -166,5 +166,10 @@ def hidden_log_weights(W, b, c) -> np.ndarray:
 
 def binary_states(units: int, start: int = 0, stop: int | None = None) -> np.ndarray:
     """Return states ``start`` to ``stop`` of binary units, float64 (states, units), unit 0 the highest bit."""
-    numbers = np.arange(start, 2**units if stop is None else stop, dtype=np.uint64)[:, None]
-    return ((numbers >> np.arange(units - 1, -1, -1, dtype=np.uint64)) & np.uint64(1)).astype(np.float64)
+    return states_of(np.arange(start, 2**units if stop is None else stop), units)
+
+
+def states_of(numbers: np.ndarray, units: int) -> np.ndarray:
+    """Return the states of binary units that have these numbers, float64 (..., units), unit 0 the highest bit."""
+    bits = np.arange(units - 1, -1, -1, dtype=np.uint64)
+    return ((numbers.astype(np.uint64)[..., None] >> bits) & np.uint64(1)).astype(np.float64)

@@ -78,8 +78,8 @@ def sample_rows(mean, places: Places, draw: Draw, out) -> None:
 def couple_visible(activation, other, bias, places: Places, draw: Draw, redraw_both: bool, met, rejections) -> None:
     """Draw v ~ p(v|h) and v' ~ p(v|h') for pairs of chains so that v = v' as often as any coupling can make it.
 
-    v is drawn; both take it with probability min(1, p(v|h') / p(v|h)). Otherwise v' is drawn until it is accepted, which
-    has probability 1 - min(1, p(v'|h) / p(v'|h')). With ``redraw_both`` v is drawn again too, from the same uniforms,
+    v is drawn; both take it with probability min(1, p(v|h') / p(v|h)). Otherwise v' is drawn until it is accepted, with
+    probability 1 - min(1, p(v'|h) / p(v'|h')). With ``redraw_both`` v is drawn again too, from the same uniforms,
     until it is accepted, with probability 1 - min(1, p(v|h') / p(v|h)). Attempt number t takes draw `Draw.attempt` (t);
     the last of ATTEMPTS is accepted as it is.
 

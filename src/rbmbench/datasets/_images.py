@@ -1,0 +1,63 @@
+"""What the sets of published grey images share: fetching their two IDX files, and making grey values binary."""
+
+import numpy as np
+
+from rbmbench.kernels import home_of
+from rbmbench.streams import Purpose, Stream
+
+__all__ = ["above", "as_probabilities", "fetch_images"]
+
+BLOCK_ROWS = 1024
+
+
+def fetch_images(data_set: str, sources) -> tuple[dict[str, np.ndarray], dict]:
+    """Fetch the images of a set whose files.yaml declares its training and its test images, in this order.
+
+    Returns
+    -------
+    images : dict of numpy.ndarray
+        "train" and "test": uint8 (images, height, width).
+    origin : dict
+        The arguments ``source`` and ``files`` of `rbmbench.datasets.build`.
+
+    Raises
+    ------
+    DataError
+        If a file cannot be had, has a wrong checksum, or is damaged.
+    """
+    from rbmbench.datasets._downloads import catalogue, fetch
+    from rbmbench.datasets._formats import idx_images
+
+    entry = catalogue()[data_set]
+    copies = {
+        part: fetch([file], sources, idx_images) for part, file in zip(("train", "test"), entry.files, strict=True)
+    }
+    images = {part: copy.value for part, copy in copies.items()}
+    return images, {"source": entry.described, "files": [copy.record for copy in copies.values()]}
+
+
+def above(images: np.ndarray, threshold: int) -> np.ndarray:
+    """Return images (rows, height, width) as rows of bits, uint8: 1 where a value is above the threshold."""
+    return (images > threshold).view(np.uint8).reshape(len(images), -1)
+
+
+def as_probabilities(images: np.ndarray, seed: int, part: int) -> np.ndarray:
+    """Return images (rows, height, width) as rows of bits, uint8, each 1 with probability value / 255.
+
+    Parameters
+    ----------
+    images : numpy.ndarray
+        uint8 (rows, height, width).
+    seed : int
+        Seed of the draws.
+    part : int
+        Which part of the data set this is: parts have random numbers of their own.
+    """
+    values = images.reshape(len(images), -1)
+    bits, stream = np.empty_like(values), Stream(seed, [part], Purpose.DATA)
+    for start in range(0, len(values), BLOCK_ROWS):
+        mean = values[None, start : start + BLOCK_ROWS] / 255.0
+        drawn = np.empty_like(mean)
+        home_of(mean).sample(mean, stream.next(), drawn)
+        bits[start : start + BLOCK_ROWS] = drawn[0]
+    return bits

@@ -1,0 +1,53 @@
+"""Fashion-MNIST: articles of clothing in 28x28 grey pixels, made binary."""
+
+from dataclasses import asdict, dataclass
+
+from rbmbench.datasets import REGISTRY, Dataset, build
+from rbmbench.datasets._images import above, as_probabilities, fetch_images
+from rbmbench.datasets._options import check_choice, check_whole_number
+
+__all__ = ["FashionMnist"]
+
+
+@REGISTRY.register
+@dataclass(frozen=True)
+class FashionMnist:
+    """Fashion-MNIST (Xiao, Rasul, Vollgraf 2017): 60000 training and 10000 test images of 784 pixels, row-major.
+
+    Parameters
+    ----------
+    binarise : {"bernoulli", "threshold"}
+        "bernoulli": a pixel is 1 with probability value / 255, drawn once (Qiu, Zhang, Wang 2020, section 6.3);
+        "threshold": a pixel is 1 if its grey value is above ``threshold``.
+    threshold : int
+        Of "threshold".
+    seed : int
+        Seed of the draws of "bernoulli".
+    """
+
+    binarise: str = "bernoulli"
+    threshold: int = 127
+    seed: int = 0
+
+    def __post_init__(self):
+        check_choice("fashion_mnist", "binarise", self.binarise, ("bernoulli", "threshold"))
+        check_whole_number("fashion_mnist", "threshold", self.threshold, 0, 254)
+        check_whole_number("fashion_mnist", "seed", self.seed, 0, 2**32 - 1)
+
+    def load(self, sources) -> Dataset:
+        """Return the data set, fetching its two image files if need be."""
+        images, origin = fetch_images("fashion_mnist", sources)
+        if self.binarise == "bernoulli":
+            parts = {name: as_probabilities(part, self.seed, i) for i, (name, part) in enumerate(images.items())}
+            preprocessing = f"1 with probability value / 255, drawn once with seed {self.seed}"
+        else:
+            parts = {name: above(part, self.threshold) for name, part in images.items()}
+            preprocessing = f"1 where the grey value (0 to 255) is above {self.threshold}"
+        return build(
+            "fashion_mnist",
+            "Fashion-MNIST",
+            **parts,
+            **origin,
+            preprocessing=preprocessing,
+            options=asdict(self),
+        )

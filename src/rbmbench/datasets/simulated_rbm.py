@@ -1,0 +1,76 @@
+"""Simulated RBM: rows drawn from an RBM whose parameters are drawn first, so that the truth is known."""
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from rbmbench.datasets import REGISTRY, Dataset, build
+from rbmbench.datasets._options import check_number, check_whole_number
+from rbmbench.errors import SettingsError
+from rbmbench.likelihood.exact import LARGEST_ENUMERABLE_LAYER, is_enumerable
+from rbmbench.model import RBM, initial_rbm
+from rbmbench.samplers.exact import exact_samples
+from rbmbench.streams import Purpose, Stream
+
+__all__ = ["SimulatedRbm", "true_rbm"]
+
+
+@REGISTRY.register
+@dataclass(frozen=True)
+class SimulatedRbm:
+    """Independent rows of an RBM (Qiu, Zhang, Wang 2020, section 6.2), sampled exactly.
+
+    The parameters are the arrays "true_W" (m, n), "true_b" (m,) and "true_c" (n,) of the data set, see `true_rbm`.
+
+    Parameters
+    ----------
+    visible, hidden : int
+        Units of the true model; one of the layers may have 25 at most, for all its states are listed.
+    rows : int
+        Number of rows.
+    width : float
+        Standard deviation of every entry of W, b and c; their mean is 0.
+    seed : int
+        Seed of the parameters and of the rows.
+    """
+
+    visible: int = 200
+    hidden: int = 20
+    rows: int = 1000
+    width: float = 1.0
+    seed: int = 0
+
+    def __post_init__(self):
+        check_whole_number("simulated_rbm", "visible", self.visible, 1, 4096)
+        check_whole_number("simulated_rbm", "hidden", self.hidden, 1, 4096)
+        # The limit keeps the states and means of all rows within about 1 GB.
+        check_whole_number("simulated_rbm", "rows", self.rows, 1, 5 * 10**7 // (self.visible + self.hidden))
+        check_number("simulated_rbm", "width", self.width, 0, 100)
+        check_whole_number("simulated_rbm", "seed", self.seed, 0, 2**32 - 1)
+        if not is_enumerable(self.visible, self.hidden):
+            raise SettingsError(
+                f"data set 'simulated_rbm': options 'visible', 'hidden': found {self.visible}, {self.hidden}; "
+                f"allowed: at most {LARGEST_ENUMERABLE_LAYER} for one of them, as rows are sampled exactly"
+            )
+
+    def load(self, _sources=None) -> Dataset:
+        """Return the data set; it is generated, so there is nothing to download."""
+        stream = Stream(self.seed, [0], Purpose.DATA)
+        rbm = initial_rbm(self.visible, self.hidden, stream, "normal", self.width, np.float64)
+        layer, units = min(("hidden", self.hidden), ("visible", self.visible), key=lambda pair: pair[1])
+        return build(
+            "simulated_rbm",
+            f"Simulated RBM {self.visible}x{self.hidden}",
+            train=exact_samples(rbm, self.rows, stream)[0],
+            source="generated",
+            preprocessing=f"independent exact samples of an RBM whose parameters are normal with mean 0 and standard "
+            f"deviation {self.width}: {layer} states by inverse CDF over all 2^{units} of them"
+            + (", visible states given them" if layer == "hidden" else ""),
+            options=asdict(self),
+            arrays={"true_W": rbm.W[0], "true_b": rbm.b[0], "true_c": rbm.c[0]},
+        )
+
+
+def true_rbm(dataset: Dataset) -> RBM:
+    """Return the RBM that the rows of a simulated data set were drawn from, float64, without leading axes."""
+    return RBM(*(dataset.arrays[f"true_{name}"] for name in ("W", "b", "c")))
