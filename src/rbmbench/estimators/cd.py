@@ -11,6 +11,7 @@ Shapes: chains (replicas, N, m) and (replicas, N, n).
 
 from rbmbench.estimators._base import REGISTRY, Estimator, positive_integer
 from rbmbench.estimators._chains import chain_starts, number_of_chains
+from rbmbench.estimators._variance import population_variances, wanted
 from rbmbench.gibbs import Population, hidden_mean, run_chain, sample_visible
 
 __all__ = ["CD"]
@@ -18,16 +19,21 @@ __all__ = ["CD"]
 
 @REGISTRY.register
 class CD(Estimator):
-    """CD-k; ``k`` Gibbs steps, ``chains`` chains (None: one from each row of the mini-batch)."""
+    """CD-k; ``k`` Gibbs steps, ``chains`` chains (None: one from each row of the mini-batch).
 
-    def __init__(self, k: int = 1, chains: int | None = None):
+    With ``variance`` the diagnostics tell the gradient's variance, see `rbmbench.estimators._variance`.
+    """
+
+    def __init__(self, k: int = 1, chains: int | None = None, variance: bool = False):
         super().__init__()
         self.k = positive_integer("k", k)
         self.chains = number_of_chains(chains)
+        self.variance = wanted(variance)
 
     def negative_phase(self, rbm, positive, state, stream):
         """Run the chains k steps from the mini-batch."""
         starts = chain_starts(positive, self.chains, stream, self.buffers)
         hidden = run_chain(rbm, starts.hidden, self.k, stream, self.buffers)
         visible = sample_visible(rbm, hidden, stream, self.buffers)
-        return Population(visible, hidden_mean(rbm, visible, self.buffers)), state, {}
+        population = Population(visible, hidden_mean(rbm, visible, self.buffers))
+        return population, state, population_variances(population, self.buffers) if self.variance else {}

@@ -11,6 +11,7 @@ Shapes: state "visible" (replicas, N, m).
 
 from rbmbench.estimators._base import REGISTRY, Estimator, positive_integer
 from rbmbench.estimators._chains import number_of_chains
+from rbmbench.estimators._variance import population_variances, wanted
 from rbmbench.gibbs import Population, hidden_mean, run_chain, sample_visible
 from rbmbench.minibatches import random_rows
 
@@ -19,12 +20,16 @@ __all__ = ["PCD"]
 
 @REGISTRY.register
 class PCD(Estimator):
-    """PCD-k; ``k`` Gibbs steps an iteration, ``chains`` chains (None: as many as the mini-batch has rows)."""
+    """PCD-k; ``k`` Gibbs steps an iteration, ``chains`` chains (None: as many as the mini-batch has rows).
 
-    def __init__(self, k: int = 1, chains: int | None = None):
+    With ``variance`` the diagnostics tell the gradient's variance, see `rbmbench.estimators._variance`.
+    """
+
+    def __init__(self, k: int = 1, chains: int | None = None, variance: bool = False):
         super().__init__()
         self.k = positive_integer("k", k)
         self.chains = number_of_chains(chains)
+        self.variance = wanted(variance)
 
     def start(self, rbm, data, batch, stream):
         """Put the chains on random training rows."""
@@ -36,4 +41,5 @@ class PCD(Estimator):
         hidden = run_chain(rbm, start, self.k, stream, self.buffers)
         visible = sample_visible(rbm, hidden, stream, self.buffers)
         state["visible"][...] = visible
-        return Population(visible, hidden_mean(rbm, visible, self.buffers)), state, {}
+        population = Population(visible, hidden_mean(rbm, visible, self.buffers))
+        return population, state, population_variances(population, self.buffers) if self.variance else {}

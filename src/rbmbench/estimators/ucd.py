@@ -5,9 +5,8 @@
         f(xi_k) + sum_{t=k+1}^{tau-1} ( f(xi_t) - f(eta_(t-1)) ),     f(v) = (v p(h|v)', v, p(h|v)),
 
 xi and eta chains of one law that start at a row of the mini-batch, and tau the time from which on xi_t = eta_(t-1). Its
-expectation is that of f under the model, whatever k; what is left of a bias comes from pairs that are taken together at
-``max_steps``, of which the diagnostics tell. The published estimator takes f(v, h) = (p(v|h) h', p(v|h), h) instead, of
-the same expectation.
+expectation is that of f under the model, whatever k; what is left of a bias comes from pairs that are taken together
+at ``max_steps``, of which the diagnostics tell. The paper's f(v, h) = (p(v|h) h', p(v|h), h) has the same expectation.
 
 Source: Qiu, Zhang, Wang 2020, algorithms 2 and 3.
 Shapes: chains (rows, m) and (rows, n), the rows those of all pairs of all replicas that have not met.
@@ -16,6 +15,7 @@ Shapes: chains (rows, m) and (rows, n), the rows those of all pairs of all repli
 from rbmbench.estimators._base import REGISTRY, Estimator, positive_integer
 from rbmbench.estimators._chains import chain_starts, number_of_chains
 from rbmbench.estimators._terms import TermSums
+from rbmbench.estimators._variance import TermRecord, wanted
 from rbmbench.samplers.coupled_gibbs import CoupledGibbs
 
 __all__ = ["UCD"]
@@ -23,7 +23,12 @@ __all__ = ["UCD"]
 
 @REGISTRY.register
 class UCD(Estimator):
-    """UCD with ``chains`` pairs (None: as many as the mini-batch has rows); other options as `CoupledGibbs`."""
+    """UCD with ``chains`` pairs of chains (None: one from each row of the mini-batch); other options as `CoupledGibbs`.
+
+    Diagnostics, means over the pairs: stopping_time (tau), rejections (proposals a pair that were not accepted),
+    forced_meetings (share of pairs taken together at ``max_steps``); with ``variance`` the gradient's variance, see
+    `rbmbench.estimators._variance`.
+    """
 
     def __init__(
         self,
@@ -32,20 +37,25 @@ class UCD(Estimator):
         max_steps: int | None = 100,
         chains: int | None = None,
         antithetic: bool = False,
+        variance: bool = False,
     ):
         super().__init__()
         self.chains = number_of_chains(chains)
         self.coupled = CoupledGibbs(coupling, positive_integer("k", k), max_steps, antithetic)
+        self.variance = wanted(variance)
         self.sums = TermSums()
 
     def negative_phase(self, rbm, positive, state, stream):
         """Run pairs of chains until they meet, adding up their terms."""
-        start = chain_starts(positive, self.chains, stream, self.buffers)
-        self.sums.clear(rbm, start.hidden.shape[1])
-        met = self.coupled.run(rbm, start.hidden, stream, self.sums)
+        start = chain_starts(positive, self.chains, stream, self.buffers).hidden
+        replicas, chains, _ = start.shape
+        self.sums.clear(rbm, chains)
+        terms = TermRecord(self.sums, replicas, chains) if self.variance else self.sums
+        met = self.coupled.run(rbm, start, stream, terms)
         diagnostics = {
             "stopping_time": met.stopping_time.mean(axis=1),
             "rejections": met.rejections.mean(axis=1),
             "forced_meetings": met.forced.mean(axis=1),
         }
-        return self.sums.mean(), state, diagnostics
+        mean = self.sums.mean()
+        return mean, state, diagnostics | (terms.variances(mean) if self.variance else {})
