@@ -291,7 +291,7 @@ def test_steps_must_be_a_positive_integer(name, k):
         ("parallel_tempering", {"temperatures": 1}, "option 'temperatures': found 1; allowed: an integer >= 2"),
         ("parallel_tempering", {"temperatures": True}, "option 'temperatures': found True; allowed: an integer >= 2"),
         ("parallel_tempering", {"temperatures": 4.0}, "option 'temperatures': found 4.0; allowed: an integer >= 2"),
-        ("cd", {"kk": 1}, "estimator 'cd': unknown option 'kk'; nearest: 'k'; allowed: chains, k"),
+        ("cd", {"kk": 1}, "estimator 'cd': unknown option 'kk'; nearest: 'k'; allowed: chains, k, variance"),
         (
             "pop_cd_mixture",
             {"tua": 1},

@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 from rbmbench import provenance
@@ -10,6 +10,18 @@ from rbmbench.errors import TrainingError
 from rbmbench.settings import AnnealingSettings, EstimateSettings, GroundTruthSettings, RunSettings, Settings
 
 __all__ = ["estimate", "evaluate", "ground_truth", "train"]
+
+
+class Stopwatch:
+    """The time since it was made, by the clock and of the processor."""
+
+    def __init__(self):
+        self._clock, self._processor = perf_counter(), process_time()
+
+    def seconds(self, what: str) -> dict[str, float]:
+        """Return both, named after what was done."""
+        clock, processor = perf_counter() - self._clock, process_time() - self._processor
+        return {f"{what}_seconds": clock, f"{what}_cpu_seconds": processor}
 
 
 def train(arguments: Namespace) -> None:
@@ -53,7 +65,7 @@ def evaluate(arguments: Namespace) -> None:
     models = snapshots["snapshot_W"]
     # The two matrix products of a step, for all trials of a snapshot.
     chosen = backends.choose(arguments.backend, 4.0 * settings.particles * models.size / len(models))
-    began = perf_counter()
+    stopwatch = Stopwatch()
     with shown_progress(arguments.out.name, "mean log-likelihood") as progress:
         curve = evaluation.annealed_curve(
             snapshots,
@@ -67,7 +79,7 @@ def evaluate(arguments: Namespace) -> None:
             progress=progress,
         )
     store.write_table(arguments.out / "curve.parquet", pd.concat([curve, diagnostics], ignore_index=True))
-    wall = meta["wall"] | {"annealing_seconds": perf_counter() - began}
+    wall = meta["wall"] | stopwatch.seconds("annealing")
     own = _meta(arguments, settings, dataset.provenance, chosen.arrays.empty(0))
     store.write_json(
         arguments.out / "meta.json",
@@ -83,11 +95,11 @@ def ground_truth(arguments: Namespace) -> None:
     from rbmbench.cli.progress import shown_progress
 
     dataset, rbm = datasets.read(arguments.data), _trained(arguments.model)
-    began = perf_counter()
+    stopwatch = Stopwatch()
     with shown_progress(arguments.out.name) as progress:
         truth = bias.ground_truth(rbm, dataset.train, settings, progress=progress)
     store.write_arrays(arguments.out / "ground_truth.npz", truth.arrays())
-    _write_measurement(arguments, settings, dataset.provenance, rbm, perf_counter() - began)
+    _write_measurement(arguments, settings, dataset.provenance, rbm, stopwatch)
 
 
 def estimate(arguments: Namespace) -> None:
@@ -102,11 +114,11 @@ def estimate(arguments: Namespace) -> None:
     for file in arguments.ground_truths:
         arrays = store.read_arrays(file, ("mean", "blocks"))
         truths[store.read_meta(file.parent)["settings"]["method"]] = bias.GroundTruth(arrays["mean"], arrays["blocks"])
-    began = perf_counter()
+    stopwatch = Stopwatch()
     with shown_progress(arguments.out.name) as progress:
         measured = bias.measure(rbm, dataset.train, settings, truths, progress=progress)
     store.write_table(arguments.out / "bias.parquet", measured)
-    _write_measurement(arguments, settings, dataset.provenance, rbm, perf_counter() - began)
+    _write_measurement(arguments, settings, dataset.provenance, rbm, stopwatch)
 
 
 def _trained(folder: Path) -> Any:
@@ -118,13 +130,13 @@ def _trained(folder: Path) -> Any:
     return RBM(arrays["W"], arrays["b"], arrays["c"])
 
 
-def _write_measurement(arguments: Namespace, settings: Settings, data: dict, rbm: Any, seconds: float) -> None:
+def _write_measurement(arguments: Namespace, settings: Settings, data: dict, rbm: Any, stopwatch: Stopwatch) -> None:
     """Write the meta of a ground truth or of estimates."""
     from rbmbench.store import write_json
 
     meta = _meta(arguments, settings, data, rbm.W) | {
         "run": arguments.model.name,
-        "wall": {"measuring_seconds": seconds, "total_seconds": provenance.seconds_since_start()},
+        "wall": stopwatch.seconds("measuring") | {"total_seconds": provenance.seconds_since_start()},
         "trials": len(rbm.W),
     }
     write_json(arguments.out / "meta.json", meta)

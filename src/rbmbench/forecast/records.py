@@ -86,12 +86,13 @@ def records_of(meta: dict[str, Any]) -> list[Record]:
 def _run(meta: dict[str, Any]) -> Record:
     """Return the record of a training run."""
     settings, wall, (rows, visible) = parse(RunSettings, meta["settings"], "settings"), meta["wall"], _sizes(meta)
-    clock = _clock(meta)
+    clock = _clock(meta["wall"], "training", meta["threads"])
+    slower = 1.0 if math.isnan(clock) else clock
     seconds = {
         "startup": wall["startup_seconds"],
-        "training": wall["training_seconds"] / clock,
+        "training": wall["training_seconds"] / slower,
         # Training and evaluation take turns, so the same other work slows both down alike.
-        "evaluation": wall["evaluation_seconds"] / clock,
+        "evaluation": wall["evaluation_seconds"] / slower,
     }
     stages = work.training(settings, rows, visible)
     memory = work.memory_of_run(settings, rows, visible)
@@ -105,7 +106,10 @@ def _annealing(meta: dict[str, Any]) -> Record:
     stages = {"measuring": work.annealing(settings, run, rows, visible)["measuring"]}
     memory = work.memory_of_annealing(settings, run, rows, visible)
     name = f"{meta['run']} annealing {own['settings']}"
-    return _record(own, name, run.hidden, stages, {"measuring": meta["wall"]["annealing_seconds"]}, memory)
+    wall = meta["wall"]
+    clock = _clock(wall, "annealing", own["threads"])
+    seconds = {"measuring": wall["annealing_seconds"] / (1.0 if math.isnan(clock) else clock)}
+    return _record(own, name, run.hidden, stages, seconds, memory, clock)
 
 
 def _measurement(meta: dict[str, Any]) -> Record:
@@ -115,11 +119,12 @@ def _measurement(meta: dict[str, Any]) -> Record:
         raise ValueError("settings of an unknown kind")
     (model, count), wall, (rows, visible) = MEASUREMENTS[key], meta["wall"], _sizes(meta)
     settings, hidden, trials = parse(model, meta["settings"], "settings"), _hidden(meta["run"]), meta["trials"]
-    measuring = wall["measuring_seconds"]
-    seconds = {"startup": wall["total_seconds"] - measuring, "measuring": measuring}
+    measuring, clock = wall["measuring_seconds"], _clock(wall, "measuring", 1)
+    of_processor = measuring / (1.0 if math.isnan(clock) else clock)
+    seconds = {"startup": wall["total_seconds"] - measuring, "measuring": of_processor}
     stages = count(settings, rows, visible, hidden, trials)
     memory = work.memory_of_measurement(rows, visible, hidden, trials, getattr(settings, "batch", 1))
-    return _record(meta, f"{meta['run']} {settings.digest()}", hidden, stages, seconds, memory)
+    return _record(meta, f"{meta['run']} {settings.digest()}", hidden, stages, seconds, memory, clock)
 
 
 def _record(
@@ -166,12 +171,12 @@ def _metas(folder: Path, notes: list[str]) -> Iterator[tuple[str, dict[str, Any]
                 yield str(file), content
 
 
-def _clock(meta: dict[str, Any]) -> float:
-    """Return the seconds by the clock for each second of the processor in training; 1 on several threads."""
-    wall = meta["wall"]
-    if meta["threads"] != 1 or not wall.get("training_cpu_seconds"):
-        return 1.0
-    return max(1.0, wall["training_seconds"] / wall["training_cpu_seconds"])
+def _clock(wall: dict[str, float], what: str, threads: int) -> float:
+    """Return the seconds by the clock for each second of the processor; NaN where not known, as on several threads."""
+    of_processor = wall.get(f"{what}_cpu_seconds")
+    if threads != 1 or not of_processor:
+        return math.nan
+    return max(1.0, wall[f"{what}_seconds"] / of_processor)
 
 
 def _hidden(run: str) -> int:
