@@ -83,7 +83,7 @@ class SnapshotKeeper:
         return {}
 
     def warm_up(self, rbm: RBM) -> None:
-        """Keeping a copy needs no kernels."""
+        """Do nothing: keeping a copy needs no kernels."""
 
     def snapshots(self) -> dict[str, np.ndarray]:
         """Return snapshot_iterations (snapshots,), and snapshot_W, _b, _c with leading axes (snapshots, trials)."""

@@ -32,6 +32,7 @@ FLOORS = {
     "config_schema": 4,
     "configuration": 4,
     "experiments": 4,
+    "planned": 4,
     "store": 4,
     "forecast": 5,
     "reporting": 5,
