@@ -159,6 +159,12 @@ class FigurePanel(Panel):
         description="horizontal lines: the maximum log-likelihood, that of the model the data are drawn from",
     )
 
+    @model_validator(mode="after")
+    def _references_are_likelihoods(self) -> Self:
+        if self.references and "log_likelihood" not in self.metric:
+            raise ValueError(f"references are log-likelihoods; the panel shows {', '.join(self.metric)}")
+        return self
+
 
 class Band(Settings):
     """What a figure of learning curves shows of the spread over the trials."""

@@ -6,7 +6,7 @@ import pytest
 from reporting_results import falling, figure, rising, stand_in
 
 from rbmbench.errors import ResultsError
-from rbmbench.reporting import frames, palette, plots
+from rbmbench.reporting import frames, palette, panels, plots
 from rbmbench.reporting.specs import FigureSpec
 from rbmbench.settings import parse
 
@@ -80,8 +80,8 @@ def test_one_trial_has_no_band(tmp_path):
 def test_vertical_range_is_not_squashed_by_the_start():
     iterations = np.arange(0, 1001, 10)
     mean = np.where(iterations < 50, -1e6, -100 - 1e-3 * iterations)
-    summary = pd.DataFrame({"iteration": iterations, "sum_mean": mean, "sum_high": mean + 0.5})
-    low, high = plots.vertical_limits(summary)
+    summary = pd.DataFrame({"iteration": iterations, "mean": mean, "high": mean + 0.5})
+    low, high = panels.vertical_limits(summary)
     assert -102 < low < -101
     assert -99.6 < high < -99
 
