@@ -212,7 +212,7 @@ def _labelled(paper: Paper, folders: Mapping[str, str]) -> list[dict[str, str]]:
 def _coupling_times(
     result: Plan, paper: Paper, base: Paper, key: str, figure: CouplingTimes, published: CouplingTimes | None
 ) -> Result:
-    """Return a figure of meeting times, its chains added to the plan; all couplings have one model and one start."""
+    """Return a figure of stopping times, its chains added to the plan; all couplings have one model and one start."""
     sizes = figure.model_dump(include={"visible", "hidden", "width", "replications", "longest"})
     seed = derived_seed(paper.defaults.seed, "couplings", figure.visible, figure.hidden)
     chains = []

@@ -38,11 +38,11 @@ def test_a_panel_shows_the_metric_it_names(tmp_path):
     np.testing.assert_allclose(line.get_ydata(), TIMES.mean(axis=0)[1:])
     assert likelihood.get_ylabel() == "log-likelihood of the training set\n(nats)"
     assert [axis.get_ylabel() for axis in likelihood.child_axes] == ["mean per sample (nats)"]
-    assert times.get_ylabel() == "mean meeting time τ\n(Gibbs steps)"
+    assert times.get_ylabel() == "mean stopping time τ\n(Gibbs steps)"
     assert times.child_axes == []
     caption = figure_caption(spec, frame)
     assert caption.startswith("Log-likelihood of the whole training set against the iteration (panel a): left axis")
-    assert "Panel b: mean meeting time τ (Gibbs steps), averaged over the iterations since" in caption
+    assert "Panel b: mean stopping time τ (Gibbs steps), averaged over the iterations since" in caption
 
 
 def test_a_metric_without_an_entry_has_its_own_name():

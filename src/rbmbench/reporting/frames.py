@@ -19,9 +19,11 @@ __all__ = [
     "data_of",
     "final_means",
     "learning_curves",
+    "machine_of",
     "read_trials",
     "run_settings",
     "summarise",
+    "training_seconds",
     "trials_left_out",
 ]
 
@@ -59,6 +61,23 @@ def data_of(meta: dict[str, Any], folder: str) -> dict[str, Any]:
         "rows": int(rows["train"] if isinstance(rows, dict) else rows),
         "stand_in": stand_in,
     }
+
+
+def training_seconds(meta: dict[str, Any]) -> float:
+    """Return the seconds that a run took to train all its trials, evaluation not counted.
+
+    It is the processor's time where the run has recorded it, for other jobs on the machine lengthen the clock's; but
+    the clock's on a GPU, for which the processor waits.
+    """
+    wall = meta["wall"]
+    clock = wall["training_seconds"]
+    return clock if meta["backend"] == "cupy" else wall.get("training_cpu_seconds", clock)
+
+
+def machine_of(meta: dict[str, Any]) -> tuple:
+    """Return what two runs must share for their times to be comparable."""
+    hardware = meta.get("hardware", {})
+    return hardware.get("cpu"), hardware.get("gpu"), meta["threads"], meta["backend"]
 
 
 def read_trials(folder: str, metric: str = "log_likelihood") -> pd.DataFrame:

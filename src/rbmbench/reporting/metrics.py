@@ -29,7 +29,7 @@ METRICS = {
     "log_partition_error": Metric("standard error of log Z", "nats"),
     "annealing_effective_sample_size": Metric("effective sample size of the annealing", "particles"),
     "effective_sample_size": Metric("effective sample size", "rows"),
-    "stopping_time": Metric("mean meeting time τ", "Gibbs steps"),
+    "stopping_time": Metric("mean stopping time τ", "Gibbs steps"),
     "rejections": Metric("mean rejected proposals", "a chain"),
     "forced_meetings": Metric("share of chains that met by force"),
     "gradient_variance_W": Metric("variance of the model term, W"),

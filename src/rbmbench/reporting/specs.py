@@ -89,7 +89,7 @@ class Band(Spec):
 
 
 class Coupling(Spec):
-    """The meeting times of one coupling."""
+    """The stopping times of one coupling."""
 
     coupling: str
     folder: str
@@ -180,7 +180,7 @@ class FigureSpec(_Rendered):
 
 
 class CouplingTimesSpec(_Rendered):
-    """A figure of the meeting times of coupled chains."""
+    """A figure of the stopping times of coupled chains."""
 
     key: str = Field(pattern=r"_fig\w+$")
     kind: Literal["coupling_times"]
