@@ -14,7 +14,7 @@ import pandas as pd
 
 from rbmbench.files import replaced
 from rbmbench.reporting.frames import data_of, machine_of, training_seconds
-from rbmbench.reporting.notes import count, data_name, listed, panel_cuts
+from rbmbench.reporting.notes import count, listed, panel_cuts, stand_ins
 from rbmbench.reporting.specs import RunTimesSpec
 from rbmbench.reporting.tables import markdown_table, significant, tex_text
 from rbmbench.store import read_meta
@@ -126,8 +126,7 @@ def notes(spec: RunTimesSpec, table: pd.DataFrame) -> list[str]:
     found = [f"Scale: {spec.scale}. Timed on: {'; '.join(words)}."]
     found += [f"Published times: {spec.published.machine}."] if spec.published.machine else []
     found += [f"Iterations and trials: {listed(panel_cuts(spec))}."] if panel_cuts(spec) else []
-    stand_in = table["stand_in"].fillna("").iloc[0]
-    found += [f"Stand-in data: {table['data_title'].iloc[0]} in place of {data_name(stand_in)}."] if stand_in else []
+    found += [f"Stand-in data: {phrase}." for phrase in stand_ins(table)]
     apart = table.loc[table["ratio"].isna(), "label"].tolist()
     return found + ([f"Without a ratio, run on another machine: {listed(apart)}."] if apart else [])
 
