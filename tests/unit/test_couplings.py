@@ -13,6 +13,7 @@ from rbmbench import store
 from rbmbench.cli import main
 from rbmbench.coupling import coupled_stopping_times, start_of
 from rbmbench.errors import ResultsError
+from rbmbench.forecast.records import records_of
 from rbmbench.reporting import couplings, plots
 from rbmbench.reporting.specs import CouplingTimesSpec
 from rbmbench.settings import CouplingSettings, parse
@@ -69,6 +70,12 @@ def test_the_subcommand_writes_times_and_meta(sampler, tmp_path):
     meta = store.read_meta(tmp_path / "chains")
     assert (meta["settings"], meta["scale"], meta["seed"]) == (SETTINGS, "tiny", 5)
     assert meta["wall"]["measuring_seconds"] > 0
+
+
+def test_kept_chains_are_no_record_of_a_forecast(sampler, tmp_path):
+    arguments = ["--settings", json.dumps(SETTINGS), "--out", str(tmp_path / "chains")]
+    assert main(["couple", *arguments]) == 0
+    assert records_of(store.read_meta(tmp_path / "chains")) == []
 
 
 def test_wrong_settings_are_one_line(capsys):

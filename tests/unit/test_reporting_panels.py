@@ -124,6 +124,18 @@ def saved(rows, file):
     datasets.save(built, file)
 
 
+def test_the_stages_of_a_schedule_stand_in_the_caption(tmp_path):
+    schedule = [
+        {"until": 1500, "estimator": {"name": "pcd", "options": {"k": 3}}, "rate": 0.1},
+        {"until": 4000, "estimator": {"name": "cd", "options": {}}, "rate": 0.02},
+    ]
+    shown = {"curves": CURVES, "meta": {"settings": {"schedule": schedule}}}
+    spec = spec_of(tmp_path, {"a": shown, "b": shown})
+    caption = figure_caption(spec, frames.learning_curves(spec)).replace("\N{NO-BREAK SPACE}", " ")
+    line = "ucd: pcd (k = 3) up to iteration 1 500 at rate 0.1, then cd up to iteration 4 000 at rate 0.02."
+    assert caption.count(line) == 1
+
+
 def test_the_maximum_is_the_likelihood_of_the_frequencies():
     rows = np.array([[0, 1, 1]] * 3 + [[1, 0, 0]] + [[1, 1, 1]])
     assert maximum(rows) == pytest.approx((3 * np.log(3 / 5) + 2 * np.log(1 / 5)) / 5)

@@ -6,6 +6,7 @@ from rbmbench.reporting.frames import annealing_certainty, trials_left_out
 from rbmbench.reporting.metrics import metric_of
 from rbmbench.reporting.references import TITLES
 from rbmbench.reporting.specs import Band, FigureSpec, Panel, Trained
+from rbmbench.store import read_meta
 
 __all__ = [
     "annealing_cuts",
@@ -148,7 +149,7 @@ def figure_caption(spec: FigureSpec, frame: pd.DataFrame) -> str:
         " ".join([*_likelihood_notes(spec), *_metric_notes(spec)])
         + f" Lines: mean over the trials; bands: {low} to {high} % quantile over the trials.{single}"
         + annealing_note(annealing_certainty(spec))
-        + "".join(f" {note}" for note in [*_reference_notes(spec), *figure_notes(spec, frame)])
+        + "".join(f" {note}" for note in [*_reference_notes(spec), *_schedule_notes(spec), *figure_notes(spec, frame)])
     )
 
 
@@ -186,6 +187,24 @@ def _reference_notes(spec: FigureSpec) -> list[str]:
     }
     found = dict.fromkeys(name for panel in spec.panels for name in panel.references)
     return [f"Horizontal line, {TITLES[name]}: {words[name]}." for name in found]
+
+
+def _schedule_notes(spec: FigureSpec) -> list[str]:
+    """Return the stages of every run that has several, once for those that are alike."""
+    notes = {}
+    for run in (run for panel in spec.panels for run in panel.runs):
+        stages = read_meta(run.folder).get("settings", {}).get("schedule", ())
+        words = [
+            f"{_estimator(stage)} up to iteration {count(stage['until'])} at rate {stage['rate']:g}" for stage in stages
+        ]
+        notes |= {f"{run.label}: {', then '.join(words)}.": None} if len(stages) > 1 else {}
+    return list(notes)
+
+
+def _estimator(stage: dict) -> str:
+    """Return the estimator of a stage with its options: "cd (k = 10)"."""
+    options = ", ".join(f"{name} = {value}" for name, value in sorted(stage["estimator"]["options"].items()))
+    return stage["estimator"]["name"] + (f" ({options})" if options else "")
 
 
 def _panels(panels: list[Panel], capital: bool = False) -> str:
