@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
+from rbmbench.metrics import metric_of
 from rbmbench.settings import AnnealingBudget, Choice, Count, Initial, Rate, Seed, Settings
 
 __all__ = [
@@ -158,6 +159,13 @@ class FigurePanel(Panel):
         default=(),
         description="horizontal lines: the maximum log-likelihood, that of the model the data are drawn from",
     )
+
+    @model_validator(mode="after")
+    def _metrics_share_an_axis(self) -> Self:
+        first, *others = map(metric_of, self.metric)
+        if any((other.unit, other.summed) != (first.unit, first.summed) for other in others):
+            raise ValueError(f"metric: {' and '.join(self.metric)} have different units, and need a panel each")
+        return self
 
     @model_validator(mode="after")
     def _references_are_likelihoods(self) -> Self:

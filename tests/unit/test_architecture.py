@@ -33,6 +33,7 @@ FLOORS = {
     "config_schema": 4,
     "configuration": 4,
     "experiments": 4,
+    "metrics": 4,
     "planned": 4,
     "store": 4,
     "forecast": 5,

@@ -135,6 +135,8 @@ def test_an_algorithm_may_be_a_schedule(config):
         ),
         (nested(*PANEL_A, "metric", []), ["fig1.panels.a.metric", "at least 1"]),
         (nested(*PANEL_A, "metric", ["a", "b", "c"]), ["fig1.panels.a.metric", "at most 2"]),
+        (nested(*PANEL_A, "metric", ["log_likelihood", "rejections"]), ["fig1.panels.a", "have different units"]),
+        (nested(*PANEL_A, {"metric": "rejections", "references": ["maximum"]}), ["fig1.panels.a", "shows rejections"]),
         (nested(*PANEL_A, "axis", "logarithmic"), ["fig1.panels.a.axis", "'logarithmic'", "'linear' or 'log'"]),
         (nested(*PANEL_A, "references", ["entropy"]), ["fig1.panels.a.references.0", "'entropy'", "'maximum'"]),
         (nested(*PANEL_A, "algorithms", ["cd_2"]), ["fig1.panels.a.algorithms", "'cd_2'", "nearest: 'cd_1"]),

@@ -240,7 +240,7 @@ def test_a_panel_of_a_diagnostic_does_not_wait_for_annealing(configurations, pap
     assert other.figures["popcd_fig9"].evaluations == ()
     folder = other.figures["popcd_fig9"].spec["panels"][0]["runs"][0]["folder"]
     assert folder == f"results/paper/runs/{other.figures['popcd_fig9'].runs[0]}"
-    figure["panels"]["a"]["metric"] = ["log_likelihood", "effective_sample_size"]
+    figure["panels"]["a"]["metric"] = ["log_likelihood", "reconstruction_log_likelihood"]
     both = plan(changed(configurations["paper"], {"figures": {"fig9": figure}}))
     assert set(both.figures["popcd_fig9"].evaluations) < set(paper.figures["popcd_fig3"].evaluations)
 

@@ -8,9 +8,9 @@ from reporting_results import figure, rising
 from rbmbench import datasets
 from rbmbench.errors import ResultsError
 from rbmbench.likelihood import exact_log_partition, log_likelihood
+from rbmbench.metrics import metric_of
 from rbmbench.model import RBM
 from rbmbench.reporting import frames, panels, plots
-from rbmbench.reporting.metrics import metric_of
 from rbmbench.reporting.notes import figure_caption
 from rbmbench.reporting.references import maximum, references
 from rbmbench.reporting.specs import Band, FigureSpec

@@ -50,6 +50,13 @@ def test_rows_are_data_sets_and_columns_rates(tmp_path):
     assert [[panel.name for panel in row] for row in plots.grid(spec.panels)] == [["a", "b"], ["c"], ["d"]]
 
 
+@pytest.mark.parametrize(("panels", "lengths"), [(3, [3]), (4, [2, 2]), (5, [3, 2]), (6, [3, 3]), (7, [3, 3, 1])])
+def test_many_panels_of_one_data_set_take_several_rows(tmp_path, panels, lengths):
+    spec = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0)}}})
+    spec["panels"] = [spec["panels"][0] | {"name": name} for name in "abcdefg"[:panels]]
+    assert list(map(len, plots.grid(parse(FigureSpec, spec, "test").panels))) == lengths
+
+
 def test_titles_name_cuts_stand_ins_and_lost_trials(tmp_path):
     values = rising(-5.0)
     values[2, 4] = np.inf

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from rbmbench.errors import ResultsError
-from rbmbench.reporting.metrics import metric_of
+from rbmbench.metrics import metric_of
 from rbmbench.reporting.specs import Band, FigureSpec, Panel, Row, Run, TableSpec
 from rbmbench.store import read_bias, read_curve, read_meta
 

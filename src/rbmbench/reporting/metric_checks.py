@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from rbmbench.errors import SettingsError
+from rbmbench.metrics import metric_of
 from rbmbench.reporting import intervals
 from rbmbench.reporting.evidence import FINAL_SHARE, Curves, Evidence, NotRun
 from rbmbench.reporting.measurement import Measurement, paired
-from rbmbench.reporting.metrics import metric_of
 
 __all__ = ["METRIC_CHECKS"]
 

@@ -2,8 +2,8 @@
 
 import pandas as pd
 
+from rbmbench.metrics import metric_of
 from rbmbench.reporting.frames import annealing_certainty, trials_left_out
-from rbmbench.reporting.metrics import metric_of
 from rbmbench.reporting.references import TITLES
 from rbmbench.reporting.specs import Band, FigureSpec, Panel, Trained
 from rbmbench.store import read_meta

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.ticker import FuncFormatter, MaxNLocator, ScalarFormatter
 
-from rbmbench.reporting.metrics import metric_of
+from rbmbench.metrics import metric_of
 from rbmbench.reporting.notes import annealing_cuts, count, data_name, panel_cuts
 from rbmbench.reporting.references import Reference
 from rbmbench.reporting.specs import Panel

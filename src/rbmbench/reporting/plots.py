@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from rbmbench.files import replaced
+from rbmbench.metrics import metric_of
 from rbmbench.reporting.frames import annealing_certainty, summarise
-from rbmbench.reporting.metrics import metric_of
 from rbmbench.reporting.notes import annealing_doubts, band_note, figure_title, left_out
 from rbmbench.reporting.palette import styles
 from rbmbench.reporting.panels import REFERENCE_LOOKS, SECOND, annotate, draw, exponent_of, left_label
@@ -23,6 +23,7 @@ __all__ = ["LOOK", "grid", "learning_curves", "page", "save"]
 PAGE_WIDTH = 7.4
 PANEL_HEIGHT = 2.55
 DPI = 160
+MOST_COLUMNS = 3
 
 LOOK = {
     "font.family": "DejaVu Sans",
@@ -43,11 +44,18 @@ LOOK = {
 
 
 def grid(panels: tuple[Panel, ...]) -> list[list[Panel]]:
-    """Return the panels in rows, one row a data set (with its number of hidden units), in the order they come."""
-    rows: dict[tuple, list[Panel]] = {}
+    """Return the panels in rows, in the order they come.
+
+    A data set with its number of hidden units has a row, or several of equal lengths where it has many panels.
+    """
+    groups: dict[tuple, list[Panel]] = {}
     for panel in panels:
-        rows.setdefault((panel.data, panel.hidden), []).append(panel)
-    return list(rows.values())
+        groups.setdefault((panel.data, panel.hidden), []).append(panel)
+    rows = []
+    for group in groups.values():
+        length = -(-len(group) // -(-len(group) // MOST_COLUMNS))
+        rows += [group[first : first + length] for first in range(0, len(group), length)]
+    return rows
 
 
 def page(rows: int) -> Figure:
