@@ -3,22 +3,29 @@
 The JSON schemas in ``config/schemas/`` are made from these models by ``rbmbench config schema``.
 """
 
-from typing import Annotated, Any, Literal
+from itertools import pairwise
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
+from rbmbench.metrics import metric_of
 from rbmbench.settings import AnnealingBudget, Choice, Count, Initial, Proxy, Rate, Seed, Settings
 
 __all__ = [
     "Algorithm",
+    "AlgorithmStage",
+    "Band",
     "BiasVariance",
+    "CouplingTimes",
     "DataAccess",
     "DataEntry",
     "Defaults",
+    "FigurePanel",
     "LearningCurves",
     "MainConfig",
     "Panel",
     "Paper",
+    "RunTimes",
     "TruthBudget",
     "schemas",
 ]
@@ -27,6 +34,13 @@ Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 FigureName = Annotated[str, Field(pattern=r"^fig[a-z0-9_]*$")]
 TableName = Annotated[str, Field(pattern=r"^table[a-z0-9_]*$")]
 Names = Annotated[tuple[Name, ...], Field(min_length=1)]
+Metric = Annotated[str, Field(pattern=r"^[a-zA-Z][a-zA-Z0-9_]*$")]
+Metrics = Annotated[
+    tuple[Metric, ...],
+    BeforeValidator(lambda value: (value,) if isinstance(value, str) else value),
+    Field(min_length=1, max_length=2),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "maxItems": 2}]}),
+]
 
 
 class DataAccess(Settings):
@@ -82,13 +96,46 @@ class DataEntry(Settings):
     )
 
 
-class Algorithm(Settings):
-    """A training algorithm: a gradient estimator with its options, and an update rule."""
+class AlgorithmStage(Settings):
+    """One stage of an algorithm: what the iterations up to ``until`` are made with."""
 
-    label: str = Field(description="how figures and tables name it")
     estimator: str = Field(description="name of the estimator: a module of rbmbench.estimators")
     options: dict[str, Any] = Field(default={}, description="options of the estimator")
     update: Choice = Field(default=Choice(name="sgd"), description="update rule: a module of rbmbench.updates")
+    until: Count | None = Field(
+        default=None, description="iteration the stage ends with, from the start of the run; null: the panel's last"
+    )
+    rate: Rate | None = Field(default=None, description="learning rate; null: the panel's")
+
+
+class Algorithm(Settings):
+    """A training algorithm: a gradient estimator with its options and an update rule, or a schedule of several."""
+
+    label: str = Field(description="how figures and tables name it")
+    estimator: str | None = Field(default=None, description="name of the estimator: a module of rbmbench.estimators")
+    options: dict[str, Any] = Field(default={}, description="options of the estimator")
+    update: Choice = Field(default=Choice(name="sgd"), description="update rule: a module of rbmbench.updates")
+    schedule: Annotated[tuple[AlgorithmStage, ...], Field(min_length=1)] | None = Field(
+        default=None, description="stages in place of a single estimator; each goes on from the one before"
+    )
+
+    @property
+    def stages(self) -> tuple[AlgorithmStage, ...]:
+        """All stages; one for an algorithm without a schedule."""
+        own = {"estimator": self.estimator, "options": self.options, "update": self.update}
+        return self.schedule or (AlgorithmStage(**own),)
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Self:
+        if (self.estimator is None) == (self.schedule is None):
+            found = "neither" if self.estimator is None else "both"
+            raise ValueError(f"should have 'estimator' or 'schedule', has {found}")
+        if self.schedule and (self.options or self.update != Choice(name="sgd")):
+            raise ValueError("has a 'schedule'; 'options' and 'update' belong into its stages")
+        ends = [stage.until for stage in self.schedule or ()]
+        if None in ends[:-1] or any(b is not None and b <= a for a, b in pairwise(ends)):
+            raise ValueError(f"schedule: 'until' should ascend and may be left out in the last stage, found {ends}")
+        return self
 
 
 class Panel(Settings):
@@ -104,15 +151,76 @@ class Panel(Settings):
     proxy: Proxy | None = Field(default=None, description="reconstruction log-likelihood; null: that of defaults")
 
 
+class FigurePanel(Panel):
+    """One panel of a figure: what is trained, and what is shown of it."""
+
+    algorithms: Names | None = Field(default=None, description="keys of the panel's algorithms; null: the figure's")
+    metric: Metrics = Field(
+        default=("log_likelihood",), description="metric of the runs that is shown, or two: the second one dashed"
+    )
+    axis: Literal["linear", "log"] = Field(default="linear", description="the vertical axis")
+    references: tuple[Literal["maximum", "true_model"], ...] = Field(
+        default=(),
+        description="horizontal lines: the maximum log-likelihood, that of the model the data are drawn from",
+    )
+
+    @model_validator(mode="after")
+    def _metrics_share_an_axis(self) -> Self:
+        first, *others = map(metric_of, self.metric)
+        if any((other.unit, other.summed) != (first.unit, first.summed) for other in others):
+            raise ValueError(f"metric: {' and '.join(self.metric)} have different units, and need a panel each")
+        return self
+
+    @model_validator(mode="after")
+    def _references_are_likelihoods(self) -> Self:
+        if self.references and "log_likelihood" not in self.metric:
+            raise ValueError(f"references are log-likelihoods; the panel shows {', '.join(self.metric)}")
+        return self
+
+
+class Band(Settings):
+    """What a figure of learning curves shows of the spread over the trials."""
+
+    quantiles: tuple[float, float] = Field(default=(0.1, 0.9), description="quantiles that the bands lie between")
+    sample_paths: Annotated[int, Field(ge=0, strict=True)] = Field(
+        default=0, description="trials whose own curves are drawn, thin and dark"
+    )
+
+    @model_validator(mode="after")
+    def _ascend(self) -> Self:
+        low, high = self.quantiles
+        if not 0 <= low < high <= 1:
+            raise ValueError(f"quantiles: should ascend within 0 and 1, found {[low, high]}")
+        return self
+
+
 class LearningCurves(Settings):
-    """A figure of log-likelihoods during training: one panel a data set and rate, one curve an algorithm."""
+    """A figure of metrics during training: one panel a data set, rate or metric, one curve an algorithm."""
 
     kind: Literal["learning_curves"] = Field(description="kind of the figure, and of its notebook template")
     title: str = Field(description="title of the figure")
     algorithms: Names | None = Field(
         default=None, description="keys of the algorithms, in the order of the legend; null: all of the paper's"
     )
-    panels: Annotated[dict[Name, Panel], Field(min_length=1)] = Field(description="the panels, by their letter")
+    band: Band = Field(default=Band(), description="what is shown of the spread over the trials")
+    panels: Annotated[dict[Name, FigurePanel], Field(min_length=1)] = Field(description="the panels, by their letter")
+
+
+class CouplingTimes(Settings):
+    """A figure of how long coupled chains of one random model take to meet, for several couplings."""
+
+    kind: Literal["coupling_times"] = Field(description="kind of the figure, and of its notebook template")
+    title: str = Field(description="title of the figure")
+    visible: Count = Field(description="visible units of the model")
+    hidden: Count = Field(description="hidden units of the model")
+    width: Annotated[float, Field(ge=0, allow_inf_nan=False)] = Field(
+        description="standard deviation of the normal entries of W, b and c"
+    )
+    replications: Count = Field(description="pairs of chains a coupling")
+    longest: Annotated[int, Field(ge=2, strict=True)] = Field(description="steps after which a pair is cut")
+    couplings: Annotated[tuple[Literal["general", "rbm"], ...], Field(min_length=1)] = Field(
+        default=("general", "rbm"), description="how the pairs are coupled"
+    )
 
 
 class TruthBudget(Settings):
@@ -136,6 +244,18 @@ class BiasVariance(Settings):
     rows: Annotated[dict[Name, Panel], Field(min_length=1)] = Field(description="the rows, by name")
 
 
+class RunTimes(Settings):
+    """A table of how long the runs of one panel took, beside the published times."""
+
+    kind: Literal["run_times"] = Field(description="kind of the table, and of its notebook template")
+    title: str = Field(description="title of the table")
+    panel: Annotated[str, Field(pattern=r"^fig[a-z0-9_]*\.[a-z][a-z0-9_]*$")] = Field(
+        description="whose runs are timed, as FIGURE.PANEL"
+    )
+    algorithms: Names | None = Field(default=None, description="keys of the algorithms, by row; null: the panel's")
+    reference: Name = Field(description="key of the algorithm that times are divided by")
+
+
 class Paper(Settings):
     """papers/KEY.yaml: the published settings of one paper."""
 
@@ -145,12 +265,24 @@ class Paper(Settings):
     defaults: Defaults
     data: Annotated[dict[Name, DataEntry], Field(min_length=1)]
     algorithms: Annotated[dict[Name, Algorithm], Field(min_length=1)]
-    figures: dict[FigureName, LearningCurves] = Field(default={}, description="the figures, by name")
-    tables: dict[TableName, BiasVariance] = Field(default={}, description="the tables, by name")
+    figures: dict[FigureName, Annotated[LearningCurves | CouplingTimes, Field(discriminator="kind")]] = Field(
+        default={}, description="the figures, by name"
+    )
+    tables: dict[TableName, Annotated[BiasVariance | RunTimes, Field(discriminator="kind")]] = Field(
+        default={}, description="the tables, by name"
+    )
 
-    def algorithms_of(self, figure: LearningCurves) -> tuple[str, ...]:
-        """Return the keys of a figure's algorithms, in the order of the legend."""
-        return tuple(self.algorithms) if figure.algorithms is None else figure.algorithms
+    def algorithms_of(self, figure: LearningCurves, panel: FigurePanel) -> tuple[str, ...]:
+        """Return the keys of a panel's algorithms, in the order of the legend."""
+        return panel.algorithms or figure.algorithms or tuple(self.algorithms)
+
+    def timed_panel(self, table: RunTimes) -> tuple[LearningCurves, FigurePanel] | None:
+        """Return the figure and the panel whose runs a table of run times shows; None where there is no such panel."""
+        name, _, letter = table.panel.partition(".")
+        figure = self.figures.get(name)
+        if not isinstance(figure, LearningCurves) or letter not in figure.panels:
+            return None
+        return figure, figure.panels[letter]
 
 
 def schemas() -> dict[str, dict[str, Any]]:

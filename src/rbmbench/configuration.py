@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from rbmbench.config_schema import MainConfig, Panel, Paper
+from rbmbench.config_schema import BiasVariance, LearningCurves, MainConfig, Panel, Paper, RunTimes
 from rbmbench.errors import SettingsError, unknown_name
 from rbmbench.registry import Registry
 from rbmbench.settings import parse
@@ -150,12 +150,13 @@ def _paper(key: str, layers: Layers, values: Mapping[str, Any]) -> Paper:
         raise layers.refuse(("key",), f"found {paper.key!r}; should be {key!r}, as the file is named")
     _check_parts(paper, layers)
     for name, figure in paper.figures.items():
-        _check_algorithms(paper, paper.algorithms_of(figure), ("figures", name, "algorithms"), layers)
-        _check_panels(paper, figure.panels, ("figures", name, "panels"), layers)
+        if isinstance(figure, LearningCurves):
+            _check_curves(paper, figure, ("figures", name), layers)
     for name, table in paper.tables.items():
-        _check_algorithms(paper, table.estimators, ("tables", name, "estimators"), layers)
-        _check_algorithms(paper, (table.trained_with,), ("tables", name, "trained_with"), layers)
-        _check_panels(paper, table.rows, ("tables", name, "rows"), layers)
+        if isinstance(table, BiasVariance):
+            _check_bias_variance(paper, table, ("tables", name), layers)
+        else:
+            _check_run_times(paper, table, ("tables", name), layers)
     return paper
 
 
@@ -169,8 +170,44 @@ def _check_parts(paper: Paper, layers: Layers) -> None:
             message = f"found {entry.batch}; a batch has at most as many rows as the data set, {entry.rows}"
             raise layers.refuse(("data", name, "batch"), message)
     for name, algorithm in paper.algorithms.items():
-        _check_part(estimators.REGISTRY, algorithm.estimator, algorithm.options, ("algorithms", name), layers)
-        _check_part(updates.REGISTRY, algorithm.update.name, algorithm.update.options, ("algorithms", name), layers)
+        for number, stage in enumerate(algorithm.stages):
+            location = ("algorithms", name, *(("schedule", number) if algorithm.schedule else ()))
+            _check_part(estimators.REGISTRY, stage.estimator, stage.options, location, layers)
+            _check_part(updates.REGISTRY, stage.update.name, stage.update.options, location, layers)
+
+
+def _check_curves(paper: Paper, figure: LearningCurves, location: tuple, layers: Layers) -> None:
+    """Refuse a figure of learning curves with unknown algorithms or data, or panels that cannot be run."""
+    _check_algorithms(paper, figure.algorithms or (), (*location, "algorithms"), layers)
+    for letter, panel in figure.panels.items():
+        place = (*location, "panels", letter)
+        _check_algorithms(paper, panel.algorithms or (), (*place, "algorithms"), layers)
+        _check_panel(paper, panel, paper.algorithms_of(figure, panel), place, layers)
+
+
+def _check_bias_variance(paper: Paper, table: BiasVariance, location: tuple, layers: Layers) -> None:
+    """Refuse a table of bias and variance with unknown algorithms or data, or rows that cannot be run."""
+    _check_algorithms(paper, table.estimators, (*location, "estimators"), layers)
+    _check_algorithms(paper, (table.trained_with,), (*location, "trained_with"), layers)
+    for name in table.estimators:
+        if len(stages := paper.algorithms[name].stages) > 1:
+            message = f"found {name!r}, a schedule of {len(stages)} stages; should be algorithms of one estimator"
+            raise layers.refuse((*location, "estimators"), message)
+    for name, row in table.rows.items():
+        _check_panel(paper, row, (table.trained_with,), (*location, "rows", name), layers)
+
+
+def _check_run_times(paper: Paper, table: RunTimes, location: tuple, layers: Layers) -> None:
+    """Refuse a table of run times of an unknown panel, or whose reference is not among its algorithms."""
+    if (timed := paper.timed_panel(table)) is None:
+        curves = {name: figure for name, figure in paper.figures.items() if isinstance(figure, LearningCurves)}
+        known = [f"{name}.{letter}" for name, figure in curves.items() for letter in figure.panels]
+        raise layers.refuse((*location, "panel"), unknown_name("panel", table.panel, known))
+    _check_algorithms(paper, table.algorithms or (), (*location, "algorithms"), layers)
+    names = table.algorithms or paper.algorithms_of(*timed)
+    if table.reference not in names:
+        raise layers.refuse((*location, "reference"), unknown_name("algorithm of the table", table.reference, names))
+    _check_schedules(paper, timed[1], names, location, layers)
 
 
 def _check_part(registry: Registry, name: str, options: Mapping[str, Any], location: tuple, layers: Layers) -> None:
@@ -188,20 +225,32 @@ def _check_algorithms(paper: Paper, names: Iterable[str], location: tuple, layer
             raise layers.refuse(location, unknown_name("algorithm", name, paper.algorithms))
 
 
-def _check_panels(paper: Paper, panels: Mapping[str, Panel], location: tuple, layers: Layers) -> None:
-    """Refuse unknown data sets, more rows than one has, and runs whose snapshots would not fit into memory."""
+def _check_panel(paper: Paper, panel: Panel, algorithms: Iterable[str], location: tuple, layers: Layers) -> None:
+    """Refuse unknown data, schedules or proxies that do not fit, and runs whose snapshots would not fit into memory."""
     from rbmbench.evaluation import check_snapshots_fit
 
-    for name, panel in panels.items():
-        if panel.data not in paper.data:
-            message = unknown_name("data set", panel.data, paper.data)
-            raise layers.refuse((*location, name, "data"), message)
-        proxy, rows = panel.proxy or paper.defaults.proxy, paper.data[panel.data].rows
-        if proxy and proxy.rows and proxy.rows > rows:
-            message = f"found {proxy.rows}; allowed: at most as many rows as the data set has, {rows}"
-            raise layers.refuse((*location, name, "proxy", "rows"), message)
-        size = paper.data[panel.data].visible, panel.hidden, panel.trials or paper.defaults.trials
-        try:
-            check_snapshots_fit(*size, panel.iterations, panel.evaluate_every or paper.defaults.evaluate_every)
-        except SettingsError as error:
-            raise layers.refuse((*location, name), str(error)) from None
+    if panel.data not in paper.data:
+        raise layers.refuse((*location, "data"), unknown_name("data set", panel.data, paper.data))
+    _check_schedules(paper, panel, algorithms, location, layers)
+    proxy, rows = panel.proxy or paper.defaults.proxy, paper.data[panel.data].rows
+    if proxy and proxy.rows and proxy.rows > rows:
+        message = f"found {proxy.rows}; allowed: at most as many rows as the data set has, {rows}"
+        raise layers.refuse((*location, "proxy", "rows"), message)
+    size = paper.data[panel.data].visible, panel.hidden, panel.trials or paper.defaults.trials
+    try:
+        check_snapshots_fit(*size, panel.iterations, panel.evaluate_every or paper.defaults.evaluate_every)
+    except SettingsError as error:
+        raise layers.refuse(location, str(error)) from None
+
+
+def _check_schedules(paper: Paper, panel: Panel, names: Iterable[str], location: tuple, layers: Layers) -> None:
+    """Refuse a panel whose iterations are not those of the schedules of its algorithms."""
+    for name in names:
+        *_, last = ends = [stage.until for stage in paper.algorithms[name].stages]
+        begins = ends[-2] if len(ends) > 1 else 0
+        if panel.iterations <= begins or last not in (None, panel.iterations):
+            allowed = f"more than {begins}" if last is None else last
+            message = (
+                f"found {panel.iterations}; the schedule of {name!r} ends its stages at {ends}; allowed: {allowed}"
+            )
+            raise layers.refuse((*location, "iterations"), message)

@@ -3,117 +3,51 @@
 Everything here is pure: equal configurations give equal plans, ids and specs. What two figures share is there once.
 """
 
-import hashlib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from rbmbench.config_schema import Algorithm, BiasVariance, DataEntry, LearningCurves, Panel, Paper
+from rbmbench.config_schema import (
+    Algorithm,
+    BiasVariance,
+    CouplingTimes,
+    FigurePanel,
+    LearningCurves,
+    Panel,
+    Paper,
+    RunTimes,
+)
 from rbmbench.configuration import Configuration
 from rbmbench.errors import SettingsError
 from rbmbench.likelihood.exact import is_enumerable
-from rbmbench.settings import AnnealingSettings, Choice, EstimateSettings, GroundTruthSettings, RunSettings, Stage
+from rbmbench.planned import (
+    CoupledChains,
+    Estimate,
+    Evaluation,
+    GroundTruth,
+    Plan,
+    Result,
+    Run,
+    derived_seed,
+    digest_of,
+    unique,
+)
+from rbmbench.settings import (
+    AnnealingSettings,
+    Choice,
+    CouplingSettings,
+    EstimateSettings,
+    GroundTruthSettings,
+    RunSettings,
+    Stage,
+)
 
-__all__ = [
-    "ENUMERABLE_UNITS",
-    "Estimate",
-    "Evaluation",
-    "GroundTruth",
-    "Plan",
-    "Result",
-    "Run",
-    "derived_seed",
-    "plan",
-]
+__all__ = ["ENUMERABLE_UNITS", "plan"]
 
+ANNEALED = ("log_likelihood", "log_partition", "log_partition_error", "annealing_effective_sample_size")
+"""Metrics that, where log Z cannot be enumerated, an evaluation has and the curve of the run itself has not."""
 ENUMERABLE_UNITS = 20
 """Most units the smaller layer may have for an exact ground truth to be computed beside the sampled one."""
-
-
-@dataclass(frozen=True)
-class Run:
-    """A training run: its id, the key of its data set, and its settings."""
-
-    id: str
-    data: str
-    settings: RunSettings
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """The log-likelihoods of a run's snapshots, estimated by annealed importance sampling."""
-
-    id: str
-    run: str
-    settings: AnnealingSettings
-
-
-@dataclass(frozen=True)
-class GroundTruth:
-    """The model expectations of a run's trained models."""
-
-    id: str
-    run: str
-    settings: GroundTruthSettings
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """Gradient estimates of a run's trained models, and the ground truths they are held against."""
-
-    id: str
-    run: str
-    settings: EstimateSettings
-    ground_truths: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Result:
-    """A figure or a table: its spec for the reports, and the ids of what it shows."""
-
-    key: str
-    paper: str
-    kind: str
-    spec: Mapping[str, Any]
-    runs: tuple[str, ...]
-    estimates: tuple[str, ...] = ()
-    evaluations: tuple[str, ...] = ()
-
-
-@dataclass
-class Plan:
-    """All that one scale computes, each thing by its id."""
-
-    scale: str
-    papers: tuple[str, ...]
-    data: dict[str, DataEntry] = field(default_factory=dict)
-    runs: dict[str, Run] = field(default_factory=dict)
-    evaluations: dict[str, Evaluation] = field(default_factory=dict)
-    ground_truths: dict[str, GroundTruth] = field(default_factory=dict)
-    estimates: dict[str, Estimate] = field(default_factory=dict)
-    figures: dict[str, Result] = field(default_factory=dict)
-    tables: dict[str, Result] = field(default_factory=dict)
-
-    @property
-    def folder(self) -> str:
-        """Where everything of this scale is written."""
-        return f"results/{self.scale}"
-
-    def run_folder(self, run: str) -> str:
-        """Return the folder of a run."""
-        return f"{self.folder}/runs/{run}"
-
-    def evaluation_folder(self, evaluation: str) -> str:
-        """Return the folder of an evaluation: it holds a curve and meta as a run's folder does."""
-        return f"{self.folder}/evaluations/{evaluation}"
-
-    def of_paper(self, paper: str) -> list[str]:
-        """Return the keys of a paper's figures and tables."""
-        return [key for key, result in (self.figures | self.tables).items() if result.paper == paper]
-
-    def gradient_folder(self, part: str) -> str:
-        """Return the folder of a ground truth or of estimates."""
-        return f"{self.folder}/gradients/{part}"
 
 
 def plan(configuration: Configuration) -> Plan:
@@ -129,19 +63,19 @@ def plan(configuration: Configuration) -> Plan:
         _add_data(result, paper)
         published = configuration.published[paper.key]
         for name, figure in paper.figures.items():
-            key = f"{paper.key}_{name}"
-            result.figures[key] = _figure(result, paper, published, key, figure, published.figures.get(name))
+            key, as_published = f"{paper.key}_{name}", _of_kind(published.figures.get(name), figure)
+            result.figures[key] = MAKERS[figure.kind](result, paper, published, key, figure, as_published)
         for name, table in paper.tables.items():
-            key = f"{paper.key}_{name}"
+            key, as_published = f"{paper.key}_{name}", _of_kind(published.tables.get(name), table)
+            made = MAKERS[table.kind](result, paper, published, key, table, as_published)
             numbers = configuration.published_tables[paper.key].get(name, {})
-            result.tables[key] = _table(result, paper, key, table, published.tables.get(name), numbers)
+            result.tables[key] = replace(made, spec=made.spec | {"published": numbers})
     return result
 
 
-def derived_seed(seed: int, *purpose: Any) -> int:
-    """Return the seed for one purpose: 32 bits of the sha256 of the paper's seed and what it is for."""
-    text = "/".join(str(part) for part in (seed, *purpose))
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
+def _of_kind(published: Any, what: Any) -> Any:
+    """Return the published settings of a figure or table if there are any and they are of its kind."""
+    return published if published is not None and published.kind == what.kind else None
 
 
 def _add_data(result: Plan, paper: Paper) -> None:
@@ -160,12 +94,12 @@ def _run(result: Plan, paper: Paper, panel: Panel, algorithm: str, trials: int) 
 
     All algorithms and rates of one data set and size have one seed: the same initial parameters and mini-batches.
     """
-    entry, chosen = paper.data[panel.data], paper.algorithms[algorithm]
+    entry = paper.data[panel.data]
     settings = RunSettings(
         data=Choice(name=entry.name, options=entry.options),
         hidden=panel.hidden,
         batch=entry.batch,
-        schedule=(Stage(until=panel.iterations, estimator=_estimator(chosen), update=chosen.update, rate=panel.rate),),
+        schedule=_schedule(paper.algorithms[algorithm], panel),
         trials=trials,
         seed=derived_seed(paper.defaults.seed, "train", panel.data, panel.hidden),
         initial=paper.defaults.initial,
@@ -187,7 +121,7 @@ def _evaluation(result: Plan, paper: Paper, panel: Panel, run: Run) -> Evaluatio
     budget = panel.annealing or paper.defaults.annealing
     seed = derived_seed(paper.defaults.seed, "annealing", panel.data, panel.hidden)
     settings = AnnealingSettings(seed=seed, **budget.model_dump())
-    identity = f"{run.id.rpartition('-')[0]}-ais-{_digest(run.id, settings.canonical())}"
+    identity = f"{run.id.rpartition('-')[0]}-ais-{digest_of(run.id, settings.canonical())}"
     return result.evaluations.setdefault(identity, Evaluation(identity, run.id, settings))
 
 
@@ -203,52 +137,116 @@ def _annealing(base: Paper, panel: Panel, published: Panel | None, evaluated: li
     }
 
 
-def _estimator(algorithm: Algorithm) -> Choice:
-    """Return the estimator of an algorithm with its options."""
-    return Choice(name=algorithm.estimator, options=algorithm.options)
+def _schedule(algorithm: Algorithm, panel: Panel) -> tuple[Stage, ...]:
+    """Return the stages of an algorithm on a panel, which gives the last iteration and the rates that are left out."""
+    return tuple(
+        Stage(
+            until=stage.until or panel.iterations,
+            estimator=Choice(name=stage.estimator, options=stage.options),
+            update=stage.update,
+            rate=stage.rate or panel.rate,
+        )
+        for stage in algorithm.stages
+    )
 
 
-def _figure(
+def _learning_curves(
     result: Plan, paper: Paper, base: Paper, key: str, figure: LearningCurves, published: LearningCurves | None
 ) -> Result:
     """Return a figure of learning curves, its runs added to the plan."""
-    panels, runs, evaluations = [], [], []
+    panels, runs, evaluations, data = [], [], [], []
     for name, panel in figure.panels.items():
-        trials = panel.trials or paper.defaults.trials
-        of_panel = {a: _run(result, paper, panel, a, trials) for a in paper.algorithms_of(figure)}
-        evaluated = {a: _evaluation(result, paper, panel, run) for a, run in of_panel.items()}
+        of_panel = _runs(result, paper, panel, paper.algorithms_of(figure, panel))
+        annealed = set(panel.metric) & set(ANNEALED)
+        evaluated = {a: _evaluation(result, paper, panel, run) if annealed else None for a, run in of_panel.items()}
+        folders = {
+            a: result.evaluation_folder(evaluated[a].id) if evaluated[a] else result.run_folder(run.id)
+            for a, run in of_panel.items()
+        }
+        runs += [run.id for run in of_panel.values()]
         evaluations += [evaluation.id for evaluation in evaluated.values() if evaluation]
+        data += [panel.data] if panel.references else []
         as_published = published.panels.get(name) if published else None
         panels.append(
             {
                 "name": name,
-                "data": panel.data,
-                "hidden": panel.hidden,
-                "rate": panel.rate,
-                "iterations": panel.iterations,
-                "paper_iterations": as_published and as_published.iterations,
-                "trials": trials,
-                "paper_trials": as_published and (as_published.trials or base.defaults.trials),
+                **_trained(paper, base, panel, as_published),
                 **_annealing(base, panel, as_published, list(evaluated.values())),
-                "runs": [
-                    {
-                        "algorithm": a,
-                        "label": paper.algorithms[a].label,
-                        "folder": result.evaluation_folder(evaluated[a].id)
-                        if evaluated[a]
-                        else result.run_folder(run.id),
-                    }
-                    for a, run in of_panel.items()
-                ],
+                **_shown(result, panel),
+                "runs": _labelled(paper, folders),
             }
         )
-        runs += [run.id for run in of_panel.values()]
-    spec = _heading(result, paper, key, figure) | {"panels": panels}
-    return Result(key, paper.key, figure.kind, spec, _unique(runs), evaluations=_unique(evaluations))
+    spec = _heading(result, paper, key, figure) | {"band": figure.band.model_dump(mode="json"), "panels": panels}
+    return Result(key, paper.key, figure.kind, spec, unique(runs), evaluations=unique(evaluations), data=unique(data))
 
 
-def _table(
-    result: Plan, paper: Paper, key: str, table: BiasVariance, published: BiasVariance | None, numbers: Mapping
+def _runs(result: Plan, paper: Paper, panel: Panel, algorithms: tuple[str, ...]) -> dict[str, Run]:
+    """Return the runs of a panel by their algorithms, added to the plan."""
+    trials = panel.trials or paper.defaults.trials
+    return {algorithm: _run(result, paper, panel, algorithm, trials) for algorithm in algorithms}
+
+
+def _trained(paper: Paper, base: Paper, panel: Panel, published: Panel | None) -> dict[str, Any]:
+    """Return what a spec says of the training of a panel, and of the paper's."""
+    return {
+        "data": panel.data,
+        "hidden": panel.hidden,
+        "rate": panel.rate,
+        "iterations": panel.iterations,
+        "paper_iterations": published and published.iterations,
+        "trials": panel.trials or paper.defaults.trials,
+        "paper_trials": published and (published.trials or base.defaults.trials),
+    }
+
+
+def _shown(result: Plan, panel: FigurePanel) -> dict[str, Any]:
+    """Return what a spec says of what a panel shows."""
+    shown = {"metrics": list(panel.metric), "axis": panel.axis, "references": list(panel.references)}
+    return shown | ({"data_file": result.data_file(panel.data)} if panel.references else {})
+
+
+def _labelled(paper: Paper, folders: Mapping[str, str]) -> list[dict[str, str]]:
+    """Return what a spec says of the curves of a panel."""
+    return [{"algorithm": a, "label": paper.algorithms[a].label, "folder": folder} for a, folder in folders.items()]
+
+
+def _coupling_times(
+    result: Plan, paper: Paper, base: Paper, key: str, figure: CouplingTimes, published: CouplingTimes | None
+) -> Result:
+    """Return a figure of stopping times, its chains added to the plan; all couplings have one model and one start."""
+    sizes = figure.model_dump(include={"visible", "hidden", "width", "replications", "longest"})
+    seed = derived_seed(paper.defaults.seed, "couplings", figure.visible, figure.hidden)
+    chains = []
+    for coupling in figure.couplings:
+        settings = CouplingSettings(**sizes, coupling=coupling, seed=seed)
+        identity = f"{figure.visible}v-{figure.hidden}h-{coupling}-couple-{settings.digest()}"
+        chains.append(result.couplings.setdefault(identity, CoupledChains(identity, settings)))
+    spec = _heading(result, paper, key, figure) | sizes
+    spec |= {f"paper_{name}": published and getattr(published, name) for name in ("replications", "longest")}
+    folders = [{"coupling": one.settings.coupling, "folder": result.coupling_folder(one.id)} for one in chains]
+    ids = tuple(one.id for one in chains)
+    return Result(key, paper.key, figure.kind, spec | {"couplings": folders}, couplings=ids)
+
+
+def _run_times(
+    result: Plan, paper: Paper, base: Paper, key: str, table: RunTimes, published: RunTimes | None
+) -> Result:
+    """Return a table of run times; the runs of its panel, and the evaluation of the reference, added to the plan."""
+    figure, panel = paper.timed_panel(table)
+    runs = _runs(result, paper, panel, table.algorithms or paper.algorithms_of(figure, panel))
+    evaluation = _evaluation(result, paper, panel, runs[table.reference])
+    timed = base.timed_panel(published) if published else None
+    spec = _heading(result, paper, key, table) | {"panel": table.panel, "reference": table.reference}
+    spec |= _trained(paper, base, panel, timed and timed[1])
+    spec["evaluate_every"] = panel.evaluate_every or paper.defaults.evaluate_every
+    spec["runs"] = _labelled(paper, {a: result.run_folder(run.id) for a, run in runs.items()})
+    spec["evaluation"] = evaluation and {"folder": result.evaluation_folder(evaluation.id)}
+    evaluations = (evaluation.id,) if evaluation else ()
+    return Result(key, paper.key, table.kind, spec, tuple(run.id for run in runs.values()), evaluations=evaluations)
+
+
+def _bias_variance(
+    result: Plan, paper: Paper, base: Paper, key: str, table: BiasVariance, published: BiasVariance | None
 ) -> Result:
     """Return a table of bias and variance; its models, ground truths and estimates added to the plan."""
     rows, runs, estimates = [], [], []
@@ -276,15 +274,15 @@ def _table(
                 "estimates": [_measured(result, paper, a, estimate) for a, estimate in of_row.items()],
             }
         )
-    spec = _heading(result, paper, key, table) | {"rows": rows, "published": numbers}
-    return Result(key, paper.key, table.kind, spec, _unique(runs), _unique(estimates))
+    spec = _heading(result, paper, key, table) | {"rows": rows}
+    return Result(key, paper.key, table.kind, spec, unique(runs), unique(estimates))
 
 
 def _measured(result: Plan, paper: Paper, algorithm: str, estimate: Estimate) -> dict[str, Any]:
     """Return what the spec of a table says of one estimator of a row."""
     chosen = paper.algorithms[algorithm]
-    folder = result.gradient_folder(estimate.id)
-    return {"algorithm": algorithm, "label": chosen.label, "k": chosen.options.get("k"), "folder": folder}
+    folder, k = result.gradient_folder(estimate.id), chosen.stages[0].options.get("k")
+    return {"algorithm": algorithm, "label": chosen.label, "k": k, "folder": folder}
 
 
 def _ground_truths(result: Plan, paper: Paper, table: BiasVariance, row: Panel, run: Run) -> tuple[str, ...]:
@@ -295,7 +293,7 @@ def _ground_truths(result: Plan, paper: Paper, table: BiasVariance, row: Panel, 
         chosen.insert(0, GroundTruthSettings(method="exact"))
     ids = []
     for settings in chosen:
-        digest = _digest(run.id, settings.canonical())
+        digest = digest_of(run.id, settings.canonical())
         identity = f"{row.data}-{row.hidden}h-{settings.method}-truth-{digest}"
         result.ground_truths.setdefault(identity, GroundTruth(identity, run.id, settings))
         ids.append(identity)
@@ -307,26 +305,24 @@ def _estimate(
 ) -> Estimate:
     """Return the estimates of one algorithm for a row, added to the plan; all algorithms see the same mini-batches."""
     settings = EstimateSettings(
-        estimator=_estimator(paper.algorithms[algorithm]),
+        estimator=_schedule(paper.algorithms[algorithm], row)[0].estimator,
         batch=paper.data[row.data].batch,
         estimates=table.estimates,
         seed=derived_seed(paper.defaults.seed, "estimates", row.data, row.hidden),
     )
-    digest = _digest(run.id, settings.canonical(), *truths)
+    digest = digest_of(run.id, settings.canonical(), *truths)
     identity = f"{row.data}-{row.hidden}h-{algorithm}-bias-{digest}"
     return result.estimates.setdefault(identity, Estimate(identity, run.id, settings, truths))
 
 
-def _heading(result: Plan, paper: Paper, key: str, what: LearningCurves | BiasVariance) -> dict[str, Any]:
+def _heading(result: Plan, paper: Paper, key: str, what: Any) -> dict[str, Any]:
     """Return what the specs of figures and tables have in common."""
     return {"key": key, "paper": paper.key, "title": what.title, "kind": what.kind, "scale": result.scale}
 
 
-def _digest(*parts: str) -> str:
-    """Return the first 10 hexadecimal digits of the sha256 of the parts, one a line."""
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:10]
-
-
-def _unique(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the names without repetitions, in their first order."""
-    return tuple(dict.fromkeys(names))
+MAKERS = {
+    "learning_curves": _learning_curves,
+    "coupling_times": _coupling_times,
+    "bias_variance": _bias_variance,
+    "run_times": _run_times,
+}

@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import (
     BaseModel,
@@ -26,6 +26,7 @@ __all__ = [
     "AnnealingBudget",
     "AnnealingSettings",
     "Choice",
+    "CouplingSettings",
     "EstimateSettings",
     "GroundTruthSettings",
     "Initial",
@@ -177,6 +178,20 @@ class AnnealingSettings(AnnealingBudget):
     seed: Seed = 0
 
 
+class CouplingSettings(Settings):
+    """Independent pairs of coupled Gibbs chains of one random model, each run until the two have met."""
+
+    visible: Count
+    hidden: Count
+    width: Annotated[float, Field(ge=0, allow_inf_nan=False)] = Field(
+        default=0.1, description="standard deviation of the entries of W, b and c"
+    )
+    coupling: Literal["general", "rbm"]
+    replications: Count = Field(default=1000, description="pairs of chains")
+    longest: Annotated[int, Field(ge=2, strict=True)] = Field(default=1000, description="steps after which one is cut")
+    seed: Seed = 0
+
+
 def parse(model: type[Settings], values: Any, where: str | Callable[[tuple], str]) -> Any:
     """Return ``values`` as ``model``, or raise an error of one line for the first value that is not allowed.
 
@@ -199,11 +214,12 @@ def parse(model: type[Settings], values: Any, where: str | Callable[[tuple], str
         return model.model_validate(values)
     except ValidationError as failure:
         error = failure.errors()[0]
-        key = ".".join(str(part) for part in error["loc"]) or "settings"
-        where = where(error["loc"]) if callable(where) else where
+        location = _location(values, error["loc"])
+        key = ".".join(str(part) for part in location) or "settings"
+        where = where(location) if callable(where) else where
         if error["type"] == "extra_forbidden":
-            allowed = _fields_at(model, error["loc"][:-1])
-            what = unknown_name("key", error["loc"][-1], allowed) if allowed else "unknown key"
+            allowed = _fields_at(model, values, location[:-1])
+            what = unknown_name("key", location[-1], allowed) if allowed else "unknown key"
             raise SettingsError(f"{where}: {key}: {what}") from None
         if error["type"] == "missing":
             found = "nothing"
@@ -215,16 +231,43 @@ def parse(model: type[Settings], values: Any, where: str | Callable[[tuple], str
         raise SettingsError(f"{where}: {key}: found {found}; {message[:1].lower()}{message[1:]}") from None
 
 
-def _fields_at(model: type[BaseModel], location: tuple) -> list[str]:
-    """Return the field names of the model that sits at ``location`` inside ``model``, as far as it can be followed."""
-    for part in location:
-        if isinstance(part, int) or part not in model.model_fields:
+def _location(values: Any, location: tuple) -> tuple:
+    """Return a location in ``values`` without the names that pydantic puts in for the kind of a model."""
+    kept = []
+    for number, part in enumerate(location, start=1):
+        if number < len(location) and isinstance(values, dict) and part not in values:
             continue
-        found = _models_in(model.model_fields[part].annotation)
-        if not found:
-            return []
-        model = found[0]
-    return list(model.model_fields)
+        kept.append(part)
+        values = _part(values, part)
+    return tuple(kept)
+
+
+def _part(values: Any, part: Any) -> Any:
+    """Return what ``values`` holds at one part of a location, None where it cannot be followed."""
+    try:
+        return values[part]
+    except (KeyError, IndexError, TypeError):
+        return None
+
+
+def _fields_at(model: type[BaseModel], values: Any, location: tuple) -> list[str]:
+    """Return the field names of the model that sits at ``location`` inside ``model``, as far as it can be followed."""
+    candidates = [model]
+    for part in location:
+        fields = _of_kind(candidates, values).model_fields
+        values = _part(values, part)
+        if isinstance(part, str) and part in fields:
+            candidates = _models_in(fields[part].annotation)
+            if not candidates:
+                return []
+    return list(_of_kind(candidates, values).model_fields)
+
+
+def _of_kind(candidates: list[type[BaseModel]], values: Any) -> type[BaseModel]:
+    """Return the model whose ``kind`` the values have, or else the first."""
+    kind = _part(values, "kind")
+    fields = ((candidate, candidate.model_fields.get("kind")) for candidate in candidates)
+    return next((model for model, field in fields if field and kind in get_args(field.annotation)), candidates[0])
 
 
 def _models_in(annotation: Any) -> list[type[BaseModel]]:

@@ -1,7 +1,8 @@
 """Read and write the folders of results: plain files, checked when read, never a pickle.
 
 A run's folder holds ``curve.parquet``, ``model.npz`` and ``meta.json``; a ground truth's ``ground_truth.npz`` and
-``meta.json``; a measurement's ``bias.parquet`` and ``meta.json``. Equal arrays give equal bytes.
+``meta.json``; a measurement's ``bias.parquet`` and ``meta.json``; coupled chains' ``stopping_times.parquet`` and
+``meta.json``. Equal arrays give equal bytes.
 """
 
 import json
@@ -24,6 +25,7 @@ __all__ = [
     "CURVE_COLUMNS",
     "MODEL_ARRAYS",
     "SNAPSHOT_ARRAYS",
+    "STOPPING_TIME_COLUMNS",
     "check_writable",
     "read_arrays",
     "read_bias",
@@ -32,6 +34,7 @@ __all__ = [
     "read_meta",
     "read_model",
     "read_snapshots",
+    "read_stopping_times",
     "read_table",
     "write_arrays",
     "write_json",
@@ -40,6 +43,7 @@ __all__ = [
 
 CURVE_COLUMNS = {"trial": "i", "iteration": "i", "metric": "s", "value": "f"}
 BIAS_COLUMNS = {"trial": "i", "ground_truth": "s", "quantity": "s", "value": "f"}
+STOPPING_TIME_COLUMNS = {"chain": "i", "stopping_time": "i"}
 MODEL_ARRAYS = ("W", "b", "c", "iteration", "seed")
 SNAPSHOT_ARRAYS = ("snapshot_iterations", "snapshot_W", "snapshot_b", "snapshot_c")
 
@@ -172,6 +176,11 @@ def read_curve(folder: Location) -> pd.DataFrame:
 def read_bias(folder: Location) -> pd.DataFrame:
     """Return what was measured of an estimator: columns trial, ground_truth, quantity, value (see `read_table`)."""
     return read_table(Path(folder) / "bias.parquet", BIAS_COLUMNS)
+
+
+def read_stopping_times(folder: Location) -> pd.DataFrame:
+    """Return the stopping times of coupled chains: columns chain, stopping_time (see `read_table` for errors)."""
+    return read_table(Path(folder) / "stopping_times.parquet", STOPPING_TIME_COLUMNS)
 
 
 def read_meta(folder: Location) -> dict[str, Any]:

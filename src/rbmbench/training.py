@@ -7,6 +7,7 @@ to the next, on as many threads as are given; neither sharding nor threads nor r
 import hashlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter, process_time, time
@@ -101,6 +102,15 @@ class Shard:
                     f"trial {trial}: parameters are not finite at iteration {iteration}; "
                     f"found learning rate {self._stage.rate}, allowed: a smaller one"
                 )
+
+
+def _warm_up(shard: Shard, schedule) -> None:
+    """Make an iteration of every stage: kernels are compiled or loaded at their first call, before the clock runs."""
+    for stage in schedule:
+        # What fails here fails again in the run, which names trial and iteration.
+        with suppress(TrainingError):
+            shard.enter(stage, start=True)
+            shard.advance(0, 1)
 
 
 def _identity(data, settings: RunSettings) -> str:
@@ -200,8 +210,11 @@ def run(
     # Matrix products stay on one thread: cut among several they would round otherwise, and a trial alone would differ.
     with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
         loop = _Loop(rbm, shards, settings, evaluate, pool, progress)
+        _warm_up(Shard(rbm[:1].copy(), data_there, settings, trials[:1]), settings.schedule)
+        evaluate.warm_up(rbm)
+        startup = perf_counter() - started
         loop.restore(saved)
-        loop.seconds["startup_seconds"] += perf_counter() - started
+        loop.seconds["startup_seconds"] += startup
         loop.go(checkpoint, identity)
     if checkpoint:
         checkpoint.unlink(missing_ok=True)

@@ -19,13 +19,15 @@ DIFFERENCE = {
 ALGORITHMS = {"cd_1": "CD-1", "pop_cd_1": "pop-CD-1", "pt_10": "PT-10"}
 
 
+NOT_IN_SPEC = ("curves", "meta", "effective_particles", "diagnostics")
 ANNEALING = {"particles": 100, "temperatures": 50}
 
 
-def make_run(folder: Path, values, *, iterations=None, meta=None, effective_particles=None) -> str:
+def make_run(folder: Path, values, *, iterations=None, meta=None, effective_particles=None, diagnostics=None) -> str:
     """Write a run whose log-likelihoods are ``values`` (trials, evaluations); return its folder.
 
-    With ``effective_particles`` it is one whose log Z was annealed, with a standard error of 0.25 nats.
+    With ``effective_particles`` it is one whose log Z was annealed, with a standard error of 0.25 nats. Diagnostics are
+    further metrics, {name: values (trials, evaluations)}, which the first evaluation has not.
     """
     values = np.asarray(values, dtype=float)
     iterations = list(iterations or range(0, 100 * values.shape[1], 100))
@@ -35,6 +37,9 @@ def make_run(folder: Path, values, *, iterations=None, meta=None, effective_part
     partition = curve.assign(metric="log_partition", value=3.0)
     annealed = {"log_partition_error": 0.25, "annealing_effective_sample_size": effective_particles}
     more = [curve.assign(metric=metric, value=value) for metric, value in annealed.items() if effective_particles]
+    for metric, numbers_of_metric in (diagnostics or {}).items():
+        tidy = curve.assign(metric=metric, value=np.asarray(numbers_of_metric, dtype=float).ravel())
+        more.append(tidy[tidy["iteration"] > 0])
     folder.mkdir(parents=True)
     pd.concat([curve, partition, *more]).to_parquet(folder / "curve.parquet", index=False)
     written = {
@@ -96,13 +101,18 @@ def figure(root: Path, panels: dict[str, dict], key: str = "popcd_fig1", **more)
     spec = {"key": key, "paper": "popcd", "title": "Curves", "kind": "learning_curves", "scale": "tiny", "panels": []}
     for name, panel in panels.items():
         curves, meta, particles = panel["curves"], panel.get("meta"), panel.get("effective_particles")
+        diagnostics = panel.get("diagnostics", {})
         annealing = {"annealing": ANNEALING} if particles else {}
         runs = [
             {
                 "algorithm": algorithm,
                 "label": ALGORITHMS.get(algorithm, algorithm),
                 "folder": make_run(
-                    root / "runs" / f"{key}-{name}-{algorithm}", values, meta=meta, effective_particles=particles
+                    root / "runs" / f"{key}-{name}-{algorithm}",
+                    values,
+                    meta=meta,
+                    effective_particles=particles,
+                    diagnostics=diagnostics.get(algorithm),
                 ),
             }
             for algorithm, values in curves.items()
@@ -110,7 +120,7 @@ def figure(root: Path, panels: dict[str, dict], key: str = "popcd_fig1", **more)
         first = np.asarray(next(iter(curves.values())))
         settings = {"name": name, "data": "toy", "hidden": 3, "rate": 0.1, "iterations": 100 * (first.shape[1] - 1)}
         settings |= {"trials": len(first)} | annealing
-        settings |= {key: value for key, value in panel.items() if key not in ("curves", "meta", "effective_particles")}
+        settings |= {key: value for key, value in panel.items() if key not in NOT_IN_SPEC}
         spec["panels"].append(settings | {"runs": runs})
     return spec | more
 

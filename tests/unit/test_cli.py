@@ -57,6 +57,7 @@ def test_help_imports_nothing_heavy():
         "train",
         "ground-truth",
         "estimate",
+        "couple",
         "spec",
         "render",
         "claims",

@@ -95,6 +95,82 @@ def test_mistakes_name_file_key_found_and_allowed(config, overrides, parts):
         assert part in message
 
 
+PCD, CD = {"estimator": "pcd"}, {"estimator": "cd", "options": {"k": 1}}
+
+
+COUPLED = {"kind": "coupling_times", "title": "t", "visible": 7, "hidden": 5, "width": 0.1}
+COUPLED |= {"replications": 3, "longest": 11}
+
+
+def with_schedule(*stages, **more) -> dict:
+    """Return overrides in which Figure 1 shows an algorithm of several stages."""
+    algorithm = {"label": "PCD, then CD", "schedule": list(stages)} | more
+    figure = {"algorithms": ["staged"]}
+    return {"algorithms": {"staged": algorithm}, "figures": {"fig1": figure}}
+
+
+def test_an_algorithm_may_be_a_schedule(config):
+    paper = load(overlay(config, **with_schedule(PCD | {"until": 500}, CD | {"rate": 0.02}))).papers[0]
+    first, last = paper.algorithms["staged"].stages
+    assert (first.estimator, first.until, first.rate) == ("pcd", 500, None)
+    assert (last.estimator, last.options, last.until, last.rate) == ("cd", {"k": 1}, None, 0.02)
+    assert [len(paper.algorithms[name].stages) for name in ("cd_1", "pt_10")] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "parts"),
+    [
+        (with_schedule(PCD, CD), ["algorithms.staged", "'until' should ascend", "found [None, None]"]),
+        (with_schedule(PCD | {"until": 7}, CD | {"until": 7}), ["algorithms.staged", "found [7, 7]"]),
+        (with_schedule(PCD | {"until": 7}, CD, estimator="cd"), ["algorithms.staged", "has both"]),
+        (with_schedule(PCD | {"until": 7}, CD, options={"k": 3}), ["algorithms.staged", "belong into its stages"]),
+        (with_schedule({"estimator": "ppcd"}), ["algorithms.staged.schedule.0", "'ppcd'", "nearest: 'pcd'"]),
+        (with_schedule(PCD | {"options": {"kk": 1}}), ["algorithms.staged.schedule.0", "'kk'", "nearest: 'k'"]),
+        (with_schedule(PCD | {"rate": 0}), ["algorithms.staged.schedule.0.rate", "found 0", "greater than 0"]),
+        (with_schedule(PCD | {"til": 3}), ["algorithms.staged.schedule.0.til", "nearest: 'until'"]),
+        (nested("algorithms", "none", "label", "None"), ["algorithms.none", "has neither"]),
+        (
+            with_schedule(PCD | {"until": 7}, CD) | nested("tables", "table1", "estimators", ["staged"]),
+            ["tables.table1.estimators", "'staged'", "2 stages"],
+        ),
+        (nested(*PANEL_A, "metric", []), ["fig1.panels.a.metric", "at least 1"]),
+        (nested(*PANEL_A, "metric", ["a", "b", "c"]), ["fig1.panels.a.metric", "at most 2"]),
+        (nested(*PANEL_A, "metric", ["log_likelihood", "rejections"]), ["fig1.panels.a", "have different units"]),
+        (nested(*PANEL_A, {"metric": "rejections", "references": ["maximum"]}), ["fig1.panels.a", "shows rejections"]),
+        (nested(*PANEL_A, "axis", "logarithmic"), ["fig1.panels.a.axis", "'logarithmic'", "'linear' or 'log'"]),
+        (nested(*PANEL_A, "references", ["entropy"]), ["fig1.panels.a.references.0", "'entropy'", "'maximum'"]),
+        (nested(*PANEL_A, "algorithms", ["cd_2"]), ["fig1.panels.a.algorithms", "'cd_2'", "nearest: 'cd_1"]),
+        (nested("figures", "fig1", "band", "quantiles", [0.9, 0.1]), ["fig1.band", "found [0.9, 0.1]"]),
+        (nested("figures", "fig1", "kind", "coupling_time"), ["figures.fig1", "'coupling_times'"]),
+        (nested("figures", "fig9", COUPLED | {"longst": 5}), ["fig9.", "longst", "nearest: 'longest'"]),
+        (
+            nested("tables", "table9", {"kind": "run_times", "title": "t", "panel": "fig1.z", "reference": "cd_1"}),
+            ["tables.table9.panel", "'fig1.z'", "allowed: fig1.a, fig1.b"],
+        ),
+        (
+            nested("tables", "table9", {"kind": "run_times", "title": "t", "panel": "fig1.a", "reference": "cd_2"}),
+            ["tables.table9.reference", "'cd_2'", "nearest: 'cd_1"],
+        ),
+    ],
+)
+def test_mistakes_of_schedules_panels_and_kinds(config, overrides, parts):
+    message = refused(overlay(config, **overrides))
+    assert message.startswith("config/tiny.yaml: overrides.popcd: ")
+    for part in parts:
+        assert part in message
+
+
+@pytest.mark.parametrize(
+    ("stages", "allowed"),
+    [([PCD | {"until": 50_000}, CD], "more than 50000"), ([PCD | {"until": 7}, CD | {"until": 11}], "11")],
+)
+def test_a_panel_has_the_iterations_of_its_schedules(config, stages, allowed):
+    message = refused(overlay(config, **with_schedule(*stages)))
+    # The panel's iterations stand in the paper's file, the stages in the overlay.
+    assert message.startswith("config/papers/popcd.yaml: figures.fig1.panels.a.iterations: found 50000; the schedule")
+    assert message.endswith(f"allowed: {allowed}")
+
+
 def test_mistakes_of_a_paper_name_its_file(config):
     file = config / "papers" / "popcd.yaml"
     file.write_text(file.read_text().replace("rate: 0.01, iterations: 50000", "rate: 0, iterations: 50000"))

@@ -4,7 +4,8 @@ import pytest
 
 from rbmbench.configuration import load, merged
 from rbmbench.errors import SettingsError
-from rbmbench.experiments import derived_seed, plan
+from rbmbench.experiments import plan
+from rbmbench.planned import derived_seed
 
 SCALES = {"paper": [], "desktop": ["config/desktop.yaml"], "smoke": ["config/smoke.yaml"]}
 
@@ -195,3 +196,91 @@ def test_one_key_must_mean_one_data_set(configurations):
     )
     with pytest.raises(SettingsError, match=r"data\.letters: found digits"):
         plan(both)
+
+
+STAGED = {
+    "label": "PCD, then CD",
+    "schedule": [{"estimator": "pcd", "until": 500}, {"estimator": "cd", "options": {"k": 3}, "rate": 0.02}],
+}
+
+
+def test_a_schedule_of_stages_is_the_run_s(configurations):
+    change = {"algorithms": {"staged": STAGED}, "figures": {"fig1": {"algorithms": ["staged"]}}}
+    other = plan(changed(configurations["paper"], change))
+    run = other.runs[other.figures["popcd_fig1"].runs[0]].settings
+    found = [(s.until, s.estimator.name, s.estimator.options, s.rate) for s in run.schedule]
+    assert found == [(500, "pcd", {}, 0.1), (50_000, "cd", {"k": 3}, 0.02)]
+
+
+def test_one_stage_is_the_same_run_as_no_schedule(configurations, paper):
+    one = {"estimator": None, "options": {}, "schedule": [{"estimator": "cd", "options": {"k": 1}}]}
+    configuration = configurations["paper"]
+    values = configuration.papers[0].model_dump(mode="json")
+    values["algorithms"]["cd_1"] |= one
+    popcd = type(configuration.papers[0]).model_validate(values)
+    other = type(configuration)(configuration.main, (popcd,), configuration.published, configuration.published_tables)
+    assert set(plan(other).runs) == set(paper.runs)
+
+
+def test_panels_of_other_metrics_share_their_runs(configurations, paper):
+    shown = {"metric": "effective_sample_size", "axis": "log", "algorithms": ["pop_cd_1"]}
+    panel = configurations["paper"].papers[0].figures["fig1"].panels["a"].model_dump(mode="json")
+    other = plan(changed(configurations["paper"], {"figures": {"fig1": {"panels": {"e": panel | shown}}}}))
+    assert set(other.runs) == set(paper.runs)
+    spec = other.figures["popcd_fig1"].spec["panels"][-1]
+    assert (spec["metrics"], spec["axis"]) == (["effective_sample_size"], "log")
+    assert [run["algorithm"] for run in spec["runs"]] == ["pop_cd_1"]
+
+
+def test_a_panel_of_a_diagnostic_does_not_wait_for_annealing(configurations, paper):
+    shown = {"metric": "effective_sample_size", "algorithms": ["pop_cd_1"]}
+    panel = configurations["paper"].papers[0].figures["fig3"].panels["a"].model_dump(mode="json")
+    figure = {"kind": "learning_curves", "title": "t", "panels": {"a": panel | shown}}
+    other = plan(changed(configurations["paper"], {"figures": {"fig9": figure}}))
+    assert other.figures["popcd_fig9"].evaluations == ()
+    folder = other.figures["popcd_fig9"].spec["panels"][0]["runs"][0]["folder"]
+    assert folder == f"results/paper/runs/{other.figures['popcd_fig9'].runs[0]}"
+    figure["panels"]["a"]["metric"] = ["log_likelihood", "reconstruction_log_likelihood"]
+    both = plan(changed(configurations["paper"], {"figures": {"fig9": figure}}))
+    assert set(both.figures["popcd_fig9"].evaluations) < set(paper.figures["popcd_fig3"].evaluations)
+
+
+def test_a_reference_line_needs_the_data(configurations):
+    panel = {"references": ["maximum"]}
+    other = plan(changed(configurations["paper"], {"figures": {"fig1": {"panels": {"a": panel}}}}))
+    assert other.figures["popcd_fig1"].data == ("bars_and_stripes",)
+    assert other.figures["popcd_fig1"].spec["panels"][0]["data_file"] == "results/paper/datasets/bars_and_stripes.npz"
+
+
+COUPLED = {
+    "kind": "coupling_times",
+    "title": "t",
+    "visible": 7,
+    "hidden": 5,
+    "width": 0.1,
+    "replications": 11,
+    "longest": 13,
+}
+
+
+def test_couplings_have_one_model_and_ids_of_their_own(configurations):
+    other = plan(changed(configurations["paper"], {"figures": {"fig5": COUPLED}}))
+    first, second = (one.settings for one in other.couplings.values())
+    assert (first.coupling, second.coupling) == ("general", "rbm")
+    assert first.seed == second.seed
+    assert other.figures["popcd_fig5"].couplings == tuple(other.couplings)
+    cut = COUPLED | {"replications": 3}
+    fewer = plan(changed(configurations["paper"], {"figures": {"fig5": cut}}))
+    assert not set(fewer.couplings) & set(other.couplings)
+
+
+def test_run_times_are_those_of_a_panel_s_runs(configurations, paper):
+    table = {"kind": "run_times", "title": "t", "panel": "fig3.c", "reference": "cd_1"}
+    other = plan(changed(configurations["paper"], {"tables": {"table2": table}}))
+    assert set(other.runs) == set(paper.runs)
+    assert set(other.evaluations) == set(paper.evaluations)
+    result = other.tables["popcd_table2"]
+    assert len(result.runs) == 4
+    assert len(result.evaluations) == 1
+    assert result.spec["evaluation"]["folder"] == f"results/paper/evaluations/{result.evaluations[0]}"
+    assert (result.spec["panel"], result.spec["evaluate_every"]) == ("fig3.c", 2000)

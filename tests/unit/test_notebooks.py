@@ -31,7 +31,8 @@ def notebook(path: Path, *sources: str) -> Path:
 
 
 def test_there_is_a_template_for_each_kind():
-    assert [path.stem for path in TEMPLATES] == ["benchmarks", "bias_variance", "claims", "learning_curves"]
+    kinds = ["benchmarks", "bias_variance", "claims", "coupling_times", "learning_curves", "run_times"]
+    assert [path.stem for path in TEMPLATES] == kinds
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)
@@ -42,7 +43,8 @@ def test_template_is_clean(path):
     assert all(cell.outputs == [] and cell.execution_count is None for cell in code)
     assert [cell.metadata.get("tags") for cell in code].count(["parameters"]) == 1
     assert content.cells[0].cell_type == "markdown"
-    assert "[−0.1, 0.1]" in content.cells[0].source
+    # Whoever shows trained models says where they start.
+    assert ("[−0.1, 0.1]" in content.cells[0].source) == (path.stem not in ("coupling_times", "run_times"))
     # The code of a template is a few calls; what they do is in the package, where it is tested.
     assert max(len(cell.source.splitlines()) for cell in code) <= 10
 
@@ -79,6 +81,24 @@ def test_table_and_claims_run_from_end_to_end(tmp_path):
     run_notebook(NOTEBOOKS / "claims.ipynb", parameters, tmp_path / "c.ipynb", tmp_path / "c.html")
     assert pd.read_csv(tmp_path / "claims.csv")["verdict"].tolist() == ["reproduced"]
     assert "popcd_6: 1 of 1 reproduced" in (tmp_path / "c.html").read_text()
+
+
+@pytest.mark.slow
+def test_stopping_times_and_run_times_run_from_end_to_end(tmp_path):
+    from test_couplings import coupling_figure
+    from test_reporting_run_times import times_table
+
+    (tmp_path / "figure.json").write_text(json.dumps(coupling_figure(tmp_path, general=[3, 29, 5], rbm=[1, 2, 2])))
+    files = {name: str(tmp_path / f"ucd_fig5.{name}") for name in ("pdf", "png", "csv")}
+    parameters = {"spec": str(tmp_path / "figure.json")} | files
+    run_notebook(NOTEBOOKS / "coupling_times.ipynb", parameters, tmp_path / "f.ipynb", tmp_path / "f.html")
+    assert pd.read_csv(files["csv"])["chains"].sum() == 6
+    assert "Figure 5 of ucd" in (tmp_path / "f.html").read_text()
+    (tmp_path / "table.json").write_text(json.dumps(times_table(tmp_path)))
+    files = {name: str(tmp_path / f"ucd_table1.{name}") for name in ("csv", "md", "tex")}
+    parameters = {"spec": str(tmp_path / "table.json")} | files
+    run_notebook(NOTEBOOKS / "run_times.ipynb", parameters, tmp_path / "t.ipynb", tmp_path / "t.html")
+    assert "| UCD" in Path(files["md"]).read_text()
 
 
 def outputs(path: Path) -> list:

@@ -6,11 +6,13 @@ from html.parser import HTMLParser
 import pandas as pd
 import pytest
 from reporting_results import figure, numbers, rising, stand_in, table
+from test_couplings import coupling_figure
+from test_reporting_run_times import times_table
 
 from rbmbench.errors import ResultsError
-from rbmbench.reporting import claims, frames, plots, tables
+from rbmbench.reporting import claims, frames, plots, run_times, tables
 from rbmbench.reporting.html import claims_table, write_report
-from rbmbench.reporting.specs import FigureSpec, TableSpec
+from rbmbench.reporting.specs import FigureSpec, RunTimesSpec, TableSpec
 from rbmbench.settings import parse
 
 VOID = {"meta", "img", "br", "col"}
@@ -110,6 +112,23 @@ def test_page_names_stand_ins_cuts_links_and_provenance(page):
 def test_page_is_the_same_for_the_same_results(spec, page, tmp_path):
     write_report(spec, tmp_path / "report" / "again.html")
     assert (tmp_path / "report" / "again.html").read_text() == page
+
+
+def test_page_shows_every_kind(spec, tmp_path):
+    times = times_table(tmp_path)
+    tables.write_csv(run_times.run_times(parse(RunTimesSpec, times, "test")), tmp_path / "tables" / "ucd_table1.csv")
+    more = {
+        "figures": [coupling_figure(tmp_path, rbm=[1, 2, 29]) | {"png": spec["figures"][0]["png"]}],
+        "tables": spec["tables"] + [times | {"csv": str(tmp_path / "tables" / "ucd_table1.csv")}],
+    }
+    write_report(spec | more, tmp_path / "index.html")
+    page = (tmp_path / "index.html").read_text().replace("\N{NO-BREAK SPACE}", " ")
+    balance = Balance()
+    balance.feed(page)
+    assert balance.open == []
+    for part in ("Figure 5 of ucd", "met within 10 steps", "Table 1 of ucd", "CD-1 with log-likelihoods", "Timed on:"):
+        assert part in page
+    assert page.count("How sure the biases are") == 1
 
 
 def test_missing_picture_is_one_line(spec, tmp_path):

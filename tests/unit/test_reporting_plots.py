@@ -6,7 +6,7 @@ import pytest
 from reporting_results import falling, figure, rising, stand_in
 
 from rbmbench.errors import ResultsError
-from rbmbench.reporting import frames, palette, plots
+from rbmbench.reporting import frames, palette, panels, plots
 from rbmbench.reporting.specs import FigureSpec
 from rbmbench.settings import parse
 
@@ -50,6 +50,13 @@ def test_rows_are_data_sets_and_columns_rates(tmp_path):
     assert [[panel.name for panel in row] for row in plots.grid(spec.panels)] == [["a", "b"], ["c"], ["d"]]
 
 
+@pytest.mark.parametrize(("panels", "lengths"), [(3, [3]), (4, [2, 2]), (5, [3, 2]), (6, [3, 3]), (7, [3, 3, 1])])
+def test_many_panels_of_one_data_set_take_several_rows(tmp_path, panels, lengths):
+    spec = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0)}}})
+    spec["panels"] = [spec["panels"][0] | {"name": name} for name in "abcdefg"[:panels]]
+    assert list(map(len, plots.grid(parse(FigureSpec, spec, "test").panels))) == lengths
+
+
 def test_titles_name_cuts_stand_ins_and_lost_trials(tmp_path):
     values = rising(-5.0)
     values[2, 4] = np.inf
@@ -80,8 +87,8 @@ def test_one_trial_has_no_band(tmp_path):
 def test_vertical_range_is_not_squashed_by_the_start():
     iterations = np.arange(0, 1001, 10)
     mean = np.where(iterations < 50, -1e6, -100 - 1e-3 * iterations)
-    summary = pd.DataFrame({"iteration": iterations, "sum_mean": mean, "sum_high": mean + 0.5})
-    low, high = plots.vertical_limits(summary)
+    summary = pd.DataFrame({"iteration": iterations, "mean": mean, "high": mean + 0.5})
+    low, high = panels.vertical_limits(summary)
     assert -102 < low < -101
     assert -99.6 < high < -99
 

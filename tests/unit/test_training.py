@@ -473,3 +473,21 @@ def test_the_initial_gradient_is_that_of_the_batch_and_not_of_the_data():
     initial, rows = initial_of(settings), MiniBatches(DATA, BATCH, settings.seed, [0], np.float64).at(0)[0]
     gradient = exact_gradient(RBM(initial.W[0], initial.b[0], initial.c[0]), rows)
     np.testing.assert_allclose(run(DATA, settings).rbm.W[0] - initial.W[0], gradient.W, rtol=0, atol=1e-14)
+
+
+def test_the_clock_of_training_starts_after_a_step_of_every_stage(monkeypatch):
+    # The first call of a kernel compiles or loads it, which may take longer than the training of a small model.
+    events, advance, train_until = [], training.Shard.advance, training._Loop._train_until
+
+    def noted_advance(shard, *iterations):
+        events.append(shard.estimator.__class__.__name__)
+        return advance(shard, *iterations)
+
+    def noted_train_until(loop, boundary):
+        events.append(f"clock {boundary}")
+        train_until(loop, boundary)
+
+    monkeypatch.setattr(training.Shard, "advance", noted_advance)
+    monkeypatch.setattr(training._Loop, "_train_until", noted_train_until)
+    run(DATA, settings_for(stage("cd", 2), stage("pcd", 3)))
+    assert events == ["CD", "PCD", "clock 2", "CD", "clock 3", "PCD"]

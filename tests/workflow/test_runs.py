@@ -22,6 +22,7 @@ PAPER = {
     "algorithms": {
         "cd_1": {"label": "CD-1", "estimator": "cd", "options": {"k": 1}},
         "pop_cd_1": {"label": "pop-CD-1", "estimator": "pop_cd", "options": {"k": 1}},
+        "staged": {"label": "CD, then pop-CD", "schedule": [{"estimator": "cd", "until": 7}, {"estimator": "pop_cd"}]},
     },
     "figures": {
         "fig1": {
@@ -44,6 +45,19 @@ PAPER = {
         }
     },
 }
+SHOWN = {"data": "bars", "hidden": 5, "rate": 0.1, "iterations": 20}
+CURVES = {
+    "kind": "learning_curves",
+    "title": "Schedules, metrics and lines",
+    "band": {"quantiles": [0.025, 0.975], "sample_paths": 1},
+    "panels": {
+        "a": SHOWN | {"algorithms": ["cd_1", "staged"], "references": ["maximum"]},
+        "b": SHOWN | {"algorithms": ["staged"], "metric": "effective_sample_size", "axis": "log"},
+    },
+}
+TIMES = {"kind": "run_times", "title": "Run times", "panel": "fig2.a", "reference": "cd_1"}
+COUPLED = {"kind": "coupling_times", "title": "Couplings", "visible": 7, "hidden": 5, "width": 0.1}
+COUPLED |= {"replications": 11, "longest": 13}
 CLAIMS = {
     "claims": [
         {
@@ -70,12 +84,15 @@ def tiny(workspace):
 
 @pytest.mark.slow
 def test_everything_end_to_end(tiny):
+    tiny.edit("config/papers/tiny.yaml", "figures", "fig2", CURVES)
+    tiny.edit("config/papers/tiny.yaml", "tables", "table2", TIMES)
     tiny.snakemake(*FILES, "--", "all")
     results = tiny.folder / "results/tiny"
-    expected = [f"figures/tiny_fig1.{ending}" for ending in ("pdf", "png")]
-    expected += [f"tables/tiny_table1.{ending}" for ending in ("csv", "md", "tex")]
-    expected += ["data/tiny_fig1.csv", "claims.csv", "report/index.html", "benchmarks/run_times.csv"]
-    for key in ("tiny_fig1", "tiny_table1", "claims"):
+    expected = [f"figures/tiny_fig{number}.{ending}" for number in (1, 2) for ending in ("pdf", "png")]
+    expected += [f"tables/tiny_table{number}.{ending}" for number in (1, 2) for ending in ("csv", "md", "tex")]
+    expected += [f"data/tiny_fig{number}.csv" for number in (1, 2)]
+    expected += ["claims.csv", "report/index.html", "benchmarks/run_times.csv"]
+    for key in ("tiny_fig1", "tiny_fig2", "tiny_table1", "tiny_table2", "claims"):
         expected += [f"notebooks/{key}.ipynb", f"notebooks/{key}.html"]
     assert [name for name in expected if not (results / name).stat().st_size] == []
     assert tiny.jobs(*FILES) == {}
@@ -90,6 +107,16 @@ def test_everything_end_to_end(tiny):
     tiny.snakemake(*FILES, "--", "tiny_table1")
     assert table.read_bytes() == before
     assert {file: file.stat().st_mtime_ns for file in others} == others
+
+
+def test_what_trains_alike_is_trained_once_and_couplings_train_nothing(tiny):
+    tiny.edit("config/papers/tiny.yaml", "figures", "fig2", CURVES)
+    tiny.edit("config/papers/tiny.yaml", "tables", "table2", TIMES)
+    tiny.edit("config/papers/tiny.yaml", "figures", "fig5", COUPLED)
+    # Both panels show one run of the schedule, and the table times the runs of the first.
+    jobs = tiny.jobs(*FILES, "--", "tiny_fig2", "tiny_table2")
+    assert jobs == {"prepare_data": 1, "train_run": 2, "write_spec": 2, "render_figure": 1, "render_table": 1}
+    assert tiny.jobs(*FILES, "--", "tiny_fig5") == {"couple_chains": 2, "write_spec": 1, "render_figure": 1}
 
 
 def test_a_failed_run_hurts_no_other(tiny):

@@ -48,13 +48,14 @@ wildcard_constraints:
     evaluation="[^/]+-ais-[0-9a-f]{10}",
     truth="[^/]+-truth-[0-9a-f]{10}",
     estimate="[^/]+-bias-[0-9a-f]{10}",
+    coupling="[^/]+-couple-[0-9a-f]{10}",
     figure="[a-z0-9_]+_fig[a-z0-9_]*",
     table="[a-z0-9_]+_table[a-z0-9_]*",
 
 
 def data_file(run):
     """Return the data set of a run."""
-    return f"{RESULTS}/datasets/{PLAN.runs[run].data}.npz"
+    return PLAN.data_file(PLAN.runs[run].data)
 
 
 def run_files(runs):
@@ -67,12 +68,20 @@ def run_folder_files(run):
     return [f"{PLAN.run_folder(run)}/model.npz", *run_files([run])]
 
 
-def curve_files(result):
-    """Return what the reports read of the curves of a figure: the runs', or their evaluations' where there are any."""
-    evaluated = {PLAN.evaluations[evaluation].run for evaluation in result.evaluations}
-    folders = [PLAN.evaluation_folder(evaluation) for evaluation in result.evaluations]
-    folders += [PLAN.run_folder(run) for run in result.runs if run not in evaluated]
-    return [f"{folder}/{name}" for folder in folders for name in ("curve.parquet", "meta.json")]
+def figure_inputs(result):
+    """Return what the reports read of a figure: its curves, the chains it shows, data for its reference lines."""
+    # A panel names the runs' own folders, or those of their evaluations where it shows annealed likelihoods.
+    folders = [run["folder"] for panel in result.spec.get("panels", ()) for run in panel["runs"]]
+    files = [f"{folder}/{name}" for folder in dict.fromkeys(folders) for name in ("curve.parquet", "meta.json")]
+    chains = [PLAN.coupling_folder(coupling) for coupling in result.couplings]
+    files += [f"{folder}/{name}" for folder in chains for name in ("stopping_times.parquet", "meta.json")]
+    return files + [PLAN.data_file(data) for data in result.data]
+
+
+def table_inputs(result):
+    """Return what the reports read of a table: its runs, what was measured of them, the annealing that is timed."""
+    timed = [f"{PLAN.evaluation_folder(evaluation)}/meta.json" for evaluation in result.evaluations]
+    return [*run_files(result.runs), *estimate_files(result.estimates), *timed]
 
 
 def estimate_files(estimates):

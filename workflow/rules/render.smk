@@ -23,7 +23,7 @@ rule render_figure:
     input:
         spec=f"{RESULTS}/specs/{{figure}}.json",
         template=lambda wildcards: template_of(wildcards.figure),
-        runs=lambda wildcards: curve_files(PLAN.figures[wildcards.figure]),
+        results=lambda wildcards: figure_inputs(PLAN.figures[wildcards.figure]),
     output:
         pdf=f"{RESULTS}/figures/{{figure}}.pdf",
         png=f"{RESULTS}/figures/{{figure}}.png",
@@ -46,8 +46,7 @@ rule render_table:
     input:
         spec=f"{RESULTS}/specs/{{table}}.json",
         template=lambda wildcards: template_of(wildcards.table),
-        runs=lambda wildcards: run_files(PLAN.tables[wildcards.table].runs),
-        estimates=lambda wildcards: estimate_files(PLAN.tables[wildcards.table].estimates),
+        results=lambda wildcards: table_inputs(PLAN.tables[wildcards.table]),
     output:
         csv=f"{RESULTS}/tables/{{table}}.csv",
         md=f"{RESULTS}/tables/{{table}}.md",

@@ -7,9 +7,8 @@ rule check_claims:
         tables=spec_files(PLAN.tables),
         claims=[f"config/claims/{paper}.yaml" for paper in PLAN.papers],
         template="notebooks/claims.ipynb",
-        runs=[file for figure in PLAN.figures.values() for file in curve_files(figure)],
-        models=run_files(run for table in PLAN.tables.values() for run in table.runs),
-        estimates=estimate_files(PLAN.estimates),
+        shown=[file for figure in PLAN.figures.values() for file in figure_inputs(figure)],
+        tabulated=[file for table in PLAN.tables.values() for file in table_inputs(table)],
     output:
         csv=f"{RESULTS}/claims.csv",
         spec=f"{RESULTS}/specs/claims.json",
@@ -36,7 +35,7 @@ rule write_report:
         tables=spec_files(PLAN.tables),
         rendered=[file for key in [*PLAN.figures, *PLAN.tables] for file in files_of(key)],
         claims=f"{RESULTS}/claims.csv",
-        runs=[file for figure in PLAN.figures.values() for file in curve_files(figure)],
+        shown=[file for figure in PLAN.figures.values() for file in figure_inputs(figure)],
     output:
         f"{RESULTS}/report/index.html",
     log:

@@ -97,6 +97,9 @@ def _add_steps(commands) -> None:
         "--ground-truths", required=True, type=Path, nargs="+", metavar="FILE", help="what ground-truth has written"
     )
 
+    couple = _add(commands, "couple", "computing:couple", "run coupled chains of a random model until they meet")
+    _add_settings(couple)
+
 
 def _add_reports(commands) -> None:
     """Add the subcommands that make pictures, tables, verdicts and pages."""
@@ -168,11 +171,16 @@ def _add(commands, name: str, command: str, text: str) -> argparse.ArgumentParse
 
 
 def _add_computation(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of every long computation on data."""
+    _add_settings(parser)
+    parser.add_argument("--data", required=True, type=Path, metavar="FILE", help="npz file of the data set")
+
+
+def _add_settings(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of every long computation."""
     parser.add_argument(
         "--settings", required=True, metavar="JSON", help="settings as JSON, or the name of a JSON file"
     )
-    parser.add_argument("--data", required=True, type=Path, metavar="FILE", help="npz file of the data set")
     parser.add_argument("--out", required=True, type=Path, metavar="FOLDER", help="folder to write")
     parser.add_argument("--threads", type=_count, default=1, metavar="N", help="threads to use (default: 1)")
     parser.add_argument("--scale", default="none", metavar="NAME", help="name of the scale, for meta.json")

@@ -1,4 +1,4 @@
-"""The subcommands that compute: training, likelihoods by annealing, ground truths, bias and variance."""
+"""The subcommands that compute: training, likelihoods by annealing, ground truths, bias and variance, couplings."""
 
 from argparse import Namespace
 from pathlib import Path
@@ -7,9 +7,16 @@ from typing import Any
 
 from rbmbench import provenance
 from rbmbench.errors import TrainingError
-from rbmbench.settings import AnnealingSettings, EstimateSettings, GroundTruthSettings, RunSettings, Settings
+from rbmbench.settings import (
+    AnnealingSettings,
+    CouplingSettings,
+    EstimateSettings,
+    GroundTruthSettings,
+    RunSettings,
+    Settings,
+)
 
-__all__ = ["estimate", "evaluate", "ground_truth", "train"]
+__all__ = ["couple", "estimate", "evaluate", "ground_truth", "train"]
 
 
 class Stopwatch:
@@ -119,6 +126,24 @@ def estimate(arguments: Namespace) -> None:
         measured = bias.measure(rbm, dataset.train, settings, truths, progress=progress)
     store.write_table(arguments.out / "bias.parquet", measured)
     _write_measurement(arguments, settings, dataset.provenance, rbm, stopwatch)
+
+
+def couple(arguments: Namespace) -> None:
+    """Run pairs of coupled chains of one random model until they meet; write their stopping times with their meta."""
+    settings = _settings(CouplingSettings, arguments.settings)
+
+    import pandas as pd
+
+    from rbmbench import coupling, store
+
+    began = perf_counter()
+    times = coupling.coupled_stopping_times(settings)
+    table = pd.DataFrame({"chain": range(len(times)), "stopping_time": times.astype("int64")})
+    wall = {"measuring_seconds": perf_counter() - began, "total_seconds": provenance.seconds_since_start()}
+    store.write_table(arguments.out / "stopping_times.parquet", table)
+    store.write_json(
+        arguments.out / "meta.json", _meta(arguments, settings, {}, coupling.start_of(settings)[1]) | {"wall": wall}
+    )
 
 
 def _trained(folder: Path) -> Any:

@@ -82,4 +82,5 @@ def _metas(spec: dict[str, Any]) -> dict[str, Any]:
     runs = [run["folder"] for panel in spec.get("panels", []) for run in panel["runs"]]
     for row in spec.get("rows", []):
         runs += [row["model"], *(estimate["folder"] for estimate in row["estimates"])]
+    runs += [part["folder"] for key in ("runs", "couplings") for part in spec.get(key, [])]
     return {Path(folder).name: read_meta(folder) for folder in runs}

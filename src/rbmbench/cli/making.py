@@ -137,8 +137,10 @@ def _with_files(values: dict[str, Any], folder: Path, kind: str, endings: Iterab
 
 def _run_folders(figures: Iterable[dict], tables: Iterable[dict]) -> Iterable[str]:
     """Yield the folders of all runs that figures and tables show."""
-    yield from (run["folder"] for figure in figures for panel in figure["panels"] for run in panel["runs"])
-    yield from (row["model"] for table in tables for row in table["rows"])
+    for spec in [*figures, *tables]:
+        yield from (run["folder"] for panel in spec.get("panels", ()) for run in panel["runs"])
+        yield from (row["model"] for row in spec.get("rows", ()))
+        yield from (run["folder"] for run in spec.get("runs", ()))
 
 
 def _run_time(meta: dict[str, Any]) -> dict[str, Any]:
@@ -151,8 +153,8 @@ def _run_time(meta: dict[str, Any]) -> dict[str, Any]:
         "visible": meta["data"]["visible"],
         "hidden": settings["hidden"],
         "batch": settings["batch"],
-        "estimator": settings["schedule"][-1]["estimator"]["name"],
-        "options": json.dumps(settings["schedule"][-1]["estimator"]["options"], sort_keys=True),
+        "estimator": ", ".join(stage["estimator"]["name"] for stage in settings["schedule"]),
+        "options": ", ".join(json.dumps(s["estimator"]["options"], sort_keys=True) for s in settings["schedule"]),
         "trials": meta["trials"],
         "iterations": meta["iterations"],
         "backend": meta["backend"],

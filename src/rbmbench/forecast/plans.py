@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from rbmbench.experiments import Plan, Result
 from rbmbench.forecast import work
 from rbmbench.forecast.model import CostModel
+from rbmbench.planned import Plan, Result
 
 __all__ = ["COLUMNS", "TOTAL", "Job", "forecast", "jobs_of", "makespan"]
 

@@ -5,52 +5,23 @@ and put it into `CHECKS`; a claim then names it as its ``kind`` and gives the ar
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from rbmbench.reporting import intervals
 from rbmbench.reporting.evidence import FINAL_SHARE, Curves, Entry, Evidence, NotRun
+from rbmbench.reporting.frames import machine_of
+from rbmbench.reporting.measurement import Measurement, paired
+from rbmbench.reporting.metric_checks import METRIC_CHECKS
 
-__all__ = ["CHECKS", "Measurement"]
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """A number with its interval, what it is in words, and what it rests on."""
-
-    value: float
-    low: float
-    high: float
-    what: str
-    sources: tuple[Curves | Entry, ...]
-    bounds: tuple[float, float] | None = None
-    """The range in which the claim holds, where the check sets it rather than the claim."""
-    published: float | None = None
-    notes: tuple[str, ...] = ()
-
-
-def _paired(*curves: Curves) -> pd.Index:
-    """Return the trials that all curves have whole.
-
-    Raises
-    ------
-    NotRun
-        If there is none.
-    """
-    trials = curves[0].trials.index
-    for other in curves[1:]:
-        trials = trials.intersection(other.trials.index)
-    if trials.empty:
-        raise NotRun(f"no trial of {', '.join(curve.label for curve in curves)} is finite throughout")
-    return trials
+__all__ = ["CHECKS"]
 
 
 def final_difference(evidence: Evidence, *, curve: str, against: str) -> Measurement:
     """Measure the difference of two curves' final log-likelihoods, paired by trial, with Student's interval."""
     one, other = evidence.curves(curve), evidence.curves(against)
-    trials = _paired(one, other)
+    trials = paired(one, other)
     value, low, high = intervals.student((one.final - other.final).loc[trials])
     first, second = (
         curves.label if one.panel == other.panel else f"{curves.label} at rate {curves.panel.rate:g}"
@@ -63,7 +34,7 @@ def final_difference(evidence: Evidence, *, curve: str, against: str) -> Measure
 def final_lead(evidence: Evidence, *, curve: str, against: str) -> Measurement:
     """Measure that difference as a share of the rise of the second curve from its first to its final value."""
     one, other = evidence.curves(curve), evidence.curves(against)
-    trials = _paired(one, other)
+    trials = paired(one, other)
     values = one.final.loc[trials], other.final.loc[trials]
     return _lead(one, other, values, other.trials.loc[trials].iloc[:, 0], "final log-likelihood")
 
@@ -74,7 +45,7 @@ def lead_after(evidence: Evidence, *, curve: str, against: str, share: float) ->
     after = share * (other.panel.paper_iterations or other.panel.iterations)
     if other.panel.iterations < after:
         raise NotRun(f"{against} ends at iteration {other.panel.iterations}, the claim speaks of iteration {after:.0f}")
-    trials = _paired(one, other)
+    trials = paired(one, other)
     values = (pd.Series(c.around(after), c.trials.index).loc[trials] for c in (one, other))
     return _lead(one, other, values, other.trials.loc[trials].iloc[:, 0], f"log-likelihood at iteration {after:.0f}")
 
@@ -91,7 +62,7 @@ def _lead(one: Curves, other: Curves, values, start, what: str) -> Measurement:
 def final_spread(evidence: Evidence, *, curves: list[str]) -> Measurement:
     """Measure how far the final values of several curves lie apart, as a share of the rise to the best of them."""
     found = [evidence.curves(name) for name in curves]
-    trials = _paired(*found)
+    trials = paired(*found)
     starts = [curve.trials.loc[trials].iloc[:, 0] for curve in found]
     stacked = np.stack([*(curve.final.loc[trials] for curve in found), np.mean(starts, axis=0)], axis=1)
 
@@ -107,7 +78,7 @@ def final_spread(evidence: Evidence, *, curves: list[str]) -> Measurement:
 def decline(evidence: Evidence, *, curve: str) -> Measurement:
     """Measure how far the mean curve ends below its own maximum, as a share of its rise to that maximum."""
     found = evidence.curves(curve)
-    trials = found.trials.loc[_paired(found)]
+    trials = found.trials.loc[paired(found)]
     late = _late(found)
     what = f"fall of the mean curve of {found.label} from its maximum to its end, as a share of its rise"
     return Measurement(*intervals.bootstrap(trials.to_numpy(), lambda means: _fallen(means, late)), what, (found,))
@@ -116,7 +87,7 @@ def decline(evidence: Evidence, *, curve: str) -> Measurement:
 def decline_difference(evidence: Evidence, *, curve: str, against: str) -> Measurement:
     """Measure by how much more of its rise one mean curve falls than another, paired by trial."""
     one, other = evidence.curves(curve), evidence.curves(against)
-    trials = _paired(one, other)
+    trials = paired(one, other)
     ends = _late(one), _late(other)
     both = np.concatenate([one.trials.loc[trials], other.trials.loc[trials]], axis=1)
     cut = one.trials.shape[1]
@@ -144,7 +115,7 @@ def _fallen(means: np.ndarray, late: np.ndarray) -> np.ndarray:
 def gain_after(evidence: Evidence, *, curve: str, after: int) -> Measurement:
     """Measure what a curve gains from an iteration to its end, as a share of its rise up to that iteration."""
     found = evidence.curves(curve)
-    trials = found.trials.loc[_paired(found)]
+    trials = found.trials.loc[paired(found)]
     if trials.columns[-1] <= after:
         raise NotRun(f"{curve} ends at iteration {trials.columns[-1]}, the claim speaks of what follows {after}")
     stacked = np.stack([trials.iloc[:, 0], found.around(after), found.final], axis=1)
@@ -164,7 +135,7 @@ def run_time_ratio(evidence: Evidence, *, algorithm: str, against: str, figures:
         if not {algorithm, against} <= {run.algorithm for run in panel.runs}:
             continue
         one, other = (evidence.curves(f"{figure}.{panel.name}.{name}") for name in (algorithm, against))
-        if _machine(one) != _machine(other):
+        if machine_of(one.meta) != machine_of(other.meta):
             notes.append(f"{figure}.{panel.name} left out: the two ran on different machines or settings")
             continue
         ratios.append(one.seconds_per_iteration / other.seconds_per_iteration)
@@ -173,12 +144,6 @@ def run_time_ratio(evidence: Evidence, *, algorithm: str, against: str, figures:
     what = f"training time of an iteration, {algorithm} over {against}, mean over {len(ratios)} panels and their range"
     mean = float(np.exp(np.mean(np.log(ratios))))
     return Measurement(mean, min(ratios), max(ratios), what, (), notes=tuple(notes))
-
-
-def _machine(curves: Curves) -> tuple:
-    """Return what two runs must share for their times to be comparable."""
-    meta = curves.meta
-    return meta.get("hardware", {}).get("cpu"), meta.get("hardware", {}).get("gpu"), meta["threads"], meta["backend"]
 
 
 def variance_ratio(evidence: Evidence, *, entry: str, against: str) -> Measurement:
@@ -256,5 +221,6 @@ CHECKS: dict[str, Callable[..., Measurement]] = {
         variance_ratio,
         bias_difference,
         order_of_magnitude,
+        *METRIC_CHECKS,
     )
 }

@@ -17,10 +17,11 @@ from pydantic import ConfigDict
 
 from rbmbench.errors import SettingsError, unknown_name
 from rbmbench.files import replaced
-from rbmbench.reporting.checks import CHECKS, Measurement
-from rbmbench.reporting.evidence import Curves, Entry, Evidence, NotRun
+from rbmbench.reporting.checks import CHECKS
+from rbmbench.reporting.evidence import Curves, Entry, Evidence, NotRun, StoppingTimes
+from rbmbench.reporting.measurement import Measurement
 from rbmbench.reporting.notes import FEW_PARTICLES, cuts, data_name
-from rbmbench.reporting.specs import FigureSpec, Published, Spec, TableSpec
+from rbmbench.reporting.specs import AnyFigure, AnyTable, Published, Spec
 from rbmbench.settings import Settings, parse
 
 __all__ = [
@@ -50,18 +51,19 @@ class Needs(Settings):
     trials: int = 1
     models: int = 1
     estimates: int = 1
+    replications: int = 1
     real_data: bool = True
     effective_particles: float = FEW_PARTICLES
 
-    def missing(self, source: Curves | Entry) -> list[str]:
-        """Return, in words, what a curve or an entry lacks."""
+    def missing(self, source: Curves | Entry | StoppingTimes) -> list[str]:
+        """Return, in words, what a curve, an entry or coupled chains lack."""
         reasons = []
         if self.real_data and source.stand_in:
             reasons.append(f"stand-in data for {data_name(source.stand_in)}")
         particles = getattr(source, "effective_particles", math.inf)
         if particles < self.effective_particles:
             reasons.append(f"{particles:.3g} effective particles of annealing, needs {self.effective_particles:g}")
-        found, published = source.budget["iterations"]
+        found, published = source.budget.get("iterations", (None, None))
         if published and found < self.share_of_iterations * published:
             reasons += [
                 f"{phrase}, needs {100 * self.share_of_iterations:.0f} % of them"
@@ -101,8 +103,8 @@ class ClaimsSpec(Spec):
     """What the claims of one scale are judged from."""
 
     scale: str
-    figures: tuple[FigureSpec, ...] = ()
-    tables: tuple[TableSpec, ...] = ()
+    figures: tuple[AnyFigure, ...] = ()
+    tables: tuple[AnyTable, ...] = ()
     claims: dict[str, ClaimFile]
 
 
@@ -223,7 +225,7 @@ def _note(found: Measurement, missing: list[str], judged: str, bounds: tuple[flo
     return "; ".join([*parts, *found.notes])
 
 
-def _cuts(source: Curves | Entry, name: str) -> list[str]:
+def _cuts(source: Curves | Entry | StoppingTimes, name: str) -> list[str]:
     """Return the cut of one budget below the paper's, in words, with plain spaces."""
     return [phrase.replace("\N{NO-BREAK SPACE}", " ") for phrase in cuts(*source.budget[name], name)]
 

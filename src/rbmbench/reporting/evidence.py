@@ -1,6 +1,7 @@
 """What claims are checked against: curves and table entries, by the names that figures and tables give them.
 
-A name is ``fig1.a.cd_1`` (figure, panel, algorithm) or ``table1.letters_16.cd_1`` (table, row, estimator).
+A name is ``fig1.a.cd_1`` (figure, panel, algorithm), ``table1.letters_16.cd_1`` (table, row, estimator), ``fig5.rbm``
+(figure, coupling) or ``table2`` (a table of run times).
 """
 
 import math
@@ -13,11 +14,23 @@ import numpy as np
 import pandas as pd
 
 from rbmbench.errors import SettingsError
-from rbmbench.reporting.frames import bias_variance, by_model, data_of, read_trials
-from rbmbench.reporting.specs import FigureSpec, Panel, Published, TableSpec
+from rbmbench.reporting import couplings, run_times
+from rbmbench.reporting.frames import bias_variance, by_model, data_of, read_trials, training_seconds
+from rbmbench.reporting.references import Reference, references
+from rbmbench.reporting.specs import (
+    AnyFigure,
+    AnyTable,
+    Band,
+    CouplingTimesSpec,
+    FigureSpec,
+    Panel,
+    Published,
+    RunTimesSpec,
+    TableSpec,
+)
 from rbmbench.store import read_meta
 
-__all__ = ["FINAL_SHARE", "Curves", "Entry", "Evidence", "NotRun"]
+__all__ = ["FINAL_SHARE", "Curves", "Entry", "Evidence", "NotRun", "StoppingTimes"]
 
 FINAL_SHARE = 0.05
 """The final value of a curve is the mean over the evaluations in this last share of its iterations."""
@@ -33,7 +46,7 @@ class NotRun(Exception):
 
 @dataclass(frozen=True)
 class Curves:
-    """All trials of one curve of a figure: log-likelihood, mean per sample, nats."""
+    """All trials of one metric of a curve of a figure; a log-likelihood is the mean per sample, nats."""
 
     name: str
     label: str
@@ -41,6 +54,7 @@ class Curves:
     meta: dict[str, Any]
     stand_in: str
     all_trials: pd.DataFrame
+    metric: str = "log_likelihood"
     effective_particles: float = math.inf
     """The least effective sample size of the annealing over trials and evaluations; infinite where log Z is exact."""
 
@@ -65,13 +79,8 @@ class Curves:
 
     @property
     def seconds_per_iteration(self) -> float:
-        """Training time of one iteration of one trial, evaluation not counted.
-
-        It is the processor's time where the run has recorded it, for other jobs on the machine lengthen the clock's.
-        """
-        wall = self.meta["wall"]
-        seconds = wall.get("training_cpu_seconds", wall["training_seconds"])
-        return seconds / (self.meta["iterations"] * self.meta["trials"])
+        """Training time of one iteration of one trial: see `rbmbench.reporting.frames.training_seconds`."""
+        return training_seconds(self.meta) / (self.meta["iterations"] * self.meta["trials"])
 
     @property
     def dropped(self) -> list[str]:
@@ -122,20 +131,36 @@ class Entry:
         }
 
 
+@dataclass(frozen=True)
+class StoppingTimes:
+    """The stopping times of the chains of one coupling: see `rbmbench.reporting.couplings.read_times`."""
+
+    label: str
+    spec: CouplingTimesSpec
+    frame: pd.DataFrame
+    stand_in: str = ""
+    dropped: tuple[str, ...] = ()
+
+    @property
+    def budget(self) -> dict[str, tuple[float | None, float | None]]:
+        """What was run and what the paper ran: replications."""
+        return {"replications": (self.spec.replications, self.spec.paper_replications)}
+
+
 class Evidence:
     """The figures and tables of one scale; every folder is read once, when it is first asked for."""
 
     def __init__(
         self,
         paper: str,
-        figures: Iterable[FigureSpec],
-        tables: Iterable[TableSpec],
+        figures: Iterable[AnyFigure],
+        tables: Iterable[AnyTable],
         published: Mapping[str, Published] | None = None,
     ):
         self._figures = {spec.key.removeprefix(f"{paper}_"): spec for spec in figures if spec.paper == paper}
         self._tables = {spec.key.removeprefix(f"{paper}_"): spec for spec in tables if spec.paper == paper}
         self._published = dict(published or {})
-        self._curves: dict[str, Curves] = {}
+        self._curves: dict[tuple[str, str], Curves] = {}
         self._measured: dict[str, pd.DataFrame] = {}
 
     def published(self, name: str, quantity: str) -> float | None:
@@ -144,31 +169,95 @@ class Evidence:
         return self._published[table].value(row, algorithm, quantity) if table in self._published else None
 
     def panels(self, figure: str) -> list[Panel]:
-        """Return the panels of a figure, none when it is not part of this scale."""
-        return list(self._figures[figure].panels) if figure in self._figures else []
+        """Return the panels of a figure of curves, none when it is not part of this scale."""
+        spec = self._figures.get(figure)
+        return list(spec.panels) if isinstance(spec, FigureSpec) else []
 
-    def curves(self, name: str) -> Curves:
-        """Return a curve by its name, such as ``fig1.a.cd_1``.
+    def curves(self, name: str, metric: str = "log_likelihood") -> Curves:
+        """Return a metric of a curve by its name, such as ``fig1.a.cd_1``.
 
         Raises
         ------
         NotRun
             If figure, panel or algorithm is not part of this scale.
         ResultsError
-            If it is, and its files are missing or damaged.
+            If it is, and its files are missing or damaged or have no such metric.
         """
-        if name not in self._curves:
-            figure, letter, algorithm = _parts(name, "FIGURE.PANEL.ALGORITHM")
-            panel = next((p for p in self.panels(figure) if p.name == letter), None)
-            run = next((r for r in panel.runs if r.algorithm == algorithm), None) if panel else None
+        if (name, metric) not in self._curves:
+            panel = self._panel(name)
+            run = next((run for run in panel.runs if run.algorithm == name.rpartition(".")[2]), None)
             if run is None:
                 raise NotRun(f"{name} is not part of this scale")
             meta = read_meta(run.folder)
             stand_in = data_of(meta, run.folder)["stand_in"]
-            annealed = {"effective_particles": _least_size(run.folder)} if panel.annealing else {}
-            trials = read_trials(run.folder)
-            self._curves[name] = Curves(name, run.label, panel, meta, stand_in, trials, **annealed)
-        return self._curves[name]
+            annealed = panel.annealing and metric == "log_likelihood"
+            particles = {"effective_particles": _least_size(run.folder)} if annealed else {}
+            trials = read_trials(run.folder, metric)
+            self._curves[name, metric] = Curves(
+                name, run.label, panel, meta, stand_in, trials, metric=metric, **particles
+            )
+        return self._curves[name, metric]
+
+    def metric(self, name: str) -> str:
+        """Return the metric that the panel of a curve shows, the first where it shows two."""
+        return self._panel(name).metrics[0]
+
+    def band(self, name: str) -> Band:
+        """Return the band of the figure of a curve."""
+        self._panel(name)
+        return self._figures[name.partition(".")[0]].band
+
+    def reference(self, name: str, reference: str) -> Reference:
+        """Return a reference line of the panel of a curve.
+
+        Raises
+        ------
+        SettingsError
+            If the panel shows no such line.
+        """
+        panel = self._panel(name)
+        if reference not in panel.references:
+            shown = ", ".join(panel.references) or "none"
+            raise SettingsError(f"claims: {name}: its panel has no reference {reference!r}; found: {shown}")
+        return next(line for line in references(panel) if line.name == reference)
+
+    def _panel(self, name: str) -> Panel:
+        """Return the panel of a curve, or raise `NotRun`."""
+        figure, letter, _ = _parts(name, "FIGURE.PANEL.ALGORITHM")
+        panel = next((panel for panel in self.panels(figure) if panel.name == letter), None)
+        if panel is None:
+            raise NotRun(f"{name} is not part of this scale")
+        return panel
+
+    def stopping_times(self, name: str) -> StoppingTimes:
+        """Return the stopping times of a coupling, such as ``fig5.rbm``.
+
+        Raises
+        ------
+        NotRun
+            If figure or coupling is not part of this scale.
+        ResultsError
+            If it is, and its files are missing or damaged.
+        """
+        figure, _, chosen = str(name).partition(".")
+        spec = self._figures.get(figure)
+        found = [one for one in getattr(spec, "couplings", ()) if one.coupling == chosen]
+        if not found:
+            raise NotRun(f"{name} is not part of this scale")
+        return StoppingTimes(couplings.TITLES[chosen], spec, couplings.read_times(found[0], spec.longest))
+
+    def run_times(self, table: str) -> pd.DataFrame:
+        """Return a table of run times; see `rbmbench.reporting.run_times.run_times`.
+
+        Raises
+        ------
+        NotRun
+            If it is not part of this scale.
+        """
+        spec = self._tables.get(table)
+        if not isinstance(spec, RunTimesSpec):
+            raise NotRun(f"{table} is not part of this scale")
+        return run_times.run_times(spec)
 
     def entry(self, name: str) -> Entry:
         """Return an entry of a table by its name, such as ``table1.letters_16.cd_1``.
@@ -181,7 +270,7 @@ class Evidence:
             If it is, and its files are missing or damaged.
         """
         table, row, algorithm = _parts(name, "TABLE.ROW.ESTIMATOR")
-        if table not in self._tables:
+        if not isinstance(self._tables.get(table), TableSpec):
             raise NotRun(f"{table} is not part of this scale")
         if table not in self._measured:
             self._measured[table] = by_model(bias_variance(self._tables[table]))

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 
 from rbmbench.errors import ResultsError
-from rbmbench.reporting.specs import FigureSpec, Panel, Row, TableSpec
+from rbmbench.metrics import metric_of
+from rbmbench.reporting.specs import Band, FigureSpec, Panel, Row, Run, TableSpec
 from rbmbench.store import read_bias, read_curve, read_meta
 
 __all__ = [
-    "BAND",
     "QUANTITIES",
     "ROW_COLUMNS",
     "annealing_certainty",
@@ -19,15 +19,15 @@ __all__ = [
     "data_of",
     "final_means",
     "learning_curves",
+    "machine_of",
     "read_trials",
     "run_settings",
     "summarise",
+    "training_seconds",
     "trials_left_out",
 ]
 
-BAND = (0.1, 0.9)
-"""Quantiles over the trials between which the band of a figure lies."""
-
+BAND = Band()
 PANEL_COLUMNS = ["panel", "data", "data_title", "hidden", "rate", "algorithm", "label", "stand_in", "rows"]
 QUANTITIES = [
     "variance",
@@ -63,6 +63,23 @@ def data_of(meta: dict[str, Any], folder: str) -> dict[str, Any]:
     }
 
 
+def training_seconds(meta: dict[str, Any]) -> float:
+    """Return the seconds that a run took to train all its trials, evaluation not counted.
+
+    It is the processor's time where the run has recorded it, for other jobs on the machine lengthen the clock's; but
+    the clock's on a GPU, for which the processor waits.
+    """
+    wall = meta["wall"]
+    clock = wall["training_seconds"]
+    return clock if meta["backend"] == "cupy" else wall.get("training_cpu_seconds", clock)
+
+
+def machine_of(meta: dict[str, Any]) -> tuple:
+    """Return what two runs must share for their times to be comparable."""
+    hardware = meta.get("hardware", {})
+    return hardware.get("cpu"), hardware.get("gpu"), meta["threads"], meta["backend"]
+
+
 def read_trials(folder: str, metric: str = "log_likelihood") -> pd.DataFrame:
     """Return one metric of a run as a frame of trials (index) by iterations (columns), float64.
 
@@ -84,34 +101,33 @@ def read_trials(folder: str, metric: str = "log_likelihood") -> pd.DataFrame:
     return trials.reindex(sorted(set(expected) | set(trials.index))).rename_axis(index="trial")
 
 
-def learning_curves(spec: FigureSpec, metric: str = "log_likelihood") -> pd.DataFrame:
-    """Return the curves of all panels of a figure in one tidy frame.
-
-    Parameters
-    ----------
-    spec : FigureSpec
-        The figure.
-    metric : str
-        Which metric of the curves; "log_likelihood" is the mean over the rows of the training set, in nats.
+def learning_curves(spec: FigureSpec) -> pd.DataFrame:
+    """Return the curves of all panels of a figure in one tidy frame, each panel's of the metrics that it shows.
 
     Returns
     -------
     DataFrame
         Columns panel, data, data_title, hidden, rate, algorithm, label, stand_in, rows, trial, iteration, metric,
-        value. What is missing from a run has the value NaN.
+        value. Log-likelihoods are means over the rows of the training set, in nats. What is missing from a run has the
+        value NaN.
 
     Raises
     ------
     ResultsError
-        If a run's folder is missing or damaged.
+        If a run's folder is missing or damaged, or a run has no metric that its panel shows.
     """
-    return pd.concat([_curve(panel, run, metric) for panel in spec.panels for run in panel.runs], ignore_index=True)
+    curves = [(panel, run, metric) for panel in spec.panels for metric in panel.metrics for run in panel.runs]
+    return pd.concat([_curve(*curve) for curve in curves], ignore_index=True)
 
 
-def _curve(panel: Panel, run: Any, metric: str) -> pd.DataFrame:
+def _curve(panel: Panel, run: Run, metric: str) -> pd.DataFrame:
     """Return the tidy curve of one run, with the labels of its panel."""
     data = data_of(read_meta(run.folder), run.folder)
-    tidy = read_trials(run.folder, metric).reset_index().melt("trial", var_name="iteration", value_name="value")
+    try:
+        trials = read_trials(run.folder, metric)
+    except ResultsError as error:
+        raise ResultsError(f"panel {panel.name}, {run.label}: {error}") from None
+    tidy = trials.reset_index().melt("trial", var_name="iteration", value_name="value")
     labels = [panel.name, panel.data, data["title"], panel.hidden, panel.rate, run.algorithm, run.label]
     frame = tidy.assign(**dict(zip(PANEL_COLUMNS, [*labels, data["stand_in"], data["rows"]], strict=True)))
     frame = frame.assign(metric=metric).sort_values(["trial", "iteration"])
@@ -131,7 +147,7 @@ def trials_left_out(frame: pd.DataFrame) -> pd.DataFrame:
     return bad.groupby(keys, sort=False, as_index=False)["iteration"].min()
 
 
-def summarise(frame: pd.DataFrame) -> pd.DataFrame:
+def summarise(frame: pd.DataFrame, band: Band = BAND) -> pd.DataFrame:
     """Return mean and band over the trials at each iteration: the numbers that a figure shows.
 
     Trials with a missing or non-finite value are left out whole, for a mean over a changing set of trials would jump.
@@ -140,18 +156,21 @@ def summarise(frame: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         The labels of the panel and the curve, iteration, metric, trials (how many are in the mean), mean, low, high
-        (quantiles `BAND` over the trials), all three per sample, and sum_mean, sum_low, sum_high, the same times the
-        number of rows of the training set, in nats.
+        (quantiles over the trials), all three per sample, and sum_mean, sum_low, sum_high, the same times the
+        number of rows of the training set, in nats, for log-likelihoods (NaN for other metrics). Then path_1, ...: the
+        values of the first trials that are not left out, per sample, as many as the band has sample paths.
     """
-    keys = ["panel", "algorithm", "trial"]
     finite = np.isfinite(frame["value"])
-    whole = finite.groupby([frame[key] for key in keys]).transform("all")
-    groups = frame[whole].groupby([*PANEL_COLUMNS, "iteration", "metric"], sort=False)["value"]
-    summary = groups.agg(trials="size", mean="mean")
-    summary = summary.assign(low=groups.quantile(BAND[0]), high=groups.quantile(BAND[1])).reset_index()
-    for column in ("mean", "low", "high"):
-        summary[f"sum_{column}"] = summary[column] * summary["rows"]
-    return summary
+    whole = finite.groupby([frame[key] for key in ("panel", "algorithm", "trial", "metric")]).transform("all")
+    keys = [*PANEL_COLUMNS, "iteration", "metric"]
+    groups = frame[whole].groupby(keys, sort=False)["value"]
+    low, high = (groups.quantile(quantile) for quantile in band.quantiles)
+    summary = groups.agg(trials="size", mean="mean").assign(low=low, high=high)
+    for path in range(band.sample_paths):
+        summary[f"path_{path + 1}"] = frame[whole].groupby(keys, sort=False).nth(path).set_index(keys)["value"]
+    summary = summary.reset_index()
+    rows = summary["rows"].where(summary["metric"].map(lambda name: metric_of(name).summed))
+    return summary.assign(**{f"sum_{column}": summary[column] * rows for column in ("mean", "low", "high")})
 
 
 def bias_variance(spec: TableSpec) -> pd.DataFrame:
@@ -212,15 +231,16 @@ def by_model(tidy: pd.DataFrame) -> pd.DataFrame:
 
 
 def final_means(summary: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean log-likelihood per sample at the last evaluation: one line a panel, one column an algorithm.
+    """Return the means at the last evaluation, per sample: one line a panel and metric, one column an algorithm.
 
     Parameters
     ----------
     summary : DataFrame
         As `summarise` returns it.
     """
-    last = summary[summary["iteration"] == summary.groupby(["panel", "algorithm"])["iteration"].transform("max")]
-    table = last.pivot(index=["panel", "data_title", "rate"], columns="label", values="mean")
+    curves = summary.groupby(["panel", "algorithm", "metric"])
+    last = summary[summary["iteration"] == curves["iteration"].transform("max")]
+    table = last.pivot(index=["panel", "data_title", "rate", "metric"], columns="label", values="mean")
     return table[list(last["label"].unique())]
 
 

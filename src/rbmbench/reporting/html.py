@@ -5,21 +5,22 @@ import math
 from collections.abc import Iterable, Mapping
 from os import PathLike, path
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from pydantic import Field
 
 from rbmbench.errors import ResultsError
 from rbmbench.files import replaced
 from rbmbench.reporting import claims, tables
-from rbmbench.reporting.frames import learning_curves
-from rbmbench.reporting.notes import count, data_name, figure_caption
-from rbmbench.reporting.specs import FigureSpec, Spec, TableSpec
+from rbmbench.reporting.contents import figure_words, table_content
+from rbmbench.reporting.notes import count, data_name
+from rbmbench.reporting.specs import CouplingTimesSpec, FigureSpec, RunTimesSpec, Spec, TableSpec
 from rbmbench.settings import parse
 from rbmbench.store import read_meta
 
-__all__ = ["FigureItem", "ReportSpec", "TableItem", "claims_table", "write_report"]
+__all__ = ["ReportSpec", "claims_table", "write_report"]
 
 VERDICTS = {
     claims.REPRODUCED: ("yes", "✓"),
@@ -28,8 +29,8 @@ VERDICTS = {
 }
 
 
-class FigureItem(FigureSpec):
-    """A figure and the files made of it."""
+class FigureFiles(Spec):
+    """The files made of a figure."""
 
     png: str
     pdf: str | None = None
@@ -37,13 +38,33 @@ class FigureItem(FigureSpec):
     notebook_html: str | None = None
 
 
-class TableItem(TableSpec):
-    """A table and the files made of it."""
+class TableFiles(Spec):
+    """The files made of a table."""
 
     csv: str
     md: str | None = None
     tex: str | None = None
     notebook_html: str | None = None
+
+
+class CurvesItem(FigureFiles, FigureSpec):
+    """A figure of learning curves and its files."""
+
+
+class CouplingItem(FigureFiles, CouplingTimesSpec):
+    """A figure of stopping times and its files."""
+
+
+class BiasVarianceItem(TableFiles, TableSpec):
+    """A table of bias and variance and its files."""
+
+
+class RunTimesItem(TableFiles, RunTimesSpec):
+    """A table of run times and its files."""
+
+
+FigureItem = Annotated[CurvesItem | CouplingItem, Field(discriminator="kind")]
+TableItem = Annotated[BiasVarianceItem | RunTimesItem, Field(discriminator="kind")]
 
 
 class ReportSpec(Spec):
@@ -158,43 +179,36 @@ def _read_csv(name: str) -> pd.DataFrame:
         raise ResultsError(f"{name}: cannot be read ({' '.join(str(error).split())})") from None
 
 
-def _links(item: FigureItem | TableItem, names: Iterable[str], here: Path) -> list[tuple[str, str]]:
+def _links(item: FigureFiles | TableFiles, names: Iterable[str], here: Path) -> list[tuple[str, str]]:
     """Return name and address, relative to the page, of the files that belong to a figure or a table."""
     found = ((name, getattr(item, name)) for name in names)
     titles = {"notebook_html": "notebook", "md": "Markdown", "tex": "LaTeX"}
     return [(titles.get(name, name.upper()), Path(path.relpath(file, here)).as_posix()) for name, file in found if file]
 
 
-def _figure(item: FigureItem, here: Path) -> dict[str, Any]:
+def _figure(item: CurvesItem | CouplingItem, here: Path) -> dict[str, Any]:
     """Return what the page shows of a figure."""
     try:
         picture = base64.b64encode(Path(item.png).read_bytes()).decode()
     except OSError as error:
         raise ResultsError(f"{item.png}: cannot be read ({error.strerror})") from None
-    labels = list(dict.fromkeys(run.label for panel in item.panels for run in panel.runs))
+    caption, alternative = figure_words(item)
     return {
         "key": item.key,
         "heading": f"{item.number} of {item.paper}: {item.title}",
         "picture": picture,
-        "alt": f"{len(item.panels)} panels of learning curves of {', '.join(labels)}; the numbers are in the CSV.",
-        "caption": figure_caption(item, learning_curves(item)),
+        "alt": alternative,
+        "caption": caption,
         "links": _links(item, ("pdf", "png", "csv", "notebook_html"), here),
     }
 
 
-def _table(item: TableItem, here: Path) -> dict[str, Any]:
+def _table(item: BiasVarianceItem | RunTimesItem, here: Path) -> dict[str, Any]:
     """Return what the page shows of a table."""
-    wide = _read_csv(item.csv)
-    paper, certainty = tables.paper_layout(wide), tables.certainty_layout(wide)
     return {
         "key": item.key,
         "heading": f"{item.number} of {item.paper}: {item.title}",
-        "caption": tables.table_caption(item.title),
-        "columns": [" ".join(filter(None, name)) for name in paper.columns],
-        "lines": paper.to_numpy().tolist(),
-        "certainty_columns": list(certainty.columns),
-        "certainty_lines": certainty.to_numpy().tolist(),
-        "notes": tables.table_notes(wide),
+        **table_content(item, _read_csv(item.csv)),
         "links": _links(item, ("csv", "md", "tex", "notebook_html"), here),
     }
 

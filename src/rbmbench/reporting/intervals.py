@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import stats
 
-__all__ = ["LEVEL", "bootstrap", "student", "variance", "variance_ratio"]
+__all__ = ["LEVEL", "bootstrap", "resampled", "share", "student", "variance", "variance_ratio"]
 
 LEVEL = 0.95
 RESAMPLES = 2000
@@ -57,6 +57,37 @@ def bootstrap(curves: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray])
         method="inverted_cdf",
     )
     return value, float(low), float(high)
+
+
+def resampled(values: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray]) -> tuple[float, float, float]:
+    """Return a statistic of the trials themselves, such as a quantile, and its percentile bootstrap interval.
+
+    Parameters
+    ----------
+    values : array, shape (trials, ...)
+        Whole trials are drawn with replacement.
+    statistic : callable
+        Takes trials of shape (resamples, trials, ...) and returns one number for each resample.
+
+    Returns
+    -------
+    tuple of float
+        The statistic of all trials, low, high; NaN ends with fewer than two trials. The resamples are the same at every
+        call.
+    """
+    values = np.asarray(values, dtype=float)
+    value = float(statistic(values[None])[0])
+    if len(values) < 2:
+        return value, NAN, NAN
+    drawn = np.random.default_rng(0).integers(len(values), size=(RESAMPLES, len(values)))
+    ends = np.quantile(statistic(values[drawn]), [(1 - LEVEL) / 2, (1 + LEVEL) / 2], method="inverted_cdf")
+    return value, *map(float, ends)
+
+
+def share(successes: int, trials: int) -> tuple[float, float, float]:
+    """Return a share and the exact interval of Clopper and Pearson for its probability."""
+    found = stats.binomtest(successes, trials).proportion_ci(LEVEL, method="exact")
+    return successes / trials, float(found.low), float(found.high)
 
 
 def variance(value: float, samples: int) -> tuple[float, float, float]:

@@ -2,13 +2,17 @@
 
 import pandas as pd
 
-from rbmbench.reporting.frames import BAND, annealing_certainty, trials_left_out
-from rbmbench.reporting.specs import FigureSpec, Panel
+from rbmbench.metrics import metric_of
+from rbmbench.reporting.frames import annealing_certainty, trials_left_out
+from rbmbench.reporting.references import TITLES
+from rbmbench.reporting.specs import Band, FigureSpec, Panel, Trained
+from rbmbench.store import read_meta
 
 __all__ = [
     "annealing_cuts",
     "annealing_doubts",
     "annealing_note",
+    "band_note",
     "count",
     "cuts",
     "data_name",
@@ -48,7 +52,7 @@ def cuts(found: float | None, published: float | None, what: str) -> list[str]:
     return [f"{count(found)} of {count(published)} {what}"]
 
 
-def panel_cuts(panel: Panel) -> list[str]:
+def panel_cuts(panel: Trained) -> list[str]:
     """Return what a panel has less of than the paper's."""
     return [
         *cuts(panel.iterations, panel.paper_iterations, "iterations"),
@@ -129,13 +133,81 @@ def annealing_note(certainty: pd.DataFrame) -> str:
     )
 
 
+def band_note(band: Band) -> str:
+    """Return what lines and bands of a figure are: "line: mean over trials; band: 10–90 % quantile over trials"."""
+    low, high = band.percent
+    note = f"line: mean over trials; band: {low}–{high} % quantile over trials"
+    paths = {0: "", 1: "; thin dark line: a single trial"}
+    return note + paths.get(band.sample_paths, f"; thin dark lines: {band.sample_paths} single trials")
+
+
 def figure_caption(spec: FigureSpec, frame: pd.DataFrame) -> str:
     """Return the caption of a figure of learning curves."""
-    low, high = (round(100 * quantile) for quantile in BAND)
+    low, high = spec.band.percent
+    single = f" Thin dark lines: single trials, {spec.band.sample_paths} a curve." if spec.band.sample_paths else ""
     return (
-        "Log-likelihood of the whole training set against the iteration: left axis, summed over the samples; right"
-        f" axis, mean per sample (the same curve). Lines: mean over the trials; bands: {low} to {high} % quantile over"
-        " the trials. Higher is better. The vertical range leaves out the climb of the first iterations."
+        " ".join([*_likelihood_notes(spec), *_metric_notes(spec)])
+        + f" Lines: mean over the trials; bands: {low} to {high} % quantile over the trials.{single}"
         + annealing_note(annealing_certainty(spec))
-        + "".join(f" {note}" for note in figure_notes(spec, frame))
+        + "".join(f" {note}" for note in [*_reference_notes(spec), *_schedule_notes(spec), *figure_notes(spec, frame)])
     )
+
+
+def _likelihood_notes(spec: FigureSpec) -> list[str]:
+    """Return what panels of log-likelihoods show."""
+    summed = [panel for panel in spec.panels if metric_of(panel.metrics[0]).summed]
+    if not summed:
+        return []
+    where = "" if len(summed) == len(spec.panels) else f" ({_panels(summed)})"
+    title = metric_of(summed[0].metrics[0]).title
+    return [
+        f"{title[:1].upper()}{title[1:]} of the whole training set against the iteration{where}: left axis, summed over"
+        " the samples; right axis, mean per sample (the same curve). Higher is better. The vertical range leaves out"
+        " the climb of the first iterations."
+    ]
+
+
+def _metric_notes(spec: FigureSpec) -> list[str]:
+    """Return what panels of other metrics show, and what is dashed."""
+    firsts = {panel.metrics[0] for panel in spec.panels if not metric_of(panel.metrics[0]).summed}
+    notes = [
+        f"{_panels([p for p in spec.panels if p.metrics[0] == name], capital=True)}: {metric_of(name).label}, averaged"
+        " over the iterations since the evaluation before."
+        for name in sorted(firsts)
+    ]
+    seconds = sorted({name for panel in spec.panels for name in panel.metrics[1:]})
+    return notes + [f"Dashed: {metric_of(name).label}." for name in seconds]
+
+
+def _reference_notes(spec: FigureSpec) -> list[str]:
+    """Return what the horizontal lines of a figure are."""
+    words = {
+        "maximum": "no model has more, that of the frequencies of the training rows",
+        "true_model": "log-likelihood of the model that the training rows were drawn from",
+    }
+    found = dict.fromkeys(name for panel in spec.panels for name in panel.references)
+    return [f"Horizontal line, {TITLES[name]}: {words[name]}." for name in found]
+
+
+def _schedule_notes(spec: FigureSpec) -> list[str]:
+    """Return the stages of every run that has several, once for those that are alike."""
+    notes = {}
+    for run in (run for panel in spec.panels for run in panel.runs):
+        stages = read_meta(run.folder).get("settings", {}).get("schedule", ())
+        words = [
+            f"{_estimator(stage)} up to iteration {count(stage['until'])} at rate {stage['rate']:g}" for stage in stages
+        ]
+        notes |= {f"{run.label}: {', then '.join(words)}.": None} if len(stages) > 1 else {}
+    return list(notes)
+
+
+def _estimator(stage: dict) -> str:
+    """Return the estimator of a stage with its options: "cd (k = 10)"."""
+    options = ", ".join(f"{name} = {value}" for name, value in sorted(stage["estimator"]["options"].items()))
+    return stage["estimator"]["name"] + (f" ({options})" if options else "")
+
+
+def _panels(panels: list[Panel], capital: bool = False) -> str:
+    """Return the names of panels in words: "panel a", "panels a and b"."""
+    word = "panel" if len(panels) == 1 else "panels"
+    return f"{word.capitalize() if capital else word} {listed([panel.name for panel in panels])}"

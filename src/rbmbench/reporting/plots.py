@@ -5,34 +5,25 @@ from os import PathLike
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, MaxNLocator, ScalarFormatter
 
 from rbmbench.files import replaced
-from rbmbench.reporting.frames import BAND, annealing_certainty, summarise
-from rbmbench.reporting.notes import (
-    annealing_cuts,
-    annealing_doubts,
-    count,
-    data_name,
-    figure_title,
-    left_out,
-    panel_cuts,
-)
+from rbmbench.metrics import metric_of
+from rbmbench.reporting.frames import annealing_certainty, summarise
+from rbmbench.reporting.notes import annealing_doubts, band_note, figure_title, left_out
 from rbmbench.reporting.palette import styles
+from rbmbench.reporting.panels import REFERENCE_LOOKS, SECOND, annotate, draw, exponent_of, left_label
+from rbmbench.reporting.references import TITLES, references
 from rbmbench.reporting.specs import FigureSpec, Panel
 
-__all__ = ["grid", "learning_curves", "save", "vertical_limits"]
+__all__ = ["LOOK", "grid", "learning_curves", "page", "save"]
 
 PAGE_WIDTH = 7.4
 PANEL_HEIGHT = 2.55
 DPI = 160
-MOST_OMITTED = 3
-START = 0.1
-"""Share of a run's iterations that the vertical range of a panel does not have to show."""
+MOST_COLUMNS = 3
 
 LOOK = {
     "font.family": "DejaVu Sans",
@@ -53,37 +44,30 @@ LOOK = {
 
 
 def grid(panels: tuple[Panel, ...]) -> list[list[Panel]]:
-    """Return the panels in rows, one row a data set (with its number of hidden units), in the order they come."""
-    rows: dict[tuple, list[Panel]] = {}
-    for panel in panels:
-        rows.setdefault((panel.data, panel.hidden), []).append(panel)
-    return list(rows.values())
+    """Return the panels in rows, in the order they come.
 
-
-def vertical_limits(summary: pd.DataFrame, start: float = START) -> tuple[float, float]:
-    """Return the vertical range of a panel: all means and bands but for the climb of the first iterations.
-
-    Parameters
-    ----------
-    summary : DataFrame
-        The rows of one panel, as `summarise` returns them.
-    start : float
-        Share of the iterations that may fall out of the range.
-
-    Returns
-    -------
-    tuple of float
-        Lower and upper limit, in nats summed over the training set.
+    A data set with its number of hidden units has a row, or several of equal lengths where it has many panels.
     """
-    later = summary[summary["iteration"] >= start * summary["iteration"].max()]
-    # A band may dive where one trial of ten fails; the means decide how far down the panel reaches.
-    low, high = later["sum_mean"].min(), max(later["sum_high"].max(), later["sum_mean"].max())
-    pad = 0.06 * (high - low) or max(1.0, 0.01 * abs(high))
-    return low - pad, high + pad
+    groups: dict[tuple, list[Panel]] = {}
+    for panel in panels:
+        groups.setdefault((panel.data, panel.hidden), []).append(panel)
+    rows = []
+    for group in groups.values():
+        length = -(-len(group) // -(-len(group) // MOST_COLUMNS))
+        rows += [group[first : first + length] for first in range(0, len(group), length)]
+    return rows
+
+
+def page(rows: int) -> Figure:
+    """Return an empty figure of the width of a page, for so many rows of panels; to be used with `LOOK` in force."""
+    figure = Figure(figsize=(PAGE_WIDTH, 1.0 + PANEL_HEIGHT * rows), layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.get_layout_engine().set(h_pad=0.06, w_pad=0.04, hspace=0.03, wspace=0.04)
+    return figure
 
 
 def learning_curves(spec: FigureSpec, frame: pd.DataFrame) -> Figure:
-    """Draw mean learning curves with bands over the trials, one panel for each data set and learning rate.
+    """Draw mean learning curves with bands over the trials, one panel for each data set, learning rate or metric.
 
     Parameters
     ----------
@@ -95,27 +79,34 @@ def learning_curves(spec: FigureSpec, frame: pd.DataFrame) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
-        Log-likelihood in nats: summed over the training set on the left axes, mean per sample on the right ones.
+        Log-likelihoods in nats: summed over the training set on the left axes, mean per sample on the right ones. Other
+        metrics as they are.
+
+    Raises
+    ------
+    DataError, ResultsError
+        If a reference line cannot be computed.
     """
-    rows, summary, omitted = grid(spec.panels), summarise(frame), left_out(frame)
+    rows, summary, omitted = grid(spec.panels), summarise(frame, spec.band), left_out(frame)
     doubts = annealing_doubts(annealing_certainty(spec))
     looks = styles(run.algorithm for panel in spec.panels for run in panel.runs)
     with mpl.rc_context(LOOK):
-        figure = Figure(figsize=(PAGE_WIDTH, 1.0 + PANEL_HEIGHT * len(rows)), layout="constrained")
-        FigureCanvasAgg(figure)
-        figure.get_layout_engine().set(h_pad=0.06, w_pad=0.04, hspace=0.03, wspace=0.04)
+        figure = page(len(rows))
         axes = figure.subplots(len(rows), max(map(len, rows)), squeeze=False)
         for row, line in zip(rows, axes, strict=True):
-            curves = [summary[summary["panel"] == panel.name] for panel in row]
-            exponent = _exponent(pd.concat(curves)["sum_mean"])
-            for panel, curve, ax in zip(row, curves, line, strict=False):
-                _annotate(ax, panel, curve, omitted.get(panel.name, []), doubts.get(panel.name, ""))
-                if not curve.empty:
-                    _draw_curves(ax, curve, looks, 10.0**exponent)
-                    right = _scale_axes(ax, curve, 10.0**exponent)
-            line[0].set_ylabel(f"log-likelihood of the training set\n({_power(exponent)}nats)")
-            if not curve.empty:
-                right.set_ylabel("mean per sample (nats)")
+            curves = {panel.name: summary[summary["panel"] == panel.name] for panel in row}
+            exponents = _exponents(row, curves)
+            right = None
+            for panel, before, ax in zip(row, [None, *row], line, strict=False):
+                curve, exponent = curves[panel.name], exponents[panel.metrics]
+                annotate(ax, panel, curve, omitted.get(panel.name, []), doubts.get(panel.name, ""), len(line))
+                # Neighbours of the same metrics share the labels of their axes, at the outer ends.
+                if before is None or before.metrics != panel.metrics:
+                    ax.set_ylabel(left_label(panel, exponent))
+                    _label_right(right)
+                lines = references(panel)
+                right = draw(ax, panel, curve, lines, looks, exponent, len(line)) if len(curve) else None
+            _label_right(right)
             for ax in line[len(row) :]:
                 ax.set_axis_off()
         figure.suptitle(figure_title(spec, frame))
@@ -123,85 +114,36 @@ def learning_curves(spec: FigureSpec, frame: pd.DataFrame) -> Figure:
     return figure
 
 
-def _exponent(values: pd.Series) -> int:
-    """Return the power of 1000 that tick labels are given in: 6 for values of millions, 0 below ten thousand."""
-    largest = values.abs().max()
-    return 3 * int(np.log10(largest) // 3) if largest >= 1e4 else 0
+def _exponents(row: list[Panel], curves: dict[str, pd.DataFrame]) -> dict[tuple, int]:
+    """Return the power of ten that a row's panels of the same metrics are given in."""
+    alike = {panel.metrics: [curves[other.name] for other in row if other.metrics == panel.metrics] for panel in row}
+    return {metrics: exponent_of(pd.concat(found)) for metrics, found in alike.items()}
 
 
-def _power(exponent: int) -> str:
-    """Return a power of ten for a label, with a space after it; nothing for 10 to the 0."""
-    return f"$10^{{{exponent}}}$ " if exponent else ""
-
-
-def _draw_curves(ax: Axes, summary: pd.DataFrame, looks: dict[str, dict], unit: float) -> None:
-    """Draw the mean curves of one panel and their bands, in so many nats."""
-    for algorithm, curve in summary.groupby("algorithm", sort=False):
-        look = looks[algorithm]
-        ax.plot(curve["iteration"], curve["sum_mean"] / unit, **look)
-        if curve["trials"].iloc[0] > 1:
-            band = {"color": look["color"], "alpha": 0.13, "linewidth": 0, "zorder": 1}
-            ax.fill_between(curve["iteration"], curve["sum_low"] / unit, curve["sum_high"] / unit, **band)
-
-
-def _scale_axes(ax: Axes, summary: pd.DataFrame, unit: float) -> Axes:
-    """Set ranges and ticks of one panel and return its right axis, the mean per sample."""
-    samples = summary["rows"].iloc[0] / unit
-    ax.set_xlim(0, summary["iteration"].max())
-    ax.set_ylim(*(limit / unit for limit in vertical_limits(summary)))
-    ax.xaxis.set_major_locator(MaxNLocator(5))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: count(value)))
-    right = ax.secondary_yaxis("right", functions=(lambda total: total / samples, lambda mean: mean * samples))
-    for axis in (ax.yaxis, right.yaxis):
-        axis.set_major_locator(MaxNLocator(6))
-        axis.set_major_formatter(ScalarFormatter(useOffset=False))
-    ax.grid(axis="y", color="0.9", linewidth=0.5)
-    ax.set_axisbelow(True)
-    return right
-
-
-def _annotate(ax: Axes, panel: Panel, summary: pd.DataFrame, omitted: list[str], doubt: str) -> None:
-    """Write above a panel what it shows and, smaller, how it differs from the paper's."""
-    title, other = (panel.data, "") if summary.empty else summary[["data_title", "stand_in"]].iloc[0]
-    lines = [f"stands in for {data_name(other)}"] if other else []
-    lines += [", ".join(panel_cuts(panel))] if panel_cuts(panel) else []
-    lines += [f"annealing: {', '.join(annealing_cuts(panel))}"] if annealing_cuts(panel) else []
-    lines += [doubt] if doubt else []
-    lines += [f"left out: {words}" for words in omitted[:MOST_OMITTED]]
-    lines += [f"and {len(omitted) - MOST_OMITTED} trials more"] if len(omitted) > MOST_OMITTED else []
-    ax.set_xlabel("iteration")
-    ax.set_title(
-        f"({panel.name}) {title}, α = {panel.rate:g}, {panel.hidden} hidden", loc="left", pad=4 + 8.5 * len(lines)
-    )
-    note = ax.annotate(
-        "\n".join(lines),
-        (0, 1),
-        (0, 3),
-        xycoords="axes fraction",
-        textcoords="offset points",
-        va="bottom",
-        fontsize=6.8,
-        color="0.3",
-    )
-    # The title's padding keeps its place free; a long line must not make the panel narrow.
-    note.set_in_layout(False)
-    if summary.empty:
-        ax.text(0.5, 0.5, "no trial with finite values", ha="center", va="center", transform=ax.transAxes)
+def _label_right(axis) -> None:
+    """Label a right axis, if there is one."""
+    if axis is not None:
+        axis.set_ylabel("mean per sample (nats)")
 
 
 def _add_legend(figure: Figure, spec: FigureSpec, looks: dict[str, dict]) -> None:
     """Put one legend below all panels, with what lines and bands are."""
     labels = {run.algorithm: run.label for panel in spec.panels for run in panel.runs}
-    lines = [Line2D([], [], **looks[algorithm]) for algorithm in labels]
-    low, high = (round(100 * quantile) for quantile in BAND)
+    entries = [(label, looks[algorithm]) for algorithm, label in labels.items()]
+    seconds = dict.fromkeys(name for panel in spec.panels for name in panel.metrics[1:])
+    entries += [(f"dashed: {metric_of(name).title}", {"color": "0.4"} | SECOND) for name in seconds]
+    heights = dict.fromkeys(name for panel in spec.panels for name in panel.references)
+    entries += [(TITLES[name], REFERENCE_LOOKS[name]) for name in heights]
+    lines = [Line2D([], [], **look) for _, look in entries]
+    most = 6 if max(len(label) for label, _ in entries) < 24 else 4
     figure.legend(
         lines,
-        list(labels.values()),
+        [label for label, _ in entries],
         loc="outside lower center",
-        ncols=min(6, int(np.ceil(len(lines) / np.ceil(len(lines) / 6)))),
+        ncols=min(most, int(np.ceil(len(lines) / np.ceil(len(lines) / most)))),
         frameon=False,
         handlelength=3.2,
-        title=f"line: mean over trials; band: {low}–{high} % quantile over trials",
+        title=band_note(spec.band),
         title_fontsize=7.5,
     )
 

@@ -7,14 +7,32 @@ Folders in such a file are relative to the working directory or, when they are n
 import re
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
 from rbmbench.settings import Settings, parse
 from rbmbench.store import read_json
 
-__all__ = ["Estimate", "FigureSpec", "Panel", "Published", "Row", "Run", "TableSpec", "read_spec", "rooted"]
+__all__ = [
+    "AnyFigure",
+    "AnyTable",
+    "Band",
+    "Coupling",
+    "CouplingTimesSpec",
+    "Estimate",
+    "Evaluation",
+    "FigureSpec",
+    "Panel",
+    "Published",
+    "PublishedTimes",
+    "Row",
+    "Run",
+    "RunTimesSpec",
+    "TableSpec",
+    "read_spec",
+    "rooted",
+]
 
 
 class Spec(Settings):
@@ -31,10 +49,9 @@ class Run(Spec):
     folder: str
 
 
-class Panel(Spec):
-    """One panel of a figure. What is cut below the paper's budget is told by the pairs of numbers."""
+class Trained(Spec):
+    """What runs were trained with. What is cut below the paper's budget is told by the pairs of numbers."""
 
-    name: str
     data: str
     hidden: int
     rate: float
@@ -42,11 +59,46 @@ class Panel(Spec):
     paper_iterations: int | None = None
     trials: int
     paper_trials: int | None = None
+
+
+class Panel(Trained):
+    """One panel of a figure of learning curves."""
+
+    name: str
     annealing: dict[str, int] | None = Field(
         default=None, description="particles and temperatures; null: log Z is exact"
     )
     paper_annealing: dict[str, int] | None = None
+    metrics: tuple[str, ...] = ("log_likelihood",)
+    axis: Literal["linear", "log"] = "linear"
+    references: tuple[str, ...] = ()
+    data_file: str | None = Field(default=None, description="file of the data set; null: there are no references")
     runs: tuple[Run, ...]
+
+
+class Band(Spec):
+    """What is shown of the spread over the trials."""
+
+    quantiles: tuple[float, float] = (0.1, 0.9)
+    sample_paths: int = 0
+
+    @property
+    def percent(self) -> tuple[str, str]:
+        """The quantiles in words: "2.5" and "97.5"."""
+        return tuple(f"{round(100 * quantile, 6):g}" for quantile in self.quantiles)
+
+
+class Coupling(Spec):
+    """The stopping times of one coupling."""
+
+    coupling: str
+    folder: str
+
+
+class Evaluation(Spec):
+    """The folder of the annealing of a run."""
+
+    folder: str
 
 
 class Estimate(Spec):
@@ -88,6 +140,20 @@ class Published(Spec):
         return None
 
 
+class PublishedTimes(Spec):
+    """The paper's run times; ``entries`` hold algorithm, time, and time_with_log_likelihood where it is printed."""
+
+    unit: Literal["seconds", "minutes"] = "seconds"
+    machine: str = ""
+    entries: tuple[dict[str, Any], ...] = ()
+
+    def seconds(self, algorithm: str, with_log_likelihood: bool = False) -> float | None:
+        """Return a published time in seconds, or None where the paper gives none."""
+        key = "time_with_log_likelihood" if with_log_likelihood else "time"
+        times = [entry.get(key) for entry in self.entries if entry.get("algorithm") == algorithm]
+        return times[0] * {"seconds": 1, "minutes": 60}[self.unit] if times and times[0] is not None else None
+
+
 class _Rendered(Spec):
     """What figures and tables have in common."""
 
@@ -108,23 +174,58 @@ class FigureSpec(_Rendered):
     """A figure of learning curves."""
 
     key: str = Field(pattern=r"_fig\w+$")
+    kind: Literal["learning_curves"]
+    band: Band = Band()
     panels: tuple[Panel, ...]
+
+
+class CouplingTimesSpec(_Rendered):
+    """A figure of the stopping times of coupled chains."""
+
+    key: str = Field(pattern=r"_fig\w+$")
+    kind: Literal["coupling_times"]
+    visible: int
+    hidden: int
+    width: float
+    replications: int
+    paper_replications: int | None = None
+    longest: int
+    paper_longest: int | None = None
+    couplings: tuple[Coupling, ...]
 
 
 class TableSpec(_Rendered):
     """A table of bias and variance."""
 
     key: str = Field(pattern=r"_table\w+$")
+    kind: Literal["bias_variance"]
     rows: tuple[Row, ...]
     published: Published = Published()
 
 
+class RunTimesSpec(_Rendered, Trained):
+    """A table of run times."""
+
+    key: str = Field(pattern=r"_table\w+$")
+    kind: Literal["run_times"]
+    panel: str
+    reference: str = Field(description="algorithm that times are divided by")
+    evaluate_every: int
+    runs: tuple[Run, ...]
+    evaluation: Evaluation | None = Field(default=None, description="annealing of the reference; null: log Z is exact")
+    published: PublishedTimes = PublishedTimes()
+
+
+AnyFigure = Annotated[FigureSpec | CouplingTimesSpec, Field(discriminator="kind")]
+AnyTable = Annotated[TableSpec | RunTimesSpec, Field(discriminator="kind")]
+
+
 def rooted(values: Any, root: Path) -> Any:
-    """Return plain data with every relative folder that does not exist here put below ``root``."""
+    """Return plain data with every relative folder or file that does not exist here put below ``root``."""
     if isinstance(values, dict):
         return {
             key: str(root / value)
-            if key in ("folder", "model") and isinstance(value, str) and not Path(value).exists()
+            if key in ("folder", "model", "data_file") and isinstance(value, str) and not Path(value).exists()
             else rooted(value, root)
             for key, value in values.items()
         }

@@ -16,10 +16,12 @@ __all__ = [
     "bias_variance",
     "certainty_layout",
     "interval",
+    "markdown_table",
     "paper_layout",
     "significant",
     "table_caption",
     "table_notes",
+    "tex_text",
     "write_csv",
     "write_markdown",
     "write_tex",
@@ -211,37 +213,39 @@ def write_markdown(spec: TableSpec, wide: pd.DataFrame, path: str | PathLike) ->
     parts = [
         f"# {spec.number} of {spec.paper}: {spec.title}",
         table_caption(spec.title),
-        _markdown(table),
+        markdown_table(table),
         "## How sure the biases are",
-        _markdown(certainty_layout(wide)),
+        markdown_table(certainty_layout(wide)),
         "\n".join(f"- {note}" for note in table_notes(wide)),
     ]
     with replaced(path) as temporary:
         temporary.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
 
 
-def _markdown(table: pd.DataFrame) -> str:
+def markdown_table(table: pd.DataFrame) -> str:
     """Return text cells as a Markdown table; numbers stay as they are written."""
     return tabulate(table, headers="keys", tablefmt="pipe", showindex=False, disable_numparse=True)
 
 
 def write_tex(spec: TableSpec, wide: pd.DataFrame, path: str | PathLike) -> None:
     """Write the table and what stands behind its numbers as two LaTeX tabulars (package booktabs) in one table."""
-    paper = paper_layout(wide).rename(columns=lambda name: _tex(name))
-    certainty = certainty_layout(wide).rename(columns=_tex)
+    paper = paper_layout(wide).rename(columns=lambda name: tex_text(name))
+    certainty = certainty_layout(wide).rename(columns=tex_text)
     tabulars = [
-        table.map(_tex).style.hide(axis="index").to_latex(hrules=True, multicol_align="c", column_format=first + rest)
+        table.map(tex_text)
+        .style.hide(axis="index")
+        .to_latex(hrules=True, multicol_align="c", column_format=first + rest)
         for table, first in ((paper, "l"), (certainty, "lrll"))
         for rest in ["r" * (table.shape[1] - len(first))]
     ]
     # Beside its number a published one needs no long name, which would make the table too wide for a page.
     tabulars = [re.sub(r"(variance|bias), published", "published", tabular) for tabular in tabulars]
-    notes = " ".join(_tex(note) for note in table_notes(wide))
+    notes = " ".join(tex_text(note) for note in table_notes(wide))
     text = "\n".join(
         [
             r"\begin{table}",
             r"\centering\footnotesize\setlength{\tabcolsep}{3pt}",
-            rf"\caption{{{_tex(table_caption(spec.title))}}}",
+            rf"\caption{{{tex_text(table_caption(spec.title))}}}",
             rf"\label{{tab:{spec.key}}}",
             tabulars[0] + r"\par\medskip",
             tabulars[1] + r"\par\medskip",
@@ -253,7 +257,7 @@ def write_tex(spec: TableSpec, wide: pd.DataFrame, path: str | PathLike) -> None
         temporary.write_text(text + "\n", encoding="utf-8")
 
 
-def _tex(text: str) -> str:
+def tex_text(text: str) -> str:
     """Return text as LaTeX: special characters escaped, numbers with an exponent as powers of ten."""
     text = re.sub(r"([&%_#$])", r"\\\1", text).replace("\N{NO-BREAK SPACE}", "~")
     return re.sub(r"(-?\d\.\d+)e([+-])0*(\d+)", lambda m: rf"${m[1]} \times 10^{{{m[2].strip('+')}{m[3]}}}$", text)

@@ -268,7 +268,7 @@ class _Pairs:
 
 
 def stopping_times(rbm: RBM, start_visible: Array, coupling: str, longest: int, stream: Stream) -> np.ndarray:
-    """Return tau of pairs of chains from given visible states, int64 (replicas, chains); ``longest`` + 1 where above.
+    """Return tau of pairs of chains from given visible states, int64 (replicas, chains); ``longest`` where not below.
 
     Parameters
     ----------
@@ -277,7 +277,7 @@ def stopping_times(rbm: RBM, start_visible: Array, coupling: str, longest: int, 
     start_visible : array, shape (replicas, chains, m), entries 0 or 1
     coupling : {"rbm", "general"}
     longest : int
-        The step up to which pairs are followed.
+        The step at which pairs are cut that have not met, at least 2.
     stream : Stream
 
     Raises
@@ -285,6 +285,6 @@ def stopping_times(rbm: RBM, start_visible: Array, coupling: str, longest: int, 
     SettingsError
         If an option is not allowed.
     """
-    chains = CoupledGibbs(coupling, max_steps=longest + 1)
+    chains = CoupledGibbs(coupling, max_steps=longest)
     start = hidden_mean(rbm, start_visible, Buffers())
     return chains.run(rbm, start, stream).stopping_time

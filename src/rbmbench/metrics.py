@@ -1,0 +1,43 @@
+"""What the metrics of a curve are called on axes and in captions, and their units.
+
+A metric that is not in the table is shown under its own name, without a unit.
+"""
+
+from dataclasses import dataclass
+
+__all__ = ["METRICS", "Metric", "metric_of"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric in words; ``summed`` marks means per sample, in nats, that figures show summed over the training set."""
+
+    title: str
+    unit: str = ""
+    summed: bool = False
+
+    @property
+    def label(self) -> str:
+        """Title and unit: "log Z (nats)"."""
+        return f"{self.title} ({self.unit})" if self.unit else self.title
+
+
+METRICS = {
+    "log_likelihood": Metric("log-likelihood", "nats", summed=True),
+    "reconstruction_log_likelihood": Metric("reconstruction log-likelihood, no bound", "nats", summed=True),
+    "log_partition": Metric("log Z", "nats"),
+    "log_partition_error": Metric("standard error of log Z", "nats"),
+    "annealing_effective_sample_size": Metric("effective sample size of the annealing", "particles"),
+    "effective_sample_size": Metric("effective sample size", "rows"),
+    "stopping_time": Metric("mean stopping time τ", "Gibbs steps"),
+    "rejections": Metric("mean rejected proposals", "a chain"),
+    "forced_meetings": Metric("share of chains that met by force"),
+    "gradient_variance_W": Metric("variance of the model term, W"),
+    "gradient_variance_b": Metric("variance of the model term, b"),
+    "gradient_variance_c": Metric("variance of the model term, c"),
+}
+
+
+def metric_of(name: str) -> Metric:
+    """Return a metric by its name in the curves."""
+    return METRICS.get(name) or Metric(name.replace("_", " "))

@@ -1,0 +1,51 @@
+"""What the page of a scale shows of each kind of figure and table, in words and cells."""
+
+from typing import Any
+
+import pandas as pd
+
+from rbmbench.reporting import couplings, run_times, tables
+from rbmbench.reporting.frames import learning_curves
+from rbmbench.reporting.notes import figure_caption
+from rbmbench.reporting.specs import CouplingTimesSpec, FigureSpec, RunTimesSpec, TableSpec
+
+__all__ = ["figure_words", "table_content"]
+
+
+def figure_words(spec: FigureSpec | CouplingTimesSpec) -> tuple[str, str]:
+    """Return the caption of a figure, and what stands in its place where it cannot be seen."""
+    if spec.kind == "coupling_times":
+        return couplings.caption(spec, couplings.stopping_times(spec)), (
+            "Histogram and distribution of stopping times; the numbers are in the CSV."
+        )
+    labels = list(dict.fromkeys(run.label for panel in spec.panels for run in panel.runs))
+    alternative = f"{len(spec.panels)} panels of learning curves of {', '.join(labels)}; the numbers are in the CSV."
+    return figure_caption(spec, learning_curves(spec)), alternative
+
+
+def table_content(spec: TableSpec | RunTimesSpec, numbers: pd.DataFrame) -> dict[str, Any]:
+    """Return the parts of a table, each with caption, columns, lines and how many columns of words; and its notes.
+
+    Parameters
+    ----------
+    spec : TableSpec or RunTimesSpec
+    numbers : DataFrame
+        The table's CSV.
+    """
+    if spec.kind == "run_times":
+        return {
+            "parts": [_part(run_times.caption(spec), run_times.layout(numbers), 1)],
+            "notes": run_times.notes(spec, numbers),
+        }
+    paper, certainty = tables.paper_layout(numbers), tables.certainty_layout(numbers)
+    paper.columns = [" ".join(filter(None, name)) for name in paper.columns]
+    return {
+        "parts": [_part(tables.table_caption(spec.title), paper, 1), _part("How sure the biases are", certainty, 4)],
+        "notes": tables.table_notes(numbers),
+    }
+
+
+def _part(caption: str, cells: pd.DataFrame, words: int) -> dict[str, Any]:
+    """Return one table of text cells, the first columns of which are words."""
+    lines = cells.to_numpy().tolist()
+    return {"caption": caption, "columns": list(cells.columns), "lines": lines, "words": words}

@@ -1,0 +1,185 @@
+"""Draw one panel of learning curves: curves, bands, sample paths, reference lines, ranges, and what stands above it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.ticker import FuncFormatter, MaxNLocator, ScalarFormatter
+
+from rbmbench.metrics import metric_of
+from rbmbench.reporting.notes import annealing_cuts, count, data_name, panel_cuts
+from rbmbench.reporting.references import Reference
+from rbmbench.reporting.specs import Panel
+
+__all__ = [
+    "REFERENCE_LOOKS",
+    "SECOND",
+    "annotate",
+    "draw",
+    "exponent_of",
+    "full_limits",
+    "left_label",
+    "vertical_limits",
+]
+
+MOST_OMITTED = 3
+NARROW = 3
+"""As many panels side by side leave each little room for words."""
+START = 0.1
+"""Share of a run's iterations, its climb, that the range of a panel of log-likelihoods does not have to show."""
+SECOND = {"linestyle": (0, (3, 1.5)), "linewidth": 1.0, "zorder": 3.0}
+"""What the curve of a panel's second metric has in place of its algorithm's own look."""
+REFERENCE_LOOKS = {
+    "maximum": {"color": "0.25", "linewidth": 0.9, "linestyle": (0, (7, 2, 1, 2)), "zorder": 1.5},
+    "true_model": {"color": "0.25", "linewidth": 0.9, "linestyle": (0, (1, 1)), "zorder": 1.5},
+}
+
+
+def exponent_of(summary: pd.DataFrame) -> int:
+    """Return the power of 1000 that sums over the training set are given in: 6 for millions, 0 below ten thousand."""
+    largest = summary["sum_mean"].abs().max()
+    return 3 * int(np.log10(largest) // 3) if largest >= 1e4 else 0
+
+
+def left_label(panel: Panel, exponent: int) -> str:
+    """Return the label of a panel's left axis, in 10 to the power of ``exponent`` nats for log-likelihoods."""
+    metric = metric_of(panel.metrics[0])
+    of = " of the training set" * metric.summed
+    power = f"$10^{{{exponent}}}$ " if exponent else ""
+    return f"{metric.title}{of}" + (f"\n({power}{metric.unit})" if metric.unit else "")
+
+
+def draw(
+    ax: Axes,
+    panel: Panel,
+    summary: pd.DataFrame,
+    lines: list[Reference],
+    looks: dict[str, dict],
+    exponent: int,
+    columns: int,
+) -> Axes | None:
+    """Draw the curves of a panel with their bands, and its reference lines; return the right axis if it has one.
+
+    Parameters
+    ----------
+    ax : Axes
+    panel : Panel
+    summary : DataFrame
+        The rows of the panel, as `rbmbench.reporting.frames.summarise` returns them; at least one.
+    lines : list of Reference
+    looks : dict
+        By algorithm: keyword arguments of `matplotlib.axes.Axes.plot`.
+    exponent : int
+        The left axis of log-likelihoods is in 10 to this power nats.
+    columns : int
+        Panels side by side.
+    """
+    summed = metric_of(panel.metrics[0]).summed
+    factor = summary["rows"].iloc[0] / 10.0**exponent if summed else 1.0
+    paths = [column for column in summary if column.startswith("path_")]
+    scaled = summary.assign(**{column: factor * summary[column] for column in ("mean", "low", "high", *paths)})
+    for (algorithm, metric), curve in scaled.groupby(["algorithm", "metric"], sort=False):
+        second = SECOND if metric != panel.metrics[0] else {}
+        _draw_curve(ax, curve, looks[algorithm] | second, paths)
+    for line in lines:
+        ax.axhline(factor * line.value, **REFERENCE_LOOKS[line.name])
+    heights = [factor * line.value for line in lines]
+    # What is never above 0 has no place on a logarithmic axis.
+    axis = panel.axis if (scaled["mean"] > 0).any() else "linear"
+    _scale(ax, scaled, vertical_limits(scaled, heights) if summed else full_limits(scaled, axis == "log"), axis)
+    ax.xaxis.set_major_locator(MaxNLocator(5 if columns < NARROW else 3))
+    if not summed:
+        ax.spines["right"].set_visible(False)
+        return None
+    right = ax.secondary_yaxis("right", functions=(lambda total: total / factor, lambda mean: mean * factor))
+    _set_ticks(right.yaxis)
+    return right
+
+
+def _draw_curve(ax: Axes, curve: pd.DataFrame, look: dict, paths: list[str]) -> None:
+    """Draw a mean curve, its band, and the curves of single trials."""
+    ax.plot(curve["iteration"], curve["mean"], **look)
+    dark = tuple(0.55 * part for part in to_rgb(look["color"]))
+    for path in paths:
+        ax.plot(curve["iteration"], curve[path], color=dark, linewidth=0.6, zorder=1.8)
+    if curve["trials"].iloc[0] > 1:
+        band = {"color": look["color"], "alpha": 0.13, "linewidth": 0, "zorder": 1}
+        ax.fill_between(curve["iteration"], curve["low"], curve["high"], **band)
+
+
+def vertical_limits(summary: pd.DataFrame, heights: Sequence[float] = (), start: float = START) -> tuple[float, float]:
+    """Return the vertical range of log-likelihoods: all means and bands but for the climb of the first iterations.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        Columns iteration, mean and high, in the units of the axis.
+    heights : sequence of float
+        Heights of lines that the range must hold.
+    start : float
+        Share of the iterations that may fall out of the range.
+    """
+    later = summary[summary["iteration"] >= start * summary["iteration"].max()]
+    # A band may dive where one trial of ten fails; the means decide how far down the panel reaches.
+    low, high = later["mean"].min(), max(later["high"].max(), later["mean"].max(), *heights, -np.inf)
+    pad = 0.06 * (high - low) or max(1e-3, 0.01 * abs(high))
+    return low - pad, high + pad
+
+
+def full_limits(summary: pd.DataFrame, logarithmic: bool) -> tuple[float, float]:
+    """Return the vertical range of a metric: all means and bands; on a logarithmic axis all that are above 0."""
+    values = summary[["mean", "low", "high"]].to_numpy()
+    if logarithmic:
+        values = np.log(values[values > 0])
+    low, high = values.min(), values.max()
+    pad = 0.06 * (high - low) or 0.1 * (abs(high) or 1.0)
+    return tuple(np.exp([low - pad, high + pad])) if logarithmic else (low - pad, high + pad)
+
+
+def _scale(ax: Axes, summary: pd.DataFrame, limits: tuple[float, float], axis: str) -> None:
+    """Set ranges and ticks of one panel."""
+    ax.set_xlim(0, summary["iteration"].max())
+    ax.set_yscale(axis)
+    ax.set_ylim(*limits)
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: count(value)))
+    if axis == "linear":
+        _set_ticks(ax.yaxis)
+    ax.grid(axis="y", color="0.9", linewidth=0.5)
+    ax.set_axisbelow(True)
+
+
+def _set_ticks(axis) -> None:
+    """Give an axis a few ticks, labelled without an offset."""
+    axis.set_major_locator(MaxNLocator(6))
+    axis.set_major_formatter(ScalarFormatter(useOffset=False))
+
+
+def annotate(ax: Axes, panel: Panel, summary: pd.DataFrame, omitted: list[str], doubt: str, columns: int) -> None:
+    """Write above a panel what it shows and, smaller, how it differs from the paper's."""
+    title, other = (panel.data, "") if summary.empty else summary[["data_title", "stand_in"]].iloc[0]
+    lines = [f"stands in for {data_name(other)}"] if other else []
+    lines += [", ".join(panel_cuts(panel))] if panel_cuts(panel) else []
+    lines += [f"annealing: {', '.join(annealing_cuts(panel))}"] if annealing_cuts(panel) else []
+    lines += [doubt] if doubt else []
+    lines += [f"left out: {words}" for words in omitted[:MOST_OMITTED]]
+    lines += [f"and {len(omitted) - MOST_OMITTED} trials more"] if len(omitted) > MOST_OMITTED else []
+    ax.set_xlabel("iteration")
+    separator = ", " if columns < NARROW else "\n"
+    heading = f"({panel.name}) {title}{separator}α = {panel.rate:g}, {panel.hidden} hidden"
+    ax.set_title(heading, loc="left", pad=4 + 8.5 * len(lines))
+    note = ax.annotate(
+        "\n".join(lines),
+        (0, 1),
+        (0, 3),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        va="bottom",
+        fontsize=6.8,
+        color="0.3",
+    )
+    # The title's padding keeps its place free; a long line must not make the panel narrow.
+    note.set_in_layout(False)
+    if summary.empty:
+        ax.text(0.5, 0.5, "no trial with finite values", ha="center", va="center", transform=ax.transAxes)

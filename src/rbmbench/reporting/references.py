@@ -1,0 +1,77 @@
+"""Horizontal lines of a panel: log-likelihoods that training is held against. Mean per sample, nats, exact.
+
+maximum     (1/N) sum_i log p^(v_i),  p^ the frequencies of the training rows: no model has more;
+true_model  (1/N) sum_i log p(v_i),   p the RBM that the rows were drawn from.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rbmbench import datasets
+from rbmbench.errors import ResultsError
+from rbmbench.evaluation import DistinctRows
+from rbmbench.likelihood import exact_log_partition, is_enumerable, log_likelihood
+from rbmbench.model import RBM
+from rbmbench.reporting.specs import Panel
+from rbmbench.store import read_arrays
+
+__all__ = ["TITLES", "TRUE_ARRAYS", "Reference", "maximum", "references", "true_model"]
+
+TITLES = {"maximum": "maximum log-likelihood", "true_model": "true model"}
+TRUE_ARRAYS = ("true_W", "true_b", "true_c")
+"""Arrays (m, n), (m,), (n,) that the file of a data set holds beside its rows when they were drawn from an RBM."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A line: its name in the configuration, its title, and its height: mean per sample, nats."""
+
+    name: str
+    title: str
+    value: float
+
+
+def maximum(rows: np.ndarray) -> float:
+    """Return the largest mean log-likelihood that any model of rows (N, m) of 0 and 1 can have, nats per sample."""
+    shares = DistinctRows(rows).counts / len(rows)
+    return float(shares @ np.log(shares))
+
+
+def true_model(rows: np.ndarray, rbm: RBM) -> float:
+    """Return the mean log-likelihood of rows (N, m) under one RBM without leading axes, nats per sample.
+
+    Raises
+    ------
+    SettingsError
+        If neither of its layers can be enumerated.
+    """
+    return float(log_likelihood(rbm, rows, exact_log_partition(rbm)))
+
+
+def references(panel: Panel) -> list[Reference]:
+    """Return the lines that a panel asks for, from the file of its data set.
+
+    Raises
+    ------
+    DataError
+        If the file is missing or damaged.
+    ResultsError
+        If it does not hold the model that the rows were drawn from, or this one cannot be enumerated.
+    """
+    found = []
+    for name in panel.references:
+        rows = datasets.read(panel.data_file).train
+        value = maximum(rows) if name == "maximum" else true_model(rows, _true_rbm(panel))
+        found.append(Reference(name, TITLES[name], value))
+    return found
+
+
+def _true_rbm(panel: Panel) -> RBM:
+    """Return the model that the rows of a panel's data set were drawn from."""
+    arrays = read_arrays(panel.data_file, TRUE_ARRAYS)
+    rbm = RBM(*(arrays[name] for name in TRUE_ARRAYS))
+    if not is_enumerable(rbm.visible_units, rbm.hidden_units):
+        sizes = f"{rbm.visible_units} visible and {rbm.hidden_units} hidden units"
+        raise ResultsError(f"{panel.data_file}: the true model has {sizes}, too many for the reference 'true_model'")
+    return rbm

@@ -1,0 +1,22 @@
+# Stopping times of coupled chains of a random model: no data, no training.
+
+
+rule couple_chains:
+    output:
+        times=f"{RESULTS}/couplings/{{coupling}}/stopping_times.parquet",
+        meta=f"{RESULTS}/couplings/{{coupling}}/meta.json",
+    log:
+        f"{RESULTS}/logs/couplings/{{coupling}}.log",
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=240,
+    params:
+        settings=lambda wildcards: PLAN.couplings[wildcards.coupling].settings.canonical(),
+        folder=subpath(output.meta, parent=True),
+        scale=PLAN.scale,
+    shell:
+        "rbmbench couple --settings {params.settings:q} --threads {threads} --scale {params.scale}"
+        " --out {params.folder} 2>&1 | tee {log} >&2"
