@@ -7,8 +7,8 @@ import numpy as np
 import peers
 from rbmbench.model import initial_rbm
 from rbmbench.settings import RunSettings, parse
+from rbmbench.shards import make_shards
 from rbmbench.streams import Purpose, Stream
-from rbmbench.training import make_shards
 from timing import FLOOR, OTHER, PEER, Clock, line, made_data
 
 __all__ = ["large_steps", "matrix_products", "small_steps", "training_step"]
