@@ -7,7 +7,7 @@ import numpy as np
 
 from rbmbench import estimators, updates
 from rbmbench.errors import TrainingError
-from rbmbench.kernels import on_host, walks_in_cache
+from rbmbench.kernels import on_host, reads_at_once, walks_in_cache
 from rbmbench.minibatches import MiniBatches
 from rbmbench.model import RBM
 from rbmbench.settings import RunSettings
@@ -47,25 +47,28 @@ class Shard:
 
     def _advance(self, first: int, last: int) -> dict[str, np.ndarray]:
         sums: dict[str, np.ndarray] = {}
+        looks = reads_at_once(self.rbm.W)
         for iteration in range(first, last):
             batch = self.batches.at(iteration)
             estimate = self.update.step(self.rbm, self.estimator, batch, self.state, self.stream, self._stage.rate)
             self.state = estimate.state
             for name, values in estimate.diagnostics.items():
                 sums[name] = sums.get(name, 0.0) + values
-            # A cheap look at every iteration; sums may overflow before the parameters do, so it proves nothing yet.
-            if not np.isfinite(self.rbm.c.sum() + self.rbm.b.sum()):
+            # A look at every iteration, where it is cheap; sums may overflow before the parameters do, so it proves
+            # nothing yet.
+            if looks and not np.isfinite(self.rbm.c.sum() + self.rbm.b.sum()):
                 self._check_finite(iteration + 1)
         self._check_finite(last)
         return {name: on_host(total / (last - first)) for name, total in sums.items()}
 
     def _check_finite(self, iteration: int) -> None:
-        for trial, *parameters in zip(self.trials, self.rbm.W, self.rbm.b, self.rbm.c, strict=True):
-            if not all(np.isfinite(p).all() for p in parameters):
-                raise TrainingError(
-                    f"trial {trial}: parameters are not finite at iteration {iteration}; "
-                    f"found learning rate {self._stage.rate}, allowed: a smaller one"
-                )
+        parameters = (p.reshape(len(p), -1) for p in (self.rbm.W, self.rbm.b, self.rbm.c))
+        finite = np.all([on_host(np.isfinite(p).all(axis=-1)) for p in parameters], axis=0)
+        if not finite.all():
+            raise TrainingError(
+                f"trial {self.trials[finite.argmin()]}: parameters are not finite at iteration {iteration}; "
+                f"found learning rate {self._stage.rate}, allowed: a smaller one"
+            )
 
 
 def make_shards(rbm: RBM, data, settings: RunSettings, threads: int) -> list[Shard]:

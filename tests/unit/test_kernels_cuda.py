@@ -14,6 +14,7 @@ import pytest
 import shim.device
 from core_helpers import binary_data, random_rbm, training_stream
 from rbmbench import backends, bias, estimators, samplers, training
+from rbmbench.errors import TrainingError
 from rbmbench.kernels import cupy_home, home_of, name_of_home, on_host
 from rbmbench.kernels.cupy_home import _device, tempering
 from rbmbench.likelihood import ais_log_partition, data_statistics, exact_gradient, exact_log_partition, log_likelihood
@@ -108,6 +109,23 @@ def test_steps_copy_nothing_to_the_device(device, name):
         copies.append(DeviceArray.copied_in - before)
     # All copy data, initial parameters and what is evaluated; the first also what stays, as the trials.
     assert copies[0] > copies[1] == copies[2]
+
+
+@NEEDS_COMPILER
+@pytest.mark.parametrize("name", ["cd", "pcd", "pop_cd", "pop_cd_joint", "parallel_tempering"])
+def test_the_host_reads_nothing_between_evaluations(device, name):
+    reads = []
+    for iterations in (2, 30):
+        before = DeviceArray.read
+        trained(name, "cupy", iterations=iterations, evaluate_every=iterations)
+        reads.append(DeviceArray.read - before)
+    assert reads[0] == reads[1]
+
+
+@NEEDS_COMPILER
+def test_parameters_that_are_not_finite_stop_a_run_on_a_device(device):
+    with pytest.raises(TrainingError, match=r"^trial 0: parameters are not finite at iteration 5; .*1e\+39"):
+        trained("pcd", "cupy", "float32", rate=1e39)
 
 
 @NEEDS_COMPILER

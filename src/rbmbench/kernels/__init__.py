@@ -13,7 +13,7 @@ from types import ModuleType
 
 import numpy as np
 
-__all__ = ["home_of", "name_of_home", "on_host", "walks_in_cache"]
+__all__ = ["home_of", "name_of_home", "on_host", "reads_at_once", "walks_in_cache"]
 
 
 @cache
@@ -56,6 +56,11 @@ def name_of_home(array) -> str:
 
 def walks_in_cache(array) -> bool:
     """Return whether work on such arrays is best cut to stay in a processor's cache; a device takes all at once."""
+    return not _is_cupy(type(array))
+
+
+def reads_at_once(array) -> bool:
+    """Return whether the host reads an entry at once; a device first has to make all that it was told."""
     return not _is_cupy(type(array))
 
 
