@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from ctypes.util import find_library
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -191,7 +192,7 @@ def test_bias_is_measured_on_device_arrays(device):
 @pytest.mark.parametrize(("chains", "m", "n", "fits"), [(47, 211, 103, False), (301, 3, 2, True)])
 def test_tempered_chains_beyond_shared_memory_or_threads(device, precision, chains, m, n, fits):
     rbm = random_rbm(m, n, (2,), scale=0.1, dtype=precision)
-    assert (tempering._workspace_bytes(chains, m, n, rbm.W.itemsize) < tempering.SHARED_BYTES) == fits
+    assert (tempering._workspace_bytes(chains, m, n, rbm.W.itemsize) < _device.SHARED_BYTES) == fits
     start = binary_data(2 * chains, m).reshape(2, 1, chains, m).astype(precision)
     ends = []
     for array in (np.empty(0), DeviceArray(np.empty(0))):
@@ -250,6 +251,24 @@ def test_a_barrier_that_some_threads_miss_is_seen(device, monkeypatch, waiting):
     else:
         device.launch("broken", "float64", 1, (256, 1), (out, np.int32(waiting)))
         np.testing.assert_array_equal(out.get(), np.arange(256))
+
+
+@NEEDS_COMPILER
+@pytest.mark.parametrize(("asked", "fits"), [(8 * 256, True), (8 * 255, False), (64 * 1024, True)])
+def test_a_write_beyond_the_shared_memory_that_was_asked_for_is_seen(monkeypatch, asked, fits):
+    source = """typedef REAL real;
+    extern __shared__ double shared_memory[];
+    extern "C" __global__ void broken(real* out) { shared_memory[threadIdx.x] = out[threadIdx.x]; }"""
+    monkeypatch.setattr(_device, "source", lambda: source)
+    for name in ("signatures", "_library"):
+        monkeypatch.setattr(shim.device, name, getattr(shim.device, name).__wrapped__)
+    with cuda_on_cpu(shared_limit=max(asked, _device.SHARED_BYTES)) as device:
+        run = partial(device.launch, "broken", "float64", 2, (256, 1), (DeviceArray(np.zeros(256)),), asked)
+        if fits:
+            run()
+        else:
+            with pytest.raises(AssertionError, match="broken: writes to more shared memory than the launch asks for"):
+                run()
 
 
 @NEEDS_COMPILER
