@@ -5,11 +5,12 @@ A shard is of a size that stays in the cache; neither the size nor the other sha
 
 import numpy as np
 
-from rbmbench import estimators, updates
+from rbmbench import estimators, resident, updates
 from rbmbench.errors import TrainingError
 from rbmbench.kernels import on_host, reads_at_once, walks_in_cache
 from rbmbench.minibatches import MiniBatches
 from rbmbench.model import RBM
+from rbmbench.resident import Resident
 from rbmbench.settings import RunSettings
 from rbmbench.streams import Purpose, Stream
 
@@ -28,6 +29,7 @@ class Shard:
         self.stream = Stream(settings.seed, trials, Purpose.TRAINING)
         self.state: dict[str, np.ndarray] = {}
         self._stage = None
+        self.ways: dict[str, str] = {}
 
     def enter(self, stage, start: bool) -> None:
         """Make the parts of a stage; start the estimator's state unless it was restored."""
@@ -36,6 +38,9 @@ class Shard:
         self._stage = stage
         self.estimator = estimators.REGISTRY.create(stage.estimator.name, stage.estimator.options)
         self.update = updates.REGISTRY.create(stage.update.name, stage.update.options)
+        forbidden = resident.what_forbids(self.rbm, self.estimator, self.update, self._settings.batch)
+        self._resident = None if forbidden else Resident(self.rbm, self.estimator, self.update, self.batches)
+        self.ways[stage.estimator.name] = f"one by one: {forbidden}" if forbidden else "many a launch"
         if start:
             self.state = self.estimator.start(self.rbm, self._data, self._settings.batch, self.stream)
 
@@ -43,10 +48,18 @@ class Shard:
         """Make the iterations first to last - 1; return the means of the diagnostics, one value a trial."""
         # Numbers that overflow are looked for and reported by trial; NumPy's warnings would only come before that.
         with np.errstate(all="ignore"):
-            return self._advance(first, last)
+            sums = self._many(first, last) if self._resident else self._one_by_one(first, last)
+            return {name: on_host(total / (last - first)) for name, total in sums.items()}
 
-    def _advance(self, first: int, last: int) -> dict[str, np.ndarray]:
-        sums: dict[str, np.ndarray] = {}
+    def _many(self, first: int, last: int) -> dict:
+        sums, not_finite = self._resident.advance(first, last, self.state, self.stream, self._stage.rate)
+        if not_finite.any():
+            iteration = not_finite[not_finite > 0].min()
+            raise self._not_finite(np.argmax(not_finite == iteration), iteration)
+        return sums
+
+    def _one_by_one(self, first: int, last: int) -> dict:
+        sums: dict = {}
         looks = reads_at_once(self.rbm.W)
         for iteration in range(first, last):
             batch = self.batches.at(iteration)
@@ -59,16 +72,19 @@ class Shard:
             if looks and not np.isfinite(self.rbm.c.sum() + self.rbm.b.sum()):
                 self._check_finite(iteration + 1)
         self._check_finite(last)
-        return {name: on_host(total / (last - first)) for name, total in sums.items()}
+        return sums
 
     def _check_finite(self, iteration: int) -> None:
         parameters = (p.reshape(len(p), -1) for p in (self.rbm.W, self.rbm.b, self.rbm.c))
         finite = np.all([on_host(np.isfinite(p).all(axis=-1)) for p in parameters], axis=0)
         if not finite.all():
-            raise TrainingError(
-                f"trial {self.trials[finite.argmin()]}: parameters are not finite at iteration {iteration}; "
-                f"found learning rate {self._stage.rate}, allowed: a smaller one"
-            )
+            raise self._not_finite(finite.argmin(), iteration)
+
+    def _not_finite(self, replica, iteration) -> TrainingError:
+        return TrainingError(
+            f"trial {self.trials[replica]}: parameters are not finite at iteration {iteration}; "
+            f"found learning rate {self._stage.rate}, allowed: a smaller one"
+        )
 
 
 def make_shards(rbm: RBM, data, settings: RunSettings, threads: int) -> list[Shard]:

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from rbmbench import backends
+from rbmbench import backends, resident
 from rbmbench.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from rbmbench.errors import DataError
 from rbmbench.evaluation import Curve, check_snapshots_fit, evaluator
@@ -41,7 +41,7 @@ class TrainingResult:
     the processor time of training, which other programs on the machine disturb less. Where log Z cannot be enumerated
     the curve holds diagnostics alone, and ``snapshots`` the parameters at every evaluation, to be evaluated later:
     snapshot_iterations and snapshot_W, _b, _c, (snapshots, trials, ...). All arrays are NumPy's, wherever the run was;
-    ``backend`` tells where, and why there.
+    ``backend`` tells where, why there, and whether every estimator's iterations were made many a launch or one by one.
     """
 
     rbm: RBM
@@ -115,6 +115,7 @@ def run(
     started = perf_counter()
     data = _checked(data)
     chosen = backends.choose(backend, backends.work(settings, data.shape[1]))
+    resident.check_switch()
     data_there = chosen.arrays.asarray(data)
     trials = np.arange(settings.first_trial, settings.first_trial + settings.trials)
     initial = settings.initial
@@ -139,7 +140,8 @@ def run(
         loop.go(checkpoint, identity)
     if checkpoint:
         checkpoint.unlink(missing_ok=True)
-    where = {"backend": name_of_home(rbm.W), "backend_reason": chosen.reason}
+    ways = "; ".join(f"{name} {way}" for name, way in shards[0].ways.items())
+    where = {"backend": name_of_home(rbm.W), "backend_reason": chosen.reason, "backend_iterations": ways}
     return TrainingResult(rbm.on_host(), loop.curve.frame(), dict(loop.seconds), evaluate.snapshots(), where)
 
 

@@ -16,7 +16,7 @@ from shim.host_array import DeviceArray
 
 __all__ = ["HostDevice", "cuda_on_cpu", "missing_compiler"]
 
-KERNEL = re.compile(r'extern "C" __global__ void (\w+)\((.*?)\)', re.DOTALL)
+KERNEL = re.compile(r'extern "C" __global__ (?:__launch_bounds__\(\w+\) )?void (\w+)\((.*?)\)', re.DOTALL)
 TYPES = {
     "word": np.uint32,
     "wide": np.uint64,
@@ -38,7 +38,7 @@ def signatures() -> dict[str, list[tuple[str, bool]]]:
     found = {}
     for name, parameters in KERNEL.findall(_device.source()):
         found[name] = []
-        for parameter in re.split(r",\s*", parameters.replace("const ", "")):
+        for parameter in re.split(r",\s*", parameters.replace("const ", "").strip()):
             kind = parameter.rpartition(" ")[0]
             found[name].append((kind.rstrip("*"), kind.endswith("*")))
     return found
@@ -85,7 +85,7 @@ class HostDevice:
         """Run a kernel; hold its arguments to the types of its signature, and its size to what the device allows."""
         assert 0 < grid < 2**31
         assert 0 < block[0] * block[1] <= 1024
-        assert shared_bytes <= self.shared_limit
+        assert shared_bytes <= max(self.shared_limit, _device.SHARED_BYTES)
         self.launches[name] = self.launches.get(name, 0) + 1
         parameters = signatures()[name]
         assert len(arguments) == len(parameters), name

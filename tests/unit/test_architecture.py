@@ -28,6 +28,7 @@ FLOORS = {
     "updates": 2,
     "bias": 3,
     "checkpoint": 3,
+    "resident": 3,
     "shards": 3,
     "training": 3,
     "config_schema": 4,

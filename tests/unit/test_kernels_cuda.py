@@ -14,33 +14,23 @@ import pytest
 
 import shim.device
 from core_helpers import binary_data, random_rbm, training_stream
-from rbmbench import backends, bias, estimators, samplers, training
+from rbmbench import bias, estimators, samplers, training
 from rbmbench.errors import TrainingError
 from rbmbench.kernels import cupy_home, home_of, name_of_home, on_host
 from rbmbench.kernels.cupy_home import _device, tempering
 from rbmbench.likelihood import ais_log_partition, data_statistics, exact_gradient, exact_log_partition, log_likelihood
 from rbmbench.settings import EstimateSettings, GroundTruthSettings
-from shim import NEEDS_COMPILER, DeviceArray, cuda_on_cpu
+from shim import NEEDS_COMPILER, DeviceArray, cuda_on_cpu, runs_on_cpu
 
 OPTIONS = {"parallel_tempering": {"temperatures": 4}, "pop_cd_mixture": {"tau": 3}}
 DATA = binary_data(23, 7)
 
 
-class DeviceNamespace:
-    """What `rbmbench.backends` gives for CuPy, with arrays of the shim."""
-
-    @staticmethod
-    def asarray(array):
-        return array if isinstance(array, DeviceArray) else DeviceArray(array.copy())
-
-
 @pytest.fixture
 def device(monkeypatch):
-    """The CPU as a device, which runs with the backend "cupy" take."""
-    found = backends.Backend(DeviceNamespace, "a test")
-    choose = backends.choose
-    monkeypatch.setattr(backends, "choose", lambda name, work: found if name == "cupy" else choose(name, work))
-    with cuda_on_cpu() as device:
+    """The CPU as a device, which runs with the backend "cupy" take, iteration by iteration."""
+    monkeypatch.setenv("RBMBENCH_RESIDENT", "off")
+    with runs_on_cpu() as device:
         yield device
 
 
@@ -55,7 +45,7 @@ def trained(name, backend, precision="float64", k=None, **settings):
 def test_a_run_on_a_device_is_that_on_the_host(device, name):
     # float64: with these seeds no uniform lies between two roundings of a mean, so that all states are the same.
     ours, theirs = trained(name, "cupy"), trained(name, "numpy")
-    assert ours.backend == {"backend": "cupy", "backend_reason": "a test"}
+    assert (ours.backend["backend"], ours.backend["backend_reason"]) == ("cupy", "a test")
     for part in ("W", "b", "c"):
         assert type(getattr(ours.rbm, part)) is np.ndarray
         np.testing.assert_allclose(getattr(ours.rbm, part), getattr(theirs.rbm, part), rtol=1e-8, atol=1e-10)

@@ -18,6 +18,8 @@ __all__ = ["CD"]
 class CD(Estimator):
     """CD-k; ``k`` is the number of Gibbs steps, at least 1."""
 
+    resident = "cd"
+
     def __init__(self, k: int = 1):
         super().__init__()
         self.k = positive_integer("k", k)

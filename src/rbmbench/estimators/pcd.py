@@ -20,6 +20,8 @@ __all__ = ["PCD"]
 class PCD(Estimator):
     """PCD-k; ``k`` is the number of Gibbs steps an iteration, at least 1."""
 
+    resident = "pcd"
+
     def __init__(self, k: int = 1):
         super().__init__()
         self.k = positive_integer("k", k)

@@ -17,3 +17,5 @@ extern __shared__ double shared_memory[];
 #include "bernoulli.cuh"
 #include "enumeration.cuh"
 #include "tempering.cuh"
+#include "resident_chains.cuh"
+#include "resident.cuh"
