@@ -11,6 +11,7 @@ from rbmbench.estimators.cd import CD
 from rbmbench.kernels import resident_kernels
 from rbmbench.minibatches import MiniBatches
 from rbmbench.streams import Purpose, Stream
+from rbmbench.updates.sgd import SGD
 from shim import NEEDS_COMPILER, DeviceArray, runs_on_cpu
 
 M, N, ROWS = 19, 5, 79  # more and fewer units than lanes
@@ -220,7 +221,18 @@ class Other(CD):
         return population._replace(visible=population.visible * 0.5), state, diagnostics
 
 
+class Slower(SGD):
+    """Ascent at half the rate."""
+
+    def step(self, rbm, estimator, batch, state, stream, rate):
+        """Make a smaller step."""
+        return super().step(rbm, estimator, batch, state, stream, rate / 2)
+
+
 def test_a_class_derived_from_one_that_kernels_know_is_not_taken_for_it(device, monkeypatch):
+    rbm = random_rbm(M, N, (2,)).like(DeviceArray(np.empty(0)))
+    assert resident.what_forbids(rbm, CD(), SGD(), 37) is None
+    assert resident.what_forbids(rbm, CD(), Slower(), 37) == "no kernel makes whole iterations of these"
     monkeypatch.setitem(estimators.REGISTRY._makers, "other", Other)
     ours, theirs = (trained("other", 1, backend) for backend in ("cupy", "numpy"))
     assert ours.backend["backend_iterations"] == "other one by one: no kernel makes whole iterations of these"
