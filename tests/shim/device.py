@@ -16,7 +16,7 @@ from shim.host_array import DeviceArray
 
 __all__ = ["HostDevice", "cuda_on_cpu", "missing_compiler"]
 
-KERNEL = re.compile(r'extern "C" __global__ (?:__launch_bounds__\(\w+\) )?void (\w+)\((.*?)\)', re.DOTALL)
+KERNEL = re.compile(r'extern "C" __global__ (?:__launch_bounds__\([^)]*\) )?void (\w+)\((.*?)\)', re.DOTALL)
 TYPES = {
     "word": np.uint32,
     "wide": np.uint64,

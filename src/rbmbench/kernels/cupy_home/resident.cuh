@@ -110,7 +110,7 @@ __device__ inline void give_back(const Trial& s, const Parameters& outside) {
 // sample sizes are added to effective_sizes (replicas,) where that is given. not_finite (replicas,) gets the iteration
 // after which parameters were no longer finite: there the trial stands still. The workspace of a trial is in shared
 // memory after the sums over lanes and the parameters, or workspace_doubles long in `workspace` where that is given.
-extern "C" __global__ __launch_bounds__(RESIDENT_THREADS) void resident_iterations(
+extern "C" __global__ __launch_bounds__(RESIDENT_THREADS, 1) void resident_iterations(
     real* W, real* b, real* c, const unsigned char* data, const offset* index, offset index_stride, real* chains,
     double* effective_sizes, offset* not_finite, double* workspace, offset workspace_doubles, word seed,
     const word* trials, wide number, word purpose, real up_rate, real down_rate, offset first, int iterations, int k,
