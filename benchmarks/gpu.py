@@ -1,8 +1,11 @@
 """Training steps on a GPU against their matrix products there; left out, with the reason, where there is none."""
 
+import os
+
 from rbmbench.kernels import home_of
+from rbmbench.resident import VARIABLE
 from steps import PRODUCTS, matrix_products, training_step
-from timing import FLOOR, Clock, line
+from timing import FLOOR, OTHER, Clock, line
 
 __all__ = ["gpu_steps", "why_none"]
 
@@ -23,7 +26,7 @@ def why_none() -> str:
 
 
 def gpu_steps(clock: Clock) -> list[dict]:
-    """Compare 784 x 500 steps of CD on the GPU with their matrix products there."""
+    """Compare 784 x 500 steps of CD with their matrix products, and small steps, many a launch, with single ones."""
     if why_none():
         return []
     import cupy
@@ -45,4 +48,21 @@ def gpu_steps(clock: Clock) -> list[dict]:
         ours, products = clock.best(step, floor, rounds=100)
         what = f"CD-{k} step on the GPU, 784x500, batch 500"
         lines.append(line(what, ours, PRODUCTS, FLOOR, products))
+    for name, label in (("cd", "CD-1"), ("pop_cd", "pop-CD-1")):
+        many, single = (finished(_small_step(name, switch, cupy.asarray)) for switch in ("on", "off"))
+        ours, theirs = clock.best(many, single, rounds=30)
+        what = f"{label} step on the GPU, 16x16, batch 100, 25 trials, many a launch"
+        lines.append(line(what, ours, "one by one", OTHER, theirs))
     return lines
+
+
+def _small_step(name, switch, place):
+    """Return a function that makes steps of small RBMs, by the kernel that makes many at a time or without it."""
+    kept = os.environ.get(VARIABLE)
+    os.environ[VARIABLE] = switch
+    try:
+        return training_step(16, 16, 100, name, {}, trials=25, place=place, steps=100)
+    finally:
+        os.environ.pop(VARIABLE)
+        if kept is not None:
+            os.environ[VARIABLE] = kept

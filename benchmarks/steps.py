@@ -7,8 +7,8 @@ import numpy as np
 import peers
 from rbmbench.model import initial_rbm
 from rbmbench.settings import RunSettings, parse
+from rbmbench.shards import make_shards
 from rbmbench.streams import Purpose, Stream
-from rbmbench.training import make_shards
 from timing import FLOOR, OTHER, PEER, Clock, line, made_data
 
 __all__ = ["large_steps", "matrix_products", "small_steps", "training_step"]
@@ -19,11 +19,11 @@ PRODUCTS = "its matrix products"
 
 
 def training_step(
-    visible, hidden, batch, estimator, options, trials=1, rows=10_000, place=lambda array: array
+    visible, hidden, batch, estimator, options, trials=1, rows=10_000, place=lambda array: array, steps=STEPS
 ) -> Callable[[], object]:
     """Return a function that makes training iterations of ``trials`` RBMs as a run does, evaluation apart.
 
-    ``place`` puts an array where the steps are to be made, such as a GPU.
+    ``place`` puts an array where the steps are to be made, such as a GPU; ``steps`` are made in one call.
     """
     stage = {"until": 10**9, "estimator": {"name": estimator, "options": options}, "rate": 0.01}
     values = {"data": {"name": "made"}, "hidden": hidden, "batch": batch, "schedule": [stage], "trials": trials}
@@ -38,9 +38,9 @@ def training_step(
     def step():
         at = next(iteration)
         for shard in shards:
-            shard.advance(at * STEPS, (at + 1) * STEPS)
+            shard.advance(at * steps, (at + 1) * steps)
 
-    step.steps = STEPS
+    step.steps = steps
     return step
 
 

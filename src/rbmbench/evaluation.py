@@ -126,13 +126,19 @@ class WithProxy:
         self._evaluator = evaluator
         self.snapshots, self.restore = evaluator.snapshots, evaluator.restore
 
+    def warm_up(self, rbm: RBM) -> None:
+        """Compile or load all kernels."""
+        self._evaluator.warm_up(rbm)
+        self._reconstruction(rbm[:1], self._rows[:1], self._trials[:1], 0)
+
     def __call__(self, rbm: RBM, iteration: int) -> dict[str, np.ndarray]:
         """Return the evaluator's metrics and the proxy, one value a trial."""
-        stream = Stream(self._seed, self._trials, Purpose.RECONSTRUCTION, iteration << 32)
-        proxy = reconstruction_log_likelihood(
-            rbm, self._rows, stream, chains=self._proxy.chains, steps=self._proxy.steps
-        )
+        proxy = self._reconstruction(rbm, self._rows, self._trials, iteration)
         return self._evaluator(rbm, iteration) | {"reconstruction_log_likelihood": proxy}
+
+    def _reconstruction(self, rbm: RBM, rows, trials, iteration: int) -> np.ndarray:
+        stream = Stream(self._seed, trials, Purpose.RECONSTRUCTION, iteration << 32)
+        return reconstruction_log_likelihood(rbm, rows, stream, chains=self._proxy.chains, steps=self._proxy.steps)
 
 
 def check_snapshots_fit(visible: int, hidden: int, trials: int, iterations: int, evaluate_every: int) -> None:

@@ -56,7 +56,7 @@ class MiniBatches:
     def __init__(self, data, batch: int, seed: int, trials, dtype=np.float32):
         if batch > len(data):
             raise SettingsError(f"batch: found {batch}; allowed: at most the {len(data)} rows of the data set")
-        self._data, self._batch, self._seed = data, batch, seed
+        self.data, self.batch, self._seed = data, batch, seed
         self._trials = np.asarray(trials, np.uint32)
         self.per_epoch = len(data) // batch
         self._epoch = -1
@@ -69,16 +69,34 @@ class MiniBatches:
 
     def at(self, iteration: int):
         """Return the mini-batch of an iteration (counted from 0), (trials, batch, m); valid until the next call."""
-        if self._batch == len(self._data):
+        if self.batch == len(self.data):
             return self._out
-        epoch, block = divmod(iteration, self.per_epoch)
-        if epoch != self._epoch:
-            self._order, self._epoch = self._permutations(epoch), epoch
-        index = self._order[:, block * self._batch : (block + 1) * self._batch]
-        home_of(self._out).gather_rows(self._data, index, self._out)
+        index, _ = next(self.indices(iteration, iteration + 1))
+        home_of(self._out).gather_rows(self.data, index, self._out)
         return self._out
 
+    def indices(self, first: int, last: int):
+        """Yield the rows of the mini-batches ``first`` to ``last`` - 1, for as many at a time as lie side by side.
+
+        Yields
+        ------
+        index : int64 array, shape (trials, iterations * batch), or None
+            Rows of the data; None where every mini-batch is the whole set. Valid until the next.
+        iterations : int
+            How many mini-batches these are.
+        """
+        if self.batch == len(self.data):
+            yield None, last - first
+            return
+        while first < last:
+            epoch, block = divmod(first, self.per_epoch)
+            iterations = min(last - first, self.per_epoch - block)
+            yield self._permutations(epoch)[:, block * self.batch : (block + iterations) * self.batch], iterations
+            first += iterations
+
     def _permutations(self, epoch: int):
-        stream = Stream(self._seed, self._trials, Purpose.MINI_BATCHES, epoch)
-        keys = home_of(self._out).uniforms(stream.next(), len(self._data), np.float64)
-        return np.argsort(keys, axis=-1, kind="stable")
+        if epoch != self._epoch:
+            stream = Stream(self._seed, self._trials, Purpose.MINI_BATCHES, epoch)
+            keys = home_of(self._out).uniforms(stream.next(), len(self.data), np.float64)
+            self._order, self._epoch = np.argsort(keys, axis=-1, kind="stable"), epoch
+        return self._order

@@ -1,7 +1,7 @@
 """The training loop: schedules, mini-batches, scheduled evaluation, checkpoints.
 
-Trials never touch each other, so they are trained in shards of a size that stays in the cache, each from one evaluation
-to the next, on as many threads as are given; neither sharding nor threads nor resuming changes a result.
+Trials never touch each other, so they are trained in shards, each from one evaluation to the next, on as many threads
+as are given; neither sharding nor threads nor resuming changes a result.
 """
 
 import hashlib
@@ -16,19 +16,18 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from rbmbench import backends, estimators, updates
+from rbmbench import backends, resident
 from rbmbench.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from rbmbench.errors import DataError, TrainingError
 from rbmbench.evaluation import Curve, WithProxy, check_snapshots_fit, evaluator
-from rbmbench.kernels import name_of_home, on_host, walks_in_cache
-from rbmbench.minibatches import MiniBatches
+from rbmbench.kernels import name_of_home, on_host
 from rbmbench.model import RBM, initial_rbm
 from rbmbench.settings import RunSettings, parse
+from rbmbench.shards import Shard, make_shards
 from rbmbench.streams import Purpose, Stream
 
 __all__ = ["TrainingResult", "run", "train"]
 
-SHARD_BYTES = 2**20
 CHECKPOINT_SECONDS = 20.0
 Progress = Callable[..., None]
 
@@ -44,7 +43,7 @@ class TrainingResult:
     processor time of training, which other programs on the machine disturb less. Where log Z cannot be enumerated the
     curve lacks the first two, and ``snapshots`` holds the parameters at every evaluation, to be evaluated later:
     snapshot_iterations and snapshot_W, _b, _c, (snapshots, trials, ...). All arrays are NumPy's, wherever the run was;
-    ``backend`` tells where, and why there.
+    ``backend`` tells where, why there, and whether every estimator's iterations were made many a launch or one by one.
     """
 
     rbm: RBM
@@ -52,56 +51,6 @@ class TrainingResult:
     timings: dict[str, float]
     snapshots: dict[str, np.ndarray]
     backend: dict[str, str]
-
-
-class Shard:
-    """Some trials of a run: their parameters (views of the run's), their estimator's state, their random stream."""
-
-    def __init__(self, rbm: RBM, data, settings: RunSettings, trials):
-        self.rbm, self._data, self._settings = rbm, data, settings
-        self.trials = trials
-        self.batches = MiniBatches(data, settings.batch, settings.seed, trials, rbm.W.dtype)
-        self.stream = Stream(settings.seed, trials, Purpose.TRAINING)
-        self.state: dict[str, np.ndarray] = {}
-        self._stage = None
-
-    def enter(self, stage, start: bool) -> None:
-        """Make the parts of a stage; start the estimator's state unless it was restored."""
-        if stage is self._stage:
-            return
-        self._stage = stage
-        self.estimator = estimators.REGISTRY.create(stage.estimator.name, stage.estimator.options)
-        self.update = updates.REGISTRY.create(stage.update.name, stage.update.options)
-        if start:
-            self.state = self.estimator.start(self.rbm, self._data, self._settings.batch, self.stream)
-
-    def advance(self, first: int, last: int) -> dict[str, np.ndarray]:
-        """Make the iterations first to last - 1; return the means of the diagnostics, one value a trial."""
-        # Numbers that overflow are looked for and reported by trial; NumPy's warnings would only come before that.
-        with np.errstate(all="ignore"):
-            return self._advance(first, last)
-
-    def _advance(self, first: int, last: int) -> dict[str, np.ndarray]:
-        sums: dict[str, np.ndarray] = {}
-        for iteration in range(first, last):
-            batch = self.batches.at(iteration)
-            estimate = self.update.step(self.rbm, self.estimator, batch, self.state, self.stream, self._stage.rate)
-            self.state = estimate.state
-            for name, values in estimate.diagnostics.items():
-                sums[name] = sums.get(name, 0.0) + values
-            # A cheap look at every iteration; sums may overflow before the parameters do, so it proves nothing yet.
-            if not np.isfinite(self.rbm.c.sum() + self.rbm.b.sum()):
-                self._check_finite(iteration + 1)
-        self._check_finite(last)
-        return {name: on_host(total / (last - first)) for name, total in sums.items()}
-
-    def _check_finite(self, iteration: int) -> None:
-        for trial, *parameters in zip(self.trials, self.rbm.W, self.rbm.b, self.rbm.c, strict=True):
-            if not all(np.isfinite(p).all() for p in parameters):
-                raise TrainingError(
-                    f"trial {trial}: parameters are not finite at iteration {iteration}; "
-                    f"found learning rate {self._stage.rate}, allowed: a smaller one"
-                )
 
 
 def _warm_up(shard: Shard, schedule) -> None:
@@ -117,18 +66,6 @@ def _identity(data, settings: RunSettings) -> str:
     """Return what a checkpoint must agree on: the settings and the training rows."""
     rows = hashlib.sha256(repr(data.shape).encode() + np.packbits(data).tobytes())
     return f"{settings.digest()}-{rows.hexdigest()[:10]}"
-
-
-def make_shards(rbm: RBM, data, settings: RunSettings, threads: int) -> list[Shard]:
-    """Cut the trials so that a shard's states stay in the cache, if any, and every thread has one."""
-    m, n = data.shape[1], settings.hidden
-    bytes_a_trial = 3 * settings.most_rows * (m + n) * rbm.W.itemsize
-    size = settings.trials
-    if walks_in_cache(rbm.W):
-        size = max(1, min(SHARD_BYTES // bytes_a_trial, -(-settings.trials // threads)))
-    trials = np.arange(settings.first_trial, settings.first_trial + settings.trials)
-    cuts = [slice(start, min(start + size, settings.trials)) for start in range(0, settings.trials, size)]
-    return [Shard(rbm[cut], data, settings, trials[cut]) for cut in cuts]
 
 
 def _checked(data) -> np.ndarray:
@@ -189,6 +126,7 @@ def run(
     started = perf_counter()
     data = _checked(data)
     chosen = backends.choose(backend, backends.work(settings, data.shape[1]))
+    resident.check_switch()
     data_there = chosen.arrays.asarray(data)
     trials = np.arange(settings.first_trial, settings.first_trial + settings.trials)
     initial = settings.initial
@@ -218,7 +156,8 @@ def run(
         loop.go(checkpoint, identity)
     if checkpoint:
         checkpoint.unlink(missing_ok=True)
-    where = {"backend": name_of_home(rbm.W), "backend_reason": chosen.reason}
+    ways = "; ".join(f"{name} {way}" for name, way in shards[0].ways.items())
+    where = {"backend": name_of_home(rbm.W), "backend_reason": chosen.reason, "backend_iterations": ways}
     return TrainingResult(rbm.on_host(), loop.curve.frame(), dict(loop.seconds), evaluate.snapshots(), where)
 
 

@@ -18,7 +18,7 @@ from core_helpers import (
 from rbmbench import backends, estimators, samplers, training
 from rbmbench.gibbs import Buffers, sample_hidden, sample_visible
 from rbmbench.kernels import name_of_home, numpy_home, on_host
-from rbmbench.kernels.cupy_home import tempering
+from rbmbench.kernels.cupy_home import _device, tempering
 from rbmbench.likelihood import exact_gradient, exact_log_partition, log_likelihood
 
 MISSING = backends.what_a_gpu_lacks()
@@ -122,7 +122,7 @@ def test_exact_values(cupy, shape):
 def test_tempered_chains_in_shared_and_in_global_memory(cupy, dtype, chains):
     rbm = random_rbm(211, 103, (2,), scale=0.1, dtype=dtype)
     size = tempering._workspace_bytes(chains, 211, 103, rbm.W.itemsize)
-    assert (size > tempering.SHARED_BYTES) == (chains == 47)
+    assert (size > _device.SHARED_BYTES) == (chains == 47)
     start = binary_data(2 * chains, 211).reshape(2, 1, chains, 211).astype(dtype)
     ends = []
     for array in (np.empty(0), cupy.empty(0)):

@@ -2,8 +2,9 @@
 //
 // Threads of a block are fibers that take turns. A fiber runs one thread after the other until one of them waits at a
 // barrier; then another fiber goes on with the rest. So kernels without barriers cost no switches. What CUDA leaves
-// undefined is an error here: a barrier that some threads of a block never reach. Shared memory starts as NaN, and
-// threads can be run in the reverse order, so that a kernel that reads what it must not yet read gives itself away.
+// undefined is an error here: a barrier that some threads of a block never reach, and a write to shared memory beyond
+// what the launch asks for. Shared memory starts as NaN, and threads can be run in the reverse order, so that a kernel
+// that reads what it must not yet read gives itself away.
 
 #pragma once
 #include <cmath>
@@ -25,11 +26,12 @@ static dim3 threadIdx, blockIdx, blockDim, gridDim;
 #define __global__
 #define __device__
 #define __shared__
+#define __launch_bounds__(...)
 static_assert(sizeof(unsigned) == 4, "words of 32 bits");
 
 inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)(((uint64_t)a * b) >> 32); }
 
-const size_t SHARED_BYTES = 48 * 1024;  // of a launch that asks for no more than every device gives
+const size_t SHARED_BYTES = 227 * 1024;  // the most that a block can ask for on a device of kind sm_90
 double shared_memory[SHARED_BYTES / sizeof(double)];
 
 namespace shim {
@@ -83,8 +85,8 @@ inline void resume(Fiber* chosen) {
 }
 
 // Run all threads of a block; false if some wait at a barrier when others have ended.
-inline bool run_block() {
-    memset(shared_memory, 0xFF, sizeof shared_memory);
+inline bool run_block(size_t shared_bytes) {
+    memset(shared_memory, 0xFF, shared_bytes);
     next_thread = 0;
     waiting.clear();
     for (size_t number = 0; next_thread < thread_count; number++) resume(fiber(number));
@@ -97,24 +99,37 @@ inline bool run_block() {
     return true;
 }
 
-template <class... Arguments, size_t... I>
-inline bool launch(void (*kernel)(Arguments...), unsigned grid, unsigned block_x, unsigned block_y, bool reversed,
-                   void** values, std::index_sequence<I...>) {
-    auto arguments = std::make_tuple(*static_cast<Arguments*>(values[I])...);
-    run_thread = [&] { std::apply(kernel, arguments); };
-    gridDim = {grid, 1, 1}, blockDim = {block_x, block_y, 1};
-    thread_count = block_x * block_y, run_reversed = reversed;
-    for (unsigned block = 0; block < grid; block++) {
-        blockIdx = {block, 0, 0};
-        if (!run_block()) return false;
-    }
+inline bool is_untouched_from(size_t start) {
+    const unsigned char* bytes = (const unsigned char*)shared_memory;
+    for (size_t i = start; i < SHARED_BYTES; i++)
+        if (bytes[i] != 0xFF) return false;
     return true;
 }
 
+// What a launch is made of, beside its kernel and the arguments.
+struct Launch {
+    unsigned grid, block_x, block_y, shared_bytes;
+    int reversed;
+};
+
+// Run a kernel; return what is wrong with it, or null.
+template <class... Arguments, size_t... I>
+inline const char* run(void (*kernel)(Arguments...), const Launch& how, void** values, std::index_sequence<I...>) {
+    auto arguments = std::make_tuple(*static_cast<Arguments*>(values[I])...);
+    run_thread = [&] { std::apply(kernel, arguments); };
+    gridDim = {how.grid, 1, 1}, blockDim = {how.block_x, how.block_y, 1};
+    thread_count = how.block_x * how.block_y, run_reversed = how.reversed;
+    memset(shared_memory, 0xFF, sizeof shared_memory);
+    for (unsigned block = 0; block < how.grid; block++) {
+        blockIdx = {block, 0, 0};
+        if (!run_block(how.shared_bytes)) return "threads wait at a barrier that others never reach";
+    }
+    return is_untouched_from(how.shared_bytes) ? nullptr : "writes to more shared memory than the launch asks for";
+}
+
 template <class... Arguments>
-inline bool launch(void (*kernel)(Arguments...), unsigned grid, unsigned block_x, unsigned block_y, bool reversed,
-                   void** values) {
-    return launch(kernel, grid, block_x, block_y, reversed, values, std::index_sequence_for<Arguments...>{});
+inline const char* launch(void (*kernel)(Arguments...), const Launch& how, void** values) {
+    return run(kernel, how, values, std::index_sequence_for<Arguments...>{});
 }
 
 }  // namespace shim
@@ -127,7 +142,7 @@ inline void __syncthreads() {
 }
 
 // A kernel for callers that do not know its types: `values` are the addresses of its arguments.
-#define EXPORT(name)                                                                                     \
-    extern "C" int shim_##name(unsigned grid, unsigned x, unsigned y, int reversed, void** values) {     \
-        return shim::launch(name, grid, x, y, reversed, values);                                         \
+#define EXPORT(name)                                                                    \
+    extern "C" const char* shim_##name(const shim::Launch* how, void** values) {        \
+        return shim::launch(name, *how, values);                                        \
     }

@@ -16,7 +16,7 @@ from shim.host_array import DeviceArray
 
 __all__ = ["HostDevice", "cuda_on_cpu", "missing_compiler"]
 
-KERNEL = re.compile(r'extern "C" __global__ void (\w+)\((.*?)\)', re.DOTALL)
+KERNEL = re.compile(r'extern "C" __global__ (?:__launch_bounds__\([^)]*\) )?void (\w+)\((.*?)\)', re.DOTALL)
 TYPES = {
     "word": np.uint32,
     "wide": np.uint64,
@@ -38,7 +38,7 @@ def signatures() -> dict[str, list[tuple[str, bool]]]:
     found = {}
     for name, parameters in KERNEL.findall(_device.source()):
         found[name] = []
-        for parameter in re.split(r",\s*", parameters.replace("const ", "")):
+        for parameter in re.split(r",\s*", parameters.replace("const ", "").strip()):
             kind = parameter.rpartition(" ")[0]
             found[name].append((kind.rstrip("*"), kind.endswith("*")))
     return found
@@ -61,21 +61,31 @@ def _library(dtype: str) -> ctypes.CDLL:
     return library
 
 
+class Launch(ctypes.Structure):
+    """As cuda_shim.h."""
+
+    _fields_ = [(name, ctypes.c_uint) for name in ("grid", "block_x", "block_y", "shared_bytes", "reversed")]
+
+
 class HostDevice:
     """What `rbmbench.kernels.cupy_home._device` offers, on the CPU; stricter about arguments than CuPy.
 
-    ``launches`` counts kernels by name.
+    ``launches`` counts kernels by name; ``shared_limit`` is what a block may have of shared memory.
     """
 
-    def __init__(self, reverse_threads: bool = False):
-        self.reverse_threads = reverse_threads
+    def __init__(self, reverse_threads: bool = False, shared_limit: int = _device.SHARED_BYTES):
+        self.reverse_threads, self.shared_limit = reverse_threads, shared_limit
         self.launches: dict[str, int] = {}
 
+    def most_shared_bytes(self):
+        """Return what a block may have of shared memory."""
+        return self.shared_limit
+
     def launch(self, name, dtype, grid, block, arguments, shared_bytes=0):
-        """Run a kernel; hold its arguments to the types of its signature, and its size to what every device allows."""
+        """Run a kernel; hold its arguments to the types of its signature, and its size to what the device allows."""
         assert 0 < grid < 2**31
         assert 0 < block[0] * block[1] <= 1024
-        assert shared_bytes <= 48 * 1024
+        assert shared_bytes <= max(self.shared_limit, _device.SHARED_BYTES)
         self.launches[name] = self.launches.get(name, 0) + 1
         parameters = signatures()[name]
         assert len(arguments) == len(parameters), name
@@ -84,8 +94,11 @@ class HostDevice:
             for parameter, value in zip(parameters, arguments, strict=True)
         ]
         addresses = (ctypes.c_void_p * len(kept))(*(value.ctypes.data for value in kept))
-        reached = getattr(_library(dtype), f"shim_{name}")(grid, *block, int(self.reverse_threads), addresses)
-        assert reached, f"{name}: threads wait at a barrier that others never reach"
+        how = Launch(grid, *block, shared_bytes, self.reverse_threads)
+        run = getattr(_library(dtype), f"shim_{name}")
+        run.restype = ctypes.c_char_p
+        wrong = run(ctypes.byref(how), addresses)
+        assert wrong is None, f"{name}: {wrong.decode()}"
 
     @staticmethod
     def _argument(kind, is_pointer, real, value) -> np.ndarray:
@@ -116,9 +129,9 @@ class HostDevice:
 
 
 @contextmanager
-def cuda_on_cpu(reverse_threads: bool = False):
+def cuda_on_cpu(reverse_threads: bool = False, shared_limit: int = _device.SHARED_BYTES):
     """Let the launch layer run on this machine's CPU; gives the `HostDevice`."""
-    device, names = HostDevice(reverse_threads), ("launch", "empty", "copy_in")
+    device, names = HostDevice(reverse_threads, shared_limit), ("launch", "empty", "copy_in", "most_shared_bytes")
     kept = {name: getattr(_device, name) for name in names}
     _grids._constants.clear()
     try:

@@ -48,13 +48,18 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     __module__ = "cupy"
     copied_in = 0  # NumPy arrays that were made device arrays, by all of them
+    read = 0  # how often the host waited for an array or a number, likewise
 
     def __init__(self, array):
         self.on_host = np.asarray(array)
 
     def get(self) -> np.ndarray:
         """Return a copy on the host."""
-        return self.on_host.copy()
+        return self._waited_for().copy()
+
+    def _waited_for(self) -> np.ndarray:
+        DeviceArray.read += 1
+        return self.on_host
 
     def __array__(self, *args, **kwargs):
         raise TypeError("Implicit conversion to a NumPy array is not allowed. Please use `.get()`")
@@ -103,13 +108,13 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         return (DeviceArray(each) for each in self.on_host)
 
     def __bool__(self):
-        return bool(self.on_host)
+        return bool(self._waited_for())
 
     def __int__(self):
-        return int(self.on_host)
+        return int(self._waited_for())
 
     def __float__(self):
-        return float(self.on_host)
+        return float(self._waited_for())
 
     def __repr__(self):
         return f"DeviceArray({self.on_host!r})"

@@ -29,6 +29,8 @@ FLOORS = {
     "bias": 3,
     "checkpoint": 3,
     "coupling": 3,
+    "resident": 3,
+    "shards": 3,
     "training": 3,
     "config_schema": 4,
     "configuration": 4,

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from ctypes.util import find_library
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -13,32 +14,23 @@ import pytest
 
 import shim.device
 from core_helpers import binary_data, random_rbm, training_stream
-from rbmbench import backends, bias, estimators, samplers, training
+from rbmbench import bias, estimators, samplers, training
+from rbmbench.errors import TrainingError
 from rbmbench.kernels import cupy_home, home_of, name_of_home, on_host
 from rbmbench.kernels.cupy_home import _device, tempering
 from rbmbench.likelihood import ais_log_partition, data_statistics, exact_gradient, exact_log_partition, log_likelihood
 from rbmbench.settings import EstimateSettings, GroundTruthSettings
-from shim import NEEDS_COMPILER, DeviceArray, cuda_on_cpu
+from shim import NEEDS_COMPILER, DeviceArray, cuda_on_cpu, runs_on_cpu
 
 OPTIONS = {"parallel_tempering": {"temperatures": 4}, "pop_cd_mixture": {"tau": 3}}
 DATA = binary_data(23, 7)
 
 
-class DeviceNamespace:
-    """What `rbmbench.backends` gives for CuPy, with arrays of the shim."""
-
-    @staticmethod
-    def asarray(array):
-        return array if isinstance(array, DeviceArray) else DeviceArray(array.copy())
-
-
 @pytest.fixture
 def device(monkeypatch):
-    """The CPU as a device, which runs with the backend "cupy" take."""
-    found = backends.Backend(DeviceNamespace, "a test")
-    choose = backends.choose
-    monkeypatch.setattr(backends, "choose", lambda name, work: found if name == "cupy" else choose(name, work))
-    with cuda_on_cpu() as device:
+    """The CPU as a device, which runs with the backend "cupy" take, iteration by iteration."""
+    monkeypatch.setenv("RBMBENCH_RESIDENT", "off")
+    with runs_on_cpu() as device:
         yield device
 
 
@@ -53,7 +45,7 @@ def trained(name, backend, precision="float64", k=None, **settings):
 def test_a_run_on_a_device_is_that_on_the_host(device, name):
     # float64: with these seeds no uniform lies between two roundings of a mean, so that all states are the same.
     ours, theirs = trained(name, "cupy"), trained(name, "numpy")
-    assert ours.backend == {"backend": "cupy", "backend_reason": "a test"}
+    assert (ours.backend["backend"], ours.backend["backend_reason"]) == ("cupy", "a test")
     for part in ("W", "b", "c"):
         assert type(getattr(ours.rbm, part)) is np.ndarray
         np.testing.assert_allclose(getattr(ours.rbm, part), getattr(theirs.rbm, part), rtol=1e-8, atol=1e-10)
@@ -122,6 +114,23 @@ def test_steps_copy_nothing_to_the_device(device, name):
 
 
 @NEEDS_COMPILER
+@pytest.mark.parametrize("name", ["cd", "pcd", "pop_cd", "pop_cd_joint", "parallel_tempering"])
+def test_the_host_reads_nothing_between_evaluations(device, name):
+    reads = []
+    for iterations in (2, 30):
+        before = DeviceArray.read
+        trained(name, "cupy", iterations=iterations, evaluate_every=iterations)
+        reads.append(DeviceArray.read - before)
+    assert reads[0] == reads[1]
+
+
+@NEEDS_COMPILER
+def test_parameters_that_are_not_finite_stop_a_run_on_a_device(device):
+    with pytest.raises(TrainingError, match=r"^trial 0: parameters are not finite at iteration 5; .*1e\+39"):
+        trained("pcd", "cupy", "float32", rate=1e39)
+
+
+@NEEDS_COMPILER
 @pytest.mark.parametrize("shape", [(7, 5), (5, 7), (101, 6)])
 def test_exact_values_and_likelihoods(device, shape):
     m, n = shape
@@ -184,7 +193,7 @@ def test_bias_is_measured_on_device_arrays(device):
 @pytest.mark.parametrize(("chains", "m", "n", "fits"), [(47, 211, 103, False), (301, 3, 2, True)])
 def test_tempered_chains_beyond_shared_memory_or_threads(device, precision, chains, m, n, fits):
     rbm = random_rbm(m, n, (2,), scale=0.1, dtype=precision)
-    assert (tempering._workspace_bytes(chains, m, n, rbm.W.itemsize) < tempering.SHARED_BYTES) == fits
+    assert (tempering._workspace_bytes(chains, m, n, rbm.W.itemsize) < _device.SHARED_BYTES) == fits
     start = binary_data(2 * chains, m).reshape(2, 1, chains, m).astype(precision)
     ends = []
     for array in (np.empty(0), DeviceArray(np.empty(0))):
@@ -243,6 +252,24 @@ def test_a_barrier_that_some_threads_miss_is_seen(device, monkeypatch, waiting):
     else:
         device.launch("broken", "float64", 1, (256, 1), (out, np.int32(waiting)))
         np.testing.assert_array_equal(out.get(), np.arange(256))
+
+
+@NEEDS_COMPILER
+@pytest.mark.parametrize(("asked", "fits"), [(8 * 256, True), (8 * 255, False), (64 * 1024, True)])
+def test_a_write_beyond_the_shared_memory_that_was_asked_for_is_seen(monkeypatch, asked, fits):
+    source = """typedef REAL real;
+    extern __shared__ double shared_memory[];
+    extern "C" __global__ void broken(real* out) { shared_memory[threadIdx.x] = out[threadIdx.x]; }"""
+    monkeypatch.setattr(_device, "source", lambda: source)
+    for name in ("signatures", "_library"):
+        monkeypatch.setattr(shim.device, name, getattr(shim.device, name).__wrapped__)
+    with cuda_on_cpu(shared_limit=max(asked, _device.SHARED_BYTES)) as device:
+        run = partial(device.launch, "broken", "float64", 2, (256, 1), (DeviceArray(np.zeros(256)),), asked)
+        if fits:
+            run()
+        else:
+            with pytest.raises(AssertionError, match="broken: writes to more shared memory than the launch asks for"):
+                run()
 
 
 @NEEDS_COMPILER

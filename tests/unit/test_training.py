@@ -13,7 +13,7 @@ from core_helpers import (
     sigmoid,
     two_mode_rbm,
 )
-from rbmbench import estimators, training
+from rbmbench import estimators, shards, training
 from rbmbench.errors import SettingsError, TrainingError
 from rbmbench.estimators.cd import CD
 from rbmbench.likelihood import exact_gradient, exact_log_partition, log_likelihood
@@ -124,7 +124,7 @@ def test_neither_threads_nor_shards_nor_evaluations_change_a_result(schedule, mo
     assert_same(run(DATA, settings, threads=2), plain)
     often = run(DATA, settings_for(*schedule, evaluate_every=1))
     assert bytes_of(often.rbm) == bytes_of(plain.rbm)
-    monkeypatch.setattr(training, "SHARD_BYTES", 1)
+    monkeypatch.setattr(shards, "SHARD_BYTES", 1)
     assert_same(run(DATA, settings), plain)
 
 
@@ -142,13 +142,13 @@ def test_shards_and_threads_really_cut_the_trials(monkeypatch):
     settings = settings_for(stage("cd", 1), trials=5)
 
     def sizes(threads):
-        shards = training.make_shards(initial_of(settings), DATA, settings, threads)
-        return [len(shard.trials) for shard in shards]
+        made = shards.make_shards(initial_of(settings), DATA, settings, threads)
+        return [len(shard.trials) for shard in made]
 
     assert sizes(1) == [5]
     assert sizes(2) == [3, 2]
     assert sizes(8) == [1] * 5
-    monkeypatch.setattr(training, "SHARD_BYTES", 2 * 3 * BATCH * (M + N) * 4)
+    monkeypatch.setattr(shards, "SHARD_BYTES", 2 * 3 * BATCH * (M + N) * 4)
     assert sizes(1) == [2, 2, 1]
 
 

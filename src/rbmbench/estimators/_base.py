@@ -46,7 +46,12 @@ class Estimator:
 
     An estimator holds options and buffers, no state: the state goes in and comes out of every call, so that a run can
     be cut anywhere. One instance serves one run at a time.
+
+    ``resident`` is the name that kernels which make whole iterations know a class by; it holds for the very class that
+    says so, not for classes derived from it, which may compute something else.
     """
+
+    resident: str | None = None
 
     def __init__(self):
         self.buffers = Buffers()

@@ -24,6 +24,8 @@ class CD(Estimator):
     With ``variance`` the diagnostics tell the gradient's variance, see `rbmbench.estimators._variance`.
     """
 
+    resident = "cd"
+
     def __init__(self, k: int = 1, chains: int | None = None, variance: bool = False):
         super().__init__()
         self.k = positive_integer("k", k)

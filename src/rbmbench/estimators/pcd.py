@@ -25,6 +25,8 @@ class PCD(Estimator):
     With ``variance`` the diagnostics tell the gradient's variance, see `rbmbench.estimators._variance`.
     """
 
+    resident = "pcd"
+
     def __init__(self, k: int = 1, chains: int | None = None, variance: bool = False):
         super().__init__()
         self.k = positive_integer("k", k)

@@ -58,6 +58,8 @@ def effective_sample_size(weights):
 class PopCD(Estimator):
     """pop-CD-k; ``k`` is the number of Gibbs steps, at least 1."""
 
+    resident = "pop_cd"
+
     def __init__(self, k: int = 1):
         super().__init__()
         self.k = positive_integer("k", k)

@@ -12,8 +12,8 @@ from rbmbench.kernels import name_of_home
 from rbmbench.likelihood import exact_log_partition, log_likelihood
 from rbmbench.model import RBM, initial_rbm
 from rbmbench.settings import RunSettings, parse
+from rbmbench.shards import make_shards
 from rbmbench.streams import Purpose, Stream
-from rbmbench.training import make_shards
 
 __all__ = ["calibration_records", "this_machine"]
 

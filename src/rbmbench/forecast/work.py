@@ -12,7 +12,7 @@ import numpy as np
 
 from rbmbench.likelihood.exact import LARGEST_ENUMERABLE_LAYER
 from rbmbench.settings import Choice, EstimateSettings, GroundTruthSettings, Proxy, RunSettings
-from rbmbench.training import SHARD_BYTES
+from rbmbench.shards import SHARD_BYTES
 
 __all__ = [
     "MEGABYTES",

@@ -13,7 +13,7 @@ from types import ModuleType
 
 import numpy as np
 
-__all__ = ["home_of", "name_of_home", "on_host", "walks_in_cache"]
+__all__ = ["home_of", "name_of_home", "on_host", "reads_at_once", "resident_kernels", "walks_in_cache"]
 
 
 @cache
@@ -54,8 +54,21 @@ def name_of_home(array) -> str:
     return home_of(array).__name__.rpartition(".")[2].removesuffix("_home")
 
 
+def resident_kernels(array) -> ModuleType | None:
+    """Return the module whose kernels make whole iterations of training on such arrays, or None if there is none.
+
+    `rbmbench.kernels.cupy_home.resident` documents what such a module offers.
+    """
+    return import_module("rbmbench.kernels.cupy_home.resident") if _is_cupy(type(array)) else None
+
+
 def walks_in_cache(array) -> bool:
     """Return whether work on such arrays is best cut to stay in a processor's cache; a device takes all at once."""
+    return not _is_cupy(type(array))
+
+
+def reads_at_once(array) -> bool:
+    """Return whether the host reads an entry at once; a device first has to make all that it was told."""
     return not _is_cupy(type(array))
 
 

@@ -11,7 +11,12 @@ __all__ = ["SGD"]
 
 @REGISTRY.register
 class SGD:
-    """Gradient ascent with a constant learning rate."""
+    """Gradient ascent with a constant learning rate.
+
+    ``resident``: as of `rbmbench.estimators.Estimator`.
+    """
+
+    resident = "sgd"
 
     def step(self, rbm, estimator, batch, state, stream, rate):
         """Change the parameters of ``rbm`` in place by one iteration; return the estimator's new `Estimate`.

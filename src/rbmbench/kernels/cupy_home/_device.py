@@ -8,12 +8,13 @@ import re
 from functools import cache
 from pathlib import Path
 
-__all__ = ["copy_in", "empty", "launch", "source"]
+__all__ = ["SHARED_BYTES", "copy_in", "empty", "launch", "most_shared_bytes", "source"]
 
 _HERE = Path(__file__).resolve().parent
 # No -use_fast_math: kernels agree with the other homes to rounding. CuPy adds -ftz=true: numbers below 1e-38 are zero.
 OPTIONS = ("-std=c++17",)
 TYPES = {"float32": "float", "float64": "double"}
+SHARED_BYTES = 48 * 1024  # what every CUDA device gives a block without being asked for more
 
 
 @cache
@@ -52,7 +53,17 @@ def launch(name: str, dtype: str, grid: int, block: tuple[int, int], arguments: 
     shared_bytes : int
         Dynamic shared memory of a block.
     """
-    _function(name, dtype)((grid,), block, arguments, shared_mem=shared_bytes)
+    function = _function(name, dtype)
+    if shared_bytes > SHARED_BYTES:
+        function.max_dynamic_shared_size_bytes = shared_bytes
+    function((grid,), block, arguments, shared_mem=shared_bytes)
+
+
+def most_shared_bytes() -> int:
+    """Return the most dynamic shared memory that a block gets if it asks for it."""
+    import cupy
+
+    return cupy.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
 
 
 def empty(shape: tuple[int, ...], dtype):

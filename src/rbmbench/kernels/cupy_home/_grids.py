@@ -6,7 +6,7 @@ import numpy as np
 
 from rbmbench.kernels.cupy_home import _device
 
-__all__ = ["THREADS", "constant", "contiguous", "draw_words", "power_of_two", "sized", "start"]
+__all__ = ["THREADS", "constant", "contiguous", "draw_words", "power_of_two", "row_stride", "sized", "start"]
 
 THREADS = 256
 SUM_BYTES = 8 * THREADS  # shared memory that sums over the lanes of rows take
@@ -49,6 +49,19 @@ def contiguous(array):
     return array
 
 
+def row_stride(index):
+    """Return how many entries the rows of an index lie apart, as the kernels' type ``offset``.
+
+    Raises
+    ------
+    ValueError
+        If the entries of a row are not side by side.
+    """
+    if index.strides[1] != index.itemsize:
+        raise ValueError(f"index of strides {index.strides}: the entries of a row are not side by side")
+    return np.int64(index.strides[0] // index.itemsize)
+
+
 def sized(*numbers: int) -> tuple:
     """Return sizes as the kernels' type ``offset``."""
     return tuple(np.int64(number) for number in numbers)
@@ -59,8 +72,8 @@ def power_of_two(number: int) -> int:
     return 1 << (number - 1).bit_length()
 
 
-def start(name: str, dtype, blocks: int, arguments: tuple, *, lanes: int = THREADS, shared_bytes: int = 0) -> None:
-    """Run a kernel in blocks of THREADS threads, ``lanes`` of them along the first side; nothing where no block is."""
+def start(name, dtype, blocks: int, arguments: tuple, *, lanes=THREADS, threads=THREADS, shared_bytes=0) -> None:
+    """Run a kernel in blocks of so many threads, ``lanes`` of them along the first side; nothing where no block is."""
     if blocks:
-        shape = lanes, THREADS // lanes
+        shape = lanes, threads // lanes
         _device.launch(name, np.dtype(dtype).name, blocks, shape, arguments, shared_bytes)

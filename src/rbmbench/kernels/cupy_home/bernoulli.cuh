@@ -19,6 +19,12 @@ __device__ inline Toss toss(real x, word k, const Draw& draw, offset position) {
     return result;
 }
 
+// Whether a unit with this mean is on. Exact: scaling by a power of 2, and a difference of neighbours where it matters.
+__device__ inline bool toss_mean(real mean, word k, const Draw& draw, offset position) {
+    const real x = mean * real(SIDES) - real(k);
+    return x >= 1 || (x > 0 && refinement(draw, position) < x);
+}
+
 // The part of a thread that computes one Philox block of a replica whose units, all rows of them, count `size`.
 struct Place {
     offset replica;
@@ -43,9 +49,7 @@ extern "C" __global__ void sample(const real* mean, real* out, word seed, const 
     for (int i = 0; i < (int)COINS; i++) {
         const offset position = first + i * LANES;
         if (position >= size) return;
-        // Exact: scaling by a power of 2, and a difference of neighbours wherever it matters.
-        const real x = mean[start + position] * real(SIDES) - real(coin(words, i));
-        out[start + position] = x >= 1 || (x > 0 && refinement(draw, position) < x);
+        out[start + position] = toss_mean(mean[start + position], coin(words, i), draw, position);
     }
 }
 

@@ -18,3 +18,5 @@ extern __shared__ double shared_memory[];
 #include "coupling.cuh"
 #include "enumeration.cuh"
 #include "tempering.cuh"
+#include "resident_chains.cuh"
+#include "resident.cuh"

@@ -8,7 +8,6 @@ from rbmbench.kernels.cupy_home._grids import SUM_BYTES, THREADS, constant, cont
 __all__ = ["tempered_sweeps"]
 
 NULL = np.uint64(0)
-SHARED_BYTES = 48 * 1024  # what every CUDA device gives a block without being asked for more
 
 
 def _workspace_bytes(chains: int, m: int, n: int, itemsize: int) -> int:
@@ -22,7 +21,7 @@ def tempered_sweeps(W, b, c, inverse_temperatures, draw, visible, samples):
     n = W.shape[-1]
     doubles = -(-_workspace_bytes(chains, m, n, W.itemsize) // 8)
     shared, workspace = SUM_BYTES + 8 * doubles, NULL
-    if shared > SHARED_BYTES:
+    if shared > _device.SHARED_BYTES:
         shared, workspace = SUM_BYTES, _device.empty((replicas * sets, doubles), np.dtype(np.float64))
     transposed = W.swapaxes(-1, -2).copy()
     beta = constant(inverse_temperatures).astype(W.dtype, copy=False)

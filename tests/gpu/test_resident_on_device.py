@@ -1,0 +1,125 @@
+"""Iterations that stay on a real device, against the ordinary ones there and on the CPU; what CuPy cannot capture."""
+
+import numpy as np
+import pytest
+
+import rbmbench
+from core_helpers import binary_data
+from rbmbench import backends, resident, training
+from rbmbench.errors import TrainingError
+from rbmbench.kernels import resident_kernels
+from rbmbench.kernels.cupy_home import _device
+
+MISSING = backends.what_a_gpu_lacks()
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(MISSING is not None, reason=str(MISSING))]
+
+CASES = [("cd", 1), ("cd", 3), ("pcd", 1), ("pcd", 2), ("pop_cd", 1), ("pop_cd", 3)]
+ESTIMATOR = pytest.mark.parametrize(("name", "k"), CASES, ids=[f"{name}-{k}" for name, k in CASES])
+# Visible and hidden units, batch: less than a block takes at once; more than lanes and rows; the whole set; parameters
+# that take more shared memory than every device gives.
+SIZES = pytest.mark.parametrize(("m", "n", "batch"), [(3, 2, 5), (19, 17, 37), (19, 5, 79), (257, 31, 11)])
+
+
+@pytest.fixture(scope="module")
+def cupy():
+    """CuPy."""
+    return backends.namespace("cupy")
+
+
+@pytest.fixture(scope="module")
+def kernels(cupy):
+    """The kernels that make whole iterations."""
+    return resident_kernels(cupy.empty(0))
+
+
+def trained(name, k, backend="cupy", m=19, n=5, batch=37, **settings):
+    values = {"iterations": 23, "trials": 3, "seed": 2, "precision": "float64", "evaluate_every": 10} | settings
+    data, options = binary_data(79, m), {"k": k}
+    return rbmbench.train(data, hidden=n, estimator=name, options=options, backend=backend, batch=batch, **values)
+
+
+def hold(ours, theirs, absolute):
+    for part in ("W", "b", "c"):
+        np.testing.assert_allclose(getattr(ours.rbm, part), getattr(theirs.rbm, part), rtol=0, atol=absolute)
+
+
+@ESTIMATOR
+@SIZES
+def test_a_run_is_that_of_the_host(name, k, m, n, batch):
+    # float64: with this seed no uniform lies between two roundings of a mean, so that all states are the same.
+    ours, theirs = (trained(name, k, backend, m, n, batch) for backend in ("cupy", "numpy"))
+    if m < 257 or _device.most_shared_bytes() > 80_000:
+        assert ours.backend["backend_iterations"] == f"{name} many a launch"
+    hold(ours, theirs, 1e-10)
+    np.testing.assert_allclose(ours.curve.value, theirs.curve.value, rtol=1e-8, atol=1e-10)
+
+
+@ESTIMATOR
+def test_a_run_with_the_kernel_is_that_without(monkeypatch, name, k):
+    for precision, absolute in (("float64", 1e-10), ("float32", 1e-5)):
+        ours = trained(name, k, precision=precision)
+        with monkeypatch.context() as patched:
+            patched.setenv(resident.VARIABLE, "off")
+            theirs = trained(name, k, precision=precision)
+        assert theirs.backend["backend_iterations"] == f"{name} one by one: RBMBENCH_RESIDENT is off"
+        hold(ours, theirs, absolute)
+
+
+@ESTIMATOR
+def test_a_run_may_be_repeated_cut_and_left_alone_bit_for_bit(kernels, monkeypatch, name, k):
+    # Many iterations and trials: what threads that do not wait for each other spoil, they spoil now and then.
+    values = {"iterations": 1009, "trials": 29, "precision": "float32", "evaluate_every": 1009}
+    plain = trained(name, k, **values)
+    hold(trained(name, k, **values), plain, 0)
+    hold(trained(name, k, **values | {"evaluate_every": 101}), plain, 0)
+    alone = trained(name, k, **values | {"trials": 1, "first_trial": 28})
+    np.testing.assert_array_equal(alone.rbm.W[0], plain.rbm.W[28])
+    monkeypatch.setattr(kernels, "LAUNCH_WORK", 1.0)
+    hold(trained(name, k, **values), plain, 0)
+
+
+@pytest.mark.parametrize("name", ["cd", "pcd", "pop_cd"])
+def test_where_the_workspace_lies_changes_nothing(kernels, monkeypatch, name):
+    plain = trained(name, 2)
+    least = kernels.SUM_BYTES + kernels._Sizes(37, 19, 5, 8).parameter_bytes()
+    monkeypatch.setattr(_device, "most_shared_bytes", lambda: least)
+    hold(trained(name, 2), plain, 0)
+
+
+@pytest.mark.parametrize("name", ["pcd", "pop_cd"])
+def test_a_stopped_run_goes_on_bit_for_bit(tmp_path, monkeypatch, name):
+    stages = [{"until": 23, "estimator": {"name": name}, "rate": 0.1}]
+    values = {"data": {"name": "user"}, "hidden": 5, "batch": 37, "schedule": stages, "trials": 3, "evaluate_every": 10}
+    settings, data = training.parse(training.RunSettings, values, "test"), binary_data(79, 19)
+    whole, checkpoint = training.run(data, settings, backend="cupy"), tmp_path / "checkpoint.npz"
+    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", 0.0)
+
+    def interrupt(iteration, *others):
+        if iteration == 20:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        training.run(data, settings, checkpoint=checkpoint, backend="cupy", progress=interrupt)
+    resumed = training.run(data, settings, checkpoint=checkpoint, backend="cupy")
+    hold(resumed, whole, 0)
+    np.testing.assert_array_equal(resumed.curve.value, whole.curve.value)
+
+
+@pytest.mark.parametrize("name", ["cd", "pcd", "pop_cd"])
+def test_a_rate_beyond_float32_stops_the_run_where_it_happens(name):
+    with pytest.raises(TrainingError, match=r"^trial 0: parameters are not finite at iteration 1; .*1e\+39"):
+        trained(name, 1, precision="float32", rate=1e39)
+
+
+def test_cupy_does_not_capture_matrix_products(cupy):
+    # While this holds, CUDA graphs of iterations are not to be had by CuPy alone: see docs/architecture.md.
+    stream = cupy.cuda.Stream(non_blocking=True)
+    with stream:
+        a = cupy.ones((67, 71), np.float32)
+        out = a @ a.T
+        stream.begin_capture()
+        try:
+            with pytest.raises(NotImplementedError, match="cuBLAS"):
+                cupy.matmul(a, a.T, out=out)
+        finally:
+            stream.end_capture()
