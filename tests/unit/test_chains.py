@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import chi2, norm
 
 from core_helpers import Enumerated, binary_data, random_rbm, repeated, sigmoid, training_stream, two_mode_rbm
-from rbmbench import estimators, training
+from rbmbench import estimators, shards, training
 from rbmbench.errors import SettingsError
 from rbmbench.estimators._chains import chain_starts
 from rbmbench.gibbs import Buffers, Population, population_statistics
@@ -142,8 +142,8 @@ def test_shards_are_cut_by_the_chains():
     values = {"data": {"name": "toy"}, "hidden": N, "batch": 6, "schedule": [stage], "trials": 7}
     settings, rbm = RunSettings(**values), random_rbm(M, N, (7,), dtype=np.float32)
     assert settings.most_rows == 10_007
-    assert len(training.make_shards(rbm, binary_data(23, M), settings, 1)) == 7
-    fewer = training.make_shards(rbm, binary_data(23, M), settings.model_copy(update={"schedule": ()}), 1)
+    assert len(shards.make_shards(rbm, binary_data(23, M), settings, 1)) == 7
+    fewer = shards.make_shards(rbm, binary_data(23, M), settings.model_copy(update={"schedule": ()}), 1)
     assert len(fewer) == 1
 
 
