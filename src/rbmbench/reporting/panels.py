@@ -160,7 +160,8 @@ def annotate(ax: Axes, panel: Panel, summary: pd.DataFrame, omitted: list[str], 
     """Write above a panel what it shows and, smaller, how it differs from the paper's."""
     title, other = (panel.data, "") if summary.empty else summary[["data_title", "stand_in"]].iloc[0]
     lines = [f"stands in for {data_name(other)}"] if other else []
-    lines += [", ".join(panel_cuts(panel))] if panel_cuts(panel) else []
+    # Side by side, panels have no room for a long line.
+    lines += [", ".join(panel_cuts(panel))] if panel_cuts(panel) and columns < NARROW else panel_cuts(panel)
     lines += [f"annealing: {', '.join(annealing_cuts(panel))}"] if annealing_cuts(panel) else []
     lines += [doubt] if doubt else []
     lines += [f"left out: {words}" for words in omitted[:MOST_OMITTED]]
