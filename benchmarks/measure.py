@@ -43,6 +43,7 @@ def write(lines: list[dict], folder: Path) -> None:
 
 def groups() -> dict:
     """Return the functions that measure, by the name `--only` knows them by."""
+    import coupled
     import gpu
     import likelihoods
     import processes
@@ -51,6 +52,7 @@ def groups() -> dict:
     return {
         "large_steps": steps.large_steps,
         "small_steps": steps.small_steps,
+        "coupled_gradients": coupled.coupled_gradients,
         "compiled_kernels": processes.compiled_kernels,
         "whole_runs": processes.whole_runs,
         "enumeration": likelihoods.enumeration,

@@ -37,9 +37,6 @@ ALGORITHMS = {
     "cd_20": (BLUE, DOTTED),
     "cd_30": (BLACK, LONG),
     "pcd_then_ucd": (GREEN, LONG),
-    "cd_1_variance": (ORANGE, SOLID),
-    "pcd_1_variance": (PURPLE, DASH_DOTTED),
-    "ucd_variance": (GREEN, SOLID),
     "fpcd": (GREEN, DASH_DOTTED),
     "rates_fpcd": (GREEN, DASHED),
     "rates_herding": (GREY, DASHED),
@@ -49,6 +46,9 @@ ALGORITHMS = {
     "ssd": (GREY, DOTTED),
     "exact": (BLACK, SOLID),
 }
+
+# Trained as another one, with more diagnostics.
+ALIKE = {"cd_1_variance": "cd_1", "pcd_1_variance": "pcd_1", "ucd_variance": "ucd"}
 
 
 def style(colour: str, dashes: str | tuple) -> dict:
@@ -76,6 +76,6 @@ def styles(algorithms: Iterable[str]) -> dict[str, dict]:
     taken = set(ALGORITHMS.values())
     pairs = list(product(COLOURS, PATTERNS))
     free = chain((pair for pair in pairs if pair not in taken), cycle(pairs))
-    newcomers = sorted(name for name in algorithms if name not in ALGORITHMS)
+    newcomers = sorted(name for name in algorithms if ALIKE.get(name, name) not in ALGORITHMS)
     chosen = ALGORITHMS | dict(zip(newcomers, free, strict=False))
-    return {name: style(*chosen[name]) for name in algorithms}
+    return {name: style(*chosen[ALIKE.get(name, name)]) for name in algorithms}

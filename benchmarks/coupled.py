@@ -1,0 +1,54 @@
+"""Gradients of unbiased contrastive divergence, whose cost follows the mean of the stopping times, beside CD-1's."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from rbmbench import RBM, estimators
+from rbmbench.streams import Purpose, Stream
+from timing import OTHER, Clock, line
+
+__all__ = ["coupled_gradients"]
+
+# W, b and c are normal with this standard deviation: the larger, the longer chains take to meet.
+LARGE = (784, 500, 500), (0.01, 0.05)
+SMALL, SMALL_WIDTH, TRIALS = (16, 16, 1000), 0.5, 25
+
+
+def gradient(name: str, visible: int, hidden: int, chains: int, width: float, trials: int = 1) -> Callable[[], object]:
+    """Return a function that makes a gradient of random models from fair coins; its ``mean`` tells a diagnostic's."""
+    rng = np.random.default_rng(1)
+    shapes = (trials, visible, hidden), (trials, visible), (trials, hidden)
+    rbm = RBM(*(rng.normal(0, width, shape).astype(np.float32) for shape in shapes))
+    rows = (rng.random((trials, chains, visible)) < 0.5).astype(np.float32)
+    estimator, stream = estimators.create(name), Stream(2, range(trials), Purpose.TRAINING)
+
+    def make():
+        estimate = estimator.estimate(rbm, rows, {}, stream)
+        estimator.phase_sums(estimate)
+        make.mean = {name: float(values.mean()) for name, values in estimate.diagnostics.items()}
+
+    return make
+
+
+def coupled_gradients(clock: Clock) -> list[dict]:
+    """Compare gradients of UCD with those of CD-1 from as many chains, and of many trials with those of one."""
+    lines = []
+    (visible, hidden, chains), widths = LARGE
+    for width in widths:
+        ucd, cd = (gradient(name, visible, hidden, chains, width) for name in ("ucd", "cd"))
+        ours, theirs = clock.best(ucd, cd, rounds=15)
+        lines.append(line(_what(visible, hidden, chains, width, ucd.mean), ours, "CD-1 gradient", OTHER, theirs))
+    visible, hidden, chains = SMALL
+    ucd, cd = (gradient(name, visible, hidden, chains, SMALL_WIDTH) for name in ("ucd", "cd"))
+    many = gradient("ucd", visible, hidden, chains, SMALL_WIDTH, TRIALS)
+    ours, theirs, of_many = clock.best(ucd, cd, many, rounds=40)
+    what = _what(visible, hidden, chains, SMALL_WIDTH, ucd.mean)
+    lines.append(line(what, ours, "CD-1 gradient", OTHER, theirs))
+    lines.append(line(f"{what}, {TRIALS} trials", of_many, f"{TRIALS} times one trial", OTHER, TRIALS * ours, "< 1"))
+    return lines
+
+
+def _what(visible: int, hidden: int, chains: int, width: float, mean: dict[str, float]) -> str:
+    size = f"{visible}x{hidden}, {chains} chains, parameters of sd {width}"
+    return f"UCD gradient, {size}, mean stopping time {mean['stopping_time']:.1f}"
