@@ -16,7 +16,7 @@ from rbmbench.streams import Purpose, Stream
 
 __all__ = ["SHARD_BYTES", "Shard", "make_shards"]
 
-SHARD_BYTES = 2**20
+SHARD_BYTES = 2**22
 
 
 class Shard:

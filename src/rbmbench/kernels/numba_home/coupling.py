@@ -11,6 +11,7 @@ from rbmbench.streams import ATTEMPTS
 __all__ = ["couple_visible", "mean_of_rows", "sample_rows"]
 
 BLOCK = 64
+TILE, CHUNK = 4096, 128  # units tossed at once; coins that come together
 LARGE = 1e270
 MOST_COIN = np.float32(65535)
 FAST = {"contract", "nsz", "nnan", "ninf", "arcp", "reassoc"}
@@ -22,32 +23,43 @@ def _mirror(k):
         k[i] = k.dtype.type(MOST_COIN) - k[i]
 
 
+# Rows are short where layers are small. So rows whose places lie close together are tossed at once: their coins share
+# Philox blocks, and one walk over them all is what vector loops like.
+
+
 @njit(cache=True, nogil=True)
-def _toss_row(mean, k, place, mirrored, seed, trial, number, purpose, out):
-    """Sample a row from its means, on its coins."""
+def _end_of_tile(row, replica, place, units):
+    """Return the end of the rows from ``row`` on that share a window of coins."""
+    last, most = row + 1, place[row] + max(1, TILE // units)
+    while last < replica.size and replica[last] == replica[row] and place[last] < most:
+        if not 0 <= (place[last] - place[last - 1] - 1) * units + units <= CHUNK + units:
+            break
+        last += 1
+    return last
+
+
+@njit(cache=True, nogil=True)
+def _fill_tile(place, mirrored, units, seed, trial, number, purpose, window, coins):
+    """Write the coins of a tile's rows, one row after the other."""
+    start = place[0] * units
+    at = fill_coins(seed, trial, number, purpose, start, (place[place.size - 1] + 1) * units, window)
+    for row in range(place.size):
+        first = at + place[row] * units - start
+        k = coins[row * units : (row + 1) * units]
+        k[:] = window[first : first + units]
+        if mirrored[row]:
+            _mirror(k)
+
+
+@njit(cache=True, nogil=True)
+def _toss(mean, k, place, mirrored, units, seed, trial, number, purpose, out):
+    """Sample rows from their means, all flat, on their coins."""
     if mark_open(mean, k, out):
         for i in range(mean.size):
             if out[i] > 1:
-                r = refinement(seed, trial, number, purpose, place * mean.size + i)
-                out[i] = (1.0 - r if mirrored else r) < mean[i] * 65536.0 - k[i]
-
-
-@njit(cache=True, nogil=True)
-def _coins_of_row(place, units, mirrored, seed, trial, number, purpose, window, filled, coins):
-    """Return the coins of a row; short rows share chunks, so what is in the window is used again.
-
-    ``filled`` holds the positions that the window has, first and last, of a trial; the last is 0 where it has none.
-    """
-    start, stop = place * units, (place + 1) * units
-    if not (filled[2] == trial and filled[0] <= start and stop <= filled[1]):
-        filled[0], filled[1], filled[2] = start // 128 * 128, -(-stop // 128) * 128, trial
-        fill_coins(seed, trial, number, purpose, filled[0], filled[1], window)
-    k = window[start - filled[0] : stop - filled[0]]
-    if not mirrored:
-        return k
-    coins[:] = k
-    _mirror(coins)
-    return coins
+                row = i // units
+                r = refinement(seed, trial, number, purpose, place[row] * units + i % units)
+                out[i] = (1.0 - r if mirrored[row] else r) < mean[i] * 65536.0 - k[i]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
@@ -98,29 +110,28 @@ def _is_kept(log_odds, number_of_uniform, seed, trial, number, purpose, place, m
 
 
 @njit(cache=True, nogil=True)
-def _redraw(
-    mean, mean2, difference, normaliser, place, mirrored, seed, trial, number, purpose, window, coins, v, v2, pending
-):
-    """Draw both states of a pair that has not met, the first only if it is ``pending``; return the rejections."""
+def _redraw(mean, mean2, difference, normaliser, place, mirrored, seed, trial, number, purpose, window, v, v2, pending):
+    """Draw both states of a pair that has not met, the first only if it is ``pending``; return the rejections.
+
+    ``place`` and ``mirrored`` have one entry.
+    """
     rejections, pending2, units = 0, True, mean.size
-    start = place * units
+    start = place[0] * units
     for t in range(1, ATTEMPTS + 1):
         attempt = np.uint32(purpose | np.uint32(t << 8))
         at = fill_coins(seed, trial, number, attempt, start, start + units, window)
         k = window[at : at + units]
-        if mirrored:
-            coins[:] = k
-            _mirror(coins)
-            k = coins
+        if mirrored[0]:
+            _mirror(k)
         if pending:
-            _toss_row(mean, k, place, mirrored, seed, trial, number, attempt, v)
+            _toss(mean, k, place, mirrored, units, seed, trial, number, attempt, v)
             odds = normaliser + _product(v, difference)
-            pending = _is_kept(odds, 0, seed, trial, number, attempt, place, mirrored) and t < ATTEMPTS
+            pending = _is_kept(odds, 0, seed, trial, number, attempt, place[0], mirrored[0]) and t < ATTEMPTS
             rejections += pending
         if pending2:
-            _toss_row(mean2, k, place, mirrored, seed, trial, number, attempt, v2)
+            _toss(mean2, k, place, mirrored, units, seed, trial, number, attempt, v2)
             odds = -normaliser - _product(v2, difference)
-            pending2 = _is_kept(odds, 1, seed, trial, number, attempt, place, mirrored) and t < ATTEMPTS
+            pending2 = _is_kept(odds, 1, seed, trial, number, attempt, place[0], mirrored[0]) and t < ATTEMPTS
             rejections += pending2
         if not (pending or pending2):
             break
@@ -132,35 +143,50 @@ def _couple_visible(
     activation, other, bias, replica, place, mirrored, seed, trials, number, purpose, redraw_both, met, rejections
 ):
     units, kind = bias.shape[1], activation.dtype
-    window, retry, coins = np.empty(units + 254, kind), np.empty(units + 254, kind), np.empty(units, kind)
-    mean, mean2, difference = np.empty(units, kind), np.empty(units, kind), np.empty(units, kind)
-    filled = np.zeros(3, np.int64)
-    for row in range(replica.size):
-        r, at, mirror, v, v2 = replica[row], place[row], mirrored[row], activation[row], other[row]
-        normaliser = _means_and_difference(v, v2, bias[r], mean, mean2)
-        difference[:] = v
-        k = _coins_of_row(at, units, mirror, seed, trials[r], number, purpose, window, filled, coins)
-        _toss_row(mean, k, at, mirror, seed, trials[r], number, purpose, v)
-        log_odds = normaliser + _product(v, difference)
-        met[row] = _is_kept(log_odds, 0, seed, trials[r], number, purpose, at, mirror)
-        rejections[row] = 0
-        if met[row]:
-            v2[:] = v
-        else:
-            rejections[row] = _redraw(
-                mean, mean2, difference, normaliser, at, mirror, seed, trials[r], number, purpose, retry, coins, v, v2,
-                redraw_both,
-            )  # fmt: skip
+    room = max(1, TILE // units)
+    window, retry = np.empty(room * units + 254, kind), np.empty(units + 254, kind)
+    coins, states, normalisers = np.empty(room * units, kind), np.empty((room, units), kind), np.empty(room)
+    mean, mean2 = np.empty((room, units), kind), np.empty((room, units), kind)
+    row = 0
+    while row < replica.size:
+        last = min(row + room, _end_of_tile(row, replica, place, units))
+        r, rows = replica[row], last - row
+        trial = trials[r]
+        for i in range(rows):
+            # The activation becomes a' - a: states are written over it when they are accepted.
+            normalisers[i] = _means_and_difference(activation[row + i], other[row + i], bias[r], mean[i], mean2[i])
+        _fill_tile(place[row:last], mirrored[row:last], units, seed, trial, number, purpose, window, coins)
+        k, flat_mean, flat_states = coins[: rows * units], mean[:rows].reshape(-1), states[:rows].reshape(-1)
+        _toss(flat_mean, k, place[row:last], mirrored[row:last], units, seed, trial, number, purpose, flat_states)
+        for i in range(rows):
+            at, v, v2 = row + i, activation[row + i], other[row + i]
+            odds = normalisers[i] + _product(states[i], v)
+            met[at] = _is_kept(odds, 0, seed, trial, number, purpose, place[at], mirrored[at])
+            rejections[at] = 0
+            if met[at]:
+                v2[:] = states[i]
+            else:
+                rejections[at] = _redraw(
+                    mean[i], mean2[i], v, normalisers[i], place[at : at + 1], mirrored[at : at + 1], seed, trial,
+                    number, purpose, retry, states[i], v2, redraw_both,
+                )  # fmt: skip
+            v[:] = states[i]
+        row = last
 
 
 @njit(cache=True, nogil=True)
 def _sample_rows(mean, replica, place, mirrored, seed, trials, number, purpose, out):
     units = mean.shape[1]
-    window, coins, filled = np.empty(units + 254, mean.dtype), np.empty(units, mean.dtype), np.zeros(3, np.int64)
-    for row in range(replica.size):
-        at, mirror, trial = place[row], mirrored[row], trials[replica[row]]
-        k = _coins_of_row(at, units, mirror, seed, trial, number, purpose, window, filled, coins)
-        _toss_row(mean[row], k, at, mirror, seed, trial, number, purpose, out[row])
+    room = max(1, TILE // units)
+    window, coins = np.empty(room * units + 254, mean.dtype), np.empty(room * units, mean.dtype)
+    row = 0
+    while row < replica.size:
+        last = min(row + room, _end_of_tile(row, replica, place, units))
+        places, mirrors, trial = place[row:last], mirrored[row:last], trials[replica[row]]
+        _fill_tile(places, mirrors, units, seed, trial, number, purpose, window, coins)
+        k, flat_mean, flat_out = coins[: (last - row) * units], mean[row:last].reshape(-1), out[row:last].reshape(-1)
+        _toss(flat_mean, k, places, mirrors, units, seed, trial, number, purpose, flat_out)
+        row = last
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
