@@ -137,7 +137,8 @@ def test_other_numbers_are_one_line(name, chains):
     assert str(caught.value) == f"option 'chains': found {chains!r}; allowed: an integer >= 1"
 
 
-def test_shards_are_cut_by_the_chains():
+def test_shards_are_cut_by_the_chains(monkeypatch):
+    monkeypatch.setattr(shards, "SHARD_BYTES", 2**20)
     stage = {"until": 3, "estimator": {"name": "cd", "options": {"chains": 10_007}}, "rate": 0.1}
     values = {"data": {"name": "toy"}, "hidden": N, "batch": 6, "schedule": [stage], "trials": 7}
     settings, rbm = RunSettings(**values), random_rbm(M, N, (7,), dtype=np.float32)
