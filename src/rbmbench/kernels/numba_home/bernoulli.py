@@ -11,6 +11,7 @@ __all__ = [
     "bernoulli_mean",
     "gather_rows",
     "mark_open",
+    "mean_row",
     "sample",
     "sample_bernoulli",
     "sample_bernoulli_and_log_probability",
@@ -75,7 +76,8 @@ def _close(a, k, seed, trial, number, purpose, position):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
-def _mean_row(a, bias):
+def mean_row(a, bias):
+    """Turn activations into means."""
     one = a.dtype.type(1)
     for i in range(a.size):
         a[i] = one / (one + exp_minus(a[i] + bias[i]))
@@ -114,7 +116,7 @@ def _bernoulli_mean(a, bias):
     for r in range(replicas):
         _repeat_row(bias[r], tiled_bias)
         for first in range(0, size, tile):
-            _mean_row(a[r, first : min(size, first + tile)], tiled_bias)
+            mean_row(a[r, first : min(size, first + tile)], tiled_bias)
 
 
 @njit(cache=True, nogil=True)

@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from rbmbench.kernels.numba_home.bernoulli import mark_open
+from rbmbench.kernels.numba_home.bernoulli import mark_open, mean_row
 from rbmbench.kernels.numba_home.elementary import exp_minus
 from rbmbench.kernels.numba_home.random import fill_coins, refinement, row_uniforms
 from rbmbench.streams import ATTEMPTS
@@ -189,17 +189,10 @@ def _sample_rows(mean, replica, place, mirrored, seed, trials, number, purpose, 
         row = last
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
-def _mean_of_row(a, bias):
-    one = a.dtype.type(1)
-    for i in range(a.size):
-        a[i] = one / (one + exp_minus(a[i] + bias[i]))
-
-
 @njit(cache=True, nogil=True)
 def _mean_of_rows(activation, bias, replica):
     for row in range(replica.size):
-        _mean_of_row(activation[row], bias[replica[row]])
+        mean_row(activation[row], bias[replica[row]])
 
 
 def mean_of_rows(activation, bias, places):
