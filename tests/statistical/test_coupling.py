@@ -141,6 +141,64 @@ def test_pairs_meet_at_once_as_often_as_enumerated(coupling):
     assert may_be((tau == 2).sum(), pairs, chance_to_meet_at_once(Enumerated.of(rbm), start[0, 0]))
 
 
+def from_common_uniforms(mean, other_mean, states):
+    """Return P(x, x') of states drawn from one uniform a unit, (states, states), for the means of two rows."""
+    both = np.minimum(mean, other_mean)
+    of_unit = np.array([[1 - np.maximum(mean, other_mean), other_mean - both], [mean - both, both]])
+    pairs = states.astype(int)[:, None, :], states.astype(int)[None, :, :]
+    return of_unit[*pairs, np.arange(len(mean))].prod(axis=-1)
+
+
+def apart(table, h, h2, coupling):
+    """Return P(v, v', not met) of a step from hidden states h and h', (visible states, visible states)."""
+    p, q = table.visible_given_hidden[h], table.visible_given_hidden[h2]
+    rest, other_rest = p - np.minimum(p, q), q - np.minimum(p, q)
+    chance = rest.sum()
+    if chance < 1e-14:
+        return np.zeros((len(p), len(p)))
+    if coupling == "general":
+        return np.outer(rest, other_rest) / chance
+    means = (row @ table.visible for row in (p, q))
+    proposed = from_common_uniforms(*means, table.visible)
+    accepted, other_accepted = rest / p, other_rest / q
+    same = proposed * accepted[:, None] * other_accepted
+    # In the attempts after one is accepted, the other is drawn alone.
+    first_alone = (proposed * accepted[:, None] * (1 - other_accepted)).sum(axis=1)
+    other_alone = (proposed * (1 - accepted[:, None]) * other_accepted).sum(axis=0)
+    one_by_one = np.outer(first_alone, other_rest / chance) + np.outer(rest / chance, other_alone)
+    return chance * (same + one_by_one) / (2 * chance - same.sum())
+
+
+def survival(table, row, coupling, longest):
+    """Return P(tau > t) for t = 2 to ``longest``, enumerated over the hidden states of both chains."""
+    states, start = range(len(table.hidden)), table.hidden_given_visible[int(table.numbers_of(row))]
+    means = table.hidden_given_visible @ table.hidden
+    hidden = np.array([[from_common_uniforms(a, b, table.hidden) for b in means] for a in means])
+    if coupling == "general":
+        hidden = np.einsum("va,wb->vwab", table.hidden_given_visible, table.hidden_given_visible)
+    step = np.array(
+        [[np.einsum("vw,vwab->ab", apart(table, h, h2, coupling), hidden) for h2 in states] for h in states]
+    )
+    pair = (table.visible_given_hidden @ table.hidden_given_visible).T * start  # (h_1, h_0)
+    found = []
+    for _ in range(2, longest + 1):
+        pair = np.einsum("hg,hgab->ab", pair, step)
+        found.append(pair.sum())
+    return np.array(found)
+
+
+@COUPLINGS
+def test_stopping_times_have_the_enumerated_law(coupling):
+    rbm, pairs, longest = two_mode_rbm(4, N, coupling=7.0), 100_003, 30
+    start = np.zeros((1, pairs, 4))
+    start[..., 1] = 1
+    tau = stopping_times(rbm.replicas, start, coupling, longest + 1, training_stream(1))
+    expected = survival(Enumerated.of(rbm), start[0, 0], coupling, longest)
+    assert 0.01 < expected[8] < expected[0] < 0.9
+    for t in (2, 3, 5, 9, 17, 30):
+        assert may_be((tau > t).sum(), pairs, expected[t - 2])
+
+
 def test_forced_meetings_are_told_and_bias_the_estimate():
     rbm, runs, chains = two_mode_rbm(M, N, coupling=8.0), 50, 2003
     rows, model = np.zeros((runs, chains, M), np.float32), repeated(rbm.astype(np.float32), runs)
