@@ -18,7 +18,7 @@ from pydantic import ConfigDict
 from rbmbench.errors import SettingsError, unknown_name
 from rbmbench.files import replaced
 from rbmbench.reporting.checks import CHECKS
-from rbmbench.reporting.evidence import Curves, Entry, Evidence, NotRun, StoppingTimes
+from rbmbench.reporting.evidence import Curves, Entry, Evidence, NotRun, RunTimes, StoppingTimes
 from rbmbench.reporting.measurement import Measurement
 from rbmbench.reporting.notes import FEW_PARTICLES, cuts, data_name
 from rbmbench.reporting.specs import AnyFigure, AnyTable, Published, Spec
@@ -55,8 +55,8 @@ class Needs(Settings):
     real_data: bool = True
     effective_particles: float = FEW_PARTICLES
 
-    def missing(self, source: Curves | Entry | StoppingTimes) -> list[str]:
-        """Return, in words, what a curve, an entry or coupled chains lack."""
+    def missing(self, source: Curves | Entry | RunTimes | StoppingTimes) -> list[str]:
+        """Return, in words, what a curve, an entry, run times or coupled chains lack."""
         reasons = []
         if self.real_data and source.stand_in:
             reasons.append(f"stand-in data for {data_name(source.stand_in)}")

@@ -30,7 +30,7 @@ from rbmbench.reporting.specs import (
 )
 from rbmbench.store import read_meta
 
-__all__ = ["FINAL_SHARE", "Curves", "Entry", "Evidence", "NotRun", "StoppingTimes"]
+__all__ = ["FINAL_SHARE", "Curves", "Entry", "Evidence", "NotRun", "RunTimes", "StoppingTimes"]
 
 FINAL_SHARE = 0.05
 """The final value of a curve is the mean over the evaluations in this last share of its iterations."""
@@ -129,6 +129,22 @@ class Entry:
             "estimates": (self.estimates, self.published.estimates),
             "models": (len(self.models), None),
         }
+
+
+@dataclass(frozen=True)
+class RunTimes:
+    """A table of run times: see `rbmbench.reporting.run_times.run_times`."""
+
+    label: str
+    spec: RunTimesSpec
+    frame: pd.DataFrame
+    stand_in: str = ""
+    dropped: tuple[str, ...] = ()
+
+    @property
+    def budget(self) -> dict[str, tuple[float | None, float | None]]:
+        """What was run and what the paper ran: iterations, since steps of UCD grow longer as training goes on."""
+        return {"iterations": (self.spec.iterations, self.spec.paper_iterations)}
 
 
 @dataclass(frozen=True)
@@ -246,8 +262,8 @@ class Evidence:
             raise NotRun(f"{name} is not part of this scale")
         return StoppingTimes(couplings.TITLES[chosen], spec, couplings.read_times(found[0], spec.longest))
 
-    def run_times(self, table: str) -> pd.DataFrame:
-        """Return a table of run times; see `rbmbench.reporting.run_times.run_times`.
+    def run_times(self, table: str) -> RunTimes:
+        """Return a table of run times by its name.
 
         Raises
         ------
@@ -257,7 +273,8 @@ class Evidence:
         spec = self._tables.get(table)
         if not isinstance(spec, RunTimesSpec):
             raise NotRun(f"{table} is not part of this scale")
-        return run_times.run_times(spec)
+        frame = run_times.run_times(spec)
+        return RunTimes(table, spec, frame, frame["stand_in"].iloc[0])
 
     def entry(self, name: str) -> Entry:
         """Return an entry of a table by its name, such as ``table1.letters_16.cd_1``.

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from rbmbench.reporting.evidence import Curves, Entry, NotRun, StoppingTimes
+from rbmbench.reporting.evidence import Curves, Entry, NotRun, RunTimes, StoppingTimes
 
 __all__ = ["Measurement", "paired"]
 
@@ -17,7 +17,7 @@ class Measurement:
     low: float
     high: float
     what: str
-    sources: tuple[Curves | Entry | StoppingTimes, ...]
+    sources: tuple[Curves | Entry | RunTimes | StoppingTimes, ...]
     bounds: tuple[float, float] | None = None
     """The range in which the claim holds, where the check sets it rather than the claim."""
     published: float | None = None

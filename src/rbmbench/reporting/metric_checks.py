@@ -129,10 +129,10 @@ def stopping_time_share(evidence: Evidence, *, times: str, within: int) -> Measu
 def run_time_magnitude(evidence: Evidence, *, table: str, algorithm: str, factor: float = 10.0) -> Measurement:
     """Measure a ratio of a table of run times, to be held against the published one times and over a factor.
 
-    It is one number from one machine, and has no interval of its own. A short run serves as well as a long one.
+    It is one number from one machine, and has no interval of its own.
     """
     found = evidence.run_times(table)
-    line = found[(found["algorithm"] == algorithm) & ~found["with_log_likelihood"]]
+    line = found.frame[(found.frame["algorithm"] == algorithm) & ~found.frame["with_log_likelihood"]]
     if line.empty or np.isnan(line["ratio"].iloc[0]):
         raise NotRun(f"{table} has no ratio of {algorithm}")
     value, published = float(line["ratio"].iloc[0]), float(line["published_ratio"].iloc[0])
@@ -140,7 +140,7 @@ def run_time_magnitude(evidence: Evidence, *, table: str, algorithm: str, factor
         raise NotRun(f"no published time of {algorithm} in {table}")
     what = f"training time of {line['label'].iloc[0]} over that of the reference of {table}"
     return Measurement(
-        value, value, value, what, (), bounds=(published / factor, published * factor), published=published
+        value, value, value, what, (found,), bounds=(published / factor, published * factor), published=published
     )
 
 
