@@ -3,7 +3,7 @@
 Everything here is pure: equal configurations give equal plans, ids and specs. What two figures share is there once.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -170,7 +170,7 @@ def _learning_curves(
         panels.append(
             {
                 "name": name,
-                **_trained(paper, base, panel, as_published),
+                **_trained(paper, base, panel, as_published, of_panel),
                 **_annealing(base, panel, as_published, list(evaluated.values())),
                 **_shown(result, panel),
                 "runs": _labelled(paper, folders),
@@ -186,17 +186,34 @@ def _runs(result: Plan, paper: Paper, panel: Panel, algorithms: tuple[str, ...])
     return {algorithm: _run(result, paper, panel, algorithm, trials) for algorithm in algorithms}
 
 
-def _trained(paper: Paper, base: Paper, panel: Panel, published: Panel | None) -> dict[str, Any]:
+def _trained(
+    paper: Paper, base: Paper, panel: Panel, published: Panel | None, algorithms: Iterable[str]
+) -> dict[str, Any]:
     """Return what a spec says of the training of a panel, and of the paper's."""
     return {
         "data": panel.data,
         "hidden": panel.hidden,
+        "paper_hidden": published and published.hidden,
+        "option_cuts": _option_cuts(paper, base, algorithms),
         "rate": panel.rate,
         "iterations": panel.iterations,
         "paper_iterations": published and published.iterations,
         "trials": panel.trials or paper.defaults.trials,
         "paper_trials": published and (published.trials or base.defaults.trials),
     }
+
+
+def _option_cuts(paper: Paper, base: Paper, algorithms: Iterable[str]) -> list[tuple[str, float, float]]:
+    """Return which options of the algorithms' estimators are smaller than the paper's: name, found, published."""
+    found = []
+    for name in algorithms:
+        published = base.algorithms[name].stages if name in base.algorithms else ()
+        for stage, as_published in zip(paper.algorithms[name].stages, published, strict=False):
+            for option, value in stage.options.items():
+                other = as_published.options.get(option)
+                if all(isinstance(number, int | float) for number in (value, other)) and value < other:
+                    found.append((option, value, other))
+    return list(dict.fromkeys(found))
 
 
 def _shown(result: Plan, panel: FigurePanel) -> dict[str, Any]:
@@ -237,7 +254,7 @@ def _run_times(
     evaluation = _evaluation(result, paper, panel, runs[table.reference])
     timed = base.timed_panel(published) if published else None
     spec = _heading(result, paper, key, table) | {"panel": table.panel, "reference": table.reference}
-    spec |= _trained(paper, base, panel, timed and timed[1])
+    spec |= _trained(paper, base, panel, timed and timed[1], runs)
     spec["evaluate_every"] = panel.evaluate_every or paper.defaults.evaluate_every
     spec["runs"] = _labelled(paper, {a: result.run_folder(run.id) for a, run in runs.items()})
     spec["evaluation"] = evaluation and {"folder": result.evaluation_folder(evaluation.id)}

@@ -299,3 +299,9 @@ def test_run_times_are_those_of_a_panel_s_runs(configurations, paper):
     assert len(result.evaluations) == 1
     assert result.spec["evaluation"]["folder"] == f"results/paper/evaluations/{result.evaluations[0]}"
     assert (result.spec["panel"], result.spec["evaluate_every"]) == ("fig3.c", 2000)
+
+
+def test_a_panel_says_what_is_smaller_than_the_paper_s(everything):
+    panel = plan(everything).figures["ucd_fig3"].spec["panels"][0]
+    assert (panel["hidden"], panel["paper_hidden"]) == (11, 100)
+    assert panel["option_cuts"] == [("chains", 60, 1000)]

@@ -57,6 +57,8 @@ def panel_cuts(panel: Trained) -> list[str]:
     return [
         *cuts(panel.iterations, panel.paper_iterations, "iterations"),
         *cuts(panel.trials, panel.paper_trials, "trials"),
+        *cuts(panel.hidden, panel.paper_hidden, "hidden units"),
+        *(phrase for name, found, published in panel.option_cuts for phrase in cuts(found, published, name)),
     ]
 
 

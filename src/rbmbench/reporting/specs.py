@@ -54,6 +54,10 @@ class Trained(Spec):
 
     data: str
     hidden: int
+    paper_hidden: int | None = None
+    option_cuts: tuple[tuple[str, float, float], ...] = Field(
+        default=(), description="options of estimators below the paper's: name, found, published"
+    )
     rate: float
     iterations: int
     paper_iterations: int | None = None
