@@ -68,6 +68,15 @@ def test_earlier_verdicts_stay_in_the_order_of_the_claims(made):
     assert pd.read_csv(file)[["claim", "verdict"]].to_numpy().tolist() == expected
 
 
+def test_verdicts_of_other_papers_stay(made):
+    assert keep(made) == 0
+    file = made / "kept" / "claims.csv"
+    line = pd.read_csv(file)
+    pd.concat([line.assign(claim="ucd_1", paper="ucd"), line]).to_csv(file, index=False)
+    assert keep(made) == 0
+    assert pd.read_csv(file)["claim"].tolist() == ["popcd_1.a", "ucd_1"]
+
+
 def test_runs_are_kept_alone_and_leave_the_verdicts(made):
     assert keep(made) == 0
     verdicts = (made / "kept" / "claims.csv").read_bytes()

@@ -51,15 +51,23 @@ def keep(arguments: Namespace) -> None:
 
 
 def _with_earlier(verdicts: Any, file: Path) -> Any:
-    """Return the verdicts that have a measured value, and in the other claims' places those that the file has."""
+    """Return the verdicts that have a measured value, and in the other claims' places those that the file has.
+
+    Lines of papers whose claims are not given stay, at the end.
+    """
     import pandas as pd
 
     given = verdicts[verdicts["measured"].notna()]
     earlier = pd.read_csv(file) if file.is_file() else given.iloc[:0]
-    known = earlier[earlier["claim"].isin(verdicts["claim"]) & ~earlier["claim"].isin(given["claim"])]
+    stays = earlier["claim"].isin(verdicts["claim"]) | ~earlier["paper"].isin(verdicts["paper"])
+    known = earlier[stays & ~earlier["claim"].isin(given["claim"])]
     places = {claim: place for place, claim in enumerate(verdicts["claim"])}
     parts = [part for part in (given, known) if not part.empty]
-    return pd.concat(parts).sort_values("claim", key=lambda names: names.map(places)) if parts else given
+    return (
+        pd.concat(parts).sort_values("claim", key=lambda names: names.map(places), kind="stable", ignore_index=True)
+        if parts
+        else given
+    )
 
 
 def _copy(source: Path, target: Path, change: Callable[[bytes], bytes] = bytes) -> None:
