@@ -63,11 +63,10 @@ def _with_earlier(verdicts: Any, file: Path) -> Any:
     known = earlier[stays & ~earlier["claim"].isin(given["claim"])]
     places = {claim: place for place, claim in enumerate(verdicts["claim"])}
     parts = [part for part in (given, known) if not part.empty]
-    return (
-        pd.concat(parts).sort_values("claim", key=lambda names: names.map(places), kind="stable", ignore_index=True)
-        if parts
-        else given
-    )
+    if not parts:
+        return given
+    order = {"key": lambda names: names.map(places), "kind": "stable", "ignore_index": True}
+    return pd.concat(parts).sort_values("claim", **order)
 
 
 def _copy(source: Path, target: Path, change: Callable[[bytes], bytes] = bytes) -> None:
