@@ -10,6 +10,7 @@ import numpy as np
 
 from rbmbench.kernels import home_of
 from rbmbench.model import initial_rbm
+from rbmbench.samplers import stopping_times
 from rbmbench.settings import CouplingSettings
 from rbmbench.streams import Purpose, Stream
 
@@ -31,8 +32,6 @@ def coupled_stopping_times(settings: CouplingSettings) -> np.ndarray:
 
     A pair that has not met after ``longest`` steps is cut there, and has at least that number.
     """
-    from rbmbench.samplers.coupled_gibbs import stopping_times
-
     rbm, start = start_of(settings)
     stream = Stream(settings.seed, [0], Purpose.TRAINING)
-    return np.asarray(stopping_times(rbm, start, settings.coupling, settings.longest, stream))[0]
+    return stopping_times(rbm, start, settings.coupling, settings.longest, stream)[0]

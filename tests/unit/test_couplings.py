@@ -1,15 +1,13 @@
 """Coupled chains: the model and starts they get, the subcommand, and the figure of their stopping times."""
 
 import json
-import sys
-from types import ModuleType
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
-from rbmbench import store
+from rbmbench import coupling, store
 from rbmbench.cli import main
 from rbmbench.coupling import coupled_stopping_times, start_of
 from rbmbench.errors import ResultsError
@@ -34,9 +32,7 @@ def sampler(monkeypatch):
         asked.update(rbm=rbm, start=start, coupling=coupling, longest=longest, stream=stream)
         return np.minimum(np.arange(1, start.shape[1] + 1), longest)[None].astype(np.int32)
 
-    module = ModuleType("rbmbench.samplers.coupled_gibbs")
-    module.stopping_times = stopping_times
-    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr(coupling, "stopping_times", stopping_times)
     return asked
 
 

@@ -136,14 +136,12 @@ def couple(arguments: Namespace) -> None:
 
     from rbmbench import coupling, store
 
-    began = perf_counter()
+    stopwatch = Stopwatch()
     times = coupling.coupled_stopping_times(settings)
-    table = pd.DataFrame({"chain": range(len(times)), "stopping_time": times.astype("int64")})
-    wall = {"measuring_seconds": perf_counter() - began, "total_seconds": provenance.seconds_since_start()}
+    table = pd.DataFrame({"chain": range(len(times)), "stopping_time": times})
+    wall = stopwatch.seconds("measuring") | {"total_seconds": provenance.seconds_since_start()}
     store.write_table(arguments.out / "stopping_times.parquet", table)
-    store.write_json(
-        arguments.out / "meta.json", _meta(arguments, settings, {}, coupling.start_of(settings)[1]) | {"wall": wall}
-    )
+    store.write_json(arguments.out / "meta.json", _meta(arguments, settings, {}, times) | {"wall": wall})
 
 
 def _trained(folder: Path) -> Any:
