@@ -91,12 +91,11 @@ def _run(meta: dict[str, Any]) -> Record:
     """Return the record of a training run."""
     settings, wall, (rows, visible) = parse(RunSettings, meta["settings"], "settings"), meta["wall"], _sizes(meta)
     clock = _clock(meta["wall"], "training", meta["threads"])
-    slower = 1.0 if math.isnan(clock) else clock
     seconds = {
         "startup": wall["startup_seconds"],
-        "training": wall["training_seconds"] / slower,
+        "training": _undisturbed(wall["training_seconds"], clock),
         # Training and evaluation take turns, so the same other work slows both down alike.
-        "evaluation": wall["evaluation_seconds"] / slower,
+        "evaluation": _undisturbed(wall["evaluation_seconds"], clock),
     }
     stages = work.training(settings, rows, visible)
     memory = work.memory_of_run(settings, rows, visible)
@@ -112,7 +111,7 @@ def _annealing(meta: dict[str, Any]) -> Record:
     name = f"{meta['run']} annealing {own['settings']}"
     wall = meta["wall"]
     clock = _clock(wall, "annealing", own["threads"])
-    seconds = {"measuring": wall["annealing_seconds"] / (1.0 if math.isnan(clock) else clock)}
+    seconds = {"measuring": _undisturbed(wall["annealing_seconds"], clock)}
     return _record(own, name, run.hidden, stages, seconds, memory, clock)
 
 
@@ -124,8 +123,7 @@ def _measurement(meta: dict[str, Any]) -> Record:
     (model, count), wall, (rows, visible) = MEASUREMENTS[key], meta["wall"], _sizes(meta)
     settings, hidden, trials = parse(model, meta["settings"], "settings"), _hidden(meta["run"]), meta["trials"]
     measuring, clock = wall["measuring_seconds"], _clock(wall, "measuring", 1)
-    of_processor = measuring / (1.0 if math.isnan(clock) else clock)
-    seconds = {"startup": wall["total_seconds"] - measuring, "measuring": of_processor}
+    seconds = {"startup": wall["total_seconds"] - measuring, "measuring": _undisturbed(measuring, clock)}
     stages = count(settings, rows, visible, hidden, trials)
     memory = work.memory_of_measurement(rows, visible, hidden, trials, getattr(settings, "batch", 1))
     return _record(meta, f"{meta['run']} {settings.digest()}", hidden, stages, seconds, memory, clock)
@@ -181,6 +179,11 @@ def _clock(wall: dict[str, float], what: str, threads: int) -> float:
     if threads != 1 or not of_processor:
         return math.nan
     return max(1.0, wall[f"{what}_seconds"] / of_processor)
+
+
+def _undisturbed(seconds: float, clock: float) -> float:
+    """Return what seconds by the clock would have been on an idle machine; the same where that is not known."""
+    return seconds if math.isnan(clock) else seconds / clock
 
 
 def _hidden(run: str) -> int:

@@ -60,8 +60,8 @@ def references(panel: Panel) -> list[Reference]:
         If it does not hold the model that the rows were drawn from, or this one cannot be enumerated.
     """
     found = []
+    rows = datasets.read(panel.data_file).train if panel.references else None
     for name in panel.references:
-        rows = datasets.read(panel.data_file).train
         value = maximum(rows) if name == "maximum" else true_model(rows, _true_rbm(panel))
         found.append(Reference(name, TITLES[name], value))
     return found

@@ -32,7 +32,7 @@ def _end_of_tile(row, replica, place, units):
     """Return the end of the rows from ``row`` on that share a window of coins."""
     last, most = row + 1, place[row] + max(1, TILE // units)
     while last < replica.size and replica[last] == replica[row] and place[last] < most:
-        if not 0 <= (place[last] - place[last - 1] - 1) * units + units <= CHUNK + units:
+        if not 0 <= (place[last] - place[last - 1]) * units <= CHUNK + units:
             break
         last += 1
     return last
