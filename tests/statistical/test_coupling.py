@@ -18,12 +18,13 @@ from core_helpers import (
 from rbmbench import estimators
 from rbmbench.gibbs import Buffers, hidden_mean
 from rbmbench.kernels import home_of
-from rbmbench.samplers import coupled_gibbs
+from rbmbench.samplers._pairs import Pairs
+from rbmbench.samplers.coupled_gibbs import COUPLINGS as NAMES
 from rbmbench.samplers.coupled_gibbs import CoupledGibbs, stopping_times
 from rbmbench.streams import Places
 
 ERROR_RATE = 1e-5  # of every single comparison; there are about 400
-COUPLINGS = pytest.mark.parametrize("coupling", coupled_gibbs.COUPLINGS)
+COUPLINGS = pytest.mark.parametrize("coupling", NAMES)
 M, N = 5, 3
 
 
@@ -65,14 +66,14 @@ def test_each_of_two_chains_stays_in_the_models_distribution(coupling, monkeypat
     table, pairs = Enumerated.of(rbm), 100_003
     p_v = table.joint.sum(axis=1)
     start = table.visible[np.random.default_rng(3).choice(len(p_v), size=(1, pairs), p=p_v)].astype(np.float32)
-    seen, step = [], coupled_gibbs._Pairs.couple_visible
+    seen, step = [], Pairs.couple_visible
 
     def recording(self, rows, activation, other, redraw_both):
         found = step(self, rows, activation, other, redraw_both)
         seen.append((table.numbers_of(activation), table.numbers_of(other)))
         return found
 
-    monkeypatch.setattr(coupled_gibbs._Pairs, "couple_visible", recording)
+    monkeypatch.setattr(Pairs, "couple_visible", recording)
     ours = rbm.replicas.astype(np.float32)
     # As long as t < k all pairs are kept, also those that have met.
     CoupledGibbs(coupling, k=17).run(ours, hidden_mean(ours, start, Buffers()), training_stream(1))

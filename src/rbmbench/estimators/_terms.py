@@ -1,12 +1,29 @@
 """Sums of (v h', v, h) over terms that come a few at a time."""
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from rbmbench.gibbs import Buffers
 from rbmbench.kernels import home_of
 from rbmbench.model import Statistics
 
-__all__ = ["TermSums"]
+__all__ = ["Sums", "TermSums"]
+
+
+class Sums(NamedTuple):
+    """The sums W (replicas, m, n), b (replicas, m), c (replicas, n), and rows of the first part that wait to be added.
+
+    ``kept`` (replicas,), int64, tells how many rows wait in ``visible`` (replicas, chains, m) and ``hidden``
+    (replicas, chains, n).
+    """
+
+    W: Any
+    b: Any
+    c: Any
+    visible: Any
+    hidden: Any
+    kept: np.ndarray
 
 
 class TermSums:
@@ -23,48 +40,48 @@ class TermSums:
         """Begin anew, for as many chains a replica."""
         replicas, m, n = rbm.W.shape
         self._home, self._chains = home_of(rbm.W), chains
-        self._kept = np.zeros(replicas, np.int64)
-        self._visible = self._buffers.get("visible", (replicas, chains, m), rbm.W)
-        self._hidden = self._buffers.get("hidden", (replicas, chains, n), rbm.W)
         self._product = self._buffers.get("product", (m, n), rbm.W)
-        parts = zip(("W", "b", "c"), (rbm.W, rbm.b, rbm.c), strict=True)
-        self._sums = Statistics(*(self._buffers.get(name, part.shape, part) for name, part in parts))
-        for total in self._sums:
+        shapes = rbm.W.shape, rbm.b.shape, rbm.c.shape, (replicas, chains, m), (replicas, chains, n)
+        parts = (self._buffers.get(name, shape, rbm.W) for name, shape in zip(Sums._fields, shapes, strict=False))
+        self.arrays = Sums(*parts, np.zeros(replicas, np.int64))
+        for total in self.arrays[:3]:
             total[...] = 0
 
     def add(self, rows, visible, mean) -> None:
         """Add f(v) of all pairs; see `rbmbench.samplers.coupled_gibbs.Terms`."""
         self._keep(rows, visible, mean)
-        self._sums.b[...] += visible.reshape(self._visible.shape).sum(axis=1)
+        self.arrays.b[...] += visible.reshape(self.arrays.visible.shape).sum(axis=1)
 
     def add_differences(self, rows, visible, mean, other_visible, other_mean) -> None:
         """Add f(v) - f(v'); see `rbmbench.samplers.coupled_gibbs.Terms`."""
         self._keep(rows, visible, mean - other_mean)
-        W, b, _ = self._sums
+        W, b = self.arrays.W, self.arrays.b
         self._home.add_products_of_differences(visible, other_visible, rows.bounds, other_mean, W, b)
 
     def _keep(self, rows, visible, hidden) -> None:
         """Keep rows, in memory that is flushed where they do not fit."""
-        counts = np.diff(rows.bounds)
-        for r in np.flatnonzero(self._kept + counts > self._chains):
+        counts, kept = np.diff(rows.bounds), self.arrays.kept
+        for r in np.flatnonzero(kept + counts > self._chains):
             self._flush(r)
-        first_place = np.arange(len(counts)) * self._chains + self._kept - rows.bounds[:-1]
+        first_place = np.arange(len(counts)) * self._chains + kept - rows.bounds[:-1]
         place = np.asarray(first_place[rows.replica] + np.arange(len(visible)), like=visible)
-        self._visible.reshape(-1, visible.shape[1])[place] = visible
-        self._hidden.reshape(-1, hidden.shape[1])[place] = hidden
-        self._kept += counts
+        self.arrays.visible.reshape(-1, visible.shape[1])[place] = visible
+        self.arrays.hidden.reshape(-1, hidden.shape[1])[place] = hidden
+        kept += counts
 
     def _flush(self, r: int) -> None:
         """Add the product of a replica's kept rows to its sums."""
-        kept, self._kept[r] = slice(int(self._kept[r])), 0
-        visible, hidden = self._visible[r, kept], self._hidden[r, kept]
-        self._sums.W[r] += np.matmul(visible.T, hidden, out=self._product)
-        self._sums.c[r] += hidden.sum(axis=0)
+        W, _, c, visible, hidden, kept = (part[r] for part in self.arrays)
+        visible, hidden = visible[:kept], hidden[:kept]
+        W += np.matmul(visible.T, hidden, out=self._product)
+        c += hidden.sum(axis=0)
+        self.arrays.kept[r] = 0
 
     def mean(self) -> Statistics:
         """Return the sums over the number of chains, in buffers that are used again."""
-        for r in range(len(self._kept)):
+        for r in range(len(self.arrays.kept)):
             self._flush(r)
-        for total in self._sums:
+        sums = Statistics(*self.arrays[:3])
+        for total in sums:
             total /= total.dtype.type(self._chains)
-        return self._sums
+        return sums

@@ -65,6 +65,8 @@ def _variances(squares: Statistics, mean: Statistics) -> dict[str, Array]:
 class TermRecord:
     """Keeps the terms of coupled chains, passing them on to where they are summed."""
 
+    arrays = None  # compiled code would add the terms up without keeping them
+
     def __init__(self, sums, replicas: int, chains: int):
         self._sums, self._shape = sums, (replicas, chains)
         self._pair, self._sign, self._visible, self._signed_hidden = [], [], [], []

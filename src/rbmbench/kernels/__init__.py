@@ -13,7 +13,7 @@ from types import ModuleType
 
 import numpy as np
 
-__all__ = ["home_of", "name_of_home", "on_host", "reads_at_once", "resident_kernels", "walks_in_cache"]
+__all__ = ["home_of", "name_of_home", "on_host", "pair_kernels", "reads_at_once", "resident_kernels", "walks_in_cache"]
 
 
 @cache
@@ -60,6 +60,14 @@ def resident_kernels(array) -> ModuleType | None:
     `rbmbench.kernels.cupy_home.resident` documents what such a module offers.
     """
     return import_module("rbmbench.kernels.cupy_home.resident") if _is_cupy(type(array)) else None
+
+
+def pair_kernels(array) -> ModuleType | None:
+    """Return the module whose kernels follow pairs of coupled chains to their end, or None if there is none.
+
+    `rbmbench.kernels.numba_home.pairs` documents what such a module offers.
+    """
+    return import_module("rbmbench.kernels.numba_home.pairs") if name_of_home(array) == "numba" else None
 
 
 def walks_in_cache(array) -> bool:

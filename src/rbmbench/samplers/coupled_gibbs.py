@@ -20,9 +20,9 @@ import numpy as np
 
 from rbmbench.errors import SettingsError
 from rbmbench.gibbs import Buffers, hidden_mean
-from rbmbench.kernels import home_of, on_host
 from rbmbench.model import RBM
-from rbmbench.streams import Draw, Places, Stream
+from rbmbench.samplers._pairs import Pairs, Rows
+from rbmbench.streams import Stream
 
 __all__ = ["COUPLINGS", "CoupledGibbs", "Meetings", "Rows", "stopping_times"]
 
@@ -30,20 +30,14 @@ Array = Any
 COUPLINGS = "general", "rbm"
 
 
-class Rows(NamedTuple):
-    """The pairs that a population's rows belong to: replica and chain, arrays of NumPy, int64 (rows,).
+class Terms(Protocol):
+    """What receives the terms of the estimator; arrays (rows, m), (rows, n) are valid during the call.
 
-    Rows of replica r are ``bounds[r]`` to ``bounds[r + 1]``; ``places`` tells where they take their random numbers.
+    ``arrays`` is what compiled code adds differences to by itself, see `rbmbench.estimators._terms.Sums`; None if it
+    must not.
     """
 
-    replica: np.ndarray
-    chain: np.ndarray
-    bounds: np.ndarray
-    places: Places
-
-
-class Terms(Protocol):
-    """What receives the terms of the estimator; arrays (rows, m), (rows, n) are valid during the call."""
+    arrays: Any
 
     def add(self, rows: Rows, visible: Array, mean: Array) -> None:
         """Take f(v) of every row, ``mean`` being p(h|v)."""
@@ -53,6 +47,8 @@ class Terms(Protocol):
 
 
 class _NoTerms:
+    arrays = None
+
     def add(self, *args) -> None:
         pass
 
@@ -117,7 +113,7 @@ class CoupledGibbs:
             Receives the terms of the estimator; None: only the meetings are of interest.
         """
         replicas, chains, n = start_mean.shape
-        pairs = _Pairs(rbm, replicas * chains, self._buffers, stream.branch())
+        pairs = Pairs(rbm, replicas * chains, self._buffers, stream.branch())
         rows = pairs.rows(*(index.ravel() for index in np.indices((replicas, chains))), self.antithetic)
         tally, terms = _Tally(replicas, chains), terms or _NoTerms()
         hidden = pairs.sample(rows, start_mean.reshape(-1, n), pairs.draws.next(), "hidden")
@@ -138,6 +134,10 @@ class CoupledGibbs:
                 rows, visible, other_visible = pairs.without(rows, gone, visible, other_visible)
             if not len(rows.replica):
                 return tally.meetings()
+            if t > self.k and pairs.can_be_followed(terms.arrays):
+                last, common = self.max_steps, self.common_uniforms
+                followed = pairs.follow(rows, visible, other_visible, t, last, common, terms.arrays)
+                return tally.ended(rows, *followed, last)
             mean, other_mean = pairs.hidden_means(rows, visible, other_visible)
             if t > self.k:
                 terms.add_differences(rows, visible, mean, other_visible, other_mean)
@@ -147,7 +147,7 @@ class CoupledGibbs:
                 other_hidden[together] = hidden[together]
             activation, other = pairs.visible_activations(rows, hidden, other_hidden)
 
-    def _hidden_half_step(self, pairs: "_Pairs", rows: Rows, mean: Array, other_mean: Array) -> tuple[Array, Array]:
+    def _hidden_half_step(self, pairs: Pairs, rows: Rows, mean: Array, other_mean: Array) -> tuple[Array, Array]:
         """Return h ~ p(h|v) and h' ~ p(h|v'), from common uniforms or independent ones; two draws either way."""
         draw, other_draw = pairs.draws.next(), pairs.draws.next()
         hidden = pairs.sample(rows, mean, draw, "hidden")
@@ -171,100 +171,17 @@ class _Tally:
         self._stopping_time[pair] = np.where(met & (self._stopping_time[pair] == 0), t, self._stopping_time[pair])
         return met
 
+    def ended(self, rows: Rows, stopping_time: np.ndarray, rejections: np.ndarray, last: int | None) -> Meetings:
+        """Note what happened to pairs that were followed to their end, 0 for those not met; return the tally."""
+        pair = rows.replica, rows.chain
+        self._rejections[pair] += rejections
+        self._forced[pair] = stopping_time == 0
+        self._stopping_time[pair] = np.where(stopping_time == 0, last or 0, stopping_time)
+        return self.meetings()
+
     def meetings(self) -> Meetings:
         """Return the tally."""
         return Meetings(self._stopping_time, self._rejections, self._forced)
-
-
-class _Pairs:
-    """The half steps of pairs of chains, in buffers that have room for all of them."""
-
-    def __init__(self, rbm: RBM, room: int, buffers: Buffers, draws: Stream):
-        self.rbm, self.room, self.buffers, self.draws = rbm, room, buffers, draws
-        self.home = home_of(rbm.W)
-        self.W_transposed = buffers.get("W transposed", rbm.W.swapaxes(-1, -2).shape, rbm.W)
-        self.W_transposed[...] = rbm.W.swapaxes(-1, -2)
-
-    def rows(self, replica: np.ndarray, chain: np.ndarray, antithetic: bool) -> Rows:
-        """Return rows that are ordered by replica."""
-        place, mirrored = (chain // 2, chain % 2) if antithetic else (chain, 0 * chain)
-        places = (np.asarray(part, like=self.rbm.W) for part in (replica, place, mirrored.astype(np.uint8)))
-        return Rows(replica, chain, self._bounds(replica), Places(*places))
-
-    def _bounds(self, replica: np.ndarray) -> np.ndarray:
-        return np.searchsorted(replica, np.arange(len(self.rbm.W) + 1))
-
-    def without(self, rows: Rows, gone: np.ndarray, *states: Array) -> tuple:
-        """Return rows and states without those that are gone; the states in their own memory."""
-        index = np.flatnonzero(~gone)
-        if len(index) == len(gone):
-            return rows, *states
-        there = np.asarray(index, like=self.rbm.W)
-        for array in states:
-            array[: len(index)] = array[there]
-        replica = rows.replica[index]
-        left = Rows(replica, rows.chain[index], self._bounds(replica), rows.places.of(there))
-        return left, *(array[: len(index)] for array in states)
-
-    def _buffer(self, name: str, rows: int, units: int) -> Array:
-        return self.buffers.get(name, (self.room, units), self.rbm.W)[:rows]
-
-    def _product(self, rows: Rows, states: Array, matrix: Array, name: str) -> Array:
-        """Return each row times its replica's matrix (replicas, units, other units)."""
-        out = self._buffer(name, len(states), matrix.shape[-1])
-        self.home.multiply_states(states, rows.bounds, matrix, out)
-        return out
-
-    def _neighbour_product(self, rows: Rows, states: Array, product: Array, others: Array, matrix, name: str) -> Array:
-        """Return each row of ``others`` times its replica's matrix, given that of ``states``."""
-        out = self._buffer(name, len(states), matrix.shape[-1])
-        self.home.multiply_neighbours(states, product, others, rows.bounds, matrix, out)
-        return out
-
-    def visible_activation(self, rows: Rows, hidden: Array, name: str) -> Array:
-        """Return W h, (rows, m), without the bias."""
-        return self._product(rows, hidden, self.W_transposed, name)
-
-    def visible_activations(self, rows: Rows, hidden: Array, other_hidden: Array) -> tuple[Array, Array]:
-        """Return W h and W h', (rows, m), without the bias."""
-        first = self.visible_activation(rows, hidden, "activation")
-        return first, self._neighbour_product(rows, hidden, first, other_hidden, self.W_transposed, "other activation")
-
-    def hidden_activation(self, rows: Rows, visible: Array) -> Array:
-        """Return v W, (rows, n), without the bias."""
-        return self._product(rows, visible, self.rbm.W, "mean")
-
-    def hidden_mean(self, rows: Rows, activation: Array) -> Array:
-        """Turn activations into p(h = 1 | v), (rows, n)."""
-        self.home.mean_of_rows(activation, self.rbm.c, rows.places)
-        return activation
-
-    def hidden_means(self, rows: Rows, visible: Array, other_visible: Array) -> tuple[Array, Array]:
-        """Return p(h = 1 | v) and p(h = 1 | v'), (rows, n)."""
-        first = self.hidden_activation(rows, visible)
-        other = self._neighbour_product(rows, visible, first, other_visible, self.rbm.W, "other mean")
-        return self.hidden_mean(rows, first), self.hidden_mean(rows, other)
-
-    def sample(self, rows: Rows, mean: Array, draw: Draw, name: str) -> Array:
-        """Return states drawn from their means."""
-        states = self._buffer(name, *mean.shape)
-        self.home.sample_rows(mean, rows.places, draw, states)
-        return states
-
-    def sample_visible(self, rows: Rows, activation: Array) -> Array:
-        """Return v ~ p(v|h), given W h, which is left as it is."""
-        mean = self._buffer("visible mean", *activation.shape)
-        mean[...] = activation
-        self.home.mean_of_rows(mean, self.rbm.b, rows.places)
-        return self.sample(rows, mean, self.draws.next(), "activation")
-
-    def couple_visible(self, rows: Rows, activation: Array, other: Array, redraw_both: bool) -> tuple:
-        """Turn activations into coupled visible states; return which pairs met, and the rejections, on the host."""
-        met = np.empty_like(activation, shape=len(activation), dtype=np.uint8)
-        rejections = np.empty_like(activation, shape=len(activation), dtype=np.int64)
-        draw = self.draws.next()
-        self.home.couple_visible(activation, other, self.rbm.b, rows.places, draw, redraw_both, met, rejections)
-        return on_host(met).astype(bool), on_host(rejections)
 
 
 def stopping_times(rbm: RBM, start_visible: Array, coupling: str, longest: int, stream: Stream) -> np.ndarray:

@@ -40,6 +40,7 @@ if numba.config.CPU_FEATURES is None and numba.config.CPU_NAME is None:
 
 _users_folder, numba.config.CACHE_DIR = numba.config.CACHE_DIR, _cache_folder()
 try:
+    from rbmbench.kernels.numba_home import pairs  # noqa: F401, its kernels are compiled into this folder too
     from rbmbench.kernels.numba_home.bernoulli import (
         ascend,
         bernoulli_mean,

@@ -84,7 +84,7 @@ def mean_row(a, bias):
 
 
 @njit(cache=True, nogil=True)
-def _repeat_row(row, tile):
+def repeat_row(row, tile):
     units = np.uint64(row.size)
     for start in range(0, tile.size, row.size):
         for i in range(units):
@@ -98,7 +98,7 @@ def _sample_bernoulli(a, scale, bias, seed, trials, number, purpose):
     tile = min(size, max(1, TILE // units) * units)
     coins, tiled_bias = np.empty(tile + 254, a.dtype), np.empty(tile, a.dtype)
     for r in range(replicas):
-        _repeat_row(bias[r], tiled_bias)
+        repeat_row(bias[r], tiled_bias)
         for first in range(0, size, tile):
             last = min(size, first + tile)
             at = fill_coins(seed, trials[r], number, purpose, first, last, coins)
@@ -114,7 +114,7 @@ def _bernoulli_mean(a, bias):
     tile = min(size, max(1, TILE // units) * units)
     tiled_bias = np.empty(tile, a.dtype)
     for r in range(replicas):
-        _repeat_row(bias[r], tiled_bias)
+        repeat_row(bias[r], tiled_bias)
         for first in range(0, size, tile):
             mean_row(a[r, first : min(size, first + tile)], tiled_bias)
 
@@ -190,7 +190,7 @@ def _sample_and_score(a, bias, seed, trials, number, purpose, score, product):
     tile = min(size, max(1, TILE // units) * units)
     coins, tiled_bias, probability = np.empty(tile + 254, a.dtype), np.empty(tile, a.dtype), np.empty(tile, a.dtype)
     for r in range(replicas):
-        _repeat_row(bias[r], tiled_bias)
+        repeat_row(bias[r], tiled_bias)
         for first in range(0, size, tile):
             last = min(size, first + tile)
             rows = slice(first // units, last // units)

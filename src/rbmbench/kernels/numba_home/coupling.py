@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from rbmbench.kernels.numba_home.bernoulli import mark_open, mean_row
+from rbmbench.kernels.numba_home.bernoulli import mark_open, mean_row, repeat_row
 from rbmbench.kernels.numba_home.elementary import exp_minus
 from rbmbench.kernels.numba_home.random import fill_coins, refinement, row_uniforms
 from rbmbench.streams import ATTEMPTS
@@ -28,10 +28,19 @@ def _mirror(k):
 
 
 @njit(cache=True, nogil=True)
-def _end_of_tile(row, replica, place, units):
+def _end_of_replica(row, replica, most):
+    """Return the end of the rows from ``row`` on that are of its replica, at most so many."""
+    last = row + 1
+    while last < replica.size and last < row + most and replica[last] == replica[row]:
+        last += 1
+    return last
+
+
+@njit(cache=True, nogil=True)
+def _end_of_tile(row, place, units):
     """Return the end of the rows from ``row`` on that share a window of coins."""
     last, most = row + 1, place[row] + max(1, TILE // units)
-    while last < replica.size and replica[last] == replica[row] and place[last] < most:
+    while last < place.size and place[last] < most:
         if not 0 <= (place[last] - place[last - 1]) * units <= CHUNK + units:
             break
         last += 1
@@ -52,6 +61,18 @@ def _fill_tile(place, mirrored, units, seed, trial, number, purpose, window, coi
 
 
 @njit(cache=True, nogil=True)
+def _fill_rows(place, mirrored, units, seed, trial, number, purpose, window, coins):
+    """Write the coins of rows of one replica, one row after the other, tile by tile."""
+    row = 0
+    while row < place.size:
+        last = _end_of_tile(row, place, units)
+        tile = slice(row, last)
+        of_tile = coins[row * units : last * units]
+        _fill_tile(place[tile], mirrored[tile], units, seed, trial, number, purpose, window, of_tile)
+        row = last
+
+
+@njit(cache=True, nogil=True)
 def _toss(mean, k, place, mirrored, units, seed, trial, number, purpose, out):
     """Sample rows from their means, all flat, on their coins."""
     if mark_open(mean, k, out):
@@ -63,29 +84,36 @@ def _toss(mean, k, place, mirrored, units, seed, trial, number, purpose, out):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
-def _means_and_difference(a, a2, bias, mean, mean2):
-    """Write both means, overwrite a with a' - a; return the sum of softplus(a) - softplus(a')."""
+def _means_and_difference(a, a2, bias, mean, mean2, difference, linear, ratio):
+    """Write both means, a' - a, and linear and ratio with softplus(a) - softplus(a') = linear + log ratio; all flat."""
     zero, one = bias.dtype.type(0), bias.dtype.type(1)
-    positive, product, product2 = 0.0, 1.0, 1.0
-    for start in range(0, a.size, BLOCK):
-        block_positive, block_product, block_product2 = zero, one, one
-        for j in range(min(BLOCK, a.size - start)):
+    for i in range(a.size):
+        x, x2 = a[i] + bias[i], a2[i] + bias[i]
+        t, t2 = exp_minus(abs(x)), exp_minus(abs(x2))
+        s, s2 = one / (one + t), one / (one + t2)
+        mean[i] = s if x >= zero else t * s
+        mean2[i] = s2 if x2 >= zero else t2 * s2
+        difference[i] = x2 - x
+        linear[i] = max(x, zero) - max(x2, zero)
+        ratio[i] = (one + t) * s2
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _normaliser(linear, ratio):
+    """Return the sum of linear + log ratio, in float64 from block to block."""
+    total, product = 0.0, 1.0
+    for start in range(0, linear.size, BLOCK):
+        part, block_product = linear.dtype.type(0), ratio.dtype.type(1)
+        for j in range(min(BLOCK, linear.size - start)):
             i = np.uint64(start) + np.uint64(j)
-            x, x2 = a[i] + bias[i], a2[i] + bias[i]
-            t, t2 = exp_minus(abs(x)), exp_minus(abs(x2))
-            block_positive += max(x, zero) - max(x2, zero)
-            block_product *= one + t
-            block_product2 *= one + t2
-            mean[i] = (one if x >= zero else t) / (one + t)
-            mean2[i] = (one if x2 >= zero else t2) / (one + t2)
-            a[i] = x2 - x
-        positive += block_positive
+            part += linear[i]
+            block_product *= ratio[i]
+        total += part
         product *= block_product
-        product2 *= block_product2
-        if product > LARGE or product2 > LARGE:
-            positive += np.log(product) - np.log(product2)
-            product, product2 = 1.0, 1.0
-    return positive + np.log(product) - np.log(product2)
+        if not 1.0 / LARGE < product < LARGE:
+            total += np.log(product)
+            product = 1.0
+    return total + np.log(product)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -102,110 +130,142 @@ def _product(v, difference):
 
 
 @njit(cache=True, nogil=True)
-def _is_kept(log_odds, number_of_uniform, seed, trial, number, purpose, place, mirrored):
-    """Return whether log u <= log_odds; a uniform is drawn only where the odds leave the matter open."""
-    if log_odds >= 0:
-        return True
-    return np.log(row_uniforms(seed, trial, number, purpose, place, mirrored)[number_of_uniform]) <= log_odds
+def _is_kept(log_odds, u):
+    """Return whether log u <= log_odds."""
+    return log_odds >= 0 or np.log(u) <= log_odds
 
 
 @njit(cache=True, nogil=True)
-def _redraw(mean, mean2, difference, normaliser, place, mirrored, seed, trial, number, purpose, window, v, v2, pending):
-    """Draw both states of a pair that has not met, the first only if it is ``pending``; return the rejections.
+def _meets(log_odds, seed, trial, number, purpose, place, mirrored):
+    """Return whether a pair keeps its first proposal; a uniform is drawn only where the odds leave that open."""
+    return log_odds >= 0 or _is_kept(log_odds, row_uniforms(seed, trial, number, purpose, place, mirrored)[0])
 
-    ``place`` and ``mirrored`` have one entry.
-    """
-    rejections, pending2, units = 0, True, mean.size
-    start = place[0] * units
+
+@njit(cache=True, nogil=True)
+def _move(row, to, means, difference, normaliser, place, mirrored, at):
+    """Move what is known of a pair to another row."""
+    if to < row:
+        means[0, to], means[1, to], difference[to] = means[0, row], means[1, row], difference[row]
+        normaliser[to], place[to], mirrored[to], at[to] = normaliser[row], place[row], mirrored[row], at[row]
+
+
+@njit(cache=True, nogil=True)
+def _redraw(
+    left, redraw_both, means, difference, normaliser, place, mirrored, at, seed, trial, number, purpose, window, coins,
+    states, v, v2, rejections,
+):  # fmt: skip
+    """Draw the states of pairs of one replica that have not met, attempt by attempt, until all are accepted."""
+    units = states.shape[2]
+    pending = np.ones((2, left), np.bool_)
+    pending[0] = redraw_both
     for t in range(1, ATTEMPTS + 1):
         attempt = np.uint32(purpose | np.uint32(t << 8))
-        at = fill_coins(seed, trial, number, attempt, start, start + units, window)
-        k = window[at : at + units]
-        if mirrored[0]:
-            _mirror(k)
-        if pending:
-            _toss(mean, k, place, mirrored, units, seed, trial, number, attempt, v)
-            odds = normaliser + _product(v, difference)
-            pending = _is_kept(odds, 0, seed, trial, number, attempt, place[0], mirrored[0]) and t < ATTEMPTS
-            rejections += pending
-        if pending2:
-            _toss(mean2, k, place, mirrored, units, seed, trial, number, attempt, v2)
-            odds = -normaliser - _product(v2, difference)
-            pending2 = _is_kept(odds, 1, seed, trial, number, attempt, place[0], mirrored[0]) and t < ATTEMPTS
-            rejections += pending2
-        if not (pending or pending2):
-            break
-    return rejections
+        where, mirrors, k = place[:left], mirrored[:left], coins[: left * units]
+        _fill_rows(where, mirrors, units, seed, trial, number, attempt, window, k)
+        for chain in range(2):
+            if pending[chain, :left].any():
+                p, drawn = means[chain, :left].reshape(-1), states[chain, :left].reshape(-1)
+                _toss(p, k, where, mirrors, units, seed, trial, number, attempt, drawn)
+        rows, left = left, 0
+        for row in range(rows):
+            u = row_uniforms(seed, trial, number, attempt, place[row], mirrored[row])
+            for chain in range(2):
+                if pending[chain, row]:
+                    odds = normaliser[row] + _product(states[chain, row], difference[row])
+                    pending[chain, row] = _is_kept(odds if chain == 0 else -odds, u[chain]) and t < ATTEMPTS
+                    rejections[at[row]] += pending[chain, row]
+                    if not pending[chain, row]:
+                        (v if chain == 0 else v2)[at[row]] = states[chain, row]
+            if pending[0, row] or pending[1, row]:
+                _move(row, left, means, difference, normaliser, place, mirrored, at)
+                pending[:, left] = pending[:, row]
+                left += 1
+        if not left:
+            return
 
 
 @njit(cache=True, nogil=True)
-def _couple_visible(
+def couple_some_rows(
     activation, other, bias, replica, place, mirrored, seed, trials, number, purpose, redraw_both, met, rejections
 ):
+    """See `rbmbench.kernels.numpy_home.couple_visible`."""
     units, kind = bias.shape[1], activation.dtype
-    room = max(1, TILE // units)
-    window, retry = np.empty(room * units + 254, kind), np.empty(units + 254, kind)
-    coins, states, normalisers = np.empty(room * units, kind), np.empty((room, units), kind), np.empty(room)
-    mean, mean2 = np.empty((room, units), kind), np.empty((room, units), kind)
+    room = min(max(1, TILE // units), replica.size)
+    window, coins = np.empty(max(room * units, TILE) + 254, kind), np.empty(room * units, kind)
+    shape = 2, room, units
+    means, states, parts = np.empty(shape, kind), np.empty(shape, kind), np.empty(shape, kind)
+    difference, tiled_bias = np.empty((room, units), kind), np.empty(room * units, kind)
+    normaliser, at = np.empty(room), np.empty(room, np.int64)
+    apart, mirrors = np.empty(room, np.int64), np.empty(room, np.uint8)
     row = 0
     while row < replica.size:
-        last = min(row + room, _end_of_tile(row, replica, place, units))
+        last = _end_of_replica(row, replica, room)
         r, rows = replica[row], last - row
-        trial = trials[r]
+        trial, some = trials[r], slice(row, last)
+        bias_of_rows = tiled_bias[: rows * units]
+        repeat_row(bias[r], bias_of_rows)
+        _means_and_difference(
+            activation[some].reshape(-1), other[some].reshape(-1), bias_of_rows, means[0, :rows].reshape(-1),
+            means[1, :rows].reshape(-1), difference[:rows].reshape(-1), parts[0, :rows].reshape(-1),
+            parts[1, :rows].reshape(-1),
+        )  # fmt: skip
+        k, p, drawn = coins[: rows * units], means[0, :rows].reshape(-1), states[0, :rows].reshape(-1)
+        _fill_rows(place[some], mirrored[some], units, seed, trial, number, purpose, window, k)
+        _toss(p, k, place[some], mirrored[some], units, seed, trial, number, purpose, drawn)
+        left = 0
         for i in range(rows):
-            # The activation becomes a' - a: states are written over it when they are accepted.
-            normalisers[i] = _means_and_difference(activation[row + i], other[row + i], bias[r], mean[i], mean2[i])
-        _fill_tile(place[row:last], mirrored[row:last], units, seed, trial, number, purpose, window, coins)
-        k, flat_mean, flat_states = coins[: rows * units], mean[:rows].reshape(-1), states[:rows].reshape(-1)
-        _toss(flat_mean, k, place[row:last], mirrored[row:last], units, seed, trial, number, purpose, flat_states)
-        for i in range(rows):
-            at, v, v2 = row + i, activation[row + i], other[row + i]
-            odds = normalisers[i] + _product(states[i], v)
-            met[at] = _is_kept(odds, 0, seed, trial, number, purpose, place[at], mirrored[at])
-            rejections[at] = 0
-            if met[at]:
-                v2[:] = states[i]
+            apart[i], mirrors[i], at[i] = place[row + i], mirrored[row + i], row + i
+            normaliser[i] = _normaliser(parts[0, i], parts[1, i])
+            odds = normaliser[i] + _product(states[0, i], difference[i])
+            met[row + i] = _meets(odds, seed, trial, number, purpose, apart[i], mirrors[i])
+            rejections[row + i] = 0
+            activation[row + i] = states[0, i]
+            if met[row + i]:
+                other[row + i] = states[0, i]
             else:
-                rejections[at] = _redraw(
-                    mean[i], mean2[i], v, normalisers[i], place[at : at + 1], mirrored[at : at + 1], seed, trial,
-                    number, purpose, retry, states[i], v2, redraw_both,
-                )  # fmt: skip
-            v[:] = states[i]
+                _move(i, left, means, difference, normaliser, apart, mirrors, at)
+                left += 1
+        if left:
+            _redraw(
+                left, redraw_both, means, difference, normaliser, apart, mirrors, at, seed, trial, number, purpose,
+                window, coins, states, activation, other, rejections,
+            )  # fmt: skip
         row = last
 
 
 @njit(cache=True, nogil=True)
-def _sample_rows(mean, replica, place, mirrored, seed, trials, number, purpose, out):
+def sample_some_rows(mean, replica, place, mirrored, seed, trials, number, purpose, out):
+    """See `rbmbench.kernels.numpy_home.sample_rows`."""
     units = mean.shape[1]
-    room = max(1, TILE // units)
-    window, coins = np.empty(room * units + 254, mean.dtype), np.empty(room * units, mean.dtype)
+    room = min(max(1, TILE // units), replica.size)
+    window, coins = np.empty(max(room * units, TILE) + 254, mean.dtype), np.empty(room * units, mean.dtype)
     row = 0
     while row < replica.size:
-        last = min(row + room, _end_of_tile(row, replica, place, units))
+        last = _end_of_replica(row, replica, room)
         places, mirrors, trial = place[row:last], mirrored[row:last], trials[replica[row]]
-        _fill_tile(places, mirrors, units, seed, trial, number, purpose, window, coins)
-        k, flat_mean, flat_out = coins[: (last - row) * units], mean[row:last].reshape(-1), out[row:last].reshape(-1)
-        _toss(flat_mean, k, places, mirrors, units, seed, trial, number, purpose, flat_out)
+        k, p, drawn = coins[: (last - row) * units], mean[row:last].reshape(-1), out[row:last].reshape(-1)
+        _fill_rows(places, mirrors, units, seed, trial, number, purpose, window, k)
+        _toss(p, k, places, mirrors, units, seed, trial, number, purpose, drawn)
         row = last
 
 
 @njit(cache=True, nogil=True)
-def _mean_of_rows(activation, bias, replica):
+def mean_of_some_rows(activation, bias, replica):
     for row in range(replica.size):
         mean_row(activation[row], bias[replica[row]])
 
 
 def mean_of_rows(activation, bias, places):
     """See `rbmbench.kernels.numpy_home.mean_of_rows`."""
-    _mean_of_rows(activation, bias, places.replica)
+    mean_of_some_rows(activation, bias, places.replica)
 
 
 def sample_rows(mean, places, draw, out):
     """See `rbmbench.kernels.numpy_home.sample_rows`."""
-    _sample_rows(mean, *places, draw.seed, draw.trials, draw.number, draw.purpose, out)
+    sample_some_rows(mean, *places, draw.seed, draw.trials, draw.number, draw.purpose, out)
 
 
 def couple_visible(activation, other, bias, places, draw, redraw_both, met, rejections):
     """See `rbmbench.kernels.numpy_home.couple_visible`."""
     words = draw.seed, draw.trials, draw.number, draw.purpose
-    _couple_visible(activation, other, bias, *places, *words, redraw_both, met, rejections)
+    couple_some_rows(activation, other, bias, *places, *words, redraw_both, met, rejections)

@@ -11,6 +11,7 @@ __all__ = ["add_products_of_differences", "multiply_neighbours", "multiply_state
 
 FEW_ROWS = 8  # rearranging the matrix costs a library about as much as so many rows
 FEW_DIFFERENCES = 0.2  # of the units: above that the library is faster
+WIDE = 128  # other units: below that, looking for what differs costs more than a product by the library
 FAST = {"contract", "nsz", "nnan", "ninf", "arcp", "reassoc"}
 
 
@@ -87,7 +88,8 @@ def multiply_neighbours(states, product, neighbours, bounds, matrix, out):
     unit, sign, zero = np.empty(units + 1, np.int64), np.empty(units + 1, states.dtype), np.zeros(units, states.dtype)
     for r in range(matrix.shape[0]):
         part = slice(bounds[r], bounds[r + 1])
-        if _few_differ(states[part], neighbours[part]):
+        rows = bounds[r + 1] - bounds[r]
+        if (rows <= FEW_ROWS or matrix.shape[2] >= WIDE) and _few_differ(states[part], neighbours[part]):
             for row in range(bounds[r], bounds[r + 1]):
                 out[row, :] = product[row]
                 _add_differing_rows(states[row], neighbours[row], matrix[r], unit, sign, out[row])
@@ -96,12 +98,11 @@ def multiply_neighbours(states, product, neighbours, bounds, matrix, out):
 
 
 @njit(cache=True, nogil=True)
-def _add_differing_products(states, neighbours, mean, W):
-    for row in range(states.shape[0]):
-        for i in range(states.shape[1]):
-            difference = states[row, i] - neighbours[row, i]
-            if difference != 0:
-                _add_one(mean[row], difference, W[i])
+def _add_differing_products(differences, mean, W):
+    for row in range(differences.shape[0]):
+        for i in range(differences.shape[1]):
+            if differences[row, i] != 0:
+                _add_one(mean[row], differences[row, i], W[i])
 
 
 @njit(cache=True, nogil=True)
@@ -110,10 +111,11 @@ def add_products_of_differences(states, neighbours, bounds, mean, W, b):
     one = states.dtype.type(1)
     for r in range(W.shape[0]):
         part = slice(bounds[r], bounds[r + 1])
-        if _few_differ(states[part], neighbours[part]):
-            _add_differing_products(states[part], neighbours[part], mean[part], W[r])
+        differences = states[part] - neighbours[part]
+        few = differences.shape[0] <= FEW_ROWS or mean.shape[1] >= WIDE
+        if few and _few_differ(states[part], neighbours[part]):
+            _add_differing_products(differences, mean[part], W[r])
         else:
-            W[r] += np.dot((states[part] - neighbours[part]).T, mean[part])
-        for row in range(bounds[r], bounds[r + 1]):
-            _add_one(states[row], one, b[r])
-            _add_one(neighbours[row], -one, b[r])
+            W[r] += np.dot(differences.T, mean[part])
+        for row in range(differences.shape[0]):
+            _add_one(differences[row], one, b[r])

@@ -1,0 +1,144 @@
+"""Half steps of pairs of Gibbs chains, in rows that are dropped when their pair has met."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rbmbench.gibbs import Buffers
+from rbmbench.kernels import home_of, on_host, pair_kernels
+from rbmbench.model import RBM
+from rbmbench.streams import Draw, Places, Stream
+
+__all__ = ["Model", "Pairs", "Rows"]
+
+Array = Any
+
+
+class Model(NamedTuple):
+    """The parameters as products want them: W (replicas, m, n) both ways, b (replicas, m), c (replicas, n)."""
+
+    W: Array
+    W_transposed: Array
+    b: Array
+    c: Array
+
+
+class Rows(NamedTuple):
+    """The pairs that a population's rows belong to: replica and chain, arrays of NumPy, int64 (rows,).
+
+    Rows of replica r are ``bounds[r]`` to ``bounds[r + 1]``; ``places`` tells where they take their random numbers.
+    """
+
+    replica: np.ndarray
+    chain: np.ndarray
+    bounds: np.ndarray
+    places: Places
+
+
+class Pairs:
+    """The half steps of pairs of chains, in buffers that have room for all of them."""
+
+    def __init__(self, rbm: RBM, room: int, buffers: Buffers, draws: Stream):
+        self.room, self.buffers, self.draws = room, buffers, draws
+        self.home = home_of(rbm.W)
+        W_transposed = buffers.get("W transposed", rbm.W.swapaxes(-1, -2).shape, rbm.W)
+        W_transposed[...] = rbm.W.swapaxes(-1, -2)
+        self.model = Model(rbm.W, W_transposed, rbm.b, rbm.c)
+
+    def rows(self, replica: np.ndarray, chain: np.ndarray, antithetic: bool) -> Rows:
+        """Return rows that are ordered by replica."""
+        place, mirrored = (chain // 2, chain % 2) if antithetic else (chain, 0 * chain)
+        places = (np.asarray(part, like=self.model.W) for part in (replica, place, mirrored.astype(np.uint8)))
+        return Rows(replica, chain, self._bounds(replica), Places(*places))
+
+    def _bounds(self, replica: np.ndarray) -> np.ndarray:
+        return np.searchsorted(replica, np.arange(len(self.model.W) + 1))
+
+    def without(self, rows: Rows, gone: np.ndarray, *states: Array) -> tuple:
+        """Return rows and states without those that are gone; the states in their own memory."""
+        index = np.flatnonzero(~gone)
+        if len(index) == len(gone):
+            return rows, *states
+        there = np.asarray(index, like=self.model.W)
+        for array in states:
+            array[: len(index)] = array[there]
+        replica = rows.replica[index]
+        left = Rows(replica, rows.chain[index], self._bounds(replica), rows.places.of(there))
+        return left, *(array[: len(index)] for array in states)
+
+    def _buffer(self, name: str, rows: int, units: int) -> Array:
+        return self.buffers.get(name, (self.room, units), self.model.W)[:rows]
+
+    def _product(self, rows: Rows, states: Array, matrix: Array, name: str) -> Array:
+        """Return each row times its replica's matrix (replicas, units, other units)."""
+        out = self._buffer(name, len(states), matrix.shape[-1])
+        self.home.multiply_states(states, rows.bounds, matrix, out)
+        return out
+
+    def _neighbour_product(self, rows: Rows, states: Array, product: Array, others: Array, matrix, name: str) -> Array:
+        """Return each row of ``others`` times its replica's matrix, given that of ``states``."""
+        out = self._buffer(name, len(states), matrix.shape[-1])
+        self.home.multiply_neighbours(states, product, others, rows.bounds, matrix, out)
+        return out
+
+    def visible_activation(self, rows: Rows, hidden: Array, name: str) -> Array:
+        """Return W h, (rows, m), without the bias."""
+        return self._product(rows, hidden, self.model.W_transposed, name)
+
+    def visible_activations(self, rows: Rows, hidden: Array, other_hidden: Array) -> tuple[Array, Array]:
+        """Return W h and W h', (rows, m), without the bias."""
+        first = self.visible_activation(rows, hidden, "activation")
+        return first, self._neighbour_product(
+            rows, hidden, first, other_hidden, self.model.W_transposed, "other activation"
+        )
+
+    def hidden_activation(self, rows: Rows, visible: Array) -> Array:
+        """Return v W, (rows, n), without the bias."""
+        return self._product(rows, visible, self.model.W, "mean")
+
+    def hidden_mean(self, rows: Rows, activation: Array) -> Array:
+        """Turn activations into p(h = 1 | v), (rows, n)."""
+        self.home.mean_of_rows(activation, self.model.c, rows.places)
+        return activation
+
+    def hidden_means(self, rows: Rows, visible: Array, other_visible: Array) -> tuple[Array, Array]:
+        """Return p(h = 1 | v) and p(h = 1 | v'), (rows, n)."""
+        first = self.hidden_activation(rows, visible)
+        other = self._neighbour_product(rows, visible, first, other_visible, self.model.W, "other mean")
+        return self.hidden_mean(rows, first), self.hidden_mean(rows, other)
+
+    def sample(self, rows: Rows, mean: Array, draw: Draw, name: str) -> Array:
+        """Return states drawn from their means."""
+        states = self._buffer(name, *mean.shape)
+        self.home.sample_rows(mean, rows.places, draw, states)
+        return states
+
+    def sample_visible(self, rows: Rows, activation: Array) -> Array:
+        """Return v ~ p(v|h), given W h, which is left as it is."""
+        mean = self._buffer("visible mean", *activation.shape)
+        mean[...] = activation
+        self.home.mean_of_rows(mean, self.model.b, rows.places)
+        return self.sample(rows, mean, self.draws.next(), "activation")
+
+    def couple_visible(self, rows: Rows, activation: Array, other: Array, redraw_both: bool) -> tuple:
+        """Turn activations into coupled visible states; return which pairs met, and the rejections, on the host."""
+        met = np.empty_like(activation, shape=len(activation), dtype=np.uint8)
+        rejections = np.empty_like(activation, shape=len(activation), dtype=np.int64)
+        draw = self.draws.next()
+        self.home.couple_visible(activation, other, self.model.b, rows.places, draw, redraw_both, met, rejections)
+        return on_host(met).astype(bool), on_host(rejections)
+
+    def can_be_followed(self, sums: Any) -> bool:
+        """Return whether `follow` is there for such arrays, and the terms may be added where it wants to."""
+        return sums is not None and pair_kernels(self.model.W) is not None
+
+    def follow(
+        self, rows: Rows, visible, other_visible, t: int, last: int | None, common_uniforms: bool, sums
+    ) -> tuple:
+        """Follow pairs from step t to their end, at most to step ``last``, adding up their terms.
+
+        Return the steps at which they met, 0 for those that have not, and the rejections, int64 (rows,).
+        """
+        last = np.iinfo(np.int64).max if last is None else last
+        states, draw = (visible, other_visible, rows.bounds, rows.places), self.draws.next()
+        return pair_kernels(visible).follow_pairs(*states, self.model, draw, t, last, common_uniforms, sums)
