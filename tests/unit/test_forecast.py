@@ -178,6 +178,17 @@ def test_chains_and_proxies_are_counted():
     assert proxied["state"] == plain["state"]
 
 
+def test_coupled_chains_count_with_an_assumed_stopping_time_and_are_no_records():
+    cd, ucd = (run_settings(batch=50, **of) for of in ({}, {"estimator": "ucd", "options": {"k": 3}}))
+    plain, coupled = (work.training(settings, 1009, 17)["training"] for settings in (cd, ucd))
+    steps = 50 * (work.ASSUMED_STOPPING_TIME - 3)
+    assert coupled["pair"] == 20_000 * 3 * steps
+    assert coupled["thin product"] - plain["thin product"] == 20_000 * 3 * 2 * 17 * 16 * (2 * 2 * 50 + 3 * steps)
+    assert "pair" not in plain
+    assert records.records_of(run_meta(ucd, 1009, 17)) == []
+    assert len(records.records_of(run_meta(cd, 1009, 17))) == 1
+
+
 def test_evaluation_enumerates_the_smaller_layer_or_keeps_snapshots():
     small = work.training(run_settings(hidden=11, iterations=450), 1009, 17)["evaluation"]
     assert small["state"] == 3 * 6 * 2**11  # iterations 0, 100, ..., 400 and 450

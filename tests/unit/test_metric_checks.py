@@ -55,6 +55,24 @@ def test_band_ratio_is_that_of_the_figure_s_quantiles(tmp_path):
     assert found.what.startswith("width of the 2.5 to 97.5 % band of final values, ucd over CD-1, 101 trials")
 
 
+def test_differences_and_falls_are_of_the_metric_that_is_asked_for(tmp_path):
+    proxy = np.concatenate([np.linspace(-10, -5, 21), np.linspace(-5, -7.5, 20)]) + np.zeros((3, 1))
+    panel = {
+        "curves": {"ucd": flat(-3.0), "cd_1": flat(-4.0)},
+        "diagnostics": {
+            "ucd": {"reconstruction_log_likelihood": proxy + 0.5},
+            "cd_1": {"reconstruction_log_likelihood": proxy},
+        },
+    }
+    shown = evidence(tmp_path, **panel)
+    names = {"curve": "fig1.a.ucd", "against": "fig1.a.cd_1"}
+    proxied = CHECKS["final_difference"](shown, **names, metric="reconstruction_log_likelihood")
+    assert (CHECKS["final_difference"](shown, **names).value, proxied.value) == pytest.approx((1.0, 0.5))
+    assert proxied.what.startswith("final reconstruction log-likelihood, no bound, ucd minus CD-1, nats per sample")
+    fall = CHECKS["decline"](shown, curve="fig1.a.cd_1", metric="reconstruction_log_likelihood")
+    assert fall.value == pytest.approx((-5 - proxy[0, -2:].mean()) / (-5 - proxy[0, 1]))
+
+
 def test_resampled_interval_covers_the_quantile():
     values = np.random.default_rng(5).normal(size=400)
     value, low, high = intervals.resampled(values, lambda trials: np.quantile(trials, 0.9, axis=1))

@@ -51,6 +51,8 @@ def _shown(table, cores: int) -> str:
 
 def _certainty(model) -> str:
     """Return what the forecast rests on, and how far such forecasts were off."""
+    from rbmbench.forecast.work import ASSUMED_STOPPING_TIME
+
     lines = [f"Fitted to {model.basis}."]
     if math.isfinite(model.off_alike[0]):
         median, most = model.off_alike
@@ -64,7 +66,8 @@ def _certainty(model) -> str:
         lines.append(f"The same without all jobs of its data set and size: {median:.2f} (median), {most:.2f} (90 %).")
     if model.clock > 1.05:
         lines.append(f"Times are for cores that do nothing else; recorded runs took {model.clock:.2f} times as long.")
-    lines.append("Not counted: data sets, notebooks and the report, seconds each; coupled chains, minutes.")
+    lines.append("Not counted: data sets, notebooks and the report, seconds each; figures of stopping times, minutes.")
+    lines.append(f"Coupled chains of UCD are taken to meet after {ASSUMED_STOPPING_TIME} steps on average.")
     lines.append("Results that two share count once.")
     return "\n".join(lines)
 

@@ -73,7 +73,7 @@ def read_records(folders: Iterable[str | Path]) -> tuple[list[Record], list[str]
 def records_of(meta: dict[str, Any]) -> list[Record]:
     """Return what a meta tells: a run, a measurement, a run and the annealing that has evaluated it, or nothing.
 
-    Coupled chains are not forecast.
+    Runs of coupled chains take what chance decides, which no record foretells.
 
     Raises
     ------
@@ -83,13 +83,15 @@ def records_of(meta: dict[str, Any]) -> list[Record]:
     if "coupling" in meta["settings"]:
         return []
     if "schedule" in meta["settings"]:
-        return [_run(meta), *([_annealing(meta)] if "evaluation" in meta else [])]
+        return [*_run(meta), *([_annealing(meta)] if "evaluation" in meta else [])]
     return [_measurement(meta)]
 
 
-def _run(meta: dict[str, Any]) -> Record:
-    """Return the record of a training run."""
+def _run(meta: dict[str, Any]) -> list[Record]:
+    """Return the record of a training run, none if its chains are coupled."""
     settings, wall, (rows, visible) = parse(RunSettings, meta["settings"], "settings"), meta["wall"], _sizes(meta)
+    if any(work.is_coupled(stage.estimator) for stage in settings.schedule):
+        return []
     clock = _clock(meta["wall"], "training", meta["threads"])
     seconds = {
         "startup": wall["startup_seconds"],
@@ -99,7 +101,7 @@ def _run(meta: dict[str, Any]) -> Record:
     }
     stages = work.training(settings, rows, visible)
     memory = work.memory_of_run(settings, rows, visible)
-    return _record(meta, f"{meta['run']} training", settings.hidden, stages, seconds, memory, clock)
+    return [_record(meta, f"{meta['run']} training", settings.hidden, stages, seconds, memory, clock)]
 
 
 def _annealing(meta: dict[str, Any]) -> Record:

@@ -15,6 +15,7 @@ from rbmbench.settings import Choice, EstimateSettings, GroundTruthSettings, Pro
 from rbmbench.shards import SHARD_BYTES
 
 __all__ = [
+    "ASSUMED_STOPPING_TIME",
     "MEGABYTES",
     "SECONDS",
     "Counts",
@@ -23,6 +24,7 @@ __all__ = [
     "estimates",
     "evaluation",
     "ground_truth",
+    "is_coupled",
     "memory_of_annealing",
     "memory_of_measurement",
     "memory_of_run",
@@ -50,6 +52,7 @@ SECONDS = {
     "row product": 3e-11,
     "evaluation": 1e-4,
     "moment": 1e-7,  # of a parameter, in the moments of estimates
+    "pair": 4e-7,  # a step of one pair of coupled chains, its products apart
 }
 MEGABYTES = {
     "process": 270.0,
@@ -57,6 +60,9 @@ MEGABYTES = {
     "read entry": 2.5e-6,
     "byte": 1.5 / 2**20,
 }
+
+ASSUMED_STOPPING_TIME = 10
+"""Steps after which coupled chains are taken to meet, on average: what they take is not known before they run."""
 
 THIN = 64
 """Most units that the smaller layer has where matrix products are thin."""
@@ -172,6 +178,10 @@ def _estimate(
     if "temperatures" in chosen.options or chosen.name == "parallel_tempering":
         work.update(_tempered(rows * chosen.options.get("temperatures", 10), m, n))
         k = 0
+    if is_coupled(chosen):
+        steps = chains * max(0, ASSUMED_STOPPING_TIME - k)
+        work["pair"] += steps
+        work[_product(m, n)] += 2 * m * n * 3 * steps  # of one chain, both ways, and of their terms
     work[_product(m, n)] += 2 * m * n * (2 * rows + (2 * k + 1) * chains)
     work["row"] += rows + k * chains
     work["unit"] += (rows + k * chains) * (m + n)
@@ -179,6 +189,11 @@ def _estimate(
         work["weighed unit"] += rows * (m + n)
         work[_product(m, n)] += 2 * rows * m * chosen.options.get("tau", 0)
     return work
+
+
+def is_coupled(chosen: Choice) -> bool:
+    """Return whether an estimator runs coupled chains, whose number of steps is up to chance."""
+    return chosen.name == "ucd"
 
 
 def _product(visible: int, hidden: int) -> str:

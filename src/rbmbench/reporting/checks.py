@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
+from rbmbench.metrics import metric_of
 from rbmbench.reporting import intervals
 from rbmbench.reporting.evidence import FINAL_SHARE, Curves, Entry, Evidence, NotRun
 from rbmbench.reporting.frames import machine_of
@@ -18,16 +19,16 @@ from rbmbench.reporting.metric_checks import METRIC_CHECKS
 __all__ = ["CHECKS"]
 
 
-def final_difference(evidence: Evidence, *, curve: str, against: str) -> Measurement:
-    """Measure the difference of two curves' final log-likelihoods, paired by trial, with Student's interval."""
-    one, other = evidence.curves(curve), evidence.curves(against)
+def final_difference(evidence: Evidence, *, curve: str, against: str, metric: str = "log_likelihood") -> Measurement:
+    """Measure the difference of two curves' final values of a metric, paired by trial, with Student's interval."""
+    one, other = evidence.curves(curve, metric), evidence.curves(against, metric)
     trials = paired(one, other)
     value, low, high = intervals.student((one.final - other.final).loc[trials])
     first, second = (
         curves.label if one.panel == other.panel else f"{curves.label} at rate {curves.panel.rate:g}"
         for curves in (one, other)
     )
-    what = f"final log-likelihood, {first} minus {second}, nats per sample, {len(trials)} trials"
+    what = f"final {metric_of(metric).title}, {first} minus {second}, nats per sample, {len(trials)} trials"
     return Measurement(value, low, high, what, (one, other))
 
 
@@ -75,12 +76,12 @@ def final_spread(evidence: Evidence, *, curves: list[str]) -> Measurement:
     return Measurement(*intervals.bootstrap(stacked, spread), what, tuple(found))
 
 
-def decline(evidence: Evidence, *, curve: str) -> Measurement:
+def decline(evidence: Evidence, *, curve: str, metric: str = "log_likelihood") -> Measurement:
     """Measure how far the mean curve ends below its own maximum, as a share of its rise to that maximum."""
-    found = evidence.curves(curve)
+    found = evidence.curves(curve, metric)
     trials = found.trials.loc[paired(found)]
     late = _late(found)
-    what = f"fall of the mean curve of {found.label} from its maximum to its end, as a share of its rise"
+    what = f"fall of the mean {metric_of(metric).title} of {found.label} from its maximum to its end, share of its rise"
     return Measurement(*intervals.bootstrap(trials.to_numpy(), lambda means: _fallen(means, late)), what, (found,))
 
 
