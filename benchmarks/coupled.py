@@ -15,13 +15,15 @@ LARGE = (784, 500, 500), (0.01, 0.05)
 SMALL, SMALL_WIDTH, TRIALS = (16, 16, 1000), 0.5, 25
 
 
-def gradient(name: str, visible: int, hidden: int, chains: int, width: float, trials: int = 1) -> Callable[[], object]:
+def gradient(
+    name: str, visible: int, hidden: int, chains: int, width: float, trials: int = 1, **options
+) -> Callable[[], object]:
     """Return a function that makes a gradient of random models from fair coins; its ``mean`` tells a diagnostic's."""
     rng = np.random.default_rng(1)
     shapes = (trials, visible, hidden), (trials, visible), (trials, hidden)
     rbm = RBM(*(rng.normal(0, width, shape).astype(np.float32) for shape in shapes))
     rows = (rng.random((trials, chains, visible)) < 0.5).astype(np.float32)
-    estimator, stream = estimators.create(name), Stream(2, range(trials), Purpose.TRAINING)
+    estimator, stream = estimators.create(name, **options), Stream(2, range(trials), Purpose.TRAINING)
 
     def make():
         estimate = estimator.estimate(rbm, rows, {}, stream)
@@ -36,9 +38,12 @@ def coupled_gradients(clock: Clock) -> list[dict]:
     lines = []
     (visible, hidden, chains), widths = LARGE
     for width in widths:
-        ucd, cd = (gradient(name, visible, hidden, chains, width) for name in ("ucd", "cd"))
-        ours, theirs = clock.best(ucd, cd, rounds=15)
-        lines.append(line(_what(visible, hidden, chains, width, ucd.mean), ours, "CD-1 gradient", OTHER, theirs))
+        size = visible, hidden, chains, width
+        ucd, cd = (gradient(name, *size) for name in ("ucd", "cd"))
+        both = gradient("ucd", *size, coupling="both_layers")
+        ours, sooner, theirs = clock.best(ucd, both, cd, rounds=15)
+        lines.append(line(_what(*size, ucd.mean), ours, "CD-1 gradient", OTHER, theirs))
+        lines.append(line(f"{_what(*size, both.mean)}, both layers", sooner, "CD-1 gradient", OTHER, theirs))
     visible, hidden, chains = SMALL
     ucd, cd = (gradient(name, visible, hidden, chains, SMALL_WIDTH) for name in ("ucd", "cd"))
     many = gradient("ucd", visible, hidden, chains, SMALL_WIDTH, TRIALS)

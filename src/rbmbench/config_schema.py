@@ -218,7 +218,7 @@ class CouplingTimes(Settings):
     )
     replications: Count = Field(description="pairs of chains a coupling")
     longest: Annotated[int, Field(ge=2, strict=True)] = Field(description="steps after which a pair is cut")
-    couplings: Annotated[tuple[Literal["general", "rbm"], ...], Field(min_length=1)] = Field(
+    couplings: Annotated[tuple[Literal["general", "rbm", "both_layers"], ...], Field(min_length=1)] = Field(
         default=("general", "rbm"), description="how the pairs are coupled"
     )
 

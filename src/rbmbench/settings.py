@@ -186,7 +186,7 @@ class CouplingSettings(Settings):
     width: Annotated[float, Field(ge=0, allow_inf_nan=False)] = Field(
         default=0.1, description="standard deviation of the entries of W, b and c"
     )
-    coupling: Literal["general", "rbm"]
+    coupling: Literal["general", "rbm", "both_layers"]
     replications: Count = Field(default=1000, description="pairs of chains")
     longest: Annotated[int, Field(ge=2, strict=True)] = Field(default=1000, description="steps after which one is cut")
     seed: Seed = 0

@@ -52,7 +52,7 @@ def test_a_step_has_both_laws_and_meets_as_often_as_can_be(coupling):
     for first in range(2**N):
         for second in range(2**N):
             h, h2 = table.hidden[first], table.hidden[second]
-            v, v2, met, _ = one_step(rbm, h, h2, pairs, coupling == "rbm")
+            v, v2, met, _ = one_step(rbm, h, h2, pairs, coupling != "general")
             assert holds(table.numbers_of(v), p[first])
             assert holds(table.numbers_of(v2), p[second])
             overlap = np.minimum(p[first], p[second]).sum()
@@ -94,7 +94,14 @@ def exact_difference(estimates, table):
 
 @pytest.mark.parametrize(
     ("coupling", "k", "antithetic"),
-    [("rbm", 1, False), ("general", 1, False), ("rbm", 3, False), ("general", 2, False), ("rbm", 1, True)],
+    [
+        ("rbm", 1, False),
+        ("general", 1, False),
+        ("rbm", 3, False),
+        ("general", 2, False),
+        ("rbm", 1, True),
+        ("both_layers", 1, False),
+    ],
 )
 def test_a_million_estimates_have_no_bias(coupling, k, antithetic):
     rbm = two_mode_rbm(M, N, coupling=6.0)
@@ -150,17 +157,16 @@ def from_common_uniforms(mean, other_mean, states):
     return of_unit[*pairs, np.arange(len(mean))].prod(axis=-1)
 
 
-def apart(table, h, h2, coupling):
-    """Return P(v, v', not met) of a step from hidden states h and h', (visible states, visible states)."""
-    p, q = table.visible_given_hidden[h], table.visible_given_hidden[h2]
+def apart(p, q, states, coupling):
+    """Return P(x, x', not met) of coupled states with probabilities p and q, (states, states)."""
     rest, other_rest = p - np.minimum(p, q), q - np.minimum(p, q)
     chance = rest.sum()
     if chance < 1e-14:
         return np.zeros((len(p), len(p)))
     if coupling == "general":
         return np.outer(rest, other_rest) / chance
-    means = (row @ table.visible for row in (p, q))
-    proposed = from_common_uniforms(*means, table.visible)
+    means = (row @ states for row in (p, q))
+    proposed = from_common_uniforms(*means, states)
     accepted, other_accepted = rest / p, other_rest / q
     same = proposed * accepted[:, None] * other_accepted
     # In the attempts after one is accepted, the other is drawn alone.
@@ -170,16 +176,25 @@ def apart(table, h, h2, coupling):
     return chance * (same + one_by_one) / (2 * chance - same.sum())
 
 
+def hidden_step(table, p, q, coupling):
+    """Return P(h, h') of the hidden half step of a pair, (hidden states, hidden states)."""
+    if coupling == "general":
+        return np.outer(p, q)
+    if coupling == "rbm":
+        return from_common_uniforms(p @ table.hidden, q @ table.hidden, table.hidden)
+    return np.diag(np.minimum(p, q)) + apart(p, q, table.hidden, coupling)
+
+
 def survival(table, row, coupling, longest):
     """Return P(tau > t) for t = 2 to ``longest``, enumerated over the hidden states of both chains."""
-    states, start = range(len(table.hidden)), table.hidden_given_visible[int(table.numbers_of(row))]
-    means = table.hidden_given_visible @ table.hidden
-    hidden = np.array([[from_common_uniforms(a, b, table.hidden) for b in means] for a in means])
-    if coupling == "general":
-        hidden = np.einsum("va,wb->vwab", table.hidden_given_visible, table.hidden_given_visible)
-    step = np.array(
-        [[np.einsum("vw,vwab->ab", apart(table, h, h2, coupling), hidden) for h2 in states] for h in states]
+    start = table.hidden_given_visible[int(table.numbers_of(row))]
+    hidden = np.array(
+        [[hidden_step(table, p, q, coupling) for q in table.hidden_given_visible] for p in table.hidden_given_visible]
     )
+    visible = [
+        [apart(p, q, table.visible, coupling) for q in table.visible_given_hidden] for p in table.visible_given_hidden
+    ]
+    step = np.einsum("hgvw,vwab->hgab", visible, hidden)
     pair = (table.visible_given_hidden @ table.hidden_given_visible).T * start  # (h_1, h_0)
     found = []
     for _ in range(2, longest + 1):

@@ -76,7 +76,7 @@ def test_kept_chains_are_no_record_of_a_forecast(sampler, tmp_path):
 
 def test_wrong_settings_are_one_line(capsys):
     assert main(["couple", "--settings", json.dumps(SETTINGS | {"coupling": "maximal"}), "--out", "x"]) == 2
-    assert "coupling: found 'maximal'; input should be 'general' or 'rbm'" in capsys.readouterr().err
+    assert "coupling: found 'maximal'; input should be 'general', 'rbm' or 'both_layers'" in capsys.readouterr().err
 
 
 def chains(folder, times) -> str:

@@ -7,7 +7,7 @@ from core_helpers import repeated, two_mode_rbm
 from rbmbench import RBM
 from rbmbench.estimators._terms import TermSums
 from rbmbench.gibbs import Buffers, hidden_mean
-from rbmbench.samplers.coupled_gibbs import CoupledGibbs
+from rbmbench.samplers.coupled_gibbs import COUPLINGS, CoupledGibbs
 from rbmbench.streams import Stream
 
 pytest.importorskip("numba")
@@ -46,7 +46,7 @@ def estimate(rbm, chains, trials=range(REPLICAS), by_hand=False):
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("coupling", ["rbm", "general"])
+@pytest.mark.parametrize("coupling", COUPLINGS)
 @pytest.mark.parametrize(
     ("k", "max_steps", "antithetic"), [(1, None, False), (1, 5, True), (2, 100, False), (3, 4, False)]
 )

@@ -8,17 +8,22 @@ from matplotlib.figure import Figure
 
 from rbmbench.errors import ResultsError
 from rbmbench.reporting.notes import count, cuts, listed
-from rbmbench.reporting.palette import GREEN, VERMILLION
+from rbmbench.reporting.palette import BLUE, GREEN, VERMILLION
 from rbmbench.reporting.plots import LOOK, page
 from rbmbench.reporting.specs import Coupling, CouplingTimesSpec
 from rbmbench.store import read_stopping_times
 
 __all__ = ["caption", "distribution", "figure", "read_times", "stopping_times"]
 
-TITLES = {"general": "general coupling (Algorithm 1)", "rbm": "coupling for RBMs (Algorithm 3)"}
+TITLES = {
+    "general": "general coupling (Algorithm 1)",
+    "rbm": "coupling for RBMs (Algorithm 3)",
+    "both_layers": "coupling of both layers",
+}
 LOOKS = {
     "general": {"color": VERMILLION, "linestyle": "solid", "linewidth": 1.8},
     "rbm": {"color": GREEN, "linestyle": (0, (4, 1.5)), "linewidth": 1.8},
+    "both_layers": {"color": BLUE, "linestyle": (0, (1, 1)), "linewidth": 1.8},
 }
 BINS = 30
 EARLY = 10

@@ -101,11 +101,10 @@ class Pairs:
         self.home.mean_of_rows(activation, self.model.c, rows.places)
         return activation
 
-    def hidden_means(self, rows: Rows, visible: Array, other_visible: Array) -> tuple[Array, Array]:
-        """Return p(h = 1 | v) and p(h = 1 | v'), (rows, n)."""
+    def hidden_activations(self, rows: Rows, visible: Array, other_visible: Array) -> tuple[Array, Array]:
+        """Return v W and v' W, (rows, n), without the bias."""
         first = self.hidden_activation(rows, visible)
-        other = self._neighbour_product(rows, visible, first, other_visible, self.model.W, "other mean")
-        return self.hidden_mean(rows, first), self.hidden_mean(rows, other)
+        return first, self._neighbour_product(rows, visible, first, other_visible, self.model.W, "other mean")
 
     def sample(self, rows: Rows, mean: Array, draw: Draw, name: str) -> Array:
         """Return states drawn from their means."""
@@ -122,23 +121,31 @@ class Pairs:
 
     def couple_visible(self, rows: Rows, activation: Array, other: Array, redraw_both: bool) -> tuple:
         """Turn activations into coupled visible states; return which pairs met, and the rejections, on the host."""
+        return self._couple(rows, activation, other, self.model.b, self.draws.next(), redraw_both)
+
+    def couple_hidden(self, rows: Rows, activation: Array, other: Array, draw: Draw) -> tuple:
+        """Return coupled hidden states and the rejections; the activations are left as they are."""
+        states = [self._buffer(name, *activation.shape) for name in ("hidden", "other hidden")]
+        states[0][...], states[1][...] = activation, other
+        return *states, self._couple(rows, *states, self.model.c, draw, True)[1]
+
+    def _couple(self, rows: Rows, activation: Array, other: Array, bias: Array, draw: Draw, redraw_both: bool) -> tuple:
         met = np.empty_like(activation, shape=len(activation), dtype=np.uint8)
         rejections = np.empty_like(activation, shape=len(activation), dtype=np.int64)
-        draw = self.draws.next()
-        self.home.couple_visible(activation, other, self.model.b, rows.places, draw, redraw_both, met, rejections)
+        self.home.couple_visible(activation, other, bias, rows.places, draw, redraw_both, met, rejections)
         return on_host(met).astype(bool), on_host(rejections)
 
     def can_be_followed(self, sums: Any) -> bool:
         """Return whether `follow` is there for such arrays, and the terms may be added where it wants to."""
         return sums is not None and pair_kernels(self.model.W) is not None
 
-    def follow(
-        self, rows: Rows, visible, other_visible, t: int, last: int | None, common_uniforms: bool, sums
-    ) -> tuple:
+    def follow(self, rows: Rows, visible, other_visible, t: int, last: int | None, coupling: int, sums) -> tuple:
         """Follow pairs from step t to their end, at most to step ``last``, adding up their terms.
+
+        ``coupling`` is the number of the coupling among `rbmbench.samplers.coupled_gibbs.COUPLINGS`.
 
         Return the steps at which they met, 0 for those that have not, and the rejections, int64 (rows,).
         """
         last = np.iinfo(np.int64).max if last is None else last
         states, draw = (visible, other_visible, rows.bounds, rows.places), self.draws.next()
-        return pair_kernels(visible).follow_pairs(*states, self.model, draw, t, last, common_uniforms, sums)
+        return pair_kernels(visible).follow_pairs(*states, self.model, draw, t, last, coupling, sums)

@@ -6,9 +6,12 @@ equal from a random time tau on:
 
     E_model f = E [ f(xi_k) + sum_{t=k+1}^{tau-1} ( f(xi_t) - f(eta_(t-1)) ) ],     f(v) = (v p(h|v)', v, p(h|v)).
 
-Couplings of what does not meet: "general" draws both chains independently (algorithm 1), "rbm" from common uniforms
-(algorithm 3). tau is at least 2. Pairs that have met are dropped, so that a step costs what the others cost: a
-population of pairs is ragged, its rows are ordered by replica, and products are taken replica by replica.
+Couplings: "general" draws what does not meet independently (algorithm 1), "rbm" from common uniforms (algorithm 3); in
+both, chains meet in a visible half step alone. "both_layers" couples the hidden half step like the visible one, as the
+authors' program does (cdtau, src/mcmc.h), and chains meet sooner. tau is at least 2.
+
+Pairs that have met are dropped, so that a step costs what the others cost: a population of pairs is ragged, its rows
+are ordered by replica, and products are taken replica by replica.
 
 Source: Qiu, Zhang, Wang 2020, sections 3 and 4.
 """
@@ -27,7 +30,7 @@ from rbmbench.streams import Stream
 __all__ = ["COUPLINGS", "CoupledGibbs", "Meetings", "Rows", "stopping_times"]
 
 Array = Any
-COUPLINGS = "general", "rbm"
+COUPLINGS = "general", "rbm", "both_layers"
 
 
 class Terms(Protocol):
@@ -72,7 +75,7 @@ class CoupledGibbs:
 
     Parameters
     ----------
-    coupling : {"rbm", "general"}
+    coupling : {"rbm", "general", "both_layers"}
     k : int
         Steps before the first term, at least 1.
     max_steps : int or None
@@ -94,8 +97,7 @@ class CoupledGibbs:
         whole = isinstance(max_steps, int) and not isinstance(max_steps, bool)
         if max_steps is not None and not (whole and max_steps > k):
             raise SettingsError(f"option 'max_steps': found {max_steps!r}; allowed: null, or an integer > k = {k}")
-        self.common_uniforms, self.k, self.max_steps = coupling == "rbm", k, max_steps
-        self.antithetic = antithetic
+        self.coupling, self.k, self.max_steps, self.antithetic = coupling, k, max_steps, antithetic
         self._buffers = Buffers()
 
     def run(self, rbm: RBM, start_mean: Array, stream: Stream, terms: Terms | None = None) -> Meetings:
@@ -125,7 +127,7 @@ class CoupledGibbs:
         hidden = pairs.sample(rows, mean, pairs.draws.next(), "hidden")
         activation = pairs.visible_activation(rows, hidden, "activation")
         for t in count(2):
-            met, rejections = pairs.couple_visible(rows, activation, other, self.common_uniforms)
+            met, rejections = pairs.couple_visible(rows, activation, other, self.coupling != "general")
             visible, other_visible = activation, other
             gone = tally.record(rows, t, met, rejections, last=t == self.max_steps)
             if t == self.k:
@@ -135,23 +137,31 @@ class CoupledGibbs:
             if not len(rows.replica):
                 return tally.meetings()
             if t > self.k and pairs.can_be_followed(terms.arrays):
-                last, common = self.max_steps, self.common_uniforms
-                followed = pairs.follow(rows, visible, other_visible, t, last, common, terms.arrays)
-                return tally.ended(rows, *followed, last)
-            mean, other_mean = pairs.hidden_means(rows, visible, other_visible)
+                steps, coupling = (t, self.max_steps), COUPLINGS.index(self.coupling)
+                followed = pairs.follow(rows, visible, other_visible, *steps, coupling, terms.arrays)
+                return tally.ended(rows, *followed, self.max_steps)
+            hidden, other_hidden, mean, other_mean, rejections = self._hidden_half_step(
+                pairs, rows, visible, other_visible
+            )
+            tally.add(rows, rejections)
             if t > self.k:
                 terms.add_differences(rows, visible, mean, other_visible, other_mean)
-            hidden, other_hidden = self._hidden_half_step(pairs, rows, mean, other_mean)
             if t < self.k:  # pairs that have met are still there, and stay together
                 together = np.asarray(np.flatnonzero(gone), like=hidden)
                 other_hidden[together] = hidden[together]
             activation, other = pairs.visible_activations(rows, hidden, other_hidden)
 
-    def _hidden_half_step(self, pairs: Pairs, rows: Rows, mean: Array, other_mean: Array) -> tuple[Array, Array]:
-        """Return h ~ p(h|v) and h' ~ p(h|v'), from common uniforms or independent ones; two draws either way."""
+    def _hidden_half_step(self, pairs: Pairs, rows: Rows, visible: Array, other_visible: Array) -> tuple:
+        """Return h and h', p(h|v) and p(h|v'), and the rejections; two draws whatever the coupling."""
         draw, other_draw = pairs.draws.next(), pairs.draws.next()
-        hidden = pairs.sample(rows, mean, draw, "hidden")
-        return hidden, pairs.sample(rows, other_mean, draw if self.common_uniforms else other_draw, "other hidden")
+        activations = pairs.hidden_activations(rows, visible, other_visible)
+        if self.coupling == "both_layers":
+            *states, rejections = pairs.couple_hidden(rows, *activations, draw)
+            return *states, *(pairs.hidden_mean(rows, part) for part in activations), rejections
+        means = [pairs.hidden_mean(rows, part) for part in activations]
+        draws = draw, draw if self.coupling == "rbm" else other_draw
+        names = "hidden", "other hidden"
+        return *map(pairs.sample, [rows, rows], means, draws, names), *means, 0
 
 
 class _Tally:
@@ -170,6 +180,10 @@ class _Tally:
             met = np.ones_like(met)
         self._stopping_time[pair] = np.where(met & (self._stopping_time[pair] == 0), t, self._stopping_time[pair])
         return met
+
+    def add(self, rows: Rows, rejections: np.ndarray | int) -> None:
+        """Count rejections of a half step in which pairs do not meet yet."""
+        self._rejections[rows.replica, rows.chain] += rejections
 
     def ended(self, rows: Rows, stopping_time: np.ndarray, rejections: np.ndarray, last: int | None) -> Meetings:
         """Note what happened to pairs that were followed to their end, 0 for those not met; return the tally."""
@@ -192,7 +206,7 @@ def stopping_times(rbm: RBM, start_visible: Array, coupling: str, longest: int, 
     rbm : RBM
         With one leading axis of replicas.
     start_visible : array, shape (replicas, chains, m), entries 0 or 1
-    coupling : {"rbm", "general"}
+    coupling : {"rbm", "general", "both_layers"}
     longest : int
         The step at which pairs are cut that have not met, at least 2.
     stream : Stream

@@ -17,6 +17,7 @@ from rbmbench.kernels.numba_home.differences import (
 
 __all__ = ["follow_pairs"]
 
+GENERAL, BOTH_LAYERS = 0, 2  # numbers of couplings
 # The draws of a step: hidden states of either chain, and the visible states of both.
 OTHER_HIDDEN, VISIBLE, A_STEP = np.uint64(1), np.uint64(2), np.uint64(3)
 
@@ -47,6 +48,12 @@ def _add_differences(sums, r, bounds, visible, mean, other, other_mean):
 
 
 @njit(cache=True, nogil=True)
+def _count(rejected, pair, rejections):
+    for row in range(rejected.size):
+        rejections[pair[row]] += rejected[row]
+
+
+@njit(cache=True, nogil=True)
 def _drop_met(met, visible, other, place, mirrored, pair):
     """Move the pairs that have not met to the front; return their number."""
     left = 0
@@ -60,7 +67,7 @@ def _drop_met(met, visible, other, place, mirrored, pair):
 
 
 @njit(cache=True, nogil=True)
-def _follow_replica(r, visible, other, places, model, words, t, last, common_uniforms, sums, tau, rejections):
+def _follow_replica(r, visible, other, places, model, words, t, last, coupling, sums, tau, rejections):
     seed, trials, number, purpose = words
     left, n, kind = visible.shape[0], model.c.shape[1], visible.dtype
     mean, other_mean = np.empty((left, n), kind), np.empty((left, n), kind)
@@ -76,39 +83,47 @@ def _follow_replica(r, visible, other, places, model, words, t, last, common_uni
         rows, where, mirrors = replica[:left], place[:left], mirrored[:left]
         multiply_states(v, bounds, W, p)
         multiply_neighbours(v, p, v2, bounds, W, p2)
+        if coupling == BOTH_LAYERS:
+            h[:], h2[:] = p, p2
+            couple_some_rows(
+                h, h2, model.c, rows, where, mirrors, seed, trials, number, purpose, True, met[:left], rejected[:left]
+            )
+            _count(rejected[:left], pair, rejections)
         mean_of_some_rows(p, model.c, rows)
         mean_of_some_rows(p2, model.c, rows)
         _add_differences(sums, r, bounds, v, p, v2, p2)
-        sample_some_rows(p, rows, where, mirrors, seed, trials, number, purpose, h)
-        of_other = number if common_uniforms else number + OTHER_HIDDEN
-        sample_some_rows(p2, rows, where, mirrors, seed, trials, of_other, purpose, h2)
+        if coupling != BOTH_LAYERS:
+            of_other = number + OTHER_HIDDEN if coupling == GENERAL else number
+            sample_some_rows(p, rows, where, mirrors, seed, trials, number, purpose, h)
+            sample_some_rows(p2, rows, where, mirrors, seed, trials, of_other, purpose, h2)
         multiply_states(h, bounds, W_transposed, v)
         multiply_neighbours(h, v, h2, bounds, W_transposed, v2)
         t += 1
+        redraw_both, of_visible = coupling != GENERAL, number + VISIBLE
         couple_some_rows(
-            v, v2, model.b, rows, where, mirrors, seed, trials, number + VISIBLE, purpose, common_uniforms, met[:left],
+            v, v2, model.b, rows, where, mirrors, seed, trials, of_visible, purpose, redraw_both, met[:left],
             rejected[:left],
         )  # fmt: skip
+        _count(rejected[:left], pair, rejections)
         number += A_STEP
         for row in range(left):
-            rejections[pair[row]] += rejected[row]
             tau[pair[row]] = t if met[row] else 0
         left = _drop_met(met[:left], v, v2, place, mirrored, pair)
 
 
 @njit(cache=True, nogil=True)
-def _follow_pairs(visible, other, bounds, places, model, words, t, last, common_uniforms, sums, tau, rejections):
+def _follow_pairs(visible, other, bounds, places, model, words, t, last, coupling, sums, tau, rejections):
     for r in range(bounds.size - 1):
         if bounds[r] < bounds[r + 1]:
             some = slice(bounds[r], bounds[r + 1])
             of_replica = places.replica[some], places.place[some], places.mirrored[some]
             _follow_replica(
-                r, visible[some], other[some], of_replica, model, words, t, last, common_uniforms, sums, tau[some],
+                r, visible[some], other[some], of_replica, model, words, t, last, coupling, sums, tau[some],
                 rejections[some],
             )  # fmt: skip
 
 
-def follow_pairs(visible, other, bounds, places, model, draw, t, last, common_uniforms, sums):
+def follow_pairs(visible, other, bounds, places, model, draw, t, last, coupling, sums):
     """Follow pairs of chains from step t until all have met, or to step ``last``, and add up their terms.
 
     Parameters
@@ -124,8 +139,8 @@ def follow_pairs(visible, other, bounds, places, model, draw, t, last, common_un
     draw : Draw
         The next one; three are taken a step.
     t, last : int
-    common_uniforms : bool
-        Whether what does not meet is drawn from common uniforms.
+    coupling : int
+        The number of the coupling among `rbmbench.samplers.coupled_gibbs.COUPLINGS`.
     sums : named tuple
         W, b, c, the sums to add to; visible, hidden, kept, the rows kept for later, see `rbmbench.estimators._terms`.
 
@@ -136,5 +151,5 @@ def follow_pairs(visible, other, bounds, places, model, draw, t, last, common_un
     """
     tau, rejections = np.zeros((2, len(visible)), np.int64)
     words = draw.seed, draw.trials, draw.number, draw.purpose
-    _follow_pairs(visible, other, bounds, places, model, words, t, last, common_uniforms, sums, tau, rejections)
+    _follow_pairs(visible, other, bounds, places, model, words, t, last, coupling, sums, tau, rejections)
     return tau, rejections
