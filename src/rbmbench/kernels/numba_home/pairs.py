@@ -67,6 +67,22 @@ def _drop_met(met, visible, other, place, mirrored, pair):
 
 
 @njit(cache=True, nogil=True)
+def _hidden_half_step(coupling, mean, mean2, c, replica, place, mirrored, draw, h, h2, met, rejected):
+    """Draw h and h', and turn the activations ``mean`` and ``mean2`` into means."""
+    seed, trials, number, purpose = draw
+    rejected[:] = 0
+    if coupling == BOTH_LAYERS:
+        h[:], h2[:] = mean, mean2
+        couple_some_rows(h, h2, c, replica, place, mirrored, seed, trials, number, purpose, True, met, rejected)
+    mean_of_some_rows(mean, c, replica)
+    mean_of_some_rows(mean2, c, replica)
+    if coupling != BOTH_LAYERS:
+        of_other = number + OTHER_HIDDEN if coupling == GENERAL else number
+        sample_some_rows(mean, replica, place, mirrored, seed, trials, number, purpose, h)
+        sample_some_rows(mean2, replica, place, mirrored, seed, trials, of_other, purpose, h2)
+
+
+@njit(cache=True, nogil=True)
 def _follow_replica(r, visible, other, places, model, words, t, last, coupling, sums, tau, rejections):
     seed, trials, number, purpose = words
     left, n, kind = visible.shape[0], model.c.shape[1], visible.dtype
@@ -83,19 +99,10 @@ def _follow_replica(r, visible, other, places, model, words, t, last, coupling, 
         rows, where, mirrors = replica[:left], place[:left], mirrored[:left]
         multiply_states(v, bounds, W, p)
         multiply_neighbours(v, p, v2, bounds, W, p2)
-        if coupling == BOTH_LAYERS:
-            h[:], h2[:] = p, p2
-            couple_some_rows(
-                h, h2, model.c, rows, where, mirrors, seed, trials, number, purpose, True, met[:left], rejected[:left]
-            )
-            _count(rejected[:left], pair, rejections)
-        mean_of_some_rows(p, model.c, rows)
-        mean_of_some_rows(p2, model.c, rows)
+        draw = seed, trials, number, purpose
+        _hidden_half_step(coupling, p, p2, model.c, rows, where, mirrors, draw, h, h2, met[:left], rejected[:left])
+        _count(rejected[:left], pair, rejections)
         _add_differences(sums, r, bounds, v, p, v2, p2)
-        if coupling != BOTH_LAYERS:
-            of_other = number + OTHER_HIDDEN if coupling == GENERAL else number
-            sample_some_rows(p, rows, where, mirrors, seed, trials, number, purpose, h)
-            sample_some_rows(p2, rows, where, mirrors, seed, trials, of_other, purpose, h2)
         multiply_states(h, bounds, W_transposed, v)
         multiply_neighbours(h, v, h2, bounds, W_transposed, v2)
         t += 1
