@@ -134,7 +134,7 @@ def test_an_algorithm_may_be_a_schedule(config):
             ["tables.table1.estimators", "'staged'", "2 stages"],
         ),
         (nested(*PANEL_A, "metric", []), ["fig1.panels.a.metric", "at least 1"]),
-        (nested(*PANEL_A, "metric", ["a", "b", "c"]), ["fig1.panels.a.metric", "at most 2"]),
+        (nested(*PANEL_A, "metric", ["a", "b", "c", "d"]), ["fig1.panels.a.metric", "at most 3"]),
         (nested(*PANEL_A, "metric", ["log_likelihood", "rejections"]), ["fig1.panels.a", "have different units"]),
         (nested(*PANEL_A, {"metric": "rejections", "references": ["maximum"]}), ["fig1.panels.a", "shows rejections"]),
         (nested(*PANEL_A, "axis", "logarithmic"), ["fig1.panels.a.axis", "'logarithmic'", "'linear' or 'log'"]),

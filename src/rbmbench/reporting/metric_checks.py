@@ -164,9 +164,13 @@ def _after(curves: Curves, after: int):
 
 
 def _before(settings: Mapping[str, Any], first: float) -> float:
-    """Return the iteration of the halt before a metric is first there: an evaluation, or the end of a stage."""
+    """Return the iteration of the halt before a metric is first there: an evaluation, or the end of a stage.
+
+    A metric that is there at iteration 0 stands for no iteration then.
+    """
     every = settings.get("evaluate_every") or max(first, 1)
-    halts = [stage["until"] for stage in settings.get("schedule", ()) if stage.get("until", first) < first]
+    ends = [stage.get("until", first) for stage in settings.get("schedule", ())]
+    halts = [halt for halt in (*ends, *settings.get("evaluate_at", ())) if halt < first]
     return max(0, every * (np.ceil(first / every) - 1), *halts)
 
 
