@@ -196,7 +196,7 @@ def test_specs_name_the_folders(paper):
 
 
 def test_smoke_needs_no_download(everything):
-    made = {"bars_and_stripes", "artificial_modes", "digits", "simulated_rbm"}
+    made = {"bars_and_stripes", "artificial_modes", "digits", "simulated_rbm", "diag", "one_d_ball"}
     data = plan(everything).data
     assert {entry.name for entry in data.values()} <= made
     stand_ins = {entry.options["stands_in_for"] for entry in data.values() if "stands_in_for" in entry.options}
