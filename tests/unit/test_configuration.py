@@ -141,6 +141,9 @@ def test_an_algorithm_may_be_a_schedule(config):
         (nested(*PANEL_A, "references", ["entropy"]), ["fig1.panels.a.references.0", "'entropy'", "'maximum'"]),
         (nested(*PANEL_A, "algorithms", ["cd_2"]), ["fig1.panels.a.algorithms", "'cd_2'", "nearest: 'cd_1"]),
         (nested("figures", "fig1", "band", "quantiles", [0.9, 0.1]), ["fig1.band", "found [0.9, 0.1]"]),
+        (nested("figures", "fig1", "band", {"median": True, "sample_paths": 1}), ["fig1.band", "have one of them"]),
+        (nested(*PANEL_A, "iteration_axis", "lin"), ["fig1.panels.a.iteration_axis", "'lin'", "'linear' or 'log'"]),
+        (nested(*PANEL_A, "evaluate_at", [5, 4]), ["fig1.panels.a.evaluate_at", "should ascend"]),
         (nested("figures", "fig1", "kind", "coupling_time"), ["figures.fig1", "'coupling_times'"]),
         (nested("figures", "fig9", COUPLED | {"longst": 5}), ["fig9.", "longst", "nearest: 'longest'"]),
         (
