@@ -78,7 +78,9 @@ def metric_ratio(evidence: Evidence, *, curve: str, against: str, metric: str) -
         raise NotRun(f"{curve} and {against} have no evaluation in common")
     stacked = np.stack([part.trials.loc[trials, common] for part in (one, other)], axis=-1)
     found = intervals.bootstrap(stacked, lambda means: np.median(means[..., 0] / means[..., 1], axis=1))
-    what = f"{metric_of(metric).title}, {one.label} over {other.label}, median over {len(common)} evaluations"
+    alike = one.panel.data == other.panel.data
+    first, second = (part.label if alike else f"{part.label} on {part.panel.data}" for part in (one, other))
+    what = f"{metric_of(metric).title}, {first} over {second}, median over {len(common)} evaluations"
     return Measurement(*found, what, (one, other))
 
 
