@@ -9,7 +9,18 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from rbmbench.metrics import metric_of
-from rbmbench.settings import AnnealingBudget, Choice, Count, Initial, Proxy, Rate, Seed, Settings
+from rbmbench.settings import (
+    AnnealingBudget,
+    BiasBound,
+    Choice,
+    Count,
+    Initial,
+    Iterations,
+    Proxy,
+    Rate,
+    Seed,
+    Settings,
+)
 
 __all__ = [
     "Algorithm",
@@ -38,8 +49,8 @@ Metric = Annotated[str, Field(pattern=r"^[a-zA-Z][a-zA-Z0-9_]*$")]
 Metrics = Annotated[
     tuple[Metric, ...],
     BeforeValidator(lambda value: (value,) if isinstance(value, str) else value),
-    Field(min_length=1, max_length=2),
-    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "maxItems": 2}]}),
+    Field(min_length=1, max_length=3),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "maxItems": 3}]}),
 ]
 
 
@@ -73,6 +84,7 @@ class Defaults(Settings):
     seed: Seed = Field(description="the seed every run's own seed is derived from")
     initial: Initial = Field(default=Initial(), description="distribution of the initial parameters")
     evaluate_every: Count = Field(default=100, description="iterations between evaluations of the log-likelihood")
+    evaluate_at: Iterations = Field(default=(), description="further iterations at which runs are evaluated")
     precision: Literal["float32", "float64"] = Field(
         default="float32", description="what is sampled and trained in; likelihoods are always float64"
     )
@@ -81,6 +93,9 @@ class Defaults(Settings):
     )
     proxy: Proxy | None = Field(
         default=None, description="reconstruction log-likelihood, evaluated beside the log-likelihood; null: none"
+    )
+    bias_bound: BiasBound | None = Field(
+        default=None, description="CD's bias and its bounds, evaluated beside the log-likelihood; null: none"
     )
 
 
@@ -147,8 +162,10 @@ class Panel(Settings):
     iterations: Count = Field(description="iterations of training")
     trials: Count | None = Field(default=None, description="repetitions; null: those of defaults")
     evaluate_every: Count | None = Field(default=None, description="iterations between evaluations; null: of defaults")
+    evaluate_at: Iterations | None = Field(default=None, description="further evaluations; null: those of defaults")
     annealing: AnnealingBudget | None = Field(default=None, description="budget of log Z; null: that of defaults")
     proxy: Proxy | None = Field(default=None, description="reconstruction log-likelihood; null: that of defaults")
+    bias_bound: BiasBound | None = Field(default=None, description="CD's bias and bounds; null: those of defaults")
 
 
 class FigurePanel(Panel):
@@ -156,9 +173,10 @@ class FigurePanel(Panel):
 
     algorithms: Names | None = Field(default=None, description="keys of the panel's algorithms; null: the figure's")
     metric: Metrics = Field(
-        default=("log_likelihood",), description="metric of the runs that is shown, or two: the second one dashed"
+        default=("log_likelihood",), description="metric of the runs that is shown, or up to three: dashed, dotted"
     )
     axis: Literal["linear", "log"] = Field(default="linear", description="the vertical axis")
+    iteration_axis: Literal["linear", "log"] = Field(default="linear", description="the horizontal axis")
     references: tuple[Literal["maximum", "true_model"], ...] = Field(
         default=(),
         description="horizontal lines: the maximum log-likelihood, that of the model the data are drawn from",
@@ -185,12 +203,15 @@ class Band(Settings):
     sample_paths: Annotated[int, Field(ge=0, strict=True)] = Field(
         default=0, description="trials whose own curves are drawn, thin and dark"
     )
+    median: bool = Field(default=False, description="whether the median over the trials is drawn too, thin and dark")
 
     @model_validator(mode="after")
     def _ascend(self) -> Self:
         low, high = self.quantiles
         if not 0 <= low < high <= 1:
             raise ValueError(f"quantiles: should ascend within 0 and 1, found {[low, high]}")
+        if self.median and self.sample_paths:
+            raise ValueError("has a 'median' and 'sample_paths', which are both thin and dark; should have one of them")
         return self
 
 

@@ -226,12 +226,13 @@ def _check_algorithms(paper: Paper, names: Iterable[str], location: tuple, layer
 
 
 def _check_panel(paper: Paper, panel: Panel, algorithms: Iterable[str], location: tuple, layers: Layers) -> None:
-    """Refuse unknown data, schedules or proxies that do not fit, and runs whose snapshots would not fit into memory."""
+    """Refuse unknown data, schedules or proxies that do not fit, and sizes that are too large for what is asked."""
     from rbmbench.evaluation import check_snapshots_fit
 
     if panel.data not in paper.data:
         raise layers.refuse((*location, "data"), unknown_name("data set", panel.data, paper.data))
     _check_schedules(paper, panel, algorithms, location, layers)
+    _check_sizes(paper, panel, algorithms, location, layers)
     proxy, rows = panel.proxy or paper.defaults.proxy, paper.data[panel.data].rows
     if proxy and proxy.rows and proxy.rows > rows:
         message = f"found {proxy.rows}; allowed: at most as many rows as the data set has, {rows}"
@@ -241,6 +242,22 @@ def _check_panel(paper: Paper, panel: Panel, algorithms: Iterable[str], location
         check_snapshots_fit(*size, panel.iterations, panel.evaluate_every or paper.defaults.evaluate_every)
     except SettingsError as error:
         raise layers.refuse(location, str(error)) from None
+
+
+def _check_sizes(paper: Paper, panel: Panel, names: Iterable[str], location: tuple, layers: Layers) -> None:
+    """Refuse models that are too large for an estimator of the algorithms, or for the bias of CD to be enumerated."""
+    from rbmbench import estimators
+    from rbmbench.samplers.enumerated import check_sizes
+
+    size = paper.data[panel.data].visible, panel.hidden
+    stages = [stage for name in names for stage in paper.algorithms[name].stages]
+    checks = [estimators.REGISTRY.create(stage.estimator, stage.options).check_sizes for stage in stages]
+    checks += [check_sizes] * bool(panel.bias_bound or paper.defaults.bias_bound)
+    try:
+        for check in checks:
+            check(*size)
+    except SettingsError as error:
+        raise layers.refuse((*location, "hidden"), str(error)) from None
 
 
 def _check_schedules(paper: Paper, panel: Panel, names: Iterable[str], location: tuple, layers: Layers) -> None:

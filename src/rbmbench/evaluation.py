@@ -12,6 +12,7 @@ from types import ModuleType
 import numpy as np
 import pandas as pd
 
+from rbmbench.bias_bound import bias_and_bounds
 from rbmbench.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from rbmbench.errors import SettingsError
 from rbmbench.likelihood import (
@@ -23,6 +24,7 @@ from rbmbench.likelihood import (
     reconstruction_log_likelihood,
 )
 from rbmbench.model import RBM
+from rbmbench.samplers.enumerated import check_sizes, empirical_distribution
 from rbmbench.settings import AnnealingSettings, RunSettings
 from rbmbench.streams import Purpose, Stream
 
@@ -30,6 +32,7 @@ __all__ = [
     "Curve",
     "ExactEvaluator",
     "SnapshotKeeper",
+    "WithBiasBound",
     "WithProxy",
     "annealed_curve",
     "check_snapshots_fit",
@@ -139,6 +142,35 @@ class WithProxy:
     def _reconstruction(self, rbm: RBM, rows, trials, iteration: int) -> np.ndarray:
         stream = Stream(self._seed, trials, Purpose.RECONSTRUCTION, iteration << 32)
         return reconstruction_log_likelihood(rbm, rows, stream, chains=self._proxy.chains, steps=self._proxy.steps)
+
+
+class WithBiasBound:
+    """An evaluator that also computes the bias of CD-k whose chains start at the training set, and bounds of it.
+
+    Raises
+    ------
+    SettingsError
+        If the model has too many units for its chains to be enumerated.
+    """
+
+    def __init__(self, evaluator: ExactEvaluator | WithProxy, data, settings: RunSettings):
+        check_sizes(data.shape[1], settings.hidden)
+        self._start, self._settings, self._evaluator = empirical_distribution(data), settings, evaluator
+        self.snapshots, self.restore = evaluator.snapshots, evaluator.restore
+
+    def warm_up(self, rbm: RBM) -> None:
+        """Compile or load all kernels."""
+        self._evaluator.warm_up(rbm)
+        bias_and_bounds(rbm[:1].on_host(), self._start, 1)
+
+    def __call__(self, rbm: RBM, iteration: int) -> dict[str, np.ndarray]:
+        """Return the evaluator's metrics and those of `rbmbench.bias_bound.bias_and_bounds`, one value a trial."""
+        return self._evaluator(rbm, iteration) | bias_and_bounds(rbm.on_host(), self._start, self._steps(iteration))
+
+    def _steps(self, iteration: int) -> int:
+        """Return the k in question: the one that is set, or that of the stage which an iteration belongs to."""
+        stage = next(stage for stage in self._settings.schedule if stage.until >= iteration)
+        return self._settings.bias_bound.k or stage.estimator.options.get("k", 1)
 
 
 def check_snapshots_fit(visible: int, hidden: int, trials: int, iterations: int, evaluate_every: int) -> None:

@@ -105,7 +105,9 @@ def _run(result: Plan, paper: Paper, panel: Panel, algorithm: str, trials: int) 
         initial=paper.defaults.initial,
         precision=paper.defaults.precision,
         evaluate_every=panel.evaluate_every or paper.defaults.evaluate_every,
+        evaluate_at=paper.defaults.evaluate_at if panel.evaluate_at is None else panel.evaluate_at,
         proxy=panel.proxy or paper.defaults.proxy,
+        bias_bound=panel.bias_bound or paper.defaults.bias_bound,
     )
     identity = f"{panel.data}-{panel.hidden}h-{algorithm}-{panel.rate:g}-{settings.digest()}"
     return result.runs.setdefault(identity, Run(identity, panel.data, settings))
@@ -218,7 +220,8 @@ def _option_cuts(paper: Paper, base: Paper, algorithms: Iterable[str]) -> list[t
 
 def _shown(result: Plan, panel: FigurePanel) -> dict[str, Any]:
     """Return what a spec says of what a panel shows."""
-    shown = {"metrics": list(panel.metric), "axis": panel.axis, "references": list(panel.references)}
+    axes = {"axis": panel.axis, "iteration_axis": panel.iteration_axis}
+    shown = {"metrics": list(panel.metric), **axes, "references": list(panel.references)}
     return shown | ({"data_file": result.data_file(panel.data)} if panel.references else {})
 
 

@@ -3,6 +3,7 @@
 A metric that is not in the table is shown under its own name, without a unit.
 """
 
+import math
 from dataclasses import dataclass
 
 __all__ = ["METRICS", "Metric", "metric_of"]
@@ -10,11 +11,18 @@ __all__ = ["METRICS", "Metric", "metric_of"]
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric in words; ``summed`` marks means per sample, in nats, that figures show summed over the training set."""
+    """A metric in words.
+
+    ``summed`` marks means per sample, in nats, that figures show summed over the training set; ``momentary`` what is
+    of the parameters at an evaluation, not a mean over the iterations since the one before. At its ``ceiling`` and
+    above, a metric says nothing and is not drawn.
+    """
 
     title: str
     unit: str = ""
     summed: bool = False
+    momentary: bool = False
+    ceiling: float = math.inf
 
     @property
     def label(self) -> str:
@@ -23,11 +31,18 @@ class Metric:
 
 
 METRICS = {
-    "log_likelihood": Metric("log-likelihood", "nats", summed=True),
-    "reconstruction_log_likelihood": Metric("reconstruction log-likelihood, no bound", "nats", summed=True),
-    "log_partition": Metric("log Z", "nats"),
-    "log_partition_error": Metric("standard error of log Z", "nats"),
-    "annealing_effective_sample_size": Metric("effective sample size of the annealing", "particles"),
+    "log_likelihood": Metric("log-likelihood", "nats", summed=True, momentary=True),
+    "reconstruction_log_likelihood": Metric(
+        "reconstruction log-likelihood, no bound", "nats", summed=True, momentary=True
+    ),
+    "log_partition": Metric("log Z", "nats", momentary=True),
+    "log_partition_error": Metric("standard error of log Z", "nats", momentary=True),
+    "annealing_effective_sample_size": Metric("effective sample size of the annealing", "particles", momentary=True),
+    "cd_bias": Metric("largest bias of a parameter", momentary=True),
+    "bias_bound": Metric("bound of the bias", momentary=True),
+    "bias_bound_gap": Metric("bound less bias", momentary=True),
+    "older_bias_bound": Metric("older bound of the bias", momentary=True, ceiling=1.0),
+    "total_variation": Metric("total variation between data and model", momentary=True),
     "effective_sample_size": Metric("effective sample size", "rows"),
     "stopping_time": Metric("mean stopping time τ", "Gibbs steps"),
     "rejections": Metric("mean rejected proposals", "a chain"),

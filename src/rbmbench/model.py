@@ -146,7 +146,9 @@ def _normal(u: Array) -> Array:
     return ndtri(u)
 
 
-def initial_rbm(visible_units: int, hidden_units: int, stream, kind="uniform", width=0.1, dtype=np.float32) -> RBM:
+def initial_rbm(
+    visible_units: int, hidden_units: int, stream, kind="uniform", width=0.1, dtype=np.float32, biases="drawn"
+) -> RBM:
     """Return RBMs, one per trial of the stream, with every entry of W, b, c drawn from one distribution.
 
     Parameters
@@ -158,6 +160,8 @@ def initial_rbm(visible_units: int, hidden_units: int, stream, kind="uniform", w
         Uniform on [-width, width] (the popcd authors' library's own tests) or normal with standard deviation width.
     width : float
     dtype : type
+    biases : {"drawn", "zero"}
+        With "zero", b and c are zero; W is the same either way.
 
     Returns
     -------
@@ -167,8 +171,9 @@ def initial_rbm(visible_units: int, hidden_units: int, stream, kind="uniform", w
     m, n = visible_units, hidden_units
     home = home_of(np.empty(0))
     scale = {"uniform": lambda u: 2 * u - 1, "normal": _normal}[kind]
+    of_biases = {"drawn": width, "zero": 0.0}[biases]
     parameters = []
-    for shape in ((m, n), (m,), (n,)):
+    for shape, factor in (((m, n), width), ((m,), of_biases), ((n,), of_biases)):
         u = home.uniforms(stream.next(), int(np.prod(shape)), np.float64)
-        parameters.append((width * scale(u)).reshape(len(stream.trials), *shape).astype(dtype))
+        parameters.append((factor * scale(u)).reshape(len(stream.trials), *shape).astype(dtype))
     return RBM(*parameters)

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -25,11 +26,13 @@ from rbmbench.errors import SettingsError, unknown_name
 __all__ = [
     "AnnealingBudget",
     "AnnealingSettings",
+    "BiasBound",
     "Choice",
     "CouplingSettings",
     "EstimateSettings",
     "GroundTruthSettings",
     "Initial",
+    "Iterations",
     "Proxy",
     "RunSettings",
     "Settings",
@@ -49,6 +52,18 @@ def _no_truth_value(value: Any) -> Any:
 
 Rate = Annotated[float, Field(gt=0, allow_inf_nan=False), BeforeValidator(_no_truth_value)]
 Seed = Annotated[int, Field(ge=0, lt=2**32, strict=True)]
+
+
+def _ascending(values: tuple[int, ...]) -> tuple[int, ...]:
+    """Refuse numbers that do not ascend."""
+    if any(later <= earlier for earlier, later in pairwise(values)):
+        raise ValueError("should ascend")
+    return values
+
+
+Iterations = Annotated[tuple[Count, ...], AfterValidator(_ascending)]
+OPTIONAL = ("evaluate_at", "proxy", "bias_bound")
+"""Settings of a run that its canonical JSON holds only where they are set."""
 
 
 class Settings(BaseModel):
@@ -73,12 +88,18 @@ class Choice(Settings):
 
 
 class Initial(Settings):
-    """The distribution the initial W, b and c are drawn from, each entry on its own."""
+    """The distribution the initial W, b and c are drawn from, each entry on its own; b and c may be zero instead."""
 
     kind: Literal["uniform", "normal"] = Field(
         default="uniform", description="uniform on [-width, width], or normal with standard deviation width"
     )
     width: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.1
+    biases: Literal["drawn", "zero"] = Field(default="drawn", description="b and c: drawn as W is, or zero")
+
+    @model_serializer(mode="wrap")
+    def _only_biases_that_are_not_drawn(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what is drawn anyway: the ids of runs from before there was a choice stay as they were."""
+        return {key: value for key, value in plain(self).items() if key != "biases" or value != "drawn"}
 
 
 class Stage(Settings):
@@ -98,6 +119,12 @@ class Proxy(Settings):
     rows: Count | None = Field(default=None, description="training rows, evenly spaced; null: all")
 
 
+class BiasBound(Settings):
+    """Whose bias is evaluated, exactly and with its bounds, beside the log-likelihood, while a run trains: CD-k's."""
+
+    k: Count | None = Field(default=None, description="Gibbs steps; null: the option k of the estimator, or else 1")
+
+
 class RunSettings(Settings):
     """One training run: all its trials advance together."""
 
@@ -111,7 +138,9 @@ class RunSettings(Settings):
     initial: Initial = Initial()
     precision: Literal["float32", "float64"] = "float32"
     evaluate_every: Count = Field(default=100, description="iterations between evaluations")
+    evaluate_at: Iterations = Field(default=(), description="further iterations at which the run is evaluated")
     proxy: Proxy | None = Field(default=None, description="of the log-likelihood, also evaluated; null: none")
+    bias_bound: BiasBound | None = Field(default=None, description="CD's bias and bounds, also evaluated; null: none")
 
     @property
     def iterations(self) -> int:
@@ -125,9 +154,9 @@ class RunSettings(Settings):
         return max([self.batch, *(count for count in chains if isinstance(count, int))])
 
     @model_serializer(mode="wrap")
-    def _only_a_proxy_that_is_there(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _only_what_is_there(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out what a run does not have: the ids of runs that never had it stay as they were."""
-        return {key: value for key, value in plain(self).items() if key != "proxy" or value is not None}
+        return {key: value for key, value in plain(self).items() if key not in OPTIONAL or value}
 
     @model_validator(mode="after")
     def _stages_ascend(self) -> Self:

@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from rbmbench import backends, resident
 from rbmbench.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from rbmbench.errors import DataError, TrainingError
-from rbmbench.evaluation import Curve, WithProxy, check_snapshots_fit, evaluator
+from rbmbench.evaluation import Curve, WithBiasBound, WithProxy, check_snapshots_fit, evaluator
 from rbmbench.kernels import name_of_home, on_host
 from rbmbench.model import RBM, initial_rbm
 from rbmbench.settings import RunSettings, parse
@@ -38,7 +38,8 @@ class TrainingResult:
 
     ``rbm`` holds the parameters (trials, m, n), ...; ``curve`` the tidy frame trial, iteration, metric, value with the
     metrics log_likelihood (mean over training rows, nats), log_partition (nats), where the settings have a proxy
-    reconstruction_log_likelihood (mean over its rows, nats), and the estimator's diagnostics (means since the
+    reconstruction_log_likelihood (mean over its rows, nats), where they ask for the bias of CD what
+    `rbmbench.bias_bound.bias_and_bounds` returns, and the estimator's diagnostics (means since the
     evaluation before); ``timings`` the seconds by kind: startup, training and evaluation by the clock, and the
     processor time of training, which other programs on the machine disturb less. Where log Z cannot be enumerated the
     curve lacks the first two, and ``snapshots`` holds the parameters at every evaluation, to be evaluated later:
@@ -82,7 +83,8 @@ def _checked(data) -> np.ndarray:
 def _boundaries(settings: RunSettings) -> list[int]:
     """Return the iterations at which the loop halts: evaluations, ends of stages, the end."""
     ends = {stage.until for stage in settings.schedule}
-    return sorted(ends | set(range(settings.evaluate_every, settings.iterations, settings.evaluate_every)))
+    further = {iteration for iteration in settings.evaluate_at if iteration < settings.iterations}
+    return sorted(ends | further | set(range(settings.evaluate_every, settings.iterations, settings.evaluate_every)))
 
 
 def run(
@@ -138,10 +140,13 @@ def run(
         initial.kind,
         initial.width,
         np.dtype(settings.precision),
+        initial.biases,
     ).like(data_there)
     evaluate = evaluator(data, settings.hidden)
     if settings.proxy:
         evaluate = WithProxy(evaluate, data, settings)
+    if settings.bias_bound:
+        evaluate = WithBiasBound(evaluate, data, settings)
     shards = make_shards(rbm, data_there, settings, threads)
     identity = _identity(data, settings)
     saved = load_checkpoint(checkpoint, identity) if checkpoint else None
@@ -278,7 +283,8 @@ def train(
     threads, backend, progress
         See `run`.
     **settings
-        Further fields of `rbmbench.settings.RunSettings`: trials, seed, initial, precision, evaluate_every.
+        Further fields of `rbmbench.settings.RunSettings`: trials, seed, initial, precision, evaluate_every,
+        evaluate_at, proxy, bias_bound.
 
     Raises
     ------

@@ -27,6 +27,7 @@ FLOORS = {
     "samplers": 2,
     "updates": 2,
     "bias": 3,
+    "bias_bound": 3,
     "checkpoint": 3,
     "coupling": 3,
     "resident": 3,

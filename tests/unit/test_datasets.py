@@ -22,10 +22,12 @@ def test_names_are_the_modules():
     expected = {
         "artificial_modes",
         "bars_and_stripes",
+        "diag",
         "digits",
         "fashion_mnist",
         "letters",
         "mnist",
+        "one_d_ball",
         "simulated_rbm",
         "user_file",
     }
@@ -58,6 +60,9 @@ def test_unknown_option_gives_the_nearest():
         ("bars_and_stripes", {"side": 13}, "found 13", "from 1 to 12"),
         ("bars_and_stripes", {"side": True}, "found True", "a whole number"),
         ("bars_and_stripes", {"side": 2.5}, "found 2.5", "a whole number"),
+        ("diag", {"d": 0}, "found 0", "from 1 to 4096"),
+        ("one_d_ball", {"d": 6.0}, "found 6.0", "from 2 to 4096"),
+        ("one_d_ball", {"d": 5}, "found 5", "an even number"),
         ("artificial_modes", {"flip": 0.51}, "found 0.51", "from 0 to 0.5"),
         ("artificial_modes", {"flip": float("nan")}, "found nan", "from 0 to 0.5"),
         ("artificial_modes", {"modes": 33}, "found 33", "from 1 to 32"),
@@ -113,6 +118,21 @@ def test_bars_and_stripes_hold_the_empty_and_the_full_image_twice():
     assert {int(row.sum()) for row in rows[counts == 2]} == {0, 16}
     assert counts.max() == 2
     assert len(rows) == 30
+
+
+def rows_of(name, **options):
+    return ["".join(map(str, row)) for row in datasets.load(name, **options).train]
+
+
+def test_diag_of_the_paper():
+    assert rows_of("diag") == ["000000", "100000", "110000", "111000", "111100", "111110", "111111"]
+    assert rows_of("diag", d=2) == ["00", "10", "11"]
+
+
+def test_one_d_ball_of_the_paper():
+    assert rows_of("one_d_ball") == ["111000", "011100", "001110", "000111", "100011", "110001"]
+    first = rows_of("one_d_ball", d=10)[0]
+    assert rows_of("one_d_ball", d=10) == [first[10 - turn :] + first[: 10 - turn] for turn in range(10)]
 
 
 def test_prototypes_of_the_paper():

@@ -196,7 +196,7 @@ def test_specs_name_the_folders(paper):
 
 
 def test_smoke_needs_no_download(everything):
-    made = {"bars_and_stripes", "artificial_modes", "digits", "simulated_rbm"}
+    made = {"bars_and_stripes", "artificial_modes", "digits", "simulated_rbm", "diag", "one_d_ball"}
     data = plan(everything).data
     assert {entry.name for entry in data.values()} <= made
     stand_ins = {entry.options["stands_in_for"] for entry in data.values() if "stands_in_for" in entry.options}
@@ -305,3 +305,27 @@ def test_a_panel_says_what_is_smaller_than_the_paper_s(everything):
     panel = plan(everything).figures["ucd_fig3"].spec["panels"][0]
     assert (panel["hidden"], panel["paper_hidden"]) == (11, 100)
     assert panel["option_cuts"] == [("chains", 60, 1000)]
+
+
+def test_the_bias_of_cd_is_measured_as_published(repository):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(repository)
+        made = plan(only(load(["config/config.yaml"]), "cd_bias_bound"))
+    runs = [made.runs[run].settings for run in made.figures["cd_bias_bound_fig1"].runs]
+    assert {(run.data.name, run.data.options["d"], run.batch, run.hidden) for run in runs} == {
+        ("diag", 6, 7, 6),
+        ("one_d_ball", 6, 6, 6),
+    }
+    for run in runs:
+        (stage,) = run.schedule
+        assert (stage.estimator.name, stage.estimator.options, stage.update.name) == ("expected_cd", {"k": 1}, "sgd")
+        assert (stage.rate, run.iterations, run.trials) == (0.1, 50_000, 25)
+        assert run.initial.model_dump() == {"kind": "uniform", "width": 0.5, "biases": "zero"}
+        assert run.bias_bound is not None
+        assert run.evaluate_at[0] == 1
+    beyond = [made.runs[run].settings for run in made.figures["cd_bias_bound_fig2"].runs]
+    assert {run.schedule[0].estimator.options["k"] for run in beyond} == {1, 2, 5, 10}
+    assert {run.data.options["d"] for run in beyond} == {4, 6, 8}
+    assert {run.schedule[0].update.options.get("decay") for run in beyond} == {None, 0.001, 0.01}
+    panel = made.figures["cd_bias_bound_fig1"].spec["panels"][0]
+    assert (panel["metrics"], panel["iteration_axis"]) == (["cd_bias", "bias_bound", "older_bias_bound"], "log")

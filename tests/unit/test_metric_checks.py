@@ -104,6 +104,8 @@ def test_metric_mean_stands_for_all_iterations(tmp_path):
         ([0, 100, 120], {}, 3.0),
         # A stage that begins at 80 and halts at 100: 20 iterations at 2, as many at 8.
         ([0, 100, 120], {"evaluate_every": 100, "schedule": [{"until": 80}, {"until": 120}]}, 5.0),
+        # An evaluation in between, at 60: 40 iterations at 2, 20 at 8.
+        ([0, 100, 120], {"evaluate_every": 100, "evaluate_at": [60], "schedule": [{"until": 120}]}, 4.0),
         # The evaluation before is at 150: 50 iterations at 2, 150 at 8.
         ([0, 200, 350], {"evaluate_every": 150, "schedule": [{"until": 350}]}, 6.5),
     ],
@@ -134,6 +136,50 @@ def test_metric_ratio_is_not_moved_by_an_extreme(tmp_path):
     shown = evidence(tmp_path, {"ucd": flat(-5.0), "cd_1": flat(-6.0)}, **more)
     found = CHECKS["metric_ratio"](shown, curve="fig1.a.ucd", against="fig1.a.cd_1", metric="variance")
     assert (found.value, found.low, found.high) == pytest.approx((3.0, 3.0, 3.0))
+
+
+def test_metric_at_is_the_mean_over_the_trials_there(tmp_path):
+    values = np.arange(41.0) + np.array([-3.0, 0.0, 3.0])[:, None]
+    shown = evidence(tmp_path, {"ucd": flat(-5.0)}, **diagnostic(values))
+    found = CHECKS["metric_at"](shown, curve="fig1.a.ucd", iteration=1700)
+    half = 3 / np.sqrt(3) * stats.t.ppf(0.975, 2)
+    assert (found.value, found.low, found.high) == pytest.approx((17.0, 17.0 - half, 17.0 + half))
+    assert found.what == "mean stopping time τ (Gibbs steps) of ucd at iteration 1700, mean over the trials"
+    with pytest.raises(NotRun, match=r"fig1\.a\.ucd has no evaluation at iteration 4100; its last one is at 4000"):
+        CHECKS["metric_at"](shown, curve="fig1.a.ucd", iteration=4100)
+
+
+def test_metric_quantile_is_not_moved_by_a_stuck_trial(tmp_path):
+    values = np.linspace(1.0, 3.0, 101)[:, None] + np.zeros(41)
+    values[-1] = 1e6
+    shown = evidence(tmp_path, {"ucd": flat(-5.0, 101)}, **diagnostic(values))
+    found = CHECKS["metric_quantile"](shown, curve="fig1.a.ucd", iteration=4000, quantile=0.5)
+    assert found.value == pytest.approx(2.0)
+    assert 1.6 < found.low < 2.0 < found.high < 2.4
+    assert "50 % quantile over the trials" in found.what
+    assert found.notes == ("10 to 90 % of the 101 trials: 1.2 to 2.8",)
+
+
+def test_metric_violations_are_counted_in_all_trials(tmp_path):
+    values = np.full((3, 41), 0.5)
+    values[1, [7, 9]], values[2, 40], values[0, 0] = -0.25, 1.5, 99.0
+    shown = evidence(tmp_path, {"ucd": flat(-5.0)}, **diagnostic(values))
+    found = CHECKS["metric_violations"](shown, curve="fig1.a.ucd", at_least=0.0, at_most=1.0)
+    # The first evaluation has no diagnostic.
+    assert (found.value, found.low, found.high) == (3.0, 3.0, 3.0)
+    assert found.what.endswith("that are below 0 or above 1, of 3 trials at 40 evaluations each; from -0.25 to 1.5")
+    assert CHECKS["metric_violations"](shown, curve="fig1.a.ucd", at_least=0.0).value == 2.0
+    assert CHECKS["metric_violations"](shown, curve="fig1.a.ucd", at_most=1.5).value == 0.0
+
+
+def test_share_of_the_peak(tmp_path):
+    values = np.concatenate([np.linspace(1.0, 8.0, 21), np.linspace(8.0, 2.0, 21)[1:]]) * np.array(
+        [[1.0], [0.5], [2.0]]
+    )
+    shown = evidence(tmp_path, {"ucd": flat(-5.0)}, **diagnostic(values))
+    found = CHECKS["metric_share_of_peak"](shown, curve="fig1.a.ucd", iteration=4000)
+    assert (found.value, found.low, found.high) == pytest.approx((0.25, 0.25, 0.25))
+    assert found.what.endswith("at iteration 4000, as a share of the largest mean, which is at iteration 2000")
 
 
 def test_steepest_rise_is_where_the_mean_climbs(tmp_path):

@@ -111,6 +111,67 @@ def test_bands_and_paths_are_those_of_the_figure(tmp_path):
     )
 
 
+BIAS = np.geomspace(1e-3, 1e-1, 41) * np.array([1.0, 2.0, 6.0])[:, None]
+METRICS = ["cd_bias", "bias_bound", "older_bias_bound"]
+
+
+def bias_panel(older, **more):
+    values = {"cd_bias": BIAS, "bias_bound": 3 * BIAS, "older_bias_bound": older}
+    return {"curves": CURVES, "diagnostics": {"ucd": values}, "metrics": METRICS, "axis": "log"} | more
+
+
+def test_a_third_metric_is_dotted_and_drawn_below_its_ceiling(tmp_path):
+    older = np.where(np.arange(41) < 20, 64.0, 0.25) * np.ones((3, 1))
+    spec = spec_of(tmp_path, {"a": bias_panel(older)})
+    frame = frames.learning_curves(spec)
+    drawn = plots.learning_curves(spec, frame)
+    bias, bound, third = (line.get_ydata() for line in drawn.axes[0].get_lines())
+    np.testing.assert_allclose(bound, 3 * bias)
+    assert np.isnan(third[:19]).all()
+    assert third[19:].tolist() == [0.25] * 21
+    assert drawn.axes[0].get_ylim()[1] < 3
+    patterns = [line.get_linestyle() for line in drawn.axes[0].get_lines()]
+    assert patterns == ["-", "--", "--"]  # what dashes of any kind are called
+    assert [text.get_text() for text in drawn.legends[0].get_texts()] == [
+        "ucd",
+        "dashed: bound of the bias",
+        "dotted: older bound of the bias, where it is below 1",
+    ]
+    caption = figure_caption(spec, frame)
+    assert "Panel a: largest bias of a parameter, at the evaluations." in caption
+    assert "Dotted: older bound of the bias, where it is below 1." in caption
+    nowhere = spec_of(tmp_path / "nowhere", {"a": bias_panel(np.full((3, 41), 64.0))})
+    drawn = plots.learning_curves(nowhere, frames.learning_curves(nowhere))
+    assert np.isnan(drawn.axes[0].get_lines()[2].get_ydata()).all()
+
+
+def test_medians_are_thin_and_of_their_curve_s_pattern(tmp_path):
+    spec = spec_of(tmp_path, {"a": bias_panel(BIAS)}, band={"median": True})
+    frame = frames.learning_curves(spec)
+    summary = frames.summarise(frame, spec.band)
+    np.testing.assert_allclose(summary[summary["metric"] == "cd_bias"]["median"], 2 * BIAS[0][1:])
+    drawn = plots.learning_curves(spec, frame)
+    means, medians = drawn.axes[0].get_lines()[::2], drawn.axes[0].get_lines()[1::2]
+    np.testing.assert_allclose(medians[0].get_ydata(), 2 * BIAS[0][1:])
+    for mean, median in zip(means, medians, strict=True):
+        assert median.get_linewidth() < mean.get_linewidth()
+        assert median.get_linestyle() == mean.get_linestyle()
+    assert drawn.legends[0].get_title().get_text().endswith("quantile over trials; thin: median")
+    assert "Thin dark lines: medians over the trials." in figure_caption(spec, frame)
+    assert "median" not in frames.summarise(frame)
+
+
+def test_logarithmic_iterations_begin_after_the_initial_model(tmp_path):
+    linear, log = (
+        plots.learning_curves(spec, frames.learning_curves(spec)).axes[0]
+        for spec in (
+            spec_of(tmp_path / axis, {"a": {"curves": CURVES, "iteration_axis": axis}}) for axis in ("linear", "log")
+        )
+    )
+    assert (linear.get_xscale(), log.get_xscale()) == ("linear", "log")
+    assert (linear.get_xlim(), log.get_xlim()) == ((0, 4000), (100, 4000))
+
+
 def test_a_trial_that_is_left_out_is_no_sample_path(tmp_path):
     values = rising(-5.0)
     values[0, 3] = np.nan

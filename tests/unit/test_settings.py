@@ -93,8 +93,11 @@ def test_settings_are_frozen():
         ({"precision": "float16"}, "precision: found 'float16'; input should be 'float32' or 'float64'"),
         ({"initial": {"width": -0.1}}, "initial.width: found -0.1; input should be greater than or equal to 0"),
         ({"initial": {"kind": "cauchy"}}, "initial.kind: found 'cauchy'; input should be 'uniform' or 'normal'"),
-        ({"initial": {"widht": 1}}, "initial.widht: unknown key 'widht'; nearest: 'width'; allowed: kind, width"),
-        ({"hiden": 5}, "hiden: unknown key 'hiden'; nearest: 'hidden'; allowed: batch, data, evaluate_every, "),
+        (
+            {"initial": {"widht": 1}},
+            "initial.widht: unknown key 'widht'; nearest: 'width'; allowed: biases, kind, width",
+        ),
+        ({"hiden": 5}, "hiden: unknown key 'hiden'; nearest: 'hidden'; allowed: batch, bias_bound, data, "),
         ({"schedule": []}, "schedule: found a list; tuple should have at least 1 item"),
         ({"schedule": stages(5, 5)}, "schedule: 'until' must ascend, found [5, 5]"),
         ({"schedule": stages(9, 5)}, "schedule: 'until' must ascend, found [9, 5]"),

@@ -56,6 +56,9 @@ class Estimator:
     def __init__(self):
         self.buffers = Buffers()
 
+    def check_sizes(self, visible_units: int, hidden_units: int) -> None:
+        """Raise a `SettingsError` if RBMs of this size are too large for the estimator; asked before any work."""
+
     def start(self, rbm: RBM, data: Array, batch: int, stream: Stream) -> State:
         """Return the state before the first estimate: named arrays with a leading axis of replicas.
 

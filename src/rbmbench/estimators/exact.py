@@ -7,7 +7,7 @@ Shapes: statistics (replicas, m, n), (replicas, m), (replicas, n), of the parame
 """
 
 from rbmbench.estimators._base import REGISTRY, Estimator
-from rbmbench.likelihood.exact import exact_model_statistics
+from rbmbench.likelihood.exact import check_enumerable, exact_model_statistics
 from rbmbench.model import Statistics
 
 __all__ = ["Exact"]
@@ -16,6 +16,10 @@ __all__ = ["Exact"]
 @REGISTRY.register
 class Exact(Estimator):
     """The exact model expectation; the smaller layer may have 25 units at most."""
+
+    def check_sizes(self, visible_units, hidden_units):
+        """Refuse RBMs of which neither layer can be enumerated."""
+        check_enumerable(visible_units, hidden_units)
 
     def negative_phase(self, rbm, positive, state, stream):
         """Enumerate the smaller layer."""

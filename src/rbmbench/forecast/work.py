@@ -91,7 +91,8 @@ def training(settings: RunSettings, rows: int, visible: int) -> Stages:
         "startup": {"start": 1, "read entry": rows * m},
         "training": steps,
         "evaluation": _times(
-            Counter(evaluation(rows, m, n)) + _proxy(settings.proxy, rows, m, n), trials * _evaluations(settings)
+            Counter(evaluation(rows, m, n)) + _proxy(settings.proxy, rows, m, n) + _bias_bound(settings, m, n),
+            trials * _evaluations(settings),
         ),
     }
 
@@ -174,6 +175,8 @@ def _estimate(
         states = 2 ** min(m, n)
         work.update({"state": trials * states, "row product": 4 * trials * states * m * n})
         return work
+    if chosen.name == "expected_cd":
+        return work + _times(_enumerated_steps(k, m, n), trials)
     rows, chains = trials * batch, trials * chains
     if "temperatures" in chosen.options or chosen.name == "parallel_tempering":
         work.update(_tempered(rows * chosen.options.get("temperatures", 10), m, n))
@@ -240,9 +243,24 @@ def _proxy(proxy: Proxy | None, rows: int, visible: int, hidden: int) -> Counter
     )
 
 
+def _bias_bound(settings: RunSettings, visible: int, hidden: int) -> Counter:
+    """Return the operations of the bias of CD and its bounds of one model; none where they are not evaluated."""
+    if settings.bias_bound is None:
+        return Counter()
+    k = settings.bias_bound.k or settings.schedule[-1].estimator.options.get("k", 1)
+    return Counter(_enumerated_steps(k, visible, hidden))
+
+
+def _enumerated_steps(k: int, visible: int, hidden: int) -> dict[str, float]:
+    """Return the operations of k Gibbs steps of a distribution over all states, tables of conditionals included."""
+    m, n = visible, hidden
+    entries = 2**m * 2 ** (n / 2) + 2**n * 2 ** (m / 2)
+    return {_product(m, n): 4 * k * 2 ** (m + n), "unit": (8 + k) * entries}
+
+
 def _evaluations(settings: RunSettings) -> int:
     """Return how often a run is evaluated: before the first iteration, at every interval, and at the end."""
-    return 1 + -(-settings.iterations // settings.evaluate_every)
+    return 1 + -(-settings.iterations // settings.evaluate_every) + len(settings.evaluate_at)
 
 
 def _shards(visible: int, hidden: int, rows: int, trials: int, precision: str) -> int:

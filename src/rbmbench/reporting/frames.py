@@ -158,7 +158,8 @@ def summarise(frame: pd.DataFrame, band: Band = BAND) -> pd.DataFrame:
         The labels of the panel and the curve, iteration, metric, trials (how many are in the mean), mean, low, high
         (quantiles over the trials), all three per sample, and sum_mean, sum_low, sum_high, the same times the
         number of rows of the training set, in nats, for log-likelihoods (NaN for other metrics). Then path_1, ...: the
-        values of the first trials that are not left out, per sample, as many as the band has sample paths.
+        values of the first trials that are not left out, per sample, as many as the band has sample paths; and median,
+        per sample, if the band has one.
     """
     finite = np.isfinite(frame["value"])
     whole = finite.groupby([frame[key] for key in ("panel", "algorithm", "trial", "metric")]).transform("all")
@@ -168,6 +169,8 @@ def summarise(frame: pd.DataFrame, band: Band = BAND) -> pd.DataFrame:
     summary = groups.agg(trials="size", mean="mean").assign(low=low, high=high)
     for path in range(band.sample_paths):
         summary[f"path_{path + 1}"] = frame[whole].groupby(keys, sort=False).nth(path).set_index(keys)["value"]
+    if band.median:
+        summary["median"] = groups.median()
     summary = summary.reset_index()
     rows = summary["rows"].where(summary["metric"].map(lambda name: metric_of(name).summed))
     return summary.assign(**{f"sum_{column}": summary[column] * rows for column in ("mean", "low", "high")})
@@ -286,5 +289,7 @@ def run_settings(spec: FigureSpec) -> pd.DataFrame:
         line |= {key: getattr(panel, key) for key in ("hidden", "rate", "iterations", "trials")}
         line |= {key: settings.get(key) for key in ("batch", "evaluate_every", "precision", "seed")}
         initial = settings.get("initial") or {}
-        lines.append(line | {"initial parameters": f"{initial.get('kind', '')} {initial.get('width', '')}".strip()})
+        words = f"{initial.get('kind', '')} {initial.get('width', '')}".strip()
+        words += ", biases zero" if initial.get("biases") == "zero" else ""
+        lines.append(line | {"initial parameters": words})
     return pd.DataFrame(lines).set_index("panel")

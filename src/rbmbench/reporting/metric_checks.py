@@ -1,5 +1,6 @@
 """Measurements of diagnostics, spreads, references, stopping times and run times; see `rbmbench.reporting.checks`."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -77,8 +78,60 @@ def metric_ratio(evidence: Evidence, *, curve: str, against: str, metric: str) -
         raise NotRun(f"{curve} and {against} have no evaluation in common")
     stacked = np.stack([part.trials.loc[trials, common] for part in (one, other)], axis=-1)
     found = intervals.bootstrap(stacked, lambda means: np.median(means[..., 0] / means[..., 1], axis=1))
-    what = f"{metric_of(metric).title}, {one.label} over {other.label}, median over {len(common)} evaluations"
+    alike = one.panel.data == other.panel.data
+    first, second = (part.label if alike else f"{part.label} on {part.panel.data}" for part in (one, other))
+    what = f"{metric_of(metric).title}, {first} over {second}, median over {len(common)} evaluations"
     return Measurement(*found, what, (one, other))
+
+
+def metric_at(evidence: Evidence, *, curve: str, iteration: int, metric: str | None = None) -> Measurement:
+    """Measure the mean of a metric at an iteration, with Student's interval over the trials."""
+    found = _metric(evidence, curve, metric)
+    what = f"{metric_of(found.metric).label} of {found.label} at iteration {iteration}, mean over the trials"
+    return Measurement(*intervals.student(_at(found, iteration)), what, (found,))
+
+
+def metric_quantile(
+    evidence: Evidence, *, curve: str, iteration: int, quantile: float, metric: str | None = None
+) -> Measurement:
+    """Measure a quantile over the trials of a metric at an iteration, with a bootstrap over the trials.
+
+    It says more than the mean where few trials are far from all others.
+    """
+    found = _metric(evidence, curve, metric)
+    values = _at(found, iteration)
+    low, high = np.quantile(values, (0.1, 0.9))
+    what = f"{metric_of(found.metric).label} of {found.label} at iteration {iteration}, {100 * quantile:g} % quantile"
+    note = f"10 to 90 % of the {len(values)} trials: {low:.3g} to {high:.3g}"
+    measured = intervals.resampled(values, lambda drawn: np.quantile(drawn, quantile, axis=1))
+    return Measurement(*measured, f"{what} over the trials", (found,), notes=(note,))
+
+
+def metric_violations(
+    evidence: Evidence, *, curve: str, metric: str | None = None, at_least: float = -np.inf, at_most: float = np.inf
+) -> Measurement:
+    """Measure how many values of a metric lie outside a range, of all that were recorded in all trials.
+
+    All values are looked at, so that their number has no interval.
+    """
+    found = _metric(evidence, curve, metric)
+    values = found.trials.loc[paired(found)].to_numpy()
+    count = float(np.sum((values < at_least) | (values > at_most)))
+    ends = [f"below {at_least:g}"] * math.isfinite(at_least) + [f"above {at_most:g}"] * math.isfinite(at_most)
+    trials, evaluations = values.shape
+    what = f"values of {metric_of(found.metric).title} of {found.label} that are {' or '.join(ends)}"
+    what += f", of {trials} trials at {evaluations} evaluations each; from {values.min():.3g} to {values.max():.3g}"
+    return Measurement(count, count, count, what, (found,))
+
+
+def metric_share_of_peak(evidence: Evidence, *, curve: str, iteration: int, metric: str | None = None) -> Measurement:
+    """Measure the mean of a metric at an iteration as a share of the largest mean, with a bootstrap over the trials."""
+    found = _metric(evidence, curve, metric)
+    trials, place = found.trials.loc[paired(found)], _place(found, iteration)
+    measured = intervals.bootstrap(trials.to_numpy(), lambda means: means[:, place] / means.max(axis=1))
+    peak = trials.columns[int(np.argmax(trials.to_numpy().mean(axis=0)))]
+    what = f"{metric_of(found.metric).title} of {found.label} at iteration {iteration}, as a share of the largest mean"
+    return Measurement(*measured, f"{what}, which is at iteration {peak}", (found,))
 
 
 def steepest_rise(evidence: Evidence, *, curve: str, metric: str | None = None) -> Measurement:
@@ -153,6 +206,19 @@ def _metric(evidence: Evidence, curve: str, metric: str | None, after: int = 0) 
     return found
 
 
+def _place(curves: Curves, iteration: int) -> int:
+    """Return which evaluation of a metric is the one at an iteration."""
+    iterations = list(curves.trials.columns)
+    if iteration not in iterations:
+        raise NotRun(f"{curves.name} has no evaluation at iteration {iteration}; its last one is at {iterations[-1]}")
+    return iterations.index(iteration)
+
+
+def _at(curves: Curves, iteration: int) -> np.ndarray:
+    """Return the value of every trial at an iteration."""
+    return curves.trials.loc[paired(curves)].to_numpy()[:, _place(curves, iteration)]
+
+
 def _after(curves: Curves, after: int):
     """Return the trials (trials, evaluations) after an iteration, and the share of these iterations each stands for."""
     trials = curves.trials.loc[paired(curves)]
@@ -164,9 +230,13 @@ def _after(curves: Curves, after: int):
 
 
 def _before(settings: Mapping[str, Any], first: float) -> float:
-    """Return the iteration of the halt before a metric is first there: an evaluation, or the end of a stage."""
+    """Return the iteration of the halt before a metric is first there: an evaluation, or the end of a stage.
+
+    A metric that is there at iteration 0 stands for no iteration then.
+    """
     every = settings.get("evaluate_every") or max(first, 1)
-    halts = [stage["until"] for stage in settings.get("schedule", ()) if stage.get("until", first) < first]
+    ends = [stage.get("until", first) for stage in settings.get("schedule", ())]
+    halts = [halt for halt in (*ends, *settings.get("evaluate_at", ())) if halt < first]
     return max(0, every * (np.ceil(first / every) - 1), *halts)
 
 
@@ -189,6 +259,10 @@ METRIC_CHECKS = (
     metric_mean,
     metric_share,
     metric_ratio,
+    metric_at,
+    metric_quantile,
+    metric_violations,
+    metric_share_of_peak,
     steepest_rise,
     smallest_within,
     stopping_time_share,

@@ -1,5 +1,7 @@
 """Say in words what a picture or a table shows, and where it differs from the paper's."""
 
+import math
+
 import pandas as pd
 
 from rbmbench.metrics import metric_of
@@ -19,6 +21,7 @@ __all__ = [
     "figure_caption",
     "figure_notes",
     "figure_title",
+    "further_lines",
     "left_out",
     "listed",
     "panel_cuts",
@@ -27,6 +30,9 @@ __all__ = [
 
 FEW_PARTICLES = 10
 """Effective sample size of an annealing below which no verdict rests on it."""
+FURTHER_LINES = ("dashed", "dotted")
+"""What the lines of a panel's second and third metric are."""
+SINCE = "averaged over the iterations since the evaluation before"
 DATA_TITLES = {"mnist": "MNIST", "letters": "Letters"}
 
 
@@ -138,7 +144,7 @@ def annealing_note(certainty: pd.DataFrame) -> str:
 def band_note(band: Band) -> str:
     """Return what lines and bands of a figure are: "line: mean over trials; band: 10–90 % quantile over trials"."""
     low, high = band.percent
-    note = f"line: mean over trials; band: {low}–{high} % quantile over trials"
+    note = f"line: mean over trials; band: {low}–{high} % quantile over trials" + "; thin: median" * band.median
     paths = {0: "", 1: "; thin dark line: a single trial"}
     return note + paths.get(band.sample_paths, f"; thin dark lines: {band.sample_paths} single trials")
 
@@ -146,10 +152,11 @@ def band_note(band: Band) -> str:
 def figure_caption(spec: FigureSpec, frame: pd.DataFrame) -> str:
     """Return the caption of a figure of learning curves."""
     low, high = spec.band.percent
+    median = " Thin dark lines: medians over the trials." * spec.band.median
     single = f" Thin dark lines: single trials, {spec.band.sample_paths} a curve." if spec.band.sample_paths else ""
     return (
         " ".join([*_likelihood_notes(spec), *_metric_notes(spec)])
-        + f" Lines: mean over the trials; bands: {low} to {high} % quantile over the trials.{single}"
+        + f" Lines: mean over the trials; bands: {low} to {high} % quantile over the trials.{single}{median}"
         + annealing_note(annealing_certainty(spec))
         + "".join(f" {note}" for note in [*_reference_notes(spec), *_schedule_notes(spec), *figure_notes(spec, frame)])
     )
@@ -173,12 +180,29 @@ def _metric_notes(spec: FigureSpec) -> list[str]:
     """Return what panels of other metrics show, and what is dashed."""
     firsts = {panel.metrics[0] for panel in spec.panels if not metric_of(panel.metrics[0]).summed}
     notes = [
-        f"{_panels([p for p in spec.panels if p.metrics[0] == name], capital=True)}: {metric_of(name).label}, averaged"
-        " over the iterations since the evaluation before."
+        f"{_panels([p for p in spec.panels if p.metrics[0] == name], capital=True)}: {metric_of(name).label},"
+        f" {'at the evaluations' if metric_of(name).momentary else SINCE}."
         for name in sorted(firsts)
     ]
-    seconds = sorted({name for panel in spec.panels for name in panel.metrics[1:]})
-    return notes + [f"Dashed: {metric_of(name).label}." for name in seconds]
+    for place, word in enumerate(FURTHER_LINES, start=1):
+        names = sorted({panel.metrics[place] for panel in spec.panels if len(panel.metrics) > place})
+        notes += [f"{word.capitalize()}: {metric_of(name).label}{_ceiling_note(name)}." for name in names]
+    return notes
+
+
+def _ceiling_note(name: str) -> str:
+    """Return where a metric is drawn, if that is not everywhere."""
+    ceiling = metric_of(name).ceiling
+    return f", where it is below {ceiling:g}" if math.isfinite(ceiling) else ""
+
+
+def further_lines(spec: FigureSpec) -> list[tuple[str, int]]:
+    """Return what the lines of further metrics are, with their place in a panel: ("dashed: bound of the bias", 1)."""
+    names = {panel.metrics[place]: place for panel in spec.panels for place in range(1, len(panel.metrics))}
+    return [
+        (f"{FURTHER_LINES[place - 1]}: {metric_of(name).title}{_ceiling_note(name)}", place)
+        for name, place in names.items()
+    ]
 
 
 def _reference_notes(spec: FigureSpec) -> list[str]:

@@ -47,8 +47,16 @@ ALGORITHMS = {
     "exact": (BLACK, SOLID),
 }
 
-# Trained as another one, with more diagnostics.
-ALIKE = {"cd_1_variance": "cd_1", "pcd_1_variance": "pcd_1", "ucd_variance": "ucd"}
+# Trained as another one, with more diagnostics, or in expectation.
+ALIKE = {
+    "cd_1_variance": "cd_1",
+    "pcd_1_variance": "pcd_1",
+    "ucd_variance": "ucd",
+    "expected_cd_1": "cd_1",
+    "expected_cd_2": "cd_2",
+    "expected_cd_5": "cd_5",
+    "expected_cd_10": "cd_10",
+}
 
 
 def style(colour: str, dashes: str | tuple) -> dict:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
-from matplotlib.ticker import FuncFormatter, MaxNLocator, ScalarFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, ScalarFormatter
 
 from rbmbench.metrics import metric_of
 from rbmbench.reporting.notes import annealing_cuts, count, data_name, panel_cuts
@@ -14,8 +14,8 @@ from rbmbench.reporting.references import Reference
 from rbmbench.reporting.specs import Panel
 
 __all__ = [
+    "FURTHER",
     "REFERENCE_LOOKS",
-    "SECOND",
     "annotate",
     "draw",
     "exponent_of",
@@ -29,8 +29,11 @@ NARROW = 3
 """As many panels side by side leave each little room for words."""
 START = 0.1
 """Share of a run's iterations, its climb, that the range of a panel of log-likelihoods does not have to show."""
-SECOND = {"linestyle": (0, (3, 1.5)), "linewidth": 1.0, "zorder": 3.0}
-"""What the curve of a panel's second metric has in place of its algorithm's own look."""
+FURTHER = (
+    {"linestyle": (0, (3, 1.5)), "linewidth": 1.0, "zorder": 3.0},
+    {"linestyle": (0, (1, 1.2)), "linewidth": 1.0, "zorder": 3.0},
+)
+"""What the curves of a panel's second and third metric have in place of their algorithm's own look."""
 REFERENCE_LOOKS = {
     "maximum": {"color": "0.25", "linewidth": 0.9, "linestyle": (0, (7, 2, 1, 2)), "zorder": 1.5},
     "true_model": {"color": "0.25", "linewidth": 0.9, "linestyle": (0, (1, 1)), "zorder": 1.5},
@@ -78,18 +81,20 @@ def draw(
     """
     summed = metric_of(panel.metrics[0]).summed
     factor = summary["rows"].iloc[0] / 10.0**exponent if summed else 1.0
-    paths = [column for column in summary if column.startswith("path_")]
-    scaled = summary.assign(**{column: factor * summary[column] for column in ("mean", "low", "high", *paths)})
+    thin = [column for column in summary if column.startswith("path_") or column == "median"]
+    drawn = ["mean", "low", "high", *thin]
+    scaled = summary.copy()
+    scaled[drawn] = np.where(_says_something(summary)[:, None], factor * summary[drawn], np.nan)
     for (algorithm, metric), curve in scaled.groupby(["algorithm", "metric"], sort=False):
-        second = SECOND if metric != panel.metrics[0] else {}
-        _draw_curve(ax, curve, looks[algorithm] | second, paths)
+        place = panel.metrics.index(metric)
+        _draw_curve(ax, curve, looks[algorithm] | (FURTHER[place - 1] if place else {}), thin)
     for line in lines:
         ax.axhline(factor * line.value, **REFERENCE_LOOKS[line.name])
     heights = [factor * line.value for line in lines]
     # What is never above 0 has no place on a logarithmic axis.
     axis = panel.axis if (scaled["mean"] > 0).any() else "linear"
     _scale(ax, scaled, vertical_limits(scaled, heights) if summed else full_limits(scaled, axis == "log"), axis)
-    ax.xaxis.set_major_locator(MaxNLocator(5 if columns < NARROW else 3))
+    _scale_iterations(ax, scaled["iteration"], panel.iteration_axis, columns)
     if not summed:
         ax.spines["right"].set_visible(False)
         return None
@@ -98,12 +103,19 @@ def draw(
     return right
 
 
-def _draw_curve(ax: Axes, curve: pd.DataFrame, look: dict, paths: list[str]) -> None:
-    """Draw a mean curve, its band, and the curves of single trials."""
+def _says_something(summary: pd.DataFrame) -> np.ndarray:
+    """Return which means are below the ceilings of their metrics, (lines,)."""
+    return (summary["mean"] < summary["metric"].map(lambda name: metric_of(name).ceiling)).to_numpy()
+
+
+def _draw_curve(ax: Axes, curve: pd.DataFrame, look: dict, thin: list[str]) -> None:
+    """Draw a mean curve, its band, and thin the median or the curves of single trials."""
     ax.plot(curve["iteration"], curve["mean"], **look)
     dark = tuple(0.55 * part for part in to_rgb(look["color"]))
-    for path in paths:
-        ax.plot(curve["iteration"], curve[path], color=dark, linewidth=0.6, zorder=1.8)
+    for column in thin:
+        pattern = look["linestyle"] if column == "median" else "solid"
+        height = 3.2 if column == "median" else 1.8
+        ax.plot(curve["iteration"], curve[column], color=dark, linewidth=0.6, linestyle=pattern, zorder=height)
     if curve["trials"].iloc[0] > 1:
         band = {"color": look["color"], "alpha": 0.13, "linewidth": 0, "zorder": 1}
         ax.fill_between(curve["iteration"], curve["low"], curve["high"], **band)
@@ -131,6 +143,7 @@ def vertical_limits(summary: pd.DataFrame, heights: Sequence[float] = (), start:
 def full_limits(summary: pd.DataFrame, logarithmic: bool) -> tuple[float, float]:
     """Return the vertical range of a metric: all means and bands; on a logarithmic axis all that are above 0."""
     values = summary[["mean", "low", "high"]].to_numpy()
+    values = values[np.isfinite(values)]
     if logarithmic:
         values = np.log(values[values > 0])
     low, high = values.min(), values.max()
@@ -138,12 +151,22 @@ def full_limits(summary: pd.DataFrame, logarithmic: bool) -> tuple[float, float]
     return tuple(np.exp([low - pad, high + pad])) if logarithmic else (low - pad, high + pad)
 
 
+def _scale_iterations(ax: Axes, iterations: pd.Series, axis: str, columns: int) -> None:
+    """Set range and ticks of the horizontal axis; a logarithmic one begins with the first iteration after 0."""
+    ax.set_xscale(axis)
+    if axis == "log":
+        ax.set_xlim(iterations[iterations > 0].min(), iterations.max())
+        ax.xaxis.set_minor_formatter(NullFormatter())
+    else:
+        ax.set_xlim(0, iterations.max())
+        ax.xaxis.set_major_locator(MaxNLocator(5 if columns < NARROW else 3))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: count(value)))
+
+
 def _scale(ax: Axes, summary: pd.DataFrame, limits: tuple[float, float], axis: str) -> None:
-    """Set ranges and ticks of one panel."""
-    ax.set_xlim(0, summary["iteration"].max())
+    """Set range and ticks of the vertical axis of one panel."""
     ax.set_yscale(axis)
     ax.set_ylim(*limits)
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: count(value)))
     if axis == "linear":
         _set_ticks(ax.yaxis)
     ax.grid(axis="y", color="0.9", linewidth=0.5)

@@ -10,11 +10,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from rbmbench.files import replaced
-from rbmbench.metrics import metric_of
 from rbmbench.reporting.frames import annealing_certainty, summarise
-from rbmbench.reporting.notes import annealing_doubts, band_note, figure_title, left_out
+from rbmbench.reporting.notes import annealing_doubts, band_note, figure_title, further_lines, left_out
 from rbmbench.reporting.palette import styles
-from rbmbench.reporting.panels import REFERENCE_LOOKS, SECOND, annotate, draw, exponent_of, left_label
+from rbmbench.reporting.panels import FURTHER, REFERENCE_LOOKS, annotate, draw, exponent_of, left_label
 from rbmbench.reporting.references import TITLES, references
 from rbmbench.reporting.specs import FigureSpec, Panel
 
@@ -130,12 +129,12 @@ def _add_legend(figure: Figure, spec: FigureSpec, looks: dict[str, dict]) -> Non
     """Put one legend below all panels, with what lines and bands are."""
     labels = {run.algorithm: run.label for panel in spec.panels for run in panel.runs}
     entries = [(label, looks[algorithm]) for algorithm, label in labels.items()]
-    seconds = dict.fromkeys(name for panel in spec.panels for name in panel.metrics[1:])
-    entries += [(f"dashed: {metric_of(name).title}", {"color": "0.4"} | SECOND) for name in seconds]
+    entries += [(label, {"color": "0.4"} | FURTHER[place - 1]) for label, place in further_lines(spec)]
     heights = dict.fromkeys(name for panel in spec.panels for name in panel.references)
     entries += [(TITLES[name], REFERENCE_LOOKS[name]) for name in heights]
     lines = [Line2D([], [], **look) for _, look in entries]
-    most = 6 if max(len(label) for label, _ in entries) < 24 else 4
+    longest = max(len(label) for label, _ in entries)
+    most = 6 if longest < 24 else 4 if longest < 40 else 2
     figure.legend(
         lines,
         [label for label, _ in entries],

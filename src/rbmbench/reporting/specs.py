@@ -75,6 +75,7 @@ class Panel(Trained):
     paper_annealing: dict[str, int] | None = None
     metrics: tuple[str, ...] = ("log_likelihood",)
     axis: Literal["linear", "log"] = "linear"
+    iteration_axis: Literal["linear", "log"] = "linear"
     references: tuple[str, ...] = ()
     data_file: str | None = Field(default=None, description="file of the data set; null: there are no references")
     runs: tuple[Run, ...]
@@ -85,6 +86,7 @@ class Band(Spec):
 
     quantiles: tuple[float, float] = (0.1, 0.9)
     sample_paths: int = 0
+    median: bool = False
 
     @property
     def percent(self) -> tuple[str, str]:

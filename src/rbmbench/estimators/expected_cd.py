@@ -1,0 +1,48 @@
+"""Expected contrastive divergence: the expectation of CD-k over all that its chains may do. Nothing is sampled.
+
+    E_model f  is estimated by  sum_v p_k(v) f(v),   p_k(v') = (1/N) sum_i T^k(v_i, v'),
+
+f(v) = (v p(h|v)', v, p(h|v)), v_i the rows of the mini-batch, T the transition matrix of a Gibbs step.
+
+Source: Fischer, Igel 2011, section 3. The chain is enumerated as `rbmbench.samplers.enumerated` says.
+Shapes: a population of all 2^m visible states, weights p_k (replicas, 2^m).
+"""
+
+import numpy as np
+
+from rbmbench.estimators._base import REGISTRY, Estimator, positive_integer
+from rbmbench.gibbs import Population
+from rbmbench.samplers.enumerated import (
+    Conditional,
+    all_states,
+    check_sizes,
+    hidden_given_visible,
+    visible_given_hidden,
+)
+
+__all__ = ["ExpectedCD"]
+
+
+@REGISTRY.register
+class ExpectedCD(Estimator):
+    """CD-k in expectation; ``k`` Gibbs steps. Both layers together may have 24 units at most."""
+
+    def __init__(self, k: int = 1):
+        super().__init__()
+        self.k = positive_integer("k", k)
+
+    def check_sizes(self, visible_units, hidden_units):
+        """Refuse RBMs with more states than can be enumerated."""
+        check_sizes(visible_units, hidden_units)
+
+    def negative_phase(self, rbm, positive, state, stream):
+        """Push the distribution of the mini-batch through k Gibbs steps."""
+        check_sizes(rbm.visible_units, rbm.hidden_units)
+        from_rows = Conditional(positive.hidden.astype(np.float64, copy=False))
+        to_visible, to_hidden = visible_given_hidden(rbm), hidden_given_visible(rbm)
+        rows = np.ones_like(rbm.W, shape=positive.hidden.shape[:2], dtype=np.float64) / positive.hidden.shape[1]
+        distribution = to_visible.push(from_rows.push(rows))
+        for _ in range(self.k - 1):
+            distribution = to_visible.push(to_hidden.push(distribution))
+        hidden, weights = (part.astype(rbm.W.dtype, copy=False) for part in (to_hidden.mean, distribution))
+        return Population(all_states(rbm.visible_units, rbm.W), hidden, weights), state, {}

@@ -1,0 +1,26 @@
+"""Gradient ascent with weight decay: W <- (1 - rate * decay) W + rate * gradient; the biases do not decay."""
+
+import numpy as np
+
+from rbmbench.errors import SettingsError
+from rbmbench.updates import REGISTRY
+from rbmbench.updates.sgd import SGD
+
+__all__ = ["WeightDecay"]
+
+
+@REGISTRY.register
+class WeightDecay(SGD):
+    """Gradient ascent on the mean log-likelihood less decay / 2 times the sum of the squared weights."""
+
+    def __init__(self, decay: float = 1e-3):
+        if isinstance(decay, bool) or not isinstance(decay, int | float) or not 0 <= decay < 1:
+            raise SettingsError(f"option 'decay': found {decay!r}; allowed: a number >= 0 and < 1")
+        self.decay = decay
+
+    def step(self, rbm, estimator, batch, state, stream, rate):
+        """Change the parameters of ``rbm`` in place by one iteration; see `SGD.step`."""
+        decayed = rbm.W * rbm.W.dtype.type(rate * self.decay)
+        estimate = super().step(rbm, estimator, batch, state, stream, rate)
+        np.subtract(rbm.W, decayed, out=rbm.W)
+        return estimate

@@ -1,0 +1,120 @@
+"""The bias of CD-k and its bounds: 1000 random models, and sampled estimates against their expectation."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from core_helpers import Enumerated, binary_data, random_rbm, repeated, training_stream, two_mode_rbm
+from rbmbench import estimators
+from rbmbench.bias_bound import (
+    bias_and_bounds,
+    bias_bound,
+    largest_energy_change,
+    older_bias_bound,
+    statistics_of,
+    total_variation,
+)
+from rbmbench.gibbs import Buffers, population_statistics
+from rbmbench.model import RBM
+
+MODELS, STEPS = 1000, range(1, 11)
+ROUNDING = 1e-12
+ERROR_RATE = 1e-4
+
+
+def random_model(rng):
+    """Return an RBM of 2 to 12 units with small or large parameters, its tables, and a start of some kind."""
+    m = int(rng.integers(1, 9))
+    n = int(rng.integers(1, 13 - m))
+    rbm = random_rbm(m, n, (1,), scale=10 ** rng.uniform(-2, 1.2), seed=int(rng.integers(2**32)))
+    starts = [
+        lambda: rng.dirichlet(np.ones(2**m)),
+        lambda: np.eye(2**m)[rng.integers(2**m)],
+        lambda: np.bincount(rng.integers(2**m, size=m + 1), minlength=2**m) / (m + 1),
+    ]
+    return rbm, Enumerated.of(rbm[0]), starts[rng.integers(3)]()
+
+
+@pytest.fixture(scope="module")
+def measured():
+    """Of 1000 models and 1 to 10 steps: the enumerated biases of all parameters, and the two bounds."""
+    rng, found = np.random.default_rng(2011), []
+    for _ in range(MODELS):
+        rbm, table, start = random_model(rng)
+        model, law = table.joint.sum(axis=1), start
+        distance = total_variation(start, model)[None]
+        for k in STEPS:
+            law = law @ table.gibbs
+            bias = np.abs((law - model) @ table.f)
+            found.append((bias, bias_bound(rbm, distance, k)[0], older_bias_bound(rbm, k)[0]))
+    return found
+
+
+def test_the_bound_holds_for_every_parameter(measured):
+    assert len(measured) == MODELS * len(STEPS)
+    assert [bias.max() for bias, bound, _ in measured if (bias > bound + ROUNDING).any()] == []
+
+
+def test_the_bound_is_at_most_one_and_nearly_reached(measured):
+    assert max(bound for _, bound, _ in measured) <= 1 + ROUNDING
+    # The test above has power: of some models nearly all of the bound is used up.
+    assert max(bias.max() / bound for bias, bound, _ in measured if bound > 1e-6) > 0.99
+
+
+def test_the_older_bound_holds_and_is_mostly_larger(measured):
+    assert all((bias <= older + ROUNDING).all() for bias, _, older in measured)
+    assert any(older < 1 for *_, older in measured)
+    assert np.mean([bound < older for _, bound, older in measured]) > 0.9
+
+
+def test_bias_and_bounds_are_those_of_the_tables():
+    rng = np.random.default_rng(5)
+    for k in (1, 3):
+        rbm, table, start = random_model(rng)
+        model, law = table.joint.sum(axis=1), start @ np.linalg.matrix_power(table.gibbs, k)
+        found = {name: value[0] for name, value in bias_and_bounds(rbm, start, k).items()}
+        bias, distance = np.abs((law - model) @ table.f).max(), 0.5 * np.abs(start - model).sum()
+        bound = bias_bound(rbm, np.array([distance]), k)[0]
+        expected = {"cd_bias": bias, "bias_bound": bound, "bias_bound_gap": bound - bias}
+        expected |= {"older_bias_bound": older_bias_bound(rbm, k)[0], "total_variation": distance}
+        assert found == pytest.approx(expected, rel=1e-10, abs=1e-14)
+
+
+def test_bounds_by_hand():
+    W = np.array([[1.0, -2.0, 0.5], [3.0, 1.0, -0.25]])
+    rbm = RBM(W[None], np.array([[-1.5, 0.5]]), np.array([[0.75, -0.5, 0.0]]))
+    # Visible: max(|1.5 - 1.5|, |-2 - 1.5|) = 3.5 and max(|4 + 0.5|, |-0.25 + 0.5|) = 4.5;
+    # hidden: |4 + 0.75| = 4.75, |1 - 0.5| or |-2 - 0.5| = 2.5, 0.5.
+    np.testing.assert_allclose(largest_energy_change(rbm), [4.75])
+    np.testing.assert_allclose(bias_bound(rbm, np.array([0.5]), 2), [0.5 * (1 - np.exp(-5 * 4.75)) ** 2])
+    # alpha = max(3.5 + 1.5, 4.25 + 0.5) = 5, beta = max(4 + 0.75, 3 + 0.5, 0.75) = 4.75.
+    least = 2**5 * (1 / (1 + np.exp(5.0))) ** 2 * (1 / (1 + np.exp(4.75))) ** 3
+    np.testing.assert_allclose(older_bias_bound(rbm, 3), [4 * (1 - least) ** 3], rtol=1e-12)
+
+
+def test_without_parameters_a_single_step_is_exact():
+    rbm = RBM(np.zeros((1, 3, 2)), np.zeros((1, 3)), np.zeros((1, 2)))
+    found = bias_and_bounds(rbm, np.eye(8)[5], 1)
+    assert found["cd_bias"] == pytest.approx(0, abs=1e-15)
+    assert (found["bias_bound"], found["older_bias_bound"]) == (0, 0)
+    assert found["total_variation"] == pytest.approx(7 / 8)
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(5, 3, 1), (3, 5, 2)])
+def test_sampled_estimates_scatter_about_the_expected_one(m, n, k):
+    rbm, rows, replicas = two_mode_rbm(m, n, coupling=6.0), binary_data(7, m, seed=1), 20_011
+    many, batch = repeated(rbm, replicas), np.repeat(rows[None].astype(float), replicas, axis=0)
+    sampled, expected = (
+        estimators.create(name, k=k)
+        .estimate(many[:count], batch[:count], {}, training_stream(count, seed=2018))
+        .negative
+        for name, count in (("cd", replicas), ("expected_cd", 1))
+    )
+    found, mean = (population_statistics(part, Buffers(), "").flat() for part in (sampled, expected))
+    error = found.std(axis=0, ddof=1) / np.sqrt(replicas)
+    limit = norm.isf(ERROR_RATE / len(error) / 2)
+    assert (np.abs(found.mean(axis=0) - mean[0]) / error).max() < limit
+    # The test has power: the model's expectation lies apart.
+    model = Enumerated.of(rbm).joint.sum(axis=1)[None]
+    exact = statistics_of(rbm.replicas, model).flat()[0]
+    assert (np.abs(found.mean(axis=0) - exact) / error).max() > 2 * limit
