@@ -1,0 +1,46 @@
+"""What a sample of rates-FPCD costs beside one of Gibbs sampling, for a single chain and for many."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from rbmbench import samplers
+from rbmbench.model import initial_rbm
+from rbmbench.streams import Purpose, Stream
+from timing import OTHER, Clock, line, made_data
+
+__all__ = ["samples"]
+
+SIZES = (256, 200), (784, 500)
+CHAINS = 1, 100
+COUNT = 100
+# About one unit in five is on, as in models of digits.
+LOGITS = -1.4, -1.4
+
+
+def drawing(name: str, visible: int, hidden: int, chains: int) -> Callable[[], None]:
+    """Return a function that draws `COUNT` samples of every chain of a random model."""
+    rbm, stream = (
+        initial_rbm(visible, hidden, Stream(0, [0]), kind="normal", width=0.05),
+        Stream(1, [0], Purpose.SAMPLES),
+    )
+    sampler = samplers.create(name)
+    state = sampler.start(rbm, made_data(1000, visible), chains, stream)
+    out = np.empty((1, chains, COUNT, visible), np.uint8)
+
+    def draw():
+        sampler.draw(rbm, state, stream, out)
+
+    draw.steps = COUNT
+    return draw
+
+
+def samples(clock: Clock) -> list[dict]:
+    """Compare samples of rates-FPCD with those of Gibbs sampling."""
+    lines = []
+    for (visible, hidden), chains in ((size, chains) for size in SIZES for chains in CHAINS):
+        rates, gibbs = (drawing(name, visible, hidden, chains) for name in ("rates_fpcd", "gibbs"))
+        ours, theirs = clock.best(rates, gibbs, rounds=30 if chains == 1 else 5)
+        what = f"rates-FPCD sample, {visible}x{hidden}, {chains} chain{'s' * (chains > 1)}"
+        lines.append(line(what, ours, "Gibbs sample", OTHER, theirs, "<= 1.50"))
+    return lines

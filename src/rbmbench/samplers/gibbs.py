@@ -1,0 +1,75 @@
+"""Block Gibbs sampling: a chain of x ~ p(x|h), h ~ p(h|x), of which every k-th state is a sample.
+
+Source: Breuleux, Bengio, Vincent 2011, sections 2 and 5.1. The chain's state is h, so that a sample is the pair (x, h)
+with h drawn from p(h|x).
+Shapes: state "hidden" (replicas, chains, n).
+"""
+
+from rbmbench.estimators._base import positive_integer
+from rbmbench.gibbs import Buffers, hidden_activation, sample_hidden, visible_activation
+from rbmbench.kernels import home_of
+from rbmbench.minibatches import random_rows
+from rbmbench.samplers._base import REGISTRY, Sampler
+
+__all__ = ["Gibbs"]
+
+
+@REGISTRY.register
+class Gibbs(Sampler):
+    """Gibbs chains from random training rows; ``k`` steps lie between two samples.
+
+    Samplers that change the model while they sample derive from it: they keep their parameters in the state, and say
+    what the activations are and what happens after a sample.
+    """
+
+    def __init__(self, k: int = 1):
+        super().__init__()
+        self.k = positive_integer("k", k)
+        self.shown = Buffers()
+
+    def start(self, rbm, data, chains, stream):
+        """Put the chains on random training rows."""
+        visible = random_rows(data, chains, rbm.W, stream)
+        return {"hidden": sample_hidden(rbm, visible, stream, self.buffers).copy()}
+
+    def draw(self, rbm, state, stream, samples, means=None):
+        """Run the chains on, k steps a sample."""
+        rbm, hidden = self.parameters(rbm, state), state["hidden"]
+        for number in range(samples.shape[2]):
+            visible, hidden = self.transition(rbm, state, hidden, stream)
+            samples[:, :, number] = visible
+            if means is not None:
+                means[:, :, number] = self.visible_mean(rbm, state, hidden)
+            self.after_sample(rbm, state, visible, hidden)
+        state["hidden"][...] = hidden
+
+    def parameters(self, rbm, state):
+        """Return the RBM that is sampled, which `after_sample` may change in place."""
+        return rbm
+
+    def transition(self, rbm, state, hidden, stream):
+        """Return the next (x, h) of every chain, in buffers."""
+        home = home_of(hidden)
+        for _ in range(self.k):
+            visible = self.visible_activation(rbm, state, hidden, self.buffers)
+            home.sample_bernoulli(visible, rbm.b, stream.next())
+            hidden = self.hidden_activation(rbm, state, visible, self.buffers)
+            home.sample_bernoulli(hidden, rbm.c, stream.next())
+        return visible, hidden
+
+    def visible_activation(self, rbm, state, hidden, buffers):
+        """Return W h without the bias, in a buffer."""
+        return visible_activation(rbm, hidden, buffers)
+
+    def hidden_activation(self, rbm, state, visible, buffers):
+        """Return W'x without the bias, in a buffer."""
+        return hidden_activation(rbm, visible, buffers)
+
+    def visible_mean(self, rbm, state, hidden):
+        """Return E(x | h), in a buffer of its own."""
+        mean = self.visible_activation(rbm, state, hidden, self.shown)
+        home_of(mean).bernoulli_mean(mean, rbm.b)
+        return mean
+
+    def after_sample(self, rbm, state, visible, hidden) -> None:
+        """Do what a sampler does once it has a sample: here nothing."""
