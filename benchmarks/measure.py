@@ -55,6 +55,7 @@ def groups() -> dict:
         "small_steps": steps.small_steps,
         "coupled_gradients": coupled.coupled_gradients,
         "samples": sampling.samples,
+        "indirect_likelihoods": sampling.indirect_likelihoods,
         "compiled_kernels": processes.compiled_kernels,
         "whole_runs": processes.whole_runs,
         "enumeration": likelihoods.enumeration,

@@ -1,15 +1,16 @@
-"""What a sample of rates-FPCD costs beside one of Gibbs sampling, for a single chain and for many."""
+"""What a sample of rates-FPCD costs beside one of Gibbs sampling, for one chain and for many; and its likelihood."""
 
 from collections.abc import Callable
 
 import numpy as np
 
 from rbmbench import samplers
+from rbmbench.likelihood import IndirectSampling
 from rbmbench.model import initial_rbm
 from rbmbench.streams import Purpose, Stream
-from timing import OTHER, Clock, line, made_data
+from timing import FLOOR, OTHER, Clock, line, made_data
 
-__all__ = ["samples"]
+__all__ = ["indirect_likelihoods", "samples"]
 
 SIZES = (256, 200), (784, 500)
 CHAINS = 1, 100
@@ -44,3 +45,12 @@ def samples(clock: Clock) -> list[dict]:
         what = f"rates-FPCD sample, {visible}x{hidden}, {chains} chain{'s' * (chains > 1)}"
         lines.append(line(what, ours, "Gibbs sample", OTHER, theirs, "<= 1.50"))
     return lines
+
+
+def indirect_likelihoods(clock: Clock) -> list[dict]:
+    """Compare the indirect sampling likelihood of USPS-sized rows with the matrix products it takes."""
+    rows, drawn = made_data(2007, 256), made_data(2000, 256)[None]
+    found, floats = IndirectSampling(rows), (rows.astype(np.float32), drawn[0].T.astype(np.float32))
+    ours, floor = clock.best(lambda: found.add(drawn), lambda: np.matmul(*floats), rounds=10)
+    what = "Indirect sampling likelihood, 2000 samples, 2007 rows of 256"
+    return [line(what, ours, "its matrix products", FLOOR, floor)]
