@@ -58,16 +58,20 @@ def plan(configuration: Configuration) -> Plan:
     SettingsError
         If two papers mean different data sets by one key.
     """
+    # What is planned for samples is made of this module's parts, and so cannot be imported before it.
+    from rbmbench.sample_plans import SAMPLE_MAKERS
+
+    makers = MAKERS | SAMPLE_MAKERS
     result = Plan(configuration.main.scale, configuration.main.papers)
     for paper in configuration.papers:
         _add_data(result, paper)
         published = configuration.published[paper.key]
         for name, figure in paper.figures.items():
             key, as_published = f"{paper.key}_{name}", _of_kind(published.figures.get(name), figure)
-            result.figures[key] = MAKERS[figure.kind](result, paper, published, key, figure, as_published)
+            result.figures[key] = makers[figure.kind](result, paper, published, key, figure, as_published)
         for name, table in paper.tables.items():
             key, as_published = f"{paper.key}_{name}", _of_kind(published.tables.get(name), table)
-            made = MAKERS[table.kind](result, paper, published, key, table, as_published)
+            made = makers[table.kind](result, paper, published, key, table, as_published)
             numbers = configuration.published_tables[paper.key].get(name, {})
             result.tables[key] = replace(made, spec=made.spec | {"published": numbers})
     return result

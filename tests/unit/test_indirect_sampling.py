@@ -68,6 +68,15 @@ def test_the_best_flip_is_that_of_the_noise():
     assert found.best_flips()[0] == pytest.approx(0.1, rel=0.06)
 
 
+def test_the_best_flip_is_the_best_of_all():
+    rows, samples = binary_data(ROWS, 67, 1), streams(67)
+    found = IndirectSampling(rows, R)
+    for part in np.array_split(samples, 5, axis=1):
+        found.add(part)
+        everywhere = found.log_likelihood(indirect_sampling.FLIPS)
+        np.testing.assert_array_equal(found.best_flips(), indirect_sampling.FLIPS[everywhere.argmax(axis=1)])
+
+
 def test_samples_that_are_the_rows_leave_the_number_of_samples():
     rows = np.eye(17, dtype=np.uint8)
     found = IndirectSampling(rows)

@@ -64,7 +64,7 @@ def _certainty(model) -> str:
         lines.append(f"The same without all jobs of its data set and size: {median:.2f} (median), {most:.2f} (90 %).")
     if model.clock > 1.05:
         lines.append(f"Times are for cores that do nothing else; recorded runs took {model.clock:.2f} times as long.")
-    lines.append("Not counted: data sets, notebooks and the report, seconds each; coupled chains, minutes.")
+    lines.append("Not counted: data sets, notebooks and the report, seconds each; coupled chains and samples, minutes.")
     lines.append("Results that two share count once.")
     return "\n".join(lines)
 

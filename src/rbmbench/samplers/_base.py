@@ -24,10 +24,11 @@ class Sampler:
     A sampler holds options and buffers, no state: the state goes into every call and is changed there, so that samples
     may be drawn in pieces of any length. Every replica has a model and random numbers of its own, and may have options
     of its own as well: those that ``of_replica`` names take a number, or one a replica. So the settings of a grid
-    search are replicas, and all are sampled at once.
+    search are replicas, and all are sampled at once. ``has_means`` tells whether `draw` gives means too.
     """
 
     of_replica: tuple[str, ...] = ()
+    has_means: bool = True
 
     def __init__(self):
         self.buffers = Buffers()

@@ -65,6 +65,8 @@ class ParallelTempering(Sampler):
     State "visible" (replicas, chains, temperatures, m), from random training rows.
     """
 
+    has_means = False
+
     def __init__(self, temperatures: int = 10, k: int = 1):
         super().__init__()
         self.sampler = ParallelTemperingSampler(temperatures)
