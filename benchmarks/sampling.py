@@ -14,7 +14,7 @@ __all__ = ["indirect_likelihoods", "samples"]
 
 SIZES = (256, 200), (784, 500)
 CHAINS = 1, 100
-COUNT = 100
+COUNT = 10  # few: a time that other work falls into is not the least
 # About one unit in five is on, as in models of digits.
 LOGITS = -1.4, -1.4
 
@@ -41,7 +41,7 @@ def samples(clock: Clock) -> list[dict]:
     lines = []
     for (visible, hidden), chains in ((size, chains) for size in SIZES for chains in CHAINS):
         rates, gibbs = (drawing(name, visible, hidden, chains) for name in ("rates_fpcd", "gibbs"))
-        ours, theirs = clock.best(rates, gibbs, rounds=30 if chains == 1 else 5)
+        ours, theirs = clock.best(rates, gibbs, rounds=500 if chains == 1 else 50)
         what = f"rates-FPCD sample, {visible}x{hidden}, {chains} chain{'s' * (chains > 1)}"
         lines.append(line(what, ours, "Gibbs sample", OTHER, theirs, "<= 1.50"))
     return lines
@@ -51,6 +51,6 @@ def indirect_likelihoods(clock: Clock) -> list[dict]:
     """Compare the indirect sampling likelihood of USPS-sized rows with the matrix products it takes."""
     rows, drawn = made_data(2007, 256), made_data(2000, 256)[None]
     found, floats = IndirectSampling(rows), (rows.astype(np.float32), drawn[0].T.astype(np.float32))
-    ours, floor = clock.best(lambda: found.add(drawn), lambda: np.matmul(*floats), rounds=10)
+    ours, floor = clock.best(lambda: found.add(drawn), lambda: np.matmul(*floats), rounds=50)
     what = "Indirect sampling likelihood, 2000 samples, 2007 rows of 256"
     return [line(what, ours, "its matrix products", FLOOR, floor)]

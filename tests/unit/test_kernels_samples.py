@@ -5,6 +5,7 @@ import pytest
 
 from core_helpers import binary_data
 from rbmbench.kernels import home_of, numpy_home
+from rbmbench.streams import Stream
 from shim import NEEDS_COMPILER, cuda_home
 
 HOMES = pytest.mark.parametrize(
@@ -110,3 +111,18 @@ def test_products_of_states_are_added(home, dtype, sizes):
     tolerance = 1e-5 if dtype == np.float32 else 1e-13
     np.testing.assert_allclose(activation, expected, rtol=tolerance, atol=10 * tolerance)
     assert activation[0].tobytes() == untouched  # scale 1, factor 0
+
+
+@HOMES
+@DTYPES
+def test_samples_of_added_states_are_those_of_two_kernels(home, dtype):
+    replicas, chains, m, n = 3, 2, 67, 131
+    activation = np.random.default_rng(4).normal(size=(replicas, chains, n)).astype(dtype)
+    visible, (matrix, _, bias) = states(replicas, chains, m, dtype, 3), parameters(replicas, m, n, dtype, 1)
+    scale, factor, draw = np.linspace(1, 0.2, replicas), np.linspace(0, 0.5, replicas), Stream(5, [0, 3, 7]).next()
+    both = activation.copy()
+    home.add_states(activation, visible, scale, factor, matrix)
+    home.sample_bernoulli(activation, bias, draw)
+    home.add_states_and_sample(both, visible, scale, factor, matrix, bias, draw)
+    np.testing.assert_array_equal(both, activation)
+    assert 0 < both.mean() < 1

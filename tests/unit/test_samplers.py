@@ -67,11 +67,11 @@ def test_the_model_stays_as_it_is(name, rbm):
 
 @DTYPES
 @pytest.mark.parametrize("decay", [1.0, 0.95, 0.0])
-@pytest.mark.parametrize("k", [1, 3])
-def test_rates_fpcd_without_a_rate_is_gibbs_bit_for_bit(rbm, dtype, decay, k):
+@pytest.mark.parametrize(("k", "chains"), [(1, 1), (3, 1), (1, 3)])
+def test_rates_fpcd_without_a_rate_is_gibbs_bit_for_bit(rbm, dtype, decay, k, chains):
     rbm = rbm.astype(dtype)
-    gibbs, _ = drawn("gibbs", rbm, count=211, k=k)
-    rates, state = drawn("rates_fpcd", rbm, count=211, k=k, fast_rate=0.0, decay=decay)
+    gibbs, _ = drawn("gibbs", rbm, 211, chains, k=k)
+    rates, state = drawn("rates_fpcd", rbm, 211, chains, k=k, fast_rate=0.0, decay=decay)
     np.testing.assert_array_equal(rates, gibbs)
     for part in ("W", "b", "c"):
         assert state[part].tobytes() == getattr(rbm, part).tobytes()

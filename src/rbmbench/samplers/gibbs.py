@@ -6,7 +6,7 @@ Shapes: state "hidden" (replicas, chains, n).
 """
 
 from rbmbench.estimators._base import positive_integer
-from rbmbench.gibbs import Buffers, hidden_activation, sample_hidden, visible_activation
+from rbmbench.gibbs import Buffers, sample_hidden, sample_visible, visible_activation
 from rbmbench.kernels import home_of
 from rbmbench.minibatches import random_rows
 from rbmbench.samplers._base import REGISTRY, Sampler
@@ -19,7 +19,7 @@ class Gibbs(Sampler):
     """Gibbs chains from random training rows; ``k`` steps lie between two samples.
 
     Samplers that change the model while they sample derive from it: they keep their parameters in the state, and say
-    what the activations are and what happens after a sample.
+    what happens after a sample.
     """
 
     def __init__(self, k: int = 1):
@@ -49,25 +49,22 @@ class Gibbs(Sampler):
 
     def transition(self, rbm, state, hidden, stream):
         """Return the next (x, h) of every chain, in buffers."""
-        home = home_of(hidden)
         for _ in range(self.k):
-            visible = self.visible_activation(rbm, state, hidden, self.buffers)
-            home.sample_bernoulli(visible, rbm.b, stream.next())
-            hidden = self.hidden_activation(rbm, state, visible, self.buffers)
-            home.sample_bernoulli(hidden, rbm.c, stream.next())
+            visible = self.next_visible(rbm, state, hidden, stream)
+            hidden = self.next_hidden(rbm, state, visible, stream)
         return visible, hidden
 
-    def visible_activation(self, rbm, state, hidden, buffers):
-        """Return W h without the bias, in a buffer."""
-        return visible_activation(rbm, hidden, buffers)
+    def next_visible(self, rbm, state, hidden, stream):
+        """Return x ~ p(x|h), in a buffer."""
+        return sample_visible(rbm, hidden, stream, self.buffers)
 
-    def hidden_activation(self, rbm, state, visible, buffers):
-        """Return W'x without the bias, in a buffer."""
-        return hidden_activation(rbm, visible, buffers)
+    def next_hidden(self, rbm, state, visible, stream):
+        """Return h ~ p(h|x), in a buffer."""
+        return sample_hidden(rbm, visible, stream, self.buffers)
 
     def visible_mean(self, rbm, state, hidden):
         """Return E(x | h), in a buffer of its own."""
-        mean = self.visible_activation(rbm, state, hidden, self.shown)
+        mean = visible_activation(rbm, hidden, self.shown)
         home_of(mean).bernoulli_mean(mean, rbm.b)
         return mean
 

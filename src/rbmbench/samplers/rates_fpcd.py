@@ -21,6 +21,7 @@ and "drift_W_transposed" (replicas, n, m) are there where they wait.
 
 import numpy as np
 
+from rbmbench.gibbs import hidden_activation, visible_activation
 from rbmbench.kernels import home_of, walks_in_cache
 from rbmbench.likelihood.exact import data_statistics
 from rbmbench.model import RBM, Statistics
@@ -81,18 +82,41 @@ class RatesFPCD(Gibbs):
         W, b, c = (state[name] for name in PARAMETERS)
         return RBM(_whole(state) if "scale" in state else W, b, c)
 
+    def next_visible(self, rbm, state, hidden, stream):
+        """Return x ~ p(x|h), in a buffer."""
+        if "scale" not in state:
+            return super().next_visible(rbm, state, hidden, stream)
+        waiting = hidden, state["scale"], state["factor"], state["drift_W_transposed"]
+        activation = visible_activation(rbm, hidden, self.buffers)
+        home_of(activation).add_states_and_sample(activation, *waiting, rbm.b, stream.next())
+        return activation
+
+    def next_hidden(self, rbm, state, visible, stream):
+        """Return h ~ p(h|x), in a buffer."""
+        if "scale" not in state:
+            return super().next_hidden(rbm, state, visible, stream)
+        waiting = visible, state["scale"], state["factor"], state["drift_W"]
+        activation = hidden_activation(rbm, visible, self.buffers)
+        home_of(activation).add_states_and_sample(activation, *waiting, rbm.c, stream.next())
+        return activation
+
+    def visible_mean(self, rbm, state, hidden):
+        """Return E(x | h), in a buffer of its own."""
+        mean = self.visible_activation(rbm, state, hidden, self.shown)
+        home_of(mean).bernoulli_mean(mean, rbm.b)
+        return mean
+
     def visible_activation(self, rbm, state, hidden, buffers):
         """Return W h without the bias, in a buffer."""
-        activation = super().visible_activation(rbm, state, hidden, buffers)
+        activation = visible_activation(rbm, hidden, buffers)
         if "scale" in state:
-            home_of(activation).add_states(
-                activation, hidden, state["scale"], state["factor"], state["drift_W_transposed"]
-            )
+            waiting = hidden, state["scale"], state["factor"], state["drift_W_transposed"]
+            home_of(activation).add_states(activation, *waiting)
         return activation
 
     def hidden_activation(self, rbm, state, visible, buffers):
         """Return W'x without the bias, in a buffer."""
-        activation = super().hidden_activation(rbm, state, visible, buffers)
+        activation = hidden_activation(rbm, visible, buffers)
         if "scale" in state:
             home_of(activation).add_states(activation, visible, state["scale"], state["factor"], state["drift_W"])
         return activation

@@ -56,7 +56,13 @@ try:
     )
     from rbmbench.kernels.numba_home.enumeration import hidden_log_weights
     from rbmbench.kernels.numba_home.random import uniforms
-    from rbmbench.kernels.numba_home.samples import add_states, count_distances, unlearn_samples, unlearn_waiting
+    from rbmbench.kernels.numba_home.samples import (
+        add_states,
+        add_states_and_sample,
+        count_distances,
+        unlearn_samples,
+        unlearn_waiting,
+    )
     from rbmbench.kernels.numba_home.softplus import (
         bernoulli_mean_and_softplus_sum,
         softplus_difference,
@@ -69,6 +75,7 @@ finally:
 __all__ = [
     "add_products_of_differences",
     "add_states",
+    "add_states_and_sample",
     "ascend",
     "bernoulli_mean",
     "bernoulli_mean_and_softplus_sum",

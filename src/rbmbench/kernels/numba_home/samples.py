@@ -3,10 +3,11 @@
 import numpy as np
 from numba import njit
 
+from rbmbench.kernels.numba_home.bernoulli import sample_flat
 from rbmbench.kernels.numba_home.differences import add_four, add_one
 from rbmbench.kernels.numpy_home.samples import LONGEST_WAIT, SMALLEST_SCALE
 
-__all__ = ["add_states", "count_distances", "unlearn_samples", "unlearn_waiting"]
+__all__ = ["add_states", "add_states_and_sample", "count_distances", "unlearn_samples", "unlearn_waiting"]
 
 FAST = {"contract", "nsz", "nnan", "ninf", "arcp", "reassoc"}
 
@@ -122,6 +123,19 @@ def _add_states(activation, states, scale, factor, matrix):
 def add_states(activation, states, scale, factor, matrix):
     """See `rbmbench.kernels.numpy_home.add_states`."""
     _add_states(activation, states, scale, factor, matrix)
+
+
+@njit(cache=True, nogil=True)
+def _add_states_and_sample(activation, states, scale, factor, matrix, bias, seed, trials, number, purpose):
+    _add_states(activation, states, scale, factor, matrix)
+    flat = activation.reshape((activation.shape[0], activation.shape[1] * activation.shape[2]))
+    sample_flat(flat, activation.dtype.type(1), bias, seed, trials, number, purpose)
+
+
+def add_states_and_sample(activation, states, scale, factor, matrix, bias, draw):
+    """See `rbmbench.kernels.numpy_home.add_states_and_sample`."""
+    words = draw.seed, draw.trials, draw.number, draw.purpose
+    _add_states_and_sample(activation, states, scale, factor, matrix, bias, *words)
 
 
 @njit(cache=True, nogil=True)

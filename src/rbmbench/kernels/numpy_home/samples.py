@@ -2,10 +2,15 @@
 
 import numpy as np
 
+from rbmbench.kernels.numpy_home.elementary import sigmoid
+from rbmbench.kernels.numpy_home.random import toss
+from rbmbench.streams import Draw
+
 __all__ = [
     "LONGEST_WAIT",
     "SMALLEST_SCALE",
     "add_states",
+    "add_states_and_sample",
     "count_distances",
     "unlearn_samples",
     "unlearn_waiting",
@@ -77,6 +82,15 @@ def add_states(activation, states, scale, factor, matrix) -> None:
     """
     scale, factor = (numbers.astype(activation.dtype)[:, None, None] for numbers in (scale, factor))
     activation[...] = scale * activation + factor * (states @ matrix)
+
+
+def add_states_and_sample(activation, states, scale, factor, matrix, bias, draw: Draw) -> None:
+    """Do as `add_states`, and overwrite ``activation`` with a sample of Bernoulli(sigmoid(activation + bias)).
+
+    ``bias`` is (replicas, units); the sample is that of `rbmbench.kernels.numpy_home.sample_bernoulli`.
+    """
+    add_states(activation, states, scale, factor, matrix)
+    activation[...] = toss(draw, sigmoid(activation + bias[:, None, :]))
 
 
 def count_distances(products, ones, sample_ones, counts) -> None:
