@@ -47,12 +47,15 @@ def groups() -> dict:
     import gpu
     import likelihoods
     import processes
+    import sampling
     import steps
 
     return {
         "large_steps": steps.large_steps,
         "small_steps": steps.small_steps,
         "coupled_gradients": coupled.coupled_gradients,
+        "samples": sampling.samples,
+        "indirect_likelihoods": sampling.indirect_likelihoods,
         "compiled_kernels": processes.compiled_kernels,
         "whole_runs": processes.whole_runs,
         "enumeration": likelihoods.enumeration,

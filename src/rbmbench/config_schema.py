@@ -3,24 +3,26 @@
 The JSON schemas in ``config/schemas/`` are made from these models by ``rbmbench config schema``.
 """
 
-from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
-from rbmbench.metrics import metric_of
-from rbmbench.settings import (
-    AnnealingBudget,
-    BiasBound,
-    Choice,
-    Count,
-    Initial,
-    Iterations,
-    Proxy,
-    Rate,
-    Seed,
-    Settings,
+from rbmbench.config_parts import (
+    Algorithm,
+    AlgorithmStage,
+    DataAccess,
+    DataEntry,
+    Defaults,
+    FigureName,
+    MainConfig,
+    Name,
+    Names,
+    Panel,
+    TableName,
 )
+from rbmbench.config_samples import IslCurves, SamplerEntry, SampleSheets, SamplesPanel
+from rbmbench.metrics import metric_of
+from rbmbench.settings import Count, Settings
 
 __all__ = [
     "Algorithm",
@@ -32,19 +34,19 @@ __all__ = [
     "DataEntry",
     "Defaults",
     "FigurePanel",
+    "IslCurves",
     "LearningCurves",
     "MainConfig",
     "Panel",
     "Paper",
     "RunTimes",
+    "SampleSheets",
+    "SamplerEntry",
+    "SamplesPanel",
     "TruthBudget",
     "schemas",
 ]
 
-Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
-FigureName = Annotated[str, Field(pattern=r"^fig[a-z0-9_]*$")]
-TableName = Annotated[str, Field(pattern=r"^table[a-z0-9_]*$")]
-Names = Annotated[tuple[Name, ...], Field(min_length=1)]
 Metric = Annotated[str, Field(pattern=r"^[a-zA-Z][a-zA-Z0-9_]*$")]
 Metrics = Annotated[
     tuple[Metric, ...],
@@ -52,120 +54,6 @@ Metrics = Annotated[
     Field(min_length=1, max_length=3),
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "maxItems": 3}]}),
 ]
-
-
-class DataAccess(Settings):
-    """Where data sets that are not made on the spot come from."""
-
-    mirror: str | None = Field(
-        default=None, description="folder or base address tried before the public addresses; null: none"
-    )
-    cache: str | None = Field(default=None, description="folder downloads are kept in; null: the user's cache folder")
-
-
-class MainConfig(Settings):
-    """config.yaml and its overlays, after they are merged."""
-
-    scale: Name = Field(description="name of the scale; everything made goes to results/SCALE/")
-    papers: Names = Field(description="keys of the papers to run: config/papers/KEY.yaml")
-    data: DataAccess = DataAccess()
-    backend: Literal["auto", "numpy", "cupy"] = Field(
-        default="auto", description="arrays to train on: NumPy's, CuPy's on a GPU, or what suits each run"
-    )
-    overrides: dict[Name, dict[str, Any]] = Field(
-        default={}, description="by paper: what is merged, deeply, onto config/papers/KEY.yaml at this scale"
-    )
-
-
-class Defaults(Settings):
-    """Settings of every run of a paper, unless a panel says otherwise."""
-
-    trials: Count = Field(description="independent repetitions of every run")
-    seed: Seed = Field(description="the seed every run's own seed is derived from")
-    initial: Initial = Field(default=Initial(), description="distribution of the initial parameters")
-    evaluate_every: Count = Field(default=100, description="iterations between evaluations of the log-likelihood")
-    evaluate_at: Iterations = Field(default=(), description="further iterations at which runs are evaluated")
-    precision: Literal["float32", "float64"] = Field(
-        default="float32", description="what is sampled and trained in; likelihoods are always float64"
-    )
-    annealing: AnnealingBudget = Field(
-        default=AnnealingBudget(), description="budget of log Z where neither layer can be enumerated"
-    )
-    proxy: Proxy | None = Field(
-        default=None, description="reconstruction log-likelihood, evaluated beside the log-likelihood; null: none"
-    )
-    bias_bound: BiasBound | None = Field(
-        default=None, description="CD's bias and its bounds, evaluated beside the log-likelihood; null: none"
-    )
-
-
-class DataEntry(Settings):
-    """A data set as one paper uses it."""
-
-    name: str = Field(description="name of the data set: a module of rbmbench.datasets")
-    options: dict[str, Any] = Field(default={}, description="options of the data set")
-    rows: Count = Field(description="training rows; the data set is refused when it has another number")
-    visible: Count = Field(description="visible units; the data set is refused when it has another number")
-    batch: Count = Field(
-        description="rows of a mini-batch; a divisor of rows, or the remainder of an epoch is left out"
-    )
-
-
-class AlgorithmStage(Settings):
-    """One stage of an algorithm: what the iterations up to ``until`` are made with."""
-
-    estimator: str = Field(description="name of the estimator: a module of rbmbench.estimators")
-    options: dict[str, Any] = Field(default={}, description="options of the estimator")
-    update: Choice = Field(default=Choice(name="sgd"), description="update rule: a module of rbmbench.updates")
-    until: Count | None = Field(
-        default=None, description="iteration the stage ends with, from the start of the run; null: the panel's last"
-    )
-    rate: Rate | None = Field(default=None, description="learning rate; null: the panel's")
-
-
-class Algorithm(Settings):
-    """A training algorithm: a gradient estimator with its options and an update rule, or a schedule of several."""
-
-    label: str = Field(description="how figures and tables name it")
-    estimator: str | None = Field(default=None, description="name of the estimator: a module of rbmbench.estimators")
-    options: dict[str, Any] = Field(default={}, description="options of the estimator")
-    update: Choice = Field(default=Choice(name="sgd"), description="update rule: a module of rbmbench.updates")
-    schedule: Annotated[tuple[AlgorithmStage, ...], Field(min_length=1)] | None = Field(
-        default=None, description="stages in place of a single estimator; each goes on from the one before"
-    )
-
-    @property
-    def stages(self) -> tuple[AlgorithmStage, ...]:
-        """All stages; one for an algorithm without a schedule."""
-        own = {"estimator": self.estimator, "options": self.options, "update": self.update}
-        return self.schedule or (AlgorithmStage(**own),)
-
-    @model_validator(mode="after")
-    def _one_form(self) -> Self:
-        if (self.estimator is None) == (self.schedule is None):
-            found = "neither" if self.estimator is None else "both"
-            raise ValueError(f"should have 'estimator' or 'schedule', has {found}")
-        if self.schedule and (self.options or self.update != Choice(name="sgd")):
-            raise ValueError("has a 'schedule'; 'options' and 'update' belong into its stages")
-        ends = [stage.until for stage in self.schedule or ()]
-        if None in ends[:-1] or any(b is not None and b <= a for a, b in pairwise(ends)):
-            raise ValueError(f"schedule: 'until' should ascend and may be left out in the last stage, found {ends}")
-        return self
-
-
-class Panel(Settings):
-    """What one panel of a figure, or one row of a table, trains."""
-
-    data: Name = Field(description="key of the data set in this file's data")
-    hidden: Count = Field(description="hidden units")
-    rate: Rate = Field(description="learning rate")
-    iterations: Count = Field(description="iterations of training")
-    trials: Count | None = Field(default=None, description="repetitions; null: those of defaults")
-    evaluate_every: Count | None = Field(default=None, description="iterations between evaluations; null: of defaults")
-    evaluate_at: Iterations | None = Field(default=None, description="further evaluations; null: those of defaults")
-    annealing: AnnealingBudget | None = Field(default=None, description="budget of log Z; null: that of defaults")
-    proxy: Proxy | None = Field(default=None, description="reconstruction log-likelihood; null: that of defaults")
-    bias_bound: BiasBound | None = Field(default=None, description="CD's bias and bounds; null: those of defaults")
 
 
 class FigurePanel(Panel):
@@ -286,9 +174,11 @@ class Paper(Settings):
     defaults: Defaults
     data: Annotated[dict[Name, DataEntry], Field(min_length=1)]
     algorithms: Annotated[dict[Name, Algorithm], Field(min_length=1)]
-    figures: dict[FigureName, Annotated[LearningCurves | CouplingTimes, Field(discriminator="kind")]] = Field(
-        default={}, description="the figures, by name"
-    )
+    samplers: dict[Name, SamplerEntry] = Field(default={}, description="the samplers, by name")
+    figures: dict[
+        FigureName,
+        Annotated[LearningCurves | CouplingTimes | IslCurves | SampleSheets, Field(discriminator="kind")],
+    ] = Field(default={}, description="the figures, by name")
     tables: dict[TableName, Annotated[BiasVariance | RunTimes, Field(discriminator="kind")]] = Field(
         default={}, description="the tables, by name"
     )
@@ -296,6 +186,12 @@ class Paper(Settings):
     def algorithms_of(self, figure: LearningCurves, panel: FigurePanel) -> tuple[str, ...]:
         """Return the keys of a panel's algorithms, in the order of the legend."""
         return panel.algorithms or figure.algorithms or tuple(self.algorithms)
+
+    def sampled_panel(self, sheets: SampleSheets) -> SamplesPanel | None:
+        """Return the panel whose samples a figure of sheets shows; None where there is no such panel."""
+        name, _, letter = sheets.panel.partition(".")
+        figure = self.figures.get(name)
+        return figure.panels.get(letter) if isinstance(figure, IslCurves) else None
 
     def timed_panel(self, table: RunTimes) -> tuple[LearningCurves, FigurePanel] | None:
         """Return the figure and the panel whose runs a table of run times shows; None where there is no such panel."""

@@ -7,7 +7,16 @@ from typing import Any
 
 import yaml
 
-from rbmbench.config_schema import BiasVariance, LearningCurves, MainConfig, Panel, Paper, RunTimes
+from rbmbench.config_schema import (
+    BiasVariance,
+    IslCurves,
+    LearningCurves,
+    MainConfig,
+    Panel,
+    Paper,
+    RunTimes,
+    SampleSheets,
+)
 from rbmbench.errors import SettingsError, unknown_name
 from rbmbench.registry import Registry
 from rbmbench.settings import parse
@@ -152,6 +161,10 @@ def _paper(key: str, layers: Layers, values: Mapping[str, Any]) -> Paper:
     for name, figure in paper.figures.items():
         if isinstance(figure, LearningCurves):
             _check_curves(paper, figure, ("figures", name), layers)
+        elif isinstance(figure, IslCurves):
+            _check_samples(paper, figure, ("figures", name), layers)
+        elif isinstance(figure, SampleSheets):
+            _check_sheets(paper, figure, ("figures", name), layers)
     for name, table in paper.tables.items():
         if isinstance(table, BiasVariance):
             _check_bias_variance(paper, table, ("tables", name), layers)
@@ -162,7 +175,7 @@ def _paper(key: str, layers: Layers, values: Mapping[str, Any]) -> Paper:
 
 def _check_parts(paper: Paper, layers: Layers) -> None:
     """Refuse unknown data sets, estimators and update rules, wrong options, and batches larger than the data."""
-    from rbmbench import datasets, estimators, updates
+    from rbmbench import datasets, estimators, samplers, updates
 
     for name, entry in paper.data.items():
         _check_part(datasets.REGISTRY, entry.name, entry.options, ("data", name), layers)
@@ -175,6 +188,10 @@ def _check_parts(paper: Paper, layers: Layers) -> None:
             _check_part(estimators.REGISTRY, stage.estimator, stage.options, location, layers)
             _check_part(updates.REGISTRY, stage.update.name, stage.update.options, location, layers)
 
+    for name, entry in paper.samplers.items():
+        for options in entry.grid_of_settings.settings:
+            _check_part(samplers.REGISTRY, entry.sampler, options, ("samplers", name), layers)
+
 
 def _check_curves(paper: Paper, figure: LearningCurves, location: tuple, layers: Layers) -> None:
     """Refuse a figure of learning curves with unknown algorithms or data, or panels that cannot be run."""
@@ -183,6 +200,34 @@ def _check_curves(paper: Paper, figure: LearningCurves, location: tuple, layers:
         place = (*location, "panels", letter)
         _check_algorithms(paper, panel.algorithms or (), (*place, "algorithms"), layers)
         _check_panel(paper, panel, paper.algorithms_of(figure, panel), place, layers)
+
+
+def _check_samples(paper: Paper, figure: IslCurves, location: tuple, layers: Layers) -> None:
+    """Refuse a figure of sampling likelihoods with unknown algorithms, samplers or data, or panels that cannot run."""
+    for letter, panel in figure.panels.items():
+        place = (*location, "panels", letter)
+        _check_algorithms(paper, (panel.algorithm,), (*place, "algorithm"), layers)
+        _check_samplers(paper.samplers, panel.samplers or (), (*place, "samplers"), layers)
+        _check_panel(paper, panel, (panel.algorithm,), place, layers)
+
+
+def _check_sheets(paper: Paper, figure: SampleSheets, location: tuple, layers: Layers) -> None:
+    """Refuse sheets of an unknown panel, of samplers that it has not, or of more samples than are kept."""
+    if (panel := paper.sampled_panel(figure)) is None:
+        curves = {name: one for name, one in paper.figures.items() if isinstance(one, IslCurves)}
+        known = [f"{name}.{letter}" for name, one in curves.items() for letter in one.panels]
+        raise layers.refuse((*location, "panel"), unknown_name("panel", figure.panel, known))
+    _check_samplers(panel.samplers or paper.samplers, figure.samplers or (), (*location, "samplers"), layers)
+    if figure.columns * figure.lines > (kept := min(panel.shown, panel.samples)):
+        message = f"found {figure.columns} x {figure.lines} images; allowed: at most the {kept} samples that are kept"
+        raise layers.refuse((*location, "columns"), message)
+
+
+def _check_samplers(known: Iterable[str], names: Iterable[str], location: tuple, layers: Layers) -> None:
+    """Refuse samplers that are not among the known ones."""
+    for name in names:
+        if name not in known:
+            raise layers.refuse(location, unknown_name("sampler", name, known))
 
 
 def _check_bias_variance(paper: Paper, table: BiasVariance, location: tuple, layers: Layers) -> None:

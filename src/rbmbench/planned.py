@@ -1,4 +1,4 @@
-"""What a scale computes: runs, evaluations, ground truths, estimates, coupled chains; and the results made of them."""
+"""What a scale computes: runs, evaluations, ground truths, estimates, chains, samples; and the results of them."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -6,7 +6,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rbmbench.config_schema import DataEntry
-from rbmbench.settings import AnnealingSettings, CouplingSettings, EstimateSettings, GroundTruthSettings, RunSettings
+from rbmbench.settings import (
+    AnnealingSettings,
+    CouplingSettings,
+    EstimateSettings,
+    GroundTruthSettings,
+    RunSettings,
+    SamplingSettings,
+)
 
 __all__ = [
     "CoupledChains",
@@ -16,6 +23,7 @@ __all__ = [
     "Plan",
     "Result",
     "Run",
+    "Samples",
     "derived_seed",
     "digest_of",
     "unique",
@@ -68,6 +76,15 @@ class CoupledChains:
 
 
 @dataclass(frozen=True)
+class Samples:
+    """Streams of samples of a run's trained models, by several samplers."""
+
+    id: str
+    run: str
+    settings: SamplingSettings
+
+
+@dataclass(frozen=True)
 class Result:
     """A figure or a table: its spec for the reports, the ids of what it shows, and the data sets it reads itself."""
 
@@ -79,6 +96,7 @@ class Result:
     estimates: tuple[str, ...] = ()
     evaluations: tuple[str, ...] = ()
     couplings: tuple[str, ...] = ()
+    samples: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
 
 
@@ -94,6 +112,7 @@ class Plan:
     ground_truths: dict[str, GroundTruth] = field(default_factory=dict)
     estimates: dict[str, Estimate] = field(default_factory=dict)
     couplings: dict[str, CoupledChains] = field(default_factory=dict)
+    samples: dict[str, Samples] = field(default_factory=dict)
     figures: dict[str, Result] = field(default_factory=dict)
     tables: dict[str, Result] = field(default_factory=dict)
 
@@ -121,6 +140,10 @@ class Plan:
     def coupling_folder(self, coupling: str) -> str:
         """Return the folder of coupled chains."""
         return f"{self.folder}/couplings/{coupling}"
+
+    def sample_folder(self, samples: str) -> str:
+        """Return the folder of streams of samples."""
+        return f"{self.folder}/samples/{samples}"
 
     def data_file(self, data: str) -> str:
         """Return the file of a data set."""

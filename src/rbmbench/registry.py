@@ -2,7 +2,7 @@
 
 import inspect
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -25,10 +25,13 @@ class Registry:
         Full name of the package that holds the parts.
     kind : str
         What the parts are, in words, for error messages.
+    besides : collection of str
+        Modules of the package that are no parts.
     """
 
-    def __init__(self, package: str, kind: str):
+    def __init__(self, package: str, kind: str, besides: Collection[str] = ()):
         self.package = package
+        self.besides = besides
         self.kind = kind
         self._makers: dict[str, Callable] = {}
 
@@ -40,7 +43,8 @@ class Registry:
     def names(self) -> list[str]:
         """Return the names of all parts, sorted."""
         paths = find_spec(self.package).submodule_search_locations
-        return sorted(m.name for m in pkgutil.iter_modules(paths) if not m.name.startswith("_"))
+        modules = (module.name for module in pkgutil.iter_modules(paths))
+        return sorted(name for name in modules if not name.startswith("_") and name not in self.besides)
 
     def get(self, name: str) -> Callable:
         """Return what makes the part ``name``.

@@ -6,7 +6,7 @@ Everything a result depends on is in these models and in the data; their canonic
 import hashlib
 import json
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import (
@@ -35,6 +35,8 @@ __all__ = [
     "Iterations",
     "Proxy",
     "RunSettings",
+    "SamplerGrid",
+    "SamplingSettings",
     "Settings",
     "Stage",
     "parse",
@@ -218,6 +220,33 @@ class CouplingSettings(Settings):
     coupling: Literal["general", "rbm", "both_layers"]
     replications: Count = Field(default=1000, description="pairs of chains")
     longest: Annotated[int, Field(ge=2, strict=True)] = Field(default=1000, description="steps after which one is cut")
+    seed: Seed = 0
+
+
+class SamplerGrid(Choice):
+    """A sampler with its options, and for some of them several values, all of which are tried."""
+
+    grid: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] = Field(
+        default={}, description="by option: its values, tried in all combinations"
+    )
+
+    @property
+    def settings(self) -> list[dict[str, Any]]:
+        """The options of every combination, in a fixed order."""
+        names = sorted(self.grid)
+        return [
+            self.options | dict(zip(names, values, strict=True)) for values in product(*(self.grid[n] for n in names))
+        ]
+
+
+class SamplingSettings(Settings):
+    """Streams of samples of trained models, by several samplers, and how well they cover rows not seen in training."""
+
+    samplers: Annotated[dict[str, SamplerGrid], Field(min_length=1)]
+    samples: Count = Field(default=200_000, description="samples of every stream")
+    points: Count = Field(default=60, description="numbers of samples, evenly spaced in logarithm, for the likelihood")
+    rows: Count | None = Field(default=None, description="validation rows and test rows at most, the first; null: all")
+    shown: Count = Field(default=400, description="first samples of each stream of the first model that are kept")
     seed: Seed = 0
 
 

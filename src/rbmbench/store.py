@@ -2,7 +2,7 @@
 
 A run's folder holds ``curve.parquet``, ``model.npz`` and ``meta.json``; a ground truth's ``ground_truth.npz`` and
 ``meta.json``; a measurement's ``bias.parquet`` and ``meta.json``; coupled chains' ``stopping_times.parquet`` and
-``meta.json``. Equal arrays give equal bytes.
+``meta.json``; streams of samples ``isl.parquet``, ``shown.npz`` and ``meta.json``. Equal arrays give equal bytes.
 """
 
 import json
@@ -23,6 +23,7 @@ from rbmbench.files import replaced
 __all__ = [
     "BIAS_COLUMNS",
     "CURVE_COLUMNS",
+    "ISL_COLUMNS",
     "MODEL_ARRAYS",
     "SNAPSHOT_ARRAYS",
     "STOPPING_TIME_COLUMNS",
@@ -30,6 +31,7 @@ __all__ = [
     "read_arrays",
     "read_bias",
     "read_curve",
+    "read_isl",
     "read_json",
     "read_meta",
     "read_model",
@@ -44,6 +46,15 @@ __all__ = [
 CURVE_COLUMNS = {"trial": "i", "iteration": "i", "metric": "s", "value": "f"}
 BIAS_COLUMNS = {"trial": "i", "ground_truth": "s", "quantity": "s", "value": "f"}
 STOPPING_TIME_COLUMNS = {"chain": "i", "stopping_time": "i"}
+ISL_COLUMNS = {
+    "sampler": "s",
+    "setting": "i",
+    "trial": "i",
+    "samples": "i",
+    "validation": "f",
+    "test": "f",
+    "flip": "f",
+}
 MODEL_ARRAYS = ("W", "b", "c", "iteration", "seed")
 SNAPSHOT_ARRAYS = ("snapshot_iterations", "snapshot_W", "snapshot_b", "snapshot_c")
 
@@ -181,6 +192,14 @@ def read_bias(folder: Location) -> pd.DataFrame:
 def read_stopping_times(folder: Location) -> pd.DataFrame:
     """Return the stopping times of coupled chains: columns chain, stopping_time (see `read_table` for errors)."""
     return read_table(Path(folder) / "stopping_times.parquet", STOPPING_TIME_COLUMNS)
+
+
+def read_isl(folder: Location) -> pd.DataFrame:
+    """Return the likelihoods of streams of samples: columns sampler, setting, trial, samples, validation, test, flip.
+
+    See `read_table` for errors.
+    """
+    return read_table(Path(folder) / "isl.parquet", ISL_COLUMNS)
 
 
 def read_meta(folder: Location) -> dict[str, Any]:

@@ -27,6 +27,7 @@ class Purpose:
     ANNEALING = 4
     GROUND_TRUTH = 5
     RECONSTRUCTION = 6
+    SAMPLES = 7
 
 
 class Draw(NamedTuple):

@@ -18,7 +18,7 @@ from core_helpers import (
     two_mode_rbm,
 )
 from rbmbench.gibbs import Buffers, sample_hidden, sample_visible
-from rbmbench.samplers import ParallelTemperingSampler
+from rbmbench.samplers import ParallelTemperingSampler, create
 
 ERROR_RATE = 1e-5  # of every single comparison in this file; there are about 100
 M, N = 5, 3
@@ -53,6 +53,22 @@ def test_gibbs_sampling_keeps_the_joint_distribution(rbm, steps, dtype):
     hidden = sample_hidden(rbm, visible, stream, buffers)
     joint = table.numbers_of(visible) * 2**N + (hidden @ 2.0 ** np.arange(N - 1, -1, -1)).astype(int)
     assert holds(joint, table.joint.ravel())
+
+
+@MODELS
+@pytest.mark.parametrize(
+    ("name", "options"), [("gibbs", {"k": 3}), ("parallel_tempering", {"temperatures": 5, "k": 2})]
+)
+def test_samplers_found_by_name_keep_the_distribution(rbm, name, options):
+    table, chains = Enumerated.of(rbm), 60_013
+    if name == "gibbs":
+        state = {"hidden": table.hidden[drawn_from(table.joint.sum(axis=0), (1, chains), 2)].astype(np.float32)}
+    else:
+        state = {"visible": tempered_start(tempered_tables(rbm, 5), chains, np.float32)}
+    samples, rbm = np.empty((1, chains, 4, M), np.uint8), rbm.astype(np.float32).replicas
+    create(name, **options).draw(rbm, state, training_stream(1), samples)
+    for number in range(4):
+        assert holds(table.numbers_of(samples[0, :, number]), table.joint.sum(axis=1))
 
 
 def tempered_tables(rbm, chains):

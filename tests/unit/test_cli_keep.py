@@ -6,7 +6,8 @@ import json
 import pandas as pd
 import pytest
 import yaml
-from reporting_results import DIFFERENCE, falling, figure, rising
+from reporting_results import DIFFERENCE, falling, figure, make_run, rising
+from sample_results import isl_figure
 
 from rbmbench import cli
 
@@ -55,6 +56,20 @@ def test_files_meta_and_verdicts_are_kept(made):
     # The claim on a figure that is not kept is left out.
     verdicts = pd.read_csv(made / "kept" / "claims.csv")
     assert verdicts[["claim", "verdict"]].to_numpy().tolist() == [["popcd_1.a", "reproduced"]]
+
+
+def test_the_meta_of_samples_is_kept_beside_that_of_their_models(made):
+    values = {"gibbs": [[-40, -36, -32, -30.0]]}
+    spec = isl_figure(made, {"a": {"values": values}})
+    spec["panels"][0]["runs"][0]["folder"] = make_run(made / "runs" / "toy-3h-cd_1", rising(-4.0))
+    for name in ("png", "pdf"):
+        (made / f"figures/rates_fpcd_fig2.{name}").write_text(name)
+    (made / "data/rates_fpcd_fig2.csv").write_text("csv")
+    (made / "specs/rates_fpcd_fig2.json").write_text(json.dumps(spec))
+    assert keep(made, "--figures", "rates_fpcd_fig2") == 0
+    metas = json.loads((made / "kept" / "meta" / "rates_fpcd_fig2.json").read_text())
+    assert set(metas) == {"toy-3h-cd_1", "rates_fpcd_fig2-a"}
+    assert metas["rates_fpcd_fig2-a"]["grids"] == {"gibbs": [{"k": 1}, {"k": 5}]}
 
 
 def test_earlier_verdicts_stay_in_the_order_of_the_claims(made):

@@ -53,7 +53,49 @@ def test_letters():
     assert len(np.unique(np.packbits(data.train, axis=1), axis=0)) == 49_438
 
 
-@pytest.mark.parametrize("data_set", ["mnist", "fashion_mnist", "letters"])
+def test_mnist_with_validation_rows():
+    whole, cut = datasets.load("mnist"), datasets.load("mnist", validation=10_000)
+    np.testing.assert_array_equal(np.concatenate([cut.train, cut.validation]), whole.train)
+    assert len(cut.train) == 50_000
+
+
+def test_usps():
+    data = datasets.load("usps")
+    assert (data.train.shape, data.validation.shape, data.test.shape) == ((6291, 256), (1000, 256), (2007, 256))
+    assert data.train.mean() == pytest.approx(0.2545632, abs=1e-7)
+    # The first training image is a six: ink on the left of its middle rows, none on the right of its upper ones.
+    first = data.train[0].reshape(16, 16)
+    assert first[5:10, 2:6].mean() > 0.5
+    assert first[1:6, 12:].sum() == 0
+    inked = datasets.load("usps", threshold=0.5, validation=0)
+    assert len(inked.train) == 7291
+    assert inked.train[:6291].mean() < data.train.mean()
+
+
+def test_restaurant_reviews():
+    data = datasets.load("we8there", stands_in_for="OpenTable")
+    assert (data.train.shape, data.validation.shape, data.test.shape) == ((4966, 1000), (600, 1000), (600, 1000))
+    assert data.title == "we8there reviews (stand-in for OpenTable)"
+    # Columns are in the order of their frequency over all reviews.
+    counts = sum(part.sum(axis=0, dtype=int) for part in (data.train, data.validation, data.test))
+    assert (np.diff(counts) <= 0).all()
+    assert (counts[0], counts[-1]) == (431, 20)
+    assert (datasets.load("we8there", seed=1).train != data.train).any()
+
+
+def test_all_terms_of_all_restaurant_reviews():
+    every = datasets.load("we8there", terms=2640, validation=0, test=0).train
+    assert every.shape == (6166, 2640)
+    assert every.sum() == 66_459
+
+
+def test_movie_reviews():
+    data = datasets.load("movie_reviews")
+    assert (data.train.shape, data.validation.shape, data.test.shape) == ((1600, 1001), (150, 1001), (250, 1001))
+    assert sum(int(part[:, -1].sum()) for part in (data.train, data.validation, data.test)) == 1000
+
+
+@pytest.mark.parametrize("data_set", ["mnist", "fashion_mnist", "letters", "usps", "we8there", "movie_reviews"])
 def test_mirror_has_the_declared_bytes(data_set):
     sources = Sources.resolve()
     for file in catalogue()[data_set].files:

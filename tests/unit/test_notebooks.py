@@ -18,6 +18,8 @@ pytest.importorskip("ipykernel", reason="notebooks need the extra 'workflow'")
 
 from rbmbench.reporting.notebook_runner import run_notebook  # noqa: E402
 
+ELSEWHERE = ("coupling_times", "isl_curves", "run_times", "sample_sheets")
+"""Templates of what is not trained here, or not from the usual start."""
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 TEMPLATES = sorted(NOTEBOOKS.glob("*.ipynb"))
 
@@ -31,7 +33,8 @@ def notebook(path: Path, *sources: str) -> Path:
 
 
 def test_there_is_a_template_for_each_kind():
-    kinds = ["benchmarks", "bias_variance", "claims", "coupling_times", "learning_curves", "run_times"]
+    kinds = ["benchmarks", "bias_variance", "claims", "coupling_times", "isl_curves", "learning_curves", "run_times"]
+    kinds += ["sample_sheets"]
     assert [path.stem for path in TEMPLATES] == kinds
 
 
@@ -44,7 +47,7 @@ def test_template_is_clean(path):
     assert [cell.metadata.get("tags") for cell in code].count(["parameters"]) == 1
     assert content.cells[0].cell_type == "markdown"
     # Whoever shows trained models says where they start.
-    assert ("[−0.1, 0.1]" in content.cells[0].source) == (path.stem not in ("coupling_times", "run_times"))
+    assert ("[−0.1, 0.1]" in content.cells[0].source) == (path.stem not in ELSEWHERE)
     # The code of a template is a few calls; what they do is in the package, where it is tested.
     assert max(len(cell.source.splitlines()) for cell in code) <= 10
 

@@ -36,6 +36,13 @@ def test_names_are_the_files_without_importing_them(registry):
     assert "orchard.apple" not in sys.modules
 
 
+def test_modules_besides_the_parts_are_not_found(registry):
+    others = Registry("orchard", "fruit", besides=("pear",))
+    assert others.names() == ["apple", "broken"]
+    with pytest.raises(SettingsError, match="unknown fruit 'pear'"):
+        others.create("pear")
+
+
 def test_parts_are_imported_when_asked_for(registry):
     assert registry.get("apple").__name__ == "Apple"
     assert "orchard.apple" in sys.modules

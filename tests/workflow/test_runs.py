@@ -58,6 +58,15 @@ CURVES = {
 TIMES = {"kind": "run_times", "title": "Run times", "panel": "fig2.a", "reference": "cd_1"}
 COUPLED = {"kind": "coupling_times", "title": "Couplings", "visible": 7, "hidden": 5, "width": 0.1}
 COUPLED |= {"replications": 11, "longest": 13}
+DIGITS = {"name": "digits", "options": {"validation": 300, "test": 400}, "rows": 1097, "visible": 64, "batch": 97}
+SAMPLERS = {
+    "gibbs": {"label": "Gibbs", "sampler": "gibbs"},
+    "rates": {"label": "rates-FPCD", "sampler": "rates_fpcd", "grid": {"fast_rate": [0.01, 0.1]}},
+}
+COVERED = {"data": "digits", "hidden": 5, "rate": 0.1, "iterations": 20, "algorithm": "cd_1"}
+COVERED |= {"samples": 30, "points": 4, "shown": 12}
+COVERAGE = {"kind": "isl_curves", "title": "Coverage", "panels": {"a": COVERED}}
+SHEETS = {"kind": "sample_sheets", "title": "Sheets", "panel": "fig6.a", "columns": 4, "lines": 3}
 CLAIMS = {
     "claims": [
         {
@@ -80,6 +89,30 @@ def tiny(workspace):
     for name, values in {"tiny.yaml": TINY, "papers/tiny.yaml": PAPER, "claims/tiny.yaml": CLAIMS}.items():
         (config / name).write_text(yaml.safe_dump(values, sort_keys=False))
     return workspace
+
+
+@pytest.fixture
+def sampled(tiny):
+    """The tiny paper with two figures of samples."""
+    tiny.edit("config/papers/tiny.yaml", "data", "digits", DIGITS)
+    tiny.edit("config/papers/tiny.yaml", "samplers", SAMPLERS)
+    tiny.edit("config/papers/tiny.yaml", "figures", "fig6", COVERAGE)
+    tiny.edit("config/papers/tiny.yaml", "figures", "fig7", SHEETS)
+    return tiny
+
+
+def test_figures_of_one_panel_share_a_job_of_samples(sampled):
+    jobs = sampled.jobs(*FILES, "--", "tiny_fig6", "tiny_fig7")
+    assert jobs == {"prepare_data": 1, "train_run": 1, "sample_models": 1, "write_spec": 2, "render_figure": 2}
+
+
+@pytest.mark.slow
+def test_samples_end_to_end(sampled):
+    sampled.snakemake(*FILES, "--", "tiny_fig6", "tiny_fig7", "claims", "report")
+    results = sampled.folder / "results/tiny"
+    expected = [f"figures/tiny_fig{number}.{ending}" for number in (6, 7) for ending in ("pdf", "png")]
+    expected += [f"data/tiny_fig{number}.csv" for number in (6, 7)] + ["claims.csv", "report/index.html"]
+    assert [name for name in expected if not (results / name).stat().st_size] == []
 
 
 @pytest.mark.slow

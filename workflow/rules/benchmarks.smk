@@ -1,6 +1,6 @@
 # What the runs of a scale took, side by side, and the speed of training against floors and peers.
 
-BENCHMARK_PARTS = ("gpu", "likelihoods", "peers", "processes", "steps", "timing")
+BENCHMARK_PARTS = ("gpu", "likelihoods", "peers", "processes", "sampling", "steps", "timing")
 
 
 rule tabulate_run_times:

@@ -49,6 +49,7 @@ wildcard_constraints:
     truth="[^/]+-truth-[0-9a-f]{10}",
     estimate="[^/]+-bias-[0-9a-f]{10}",
     coupling="[^/]+-couple-[0-9a-f]{10}",
+    samples="[^/]+-samples-[0-9a-f]{10}",
     figure="[a-z0-9_]+_fig[a-z0-9_]*",
     table="[a-z0-9_]+_table[a-z0-9_]*",
 
@@ -69,12 +70,14 @@ def run_folder_files(run):
 
 
 def figure_inputs(result):
-    """Return what the reports read of a figure: its curves, the chains it shows, data for its reference lines."""
+    """Return what the reports read of a figure: its curves, chains and samples, data for its reference lines."""
     # A panel names the runs' own folders, or those of their evaluations where it shows annealed likelihoods.
     folders = [run["folder"] for panel in result.spec.get("panels", ()) for run in panel["runs"]]
     files = [f"{folder}/{name}" for folder in dict.fromkeys(folders) for name in ("curve.parquet", "meta.json")]
     chains = [PLAN.coupling_folder(coupling) for coupling in result.couplings]
     files += [f"{folder}/{name}" for folder in chains for name in ("stopping_times.parquet", "meta.json")]
+    streams = [PLAN.sample_folder(samples) for samples in result.samples]
+    files += [f"{folder}/{name}" for folder in streams for name in ("isl.parquet", "shown.npz", "meta.json")]
     return files + [PLAN.data_file(data) for data in result.data]
 
 

@@ -97,6 +97,12 @@ def _add_steps(commands) -> None:
         "--ground-truths", required=True, type=Path, nargs="+", metavar="FILE", help="what ground-truth has written"
     )
 
+    sample = _add(
+        commands, "sample", "computing:sample", "draw samples of trained models, and tell how well they cover"
+    )
+    _add_computation(sample)
+    sample.add_argument("--model", required=True, type=Path, metavar="FOLDER", help="folder of the run")
+
     couple = _add(commands, "couple", "computing:couple", "run coupled chains of a random model until they meet")
     _add_settings(couple)
 

@@ -1,4 +1,4 @@
-"""The subcommands that compute: training, likelihoods by annealing, ground truths, bias and variance, couplings."""
+"""The subcommands that compute: training, annealing, ground truths, bias and variance, couplings, samples."""
 
 from argparse import Namespace
 from pathlib import Path
@@ -13,10 +13,11 @@ from rbmbench.settings import (
     EstimateSettings,
     GroundTruthSettings,
     RunSettings,
+    SamplingSettings,
     Settings,
 )
 
-__all__ = ["couple", "estimate", "evaluate", "ground_truth", "train"]
+__all__ = ["couple", "estimate", "evaluate", "ground_truth", "sample", "train"]
 
 
 class Stopwatch:
@@ -142,6 +143,29 @@ def couple(arguments: Namespace) -> None:
     wall = stopwatch.seconds("measuring") | {"total_seconds": provenance.seconds_since_start()}
     store.write_table(arguments.out / "stopping_times.parquet", table)
     store.write_json(arguments.out / "meta.json", _meta(arguments, settings, {}, times) | {"wall": wall})
+
+
+def sample(arguments: Namespace) -> None:
+    """Draw streams of samples of trained models, and write how well they cover rows, the first samples, and meta."""
+    settings = _settings(SamplingSettings, arguments.settings)
+
+    from rbmbench import datasets, sampling, store
+    from rbmbench.cli.progress import shown_progress
+
+    dataset, rbm = datasets.read(arguments.data), _trained(arguments.model)
+    stopwatch = Stopwatch()
+    with shown_progress(arguments.out.name) as progress:
+        found = sampling.sampled(rbm, dataset, settings, progress)
+    store.write_table(arguments.out / "isl.parquet", found.likelihoods)
+    store.write_arrays(arguments.out / "shown.npz", found.shown)
+    more = {
+        "run": arguments.model.name,
+        "wall": stopwatch.seconds("measuring") | {"total_seconds": provenance.seconds_since_start()},
+        "trials": len(rbm.W),
+        "grids": {name: grid.settings for name, grid in settings.samplers.items()},
+        "seconds_per_sample": found.seconds,
+    }
+    store.write_json(arguments.out / "meta.json", _meta(arguments, settings, dataset.provenance, rbm.W) | more)
 
 
 def _trained(folder: Path) -> Any:

@@ -66,7 +66,7 @@ def _certainty(model) -> str:
         lines.append(f"The same without all jobs of its data set and size: {median:.2f} (median), {most:.2f} (90 %).")
     if model.clock > 1.05:
         lines.append(f"Times are for cores that do nothing else; recorded runs took {model.clock:.2f} times as long.")
-    lines.append("Not counted: data sets, notebooks and the report, seconds each; figures of stopping times, minutes.")
+    lines.append("Not counted: data sets, notebooks and the report, seconds each; stopping times and samples, minutes.")
     lines.append(f"Coupled chains of UCD are taken to meet after {ASSUMED_STOPPING_TIME} steps on average.")
     lines.append("Results that two share count once.")
     return "\n".join(lines)

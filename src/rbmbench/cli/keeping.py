@@ -87,6 +87,7 @@ def _metas(spec: dict[str, Any]) -> dict[str, Any]:
     from rbmbench.store import read_meta
 
     runs = [run["folder"] for panel in spec.get("panels", []) for run in panel["runs"]]
+    runs += [panel["samples"]["folder"] for panel in spec.get("panels", []) if "samples" in panel]
     for row in spec.get("rows", []):
         runs += [row["model"], *(estimate["folder"] for estimate in row["estimates"])]
     runs += [part["folder"] for key in ("runs", "couplings") for part in spec.get(key, [])]

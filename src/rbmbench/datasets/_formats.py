@@ -10,9 +10,17 @@ import numpy as np
 
 from rbmbench.errors import DataError
 
-__all__ = ["gunzip", "idx_images", "taskar_mat", "taskar_text"]
+__all__ = [
+    "bits_with_commas",
+    "gunzip",
+    "idx_images",
+    "labelled_grey_text",
+    "taskar_mat",
+    "taskar_text",
+]
 
 PIXELS = 128
+GREY_PIXELS = 256
 WIDTH, HEIGHT = 8, 16
 
 
@@ -110,3 +118,42 @@ def taskar_mat(_file, content: bytes, where: str) -> np.ndarray:
         raise DataError(f"{where}: expected words of {PIXELS} pixels 0 or 1 and a constant 1, as uint8")
     images = columns[:PIXELS].T.reshape(-1, WIDTH, HEIGHT)
     return images.transpose(0, 2, 1).reshape(-1, PIXELS)
+
+
+def labelled_grey_text(file, content: bytes, where: str) -> np.ndarray:
+    """Return the images of a gzipped text of lines "label grey ... grey": float32 (rows, 256), -1 to 1.
+
+    Raises
+    ------
+    DataError
+        If a line has not 257 numbers, or a grey value is out of its range.
+    """
+    numbers = _numbers(gunzip(file, content, where), None, where)
+    if numbers.shape[1] != GREY_PIXELS + 1:
+        raise DataError(f"{where}: found {numbers.shape[1]} numbers a line; expected a label and {GREY_PIXELS} pixels")
+    grey = numbers[:, 1:]
+    if not (np.abs(grey) <= 1).all():
+        raise DataError(f"{where}: found a grey value out of the range -1 to 1")
+    return grey
+
+
+def bits_with_commas(_file, content: bytes, where: str) -> np.ndarray:
+    """Return the rows of a text of 0 and 1 with commas: uint8 (rows, columns).
+
+    Raises
+    ------
+    DataError
+        If it holds anything else, or lines of different lengths.
+    """
+    numbers = _numbers(content, ",", where)
+    if not ((numbers == 0) | (numbers == 1)).all():
+        raise DataError(f"{where}: expected lines of 0 and 1 with commas")
+    return numbers.astype(np.uint8)
+
+
+def _numbers(text: bytes, delimiter: str | None, where: str) -> np.ndarray:
+    """Return the numbers of a text, float32 (lines, numbers a line)."""
+    try:
+        return np.loadtxt(BytesIO(text), np.float32, delimiter=delimiter, ndmin=2)
+    except ValueError as error:
+        raise DataError(f"{where}: expected lines of numbers ({' '.join(str(error).split())})") from None

@@ -7,6 +7,8 @@ from rbmbench.datasets._options import check_text, check_whole_number
 
 __all__ = ["Digits"]
 
+ROWS = 1797
+
 
 @REGISTRY.register
 @dataclass(frozen=True)
@@ -17,15 +19,21 @@ class Digits:
     ----------
     threshold : int
         A pixel is 1 if its value is above it; 7 is half the range, as 127 is for MNIST.
+    validation, test : int
+        Rows of these parts: the last ones, the test rows at the very end.
     stands_in_for : str, optional
         The data set these digits take the place of; it is named in the title and the provenance.
     """
 
     threshold: int = 7
+    validation: int = 0
+    test: int = 0
     stands_in_for: str | None = None
 
     def __post_init__(self):
         check_whole_number("digits", "threshold", self.threshold, 0, 15)
+        check_whole_number("digits", "validation", self.validation, 0, ROWS - 1)
+        check_whole_number("digits", "test", self.test, 0, ROWS - 1 - self.validation)
         if self.stands_in_for is not None:
             check_text("digits", "stands_in_for", self.stands_in_for)
 
@@ -34,11 +42,14 @@ class Digits:
         import sklearn
         from sklearn.datasets import load_digits
 
-        values = load_digits().data
+        bits = load_digits().data > self.threshold
+        ends = ROWS - self.validation - self.test, ROWS - self.test
         return build(
             "digits",
             "Digits 8x8",
-            train=values > self.threshold,
+            train=bits[: ends[0]],
+            validation=bits[ends[0] : ends[1]],
+            test=bits[ends[1] :],
             source=f"optical digits of UCI (CC BY 4.0), as bundled with scikit-learn {sklearn.__version__}",
             preprocessing=f"1 where the value (0 to 16) is above {self.threshold}",
             stand_in_for=self.stands_in_for,

@@ -73,14 +73,14 @@ def read_records(folders: Iterable[str | Path]) -> tuple[list[Record], list[str]
 def records_of(meta: dict[str, Any]) -> list[Record]:
     """Return what a meta tells: a run, a measurement, a run and the annealing that has evaluated it, or nothing.
 
-    Runs of coupled chains take what chance decides, which no record foretells.
+    Samples are not forecast, and runs of coupled chains take what chance decides, which no record foretells.
 
     Raises
     ------
     KeyError, TypeError, ValueError, SettingsError
         If the meta lacks something, or holds what cannot be.
     """
-    if "coupling" in meta["settings"]:
+    if {"coupling", "samplers"} & set(meta["settings"]):
         return []
     if "schedule" in meta["settings"]:
         return [*_run(meta), *([_annealing(meta)] if "evaluation" in meta else [])]

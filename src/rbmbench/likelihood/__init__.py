@@ -15,11 +15,13 @@ from rbmbench.likelihood.exact import (
     is_enumerable,
     log_likelihood,
 )
+from rbmbench.likelihood.indirect_sampling import IndirectSampling
 from rbmbench.likelihood.reconstruction import reconstruction_log_likelihood
 
 __all__ = [
     "LARGEST_ENUMERABLE_LAYER",
     "AnnealedEstimate",
+    "IndirectSampling",
     "ais_log_partition",
     "base_rate_bias",
     "data_statistics",

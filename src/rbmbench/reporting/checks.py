@@ -15,6 +15,7 @@ from rbmbench.reporting.evidence import FINAL_SHARE, Curves, Entry, Evidence, No
 from rbmbench.reporting.frames import machine_of
 from rbmbench.reporting.measurement import Measurement, paired
 from rbmbench.reporting.metric_checks import METRIC_CHECKS
+from rbmbench.reporting.sample_checks import SAMPLE_CHECKS
 
 __all__ = ["CHECKS"]
 
@@ -223,5 +224,6 @@ CHECKS: dict[str, Callable[..., Measurement]] = {
         bias_difference,
         order_of_magnitude,
         *METRIC_CHECKS,
+        *SAMPLE_CHECKS,
     )
 }

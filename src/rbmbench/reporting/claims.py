@@ -21,6 +21,7 @@ from rbmbench.reporting.checks import CHECKS
 from rbmbench.reporting.evidence import Curves, Entry, Evidence, NotRun, RunTimes, StoppingTimes
 from rbmbench.reporting.measurement import Measurement
 from rbmbench.reporting.notes import FEW_PARTICLES, cuts, data_name
+from rbmbench.reporting.sample_evidence import SampleCurve
 from rbmbench.reporting.specs import AnyFigure, AnyTable, Published, Spec
 from rbmbench.settings import Settings, parse
 
@@ -52,10 +53,11 @@ class Needs(Settings):
     models: int = 1
     estimates: int = 1
     replications: int = 1
+    samples: int = 1
     real_data: bool = True
     effective_particles: float = FEW_PARTICLES
 
-    def missing(self, source: Curves | Entry | RunTimes | StoppingTimes) -> list[str]:
+    def missing(self, source: Curves | Entry | RunTimes | SampleCurve | StoppingTimes) -> list[str]:
         """Return, in words, what a curve, an entry, run times or coupled chains lack."""
         reasons = []
         if self.real_data and source.stand_in:

@@ -4,20 +4,27 @@ from typing import Any
 
 import pandas as pd
 
-from rbmbench.reporting import couplings, run_times, tables
+from rbmbench.reporting import couplings, run_times, samples, sheets, tables
 from rbmbench.reporting.frames import learning_curves
 from rbmbench.reporting.notes import figure_caption
-from rbmbench.reporting.specs import CouplingTimesSpec, FigureSpec, RunTimesSpec, TableSpec
+from rbmbench.reporting.specs import AnyFigure, RunTimesSpec, TableSpec
 
 __all__ = ["figure_words", "table_content"]
 
 
-def figure_words(spec: FigureSpec | CouplingTimesSpec) -> tuple[str, str]:
+def figure_words(spec: AnyFigure) -> tuple[str, str]:
     """Return the caption of a figure, and what stands in its place where it cannot be seen."""
     if spec.kind == "coupling_times":
         return couplings.caption(spec, couplings.stopping_times(spec)), (
             "Histogram and distribution of stopping times; the numbers are in the CSV."
         )
+    if spec.kind == "isl_curves":
+        names = list(dict.fromkeys(one.label for panel in spec.panels for one in panel.samplers))
+        return samples.caption(spec, samples.curves(spec)), (
+            f"Likelihood against the number of samples of {', '.join(names)}; the numbers are in the CSV."
+        )
+    if spec.kind == "sample_sheets":
+        return sheets.caption(spec), "Sheets of samples as images; how much ink each has is in the CSV."
     labels = list(dict.fromkeys(run.label for panel in spec.panels for run in panel.runs))
     alternative = f"{len(spec.panels)} panels of learning curves of {', '.join(labels)}; the numbers are in the CSV."
     return figure_caption(spec, learning_curves(spec)), alternative

@@ -1,7 +1,7 @@
 """What claims are checked against: curves and table entries, by the names that figures and tables give them.
 
-A name is ``fig1.a.cd_1`` (figure, panel, algorithm), ``table1.letters_16.cd_1`` (table, row, estimator), ``fig5.rbm``
-(figure, coupling) or ``table2`` (a table of run times).
+A name is ``fig1.a.cd_1`` (figure, panel, algorithm or sampler), ``table1.letters_16.cd_1`` (table, row, estimator),
+``fig5.rbm`` (figure, coupling) or ``table2`` (a table of run times).
 """
 
 import math
@@ -17,12 +17,14 @@ from rbmbench.errors import SettingsError
 from rbmbench.reporting import couplings, run_times
 from rbmbench.reporting.frames import bias_variance, by_model, data_of, read_trials, training_seconds
 from rbmbench.reporting.references import Reference, references
+from rbmbench.reporting.sample_evidence import SampleCurve, read_sample_curve
 from rbmbench.reporting.specs import (
     AnyFigure,
     AnyTable,
     Band,
     CouplingTimesSpec,
     FigureSpec,
+    IslCurvesSpec,
     Panel,
     Published,
     RunTimesSpec,
@@ -261,6 +263,24 @@ class Evidence:
         if not found:
             raise NotRun(f"{name} is not part of this scale")
         return StoppingTimes(couplings.TITLES[chosen], spec, couplings.read_times(found[0], spec.longest))
+
+    def sample_curve(self, name: str) -> SampleCurve:
+        """Return the likelihoods of the samples of a sampler, such as ``fig2.a.gibbs``.
+
+        Raises
+        ------
+        NotRun
+            If figure, panel or sampler is not part of this scale.
+        ResultsError
+            If it is, and its files are missing or damaged.
+        """
+        figure, letter, sampler = _parts(name, "FIGURE.PANEL.SAMPLER")
+        spec = self._figures.get(figure)
+        panels = spec.panels if isinstance(spec, IslCurvesSpec) else ()
+        panel = next((panel for panel in panels if panel.name == letter), None)
+        if panel is None or sampler not in {one.sampler for one in panel.samplers}:
+            raise NotRun(f"{name} is not part of this scale")
+        return read_sample_curve(spec, panel, sampler)
 
     def run_times(self, table: str) -> RunTimes:
         """Return a table of run times by its name.

@@ -16,7 +16,15 @@ from rbmbench.files import replaced
 from rbmbench.reporting import claims, tables
 from rbmbench.reporting.contents import figure_words, table_content
 from rbmbench.reporting.notes import count, data_name
-from rbmbench.reporting.specs import CouplingTimesSpec, FigureSpec, RunTimesSpec, Spec, TableSpec
+from rbmbench.reporting.specs import (
+    CouplingTimesSpec,
+    FigureSpec,
+    IslCurvesSpec,
+    RunTimesSpec,
+    SampleSheetsSpec,
+    Spec,
+    TableSpec,
+)
 from rbmbench.settings import parse
 from rbmbench.store import read_meta
 
@@ -55,6 +63,14 @@ class CouplingItem(FigureFiles, CouplingTimesSpec):
     """A figure of stopping times and its files."""
 
 
+class IslItem(FigureFiles, IslCurvesSpec):
+    """A figure of sampling likelihoods and its files."""
+
+
+class SheetsItem(FigureFiles, SampleSheetsSpec):
+    """A figure of sheets of samples and its files."""
+
+
 class BiasVarianceItem(TableFiles, TableSpec):
     """A table of bias and variance and its files."""
 
@@ -63,7 +79,7 @@ class RunTimesItem(TableFiles, RunTimesSpec):
     """A table of run times and its files."""
 
 
-FigureItem = Annotated[CurvesItem | CouplingItem, Field(discriminator="kind")]
+FigureItem = Annotated[CurvesItem | CouplingItem | IslItem | SheetsItem, Field(discriminator="kind")]
 TableItem = Annotated[BiasVarianceItem | RunTimesItem, Field(discriminator="kind")]
 
 

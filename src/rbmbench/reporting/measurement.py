@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from rbmbench.reporting.evidence import Curves, Entry, NotRun, RunTimes, StoppingTimes
+from rbmbench.reporting.sample_evidence import SampleCurve
 
 __all__ = ["Measurement", "paired"]
 
@@ -17,7 +18,7 @@ class Measurement:
     low: float
     high: float
     what: str
-    sources: tuple[Curves | Entry | RunTimes | StoppingTimes, ...]
+    sources: tuple[Curves | Entry | RunTimes | SampleCurve | StoppingTimes, ...]
     bounds: tuple[float, float] | None = None
     """The range in which the claim holds, where the check sets it rather than the claim."""
     published: float | None = None

@@ -23,12 +23,16 @@ __all__ = [
     "Estimate",
     "Evaluation",
     "FigureSpec",
+    "IslCurvesSpec",
     "Panel",
     "Published",
     "PublishedTimes",
     "Row",
     "Run",
     "RunTimesSpec",
+    "SampleSheetsSpec",
+    "SampledPanel",
+    "SamplerName",
     "TableSpec",
     "read_spec",
     "rooted",
@@ -99,6 +103,30 @@ class Coupling(Spec):
 
     coupling: str
     folder: str
+
+
+class SamplerName(Spec):
+    """A sampler of a panel."""
+
+    sampler: str
+    label: str
+
+
+class SampleFolder(Spec):
+    """The folder of streams of samples."""
+
+    folder: str
+
+
+class SampledPanel(Trained):
+    """Trained models, and the samplers that streams of samples were drawn from them with."""
+
+    name: str
+    runs: tuple[Run, ...]
+    samples: SampleFolder
+    samples_count: int
+    paper_samples: int | None = None
+    samplers: tuple[SamplerName, ...]
 
 
 class Evaluation(Spec):
@@ -173,7 +201,7 @@ class _Rendered(Spec):
     def number(self) -> str:
         """The paper's own name of it: "Figure 1" for the key ``popcd_fig1``."""
         kind, number = re.search(r"_(fig|table)(\w+)$", self.key).groups()
-        return f"{'Figure' if kind == 'fig' else 'Table'} {number}"
+        return f"{'Figure' if kind == 'fig' else 'Table'} {number.replace('_', ' ')}"
 
 
 class FigureSpec(_Rendered):
@@ -200,6 +228,24 @@ class CouplingTimesSpec(_Rendered):
     couplings: tuple[Coupling, ...]
 
 
+class IslCurvesSpec(_Rendered):
+    """A figure of indirect sampling likelihoods against the number of samples."""
+
+    key: str = Field(pattern=r"_fig\w+$")
+    kind: Literal["isl_curves"]
+    panels: tuple[SampledPanel, ...]
+
+
+class SampleSheetsSpec(_Rendered):
+    """A figure of consecutive samples as images."""
+
+    key: str = Field(pattern=r"_fig\w+$")
+    kind: Literal["sample_sheets"]
+    columns: int
+    lines: int
+    panels: tuple[SampledPanel, ...]
+
+
 class TableSpec(_Rendered):
     """A table of bias and variance."""
 
@@ -222,7 +268,7 @@ class RunTimesSpec(_Rendered, Trained):
     published: PublishedTimes = PublishedTimes()
 
 
-AnyFigure = Annotated[FigureSpec | CouplingTimesSpec, Field(discriminator="kind")]
+AnyFigure = Annotated[FigureSpec | CouplingTimesSpec | IslCurvesSpec | SampleSheetsSpec, Field(discriminator="kind")]
 AnyTable = Annotated[TableSpec | RunTimesSpec, Field(discriminator="kind")]
 
 

@@ -1,15 +1,34 @@
-"""Samplers from a given RBM: one file each."""
+"""Samplers from a given RBM: one file each.
 
+Those that yield a stream of samples are found by their names, see `create`; `CoupledGibbs` and `exact_samples` are for
+what imports them.
+"""
+
+from rbmbench.samplers._base import REGISTRY, Sampler
 from rbmbench.samplers.coupled_gibbs import CoupledGibbs, stopping_times
 from rbmbench.samplers.enumerated import distribution_after, transition_matrix
 from rbmbench.samplers.exact import exact_samples
 from rbmbench.samplers.parallel_tempering import ParallelTemperingSampler
 
 __all__ = [
+    "REGISTRY",
     "CoupledGibbs",
     "ParallelTemperingSampler",
+    "Sampler",
+    "create",
     "distribution_after",
     "exact_samples",
     "stopping_times",
     "transition_matrix",
 ]
+
+
+def create(name: str, **options) -> Sampler:
+    """Return the sampler ``name`` with the given options.
+
+    Raises
+    ------
+    SettingsError
+        If the name or an option is unknown (the nearest is named), or a value is not allowed.
+    """
+    return REGISTRY.create(name, options)

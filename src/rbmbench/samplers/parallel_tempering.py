@@ -14,11 +14,14 @@ Source: Krause, Fischer, Igel, section 4.1; Desjardins et al. 2010.
 import numpy as np
 
 from rbmbench.errors import SettingsError
+from rbmbench.estimators._base import positive_integer
 from rbmbench.kernels import home_of
+from rbmbench.minibatches import random_rows
 from rbmbench.model import RBM
+from rbmbench.samplers._base import REGISTRY, Sampler
 from rbmbench.streams import Stream
 
-__all__ = ["ParallelTemperingSampler"]
+__all__ = ["ParallelTempering", "ParallelTemperingSampler"]
 
 
 class ParallelTemperingSampler:
@@ -53,3 +56,32 @@ class ParallelTemperingSampler:
         draw = stream.take(samples.shape[2])
         betas = self.inverse_temperatures.astype(rbm.W.dtype)
         home_of(visible).tempered_sweeps(rbm.W, rbm.b, rbm.c, betas, draw, visible, samples)
+
+
+@REGISTRY.register
+class ParallelTempering(Sampler):
+    """PT found by its name: every chain is a set of ``temperatures`` chains; ``k`` sweeps lie between two samples.
+
+    State "visible" (replicas, chains, temperatures, m), from random training rows.
+    """
+
+    has_means = False
+
+    def __init__(self, temperatures: int = 10, k: int = 1):
+        super().__init__()
+        self.sampler = ParallelTemperingSampler(temperatures)
+        self.k = positive_integer("k", k)
+
+    def start(self, rbm, data, chains, stream):
+        """Put all tempered chains on random training rows."""
+        rows = random_rows(data, chains * self.sampler.temperatures, rbm.W, stream)
+        return {"visible": rows.reshape(len(rows), chains, self.sampler.temperatures, -1)}
+
+    def draw(self, rbm, state, stream, samples, means=None):
+        """Sweep on; samples are the states at inverse temperature 1, which have no hidden state to take a mean from."""
+        if means is not None:
+            raise SettingsError("sampler 'parallel_tempering': found means to be filled; allowed: samples alone")
+        replicas, chains, count, m = samples.shape
+        visited = self.buffers.get("visited", (replicas, chains, count * self.k, m), rbm.W)
+        self.sampler.sweep(rbm, state["visible"], stream, visited)
+        samples[...] = visited[:, :, self.k - 1 :: self.k]

@@ -26,13 +26,23 @@ from rbmbench.kernels.cupy_home.coupling import (
     sample_rows,
 )
 from rbmbench.kernels.cupy_home.enumeration import hidden_log_weights
+from rbmbench.kernels.cupy_home.samples import (
+    add_states,
+    add_states_and_sample,
+    count_distances,
+    unlearn_samples,
+    unlearn_waiting,
+)
 from rbmbench.kernels.cupy_home.tempering import tempered_sweeps
 
 __all__ = [
     "add_products_of_differences",
+    "add_states",
+    "add_states_and_sample",
     "ascend",
     "bernoulli_mean",
     "bernoulli_mean_and_softplus_sum",
+    "count_distances",
     "couple_visible",
     "gather_rows",
     "hidden_log_weights",
@@ -47,4 +57,6 @@ __all__ = [
     "softplus_sum",
     "tempered_sweeps",
     "uniforms",
+    "unlearn_samples",
+    "unlearn_waiting",
 ]

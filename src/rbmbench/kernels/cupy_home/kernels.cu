@@ -18,5 +18,6 @@ extern __shared__ double shared_memory[];
 #include "coupling.cuh"
 #include "enumeration.cuh"
 #include "tempering.cuh"
+#include "samples.cuh"
 #include "resident_chains.cuh"
 #include "resident.cuh"

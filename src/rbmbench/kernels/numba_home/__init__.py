@@ -57,6 +57,13 @@ try:
     )
     from rbmbench.kernels.numba_home.enumeration import hidden_log_weights
     from rbmbench.kernels.numba_home.random import uniforms
+    from rbmbench.kernels.numba_home.samples import (
+        add_states,
+        add_states_and_sample,
+        count_distances,
+        unlearn_samples,
+        unlearn_waiting,
+    )
     from rbmbench.kernels.numba_home.softplus import (
         bernoulli_mean_and_softplus_sum,
         softplus_difference,
@@ -68,9 +75,12 @@ finally:
 
 __all__ = [
     "add_products_of_differences",
+    "add_states",
+    "add_states_and_sample",
     "ascend",
     "bernoulli_mean",
     "bernoulli_mean_and_softplus_sum",
+    "count_distances",
     "couple_visible",
     "gather_rows",
     "hidden_log_weights",
@@ -85,4 +95,6 @@ __all__ = [
     "softplus_sum",
     "tempered_sweeps",
     "uniforms",
+    "unlearn_samples",
+    "unlearn_waiting",
 ]

@@ -15,6 +15,7 @@ __all__ = [
     "sample",
     "sample_bernoulli",
     "sample_bernoulli_and_log_probability",
+    "sample_flat",
 ]
 
 # Rows are shorter than a vector loop likes, so whole tiles of rows are walked at once, against a bias repeated as
@@ -92,7 +93,8 @@ def repeat_row(row, tile):
 
 
 @njit(cache=True, nogil=True)
-def _sample_bernoulli(a, scale, bias, seed, trials, number, purpose):
+def sample_flat(a, scale, bias, seed, trials, number, purpose):
+    """Sample activations (replicas, rows * units) as `sample_bernoulli` does."""
     replicas, size = a.shape
     units = bias.shape[1]
     tile = min(size, max(1, TILE // units) * units)
@@ -240,7 +242,7 @@ def sample(mean, draw, out):
 def sample_bernoulli(activation, bias, draw, scale=1.0):
     """See `rbmbench.kernels.numpy_home.sample_bernoulli`."""
     flat = activation.reshape(len(bias), -1)
-    _sample_bernoulli(flat, flat.dtype.type(scale), bias, draw.seed, draw.trials, draw.number, draw.purpose)
+    sample_flat(flat, flat.dtype.type(scale), bias, draw.seed, draw.trials, draw.number, draw.purpose)
 
 
 def sample_bernoulli_and_log_probability(activation, bias, draw, log_probability):

@@ -15,13 +15,23 @@ from rbmbench.kernels.numpy_home.coupling import (
     sample_rows,
 )
 from rbmbench.kernels.numpy_home.random import toss, uniforms
+from rbmbench.kernels.numpy_home.samples import (
+    add_states,
+    add_states_and_sample,
+    count_distances,
+    unlearn_samples,
+    unlearn_waiting,
+)
 from rbmbench.streams import Draw
 
 __all__ = [
     "add_products_of_differences",
+    "add_states",
+    "add_states_and_sample",
     "ascend",
     "bernoulli_mean",
     "bernoulli_mean_and_softplus_sum",
+    "count_distances",
     "couple_visible",
     "gather_rows",
     "hidden_log_weights",
@@ -36,6 +46,8 @@ __all__ = [
     "softplus_sum",
     "tempered_sweeps",
     "uniforms",
+    "unlearn_samples",
+    "unlearn_waiting",
 ]
 
 

@@ -1,0 +1,56 @@
+"""What a sample of rates-FPCD costs beside one of Gibbs sampling, for one chain and for many; and its likelihood."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from rbmbench import samplers
+from rbmbench.likelihood import IndirectSampling
+from rbmbench.model import initial_rbm
+from rbmbench.streams import Purpose, Stream
+from timing import FLOOR, OTHER, Clock, line, made_data
+
+__all__ = ["indirect_likelihoods", "samples"]
+
+SIZES = (256, 200), (784, 500)
+CHAINS = 1, 100
+COUNT = 10  # few: a time that other work falls into is not the least
+# About one unit in five is on, as in models of digits.
+LOGITS = -1.4, -1.4
+
+
+def drawing(name: str, visible: int, hidden: int, chains: int) -> Callable[[], None]:
+    """Return a function that draws `COUNT` samples of every chain of a random model."""
+    rbm, stream = (
+        initial_rbm(visible, hidden, Stream(0, [0]), kind="normal", width=0.05),
+        Stream(1, [0], Purpose.SAMPLES),
+    )
+    sampler = samplers.create(name)
+    state = sampler.start(rbm, made_data(1000, visible), chains, stream)
+    out = np.empty((1, chains, COUNT, visible), np.uint8)
+
+    def draw():
+        sampler.draw(rbm, state, stream, out)
+
+    draw.steps = COUNT
+    return draw
+
+
+def samples(clock: Clock) -> list[dict]:
+    """Compare samples of rates-FPCD with those of Gibbs sampling."""
+    lines = []
+    for (visible, hidden), chains in ((size, chains) for size in SIZES for chains in CHAINS):
+        rates, gibbs = (drawing(name, visible, hidden, chains) for name in ("rates_fpcd", "gibbs"))
+        ours, theirs = clock.best(rates, gibbs, rounds=500 if chains == 1 else 50)
+        what = f"rates-FPCD sample, {visible}x{hidden}, {chains} chain{'s' * (chains > 1)}"
+        lines.append(line(what, ours, "Gibbs sample", OTHER, theirs, "<= 1.50"))
+    return lines
+
+
+def indirect_likelihoods(clock: Clock) -> list[dict]:
+    """Compare the indirect sampling likelihood of USPS-sized rows with the matrix products it takes."""
+    rows, drawn = made_data(2007, 256), made_data(2000, 256)[None]
+    found, floats = IndirectSampling(rows), (rows.astype(np.float32), drawn[0].T.astype(np.float32))
+    ours, floor = clock.best(lambda: found.add(drawn), lambda: np.matmul(*floats), rounds=50)
+    what = "Indirect sampling likelihood, 2000 samples, 2007 rows of 256"
+    return [line(what, ours, "its matrix products", FLOOR, floor)]

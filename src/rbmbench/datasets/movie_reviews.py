@@ -1,0 +1,46 @@
+"""Movie reviews: 1001 binary variables a review, of a benchmark for density estimation."""
+
+from dataclasses import asdict, dataclass
+
+from rbmbench.datasets import REGISTRY, Dataset, build
+from rbmbench.datasets._options import check_text
+
+__all__ = ["MovieReviews"]
+
+COLUMNS = 1001
+
+
+@REGISTRY.register
+@dataclass(frozen=True)
+class MovieReviews:
+    """1600 reviews for training, 150 for validation, 250 for testing: 1000 words, and whether the review is positive.
+
+    Parameters
+    ----------
+    stands_in_for : str, optional
+        The data set these reviews take the place of; it is named in the title and the provenance.
+    """
+
+    stands_in_for: str | None = None
+
+    def __post_init__(self):
+        if self.stands_in_for is not None:
+            check_text("movie_reviews", "stands_in_for", self.stands_in_for)
+
+    def load(self, sources) -> Dataset:
+        """Return the data set, fetching its three files if need be."""
+        from rbmbench.datasets._downloads import catalogue, fetch
+        from rbmbench.datasets._formats import bits_with_commas
+
+        entry = catalogue()["movie_reviews"]
+        copies = [fetch([file], sources, bits_with_commas) for file in entry.files]
+        return build(
+            "movie_reviews",
+            "Movie reviews",
+            **dict(zip(("train", "validation", "test"), (copy.value for copy in copies), strict=True)),
+            source=entry.described,
+            files=[copy.record for copy in copies],
+            preprocessing=f"none: {COLUMNS} binary variables, the last of them the class",
+            stand_in_for=self.stands_in_for,
+            options=asdict(self),
+        )

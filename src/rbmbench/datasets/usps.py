@@ -1,0 +1,54 @@
+"""USPS: handwritten digits of 16x16 grey pixels from envelopes, made binary."""
+
+from dataclasses import asdict, dataclass
+
+from rbmbench.datasets import REGISTRY, Dataset, build
+from rbmbench.datasets._options import check_number, check_whole_number
+
+__all__ = ["Usps"]
+
+TRAINING_FILE_ROWS = 7291
+
+
+@REGISTRY.register
+@dataclass(frozen=True)
+class Usps:
+    """USPS zip code digits: 7291 images for training and validation, 2007 for testing, 256 pixels, row-major.
+
+    Parameters
+    ----------
+    threshold : float
+        A pixel is 1 if its grey value (-1 to 1, 1 is ink) is above it.
+    validation : int
+        The last so many rows of the training file are for validation: 1000 as in Breuleux, Bengio, Vincent (2011), who
+        do not say which.
+    """
+
+    threshold: float = 0.0
+    validation: int = 1000
+
+    def __post_init__(self):
+        check_number("usps", "threshold", self.threshold, -1, 1)
+        check_whole_number("usps", "validation", self.validation, 0, TRAINING_FILE_ROWS - 1)
+
+    def load(self, sources) -> Dataset:
+        """Return the data set, fetching its two files if need be."""
+        from rbmbench.datasets._downloads import catalogue, fetch
+        from rbmbench.datasets._formats import labelled_grey_text
+
+        entry = catalogue()["usps"]
+        copies = [fetch([file], sources, labelled_grey_text) for file in entry.files]
+        train, test = (copy.value > self.threshold for copy in copies)
+        cut = len(train) - self.validation
+        return build(
+            "usps",
+            "USPS",
+            train=train[:cut],
+            validation=train[cut:],
+            test=test,
+            source=entry.described,
+            files=[copy.record for copy in copies],
+            preprocessing=f"1 where the grey value (-1 to 1) is above {self.threshold:g}; the last {self.validation} "
+            "rows of the training file are for validation",
+            options=asdict(self),
+        )

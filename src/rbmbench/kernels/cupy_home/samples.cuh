@@ -1,0 +1,42 @@
+// What samplers do with their samples. A thread changes one parameter, or counts for one row.
+
+extern "C" __global__ void unlearn_samples(real* W, real* b, real* c, const real* drift_W, const real* drift_b,
+                                           const real* drift_c, const real* decay, const real* rate,
+                                           const real* visible, const real* hidden, offset replicas, offset chains,
+                                           offset m, offset n) {
+    const offset weights = m * n, each = weights + m + n;
+    const offset i = (offset)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= replicas * each) return;
+    const offset r = i / each, p = i % each;
+    const real* x = visible + r * chains * m;
+    const real* h = hidden + r * chains * n;
+    real* parameter = W + r * weights + p;
+    real drift = 0, sum = 0;
+    if (p < weights) {
+        drift = drift_W[r * weights + p];
+        for (offset k = 0; k < chains; k++) sum += x[k * m + p / n] * h[k * n + p % n];
+    } else if (p < weights + m) {
+        const offset unit = p - weights;
+        parameter = b + r * m + unit;
+        drift = drift_b[r * m + unit];
+        for (offset k = 0; k < chains; k++) sum += x[k * m + unit];
+    } else {
+        const offset unit = p - weights - m;
+        parameter = c + r * n + unit;
+        drift = drift_c[r * n + unit];
+        for (offset k = 0; k < chains; k++) sum += h[k * n + unit];
+    }
+    *parameter = decay[r] * *parameter + drift - rate[r] / real(chains) * sum;
+}
+
+extern "C" __global__ void count_distances(const real* products, const real* ones, const real* sample_ones,
+                                           offset* counts, offset replicas, offset rows, offset samples,
+                                           offset lengths) {
+    const offset i = (offset)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= replicas * rows) return;
+    const real* of_replica = sample_ones + i / rows * samples;
+    for (offset s = 0; s < samples; s++) {
+        const real distance = ones[i % rows] + of_replica[s] - 2 * products[i * samples + s];
+        counts[i * lengths + (offset)distance] += 1;
+    }
+}

@@ -1,0 +1,72 @@
+"""Block Gibbs sampling: a chain of x ~ p(x|h), h ~ p(h|x), of which every k-th state is a sample.
+
+Source: Breuleux, Bengio, Vincent 2011, sections 2 and 5.1. The chain's state is h, so that a sample is the pair (x, h)
+with h drawn from p(h|x).
+Shapes: state "hidden" (replicas, chains, n).
+"""
+
+from rbmbench.estimators._base import positive_integer
+from rbmbench.gibbs import Buffers, sample_hidden, sample_visible, visible_activation
+from rbmbench.kernels import home_of
+from rbmbench.minibatches import random_rows
+from rbmbench.samplers._base import REGISTRY, Sampler
+
+__all__ = ["Gibbs"]
+
+
+@REGISTRY.register
+class Gibbs(Sampler):
+    """Gibbs chains from random training rows; ``k`` steps lie between two samples.
+
+    Samplers that change the model while they sample derive from it: they keep their parameters in the state, and say
+    what happens after a sample.
+    """
+
+    def __init__(self, k: int = 1):
+        super().__init__()
+        self.k = positive_integer("k", k)
+        self.shown = Buffers()
+
+    def start(self, rbm, data, chains, stream):
+        """Put the chains on random training rows."""
+        visible = random_rows(data, chains, rbm.W, stream)
+        return {"hidden": sample_hidden(rbm, visible, stream, self.buffers).copy()}
+
+    def draw(self, rbm, state, stream, samples, means=None):
+        """Run the chains on, k steps a sample."""
+        rbm, hidden = self.parameters(rbm, state), state["hidden"]
+        for number in range(samples.shape[2]):
+            visible, hidden = self.transition(rbm, state, hidden, stream)
+            samples[:, :, number] = visible
+            if means is not None:
+                means[:, :, number] = self.visible_mean(rbm, state, hidden)
+            self.after_sample(rbm, state, visible, hidden)
+        state["hidden"][...] = hidden
+
+    def parameters(self, rbm, state):
+        """Return the RBM that is sampled, which `after_sample` may change in place."""
+        return rbm
+
+    def transition(self, rbm, state, hidden, stream):
+        """Return the next (x, h) of every chain, in buffers."""
+        for _ in range(self.k):
+            visible = self.next_visible(rbm, state, hidden, stream)
+            hidden = self.next_hidden(rbm, state, visible, stream)
+        return visible, hidden
+
+    def next_visible(self, rbm, state, hidden, stream):
+        """Return x ~ p(x|h), in a buffer."""
+        return sample_visible(rbm, hidden, stream, self.buffers)
+
+    def next_hidden(self, rbm, state, visible, stream):
+        """Return h ~ p(h|x), in a buffer."""
+        return sample_hidden(rbm, visible, stream, self.buffers)
+
+    def visible_mean(self, rbm, state, hidden):
+        """Return E(x | h), in a buffer of its own."""
+        mean = visible_activation(rbm, hidden, self.shown)
+        home_of(mean).bernoulli_mean(mean, rbm.b)
+        return mean
+
+    def after_sample(self, rbm, state, visible, hidden) -> None:
+        """Do what a sampler does once it has a sample: here nothing."""

@@ -1,0 +1,55 @@
+"""Rates-herding: rates-FPCD at zero temperature, a deterministic dynamical system.
+
+In place of Gibbs steps the states climb to a fixed point of
+
+    x = 1{W h + b > 0},   h = 1{W'x + c > 0}
+
+under theta + theta_F, from where they were; the fast parameters follow rates-FPCD's recursion. Only the rows where
+chains start are random.
+
+Source: Breuleux, Bengio, Vincent 2011, sections 2 and 4, algorithm 2 (RatesHerdingSample); Welling 2009.
+Shapes: as `rbmbench.samplers.rates_fpcd`.
+"""
+
+import numpy as np
+
+from rbmbench.estimators._base import positive_integer
+from rbmbench.samplers._base import REGISTRY
+from rbmbench.samplers.rates_fpcd import RatesFPCD
+
+__all__ = ["RatesHerding"]
+
+
+@REGISTRY.register
+class RatesHerding(RatesFPCD):
+    """Rates-herding; ``fast_rate`` is eps_F, ``decay`` alpha (each a number, or one a replica).
+
+    ``most_steps`` caps the iterations to a fixed point: the energy falls in each, but a tie or a long climb should not
+    hold up all replicas.
+    """
+
+    def __init__(self, fast_rate: float = 1.0, decay: float = 1.0, most_steps: int = 50):
+        super().__init__(fast_rate, decay)
+        self.most_steps = positive_integer("most_steps", most_steps)
+
+    def transition(self, rbm, state, hidden, stream):
+        """Return the fixed point (x, h) that every chain climbs to, in buffers; nothing is drawn."""
+        before = self.buffers.get("hidden before", hidden.shape, hidden)
+        for _ in range(self.most_steps):
+            before[...] = hidden
+            visible = _switched(self.visible_activation(rbm, state, hidden, self.buffers), rbm.b)
+            hidden = _switched(self.hidden_activation(rbm, state, visible, self.buffers), rbm.c)
+            if (hidden == before).all():
+                break
+        return visible, hidden
+
+    def visible_mean(self, rbm, state, hidden):
+        """Return the state x that h leads to, in a buffer of its own: at zero temperature there is no other mean."""
+        mean = super().visible_mean(rbm, state, hidden)
+        return np.greater(mean, 0.5, out=mean)
+
+
+def _switched(activation, bias):
+    """Overwrite ``activation`` with 1 where activation + bias is above 0, else 0."""
+    activation += bias[:, None]
+    return np.greater(activation, 0, out=activation)

@@ -1,0 +1,29 @@
+"""Sample penalization: rates-FPCD without rates, which only unlearns what it has just sampled.
+
+    theta_F <- alpha theta_F - eps_F (x h', x, h)
+
+Nothing draws theta_F back but its decay: with alpha = 1 the samples drift towards states in which all units are off.
+
+Source: Breuleux, Bengio, Vincent 2011, section 4.
+Shapes: as `rbmbench.samplers.rates_fpcd`.
+"""
+
+import numpy as np
+
+from rbmbench.model import Statistics
+from rbmbench.samplers._base import REGISTRY
+from rbmbench.samplers.rates_fpcd import RatesFPCD
+
+__all__ = ["SamplePenalization"]
+
+
+@REGISTRY.register
+class SamplePenalization(RatesFPCD):
+    """Sample penalization; the options are those of rates-FPCD: ``fast_rate`` eps_F, ``decay`` alpha, ``k``."""
+
+    def __init__(self, fast_rate: float = 0.01, decay: float = 0.95, k: int = 1):
+        super().__init__(fast_rate, decay, k)
+
+    def rates(self, rbm, data):
+        """Return R = 0."""
+        return Statistics(*(np.zeros_like(part, dtype=np.float64) for part in (rbm.W, rbm.b, rbm.c)))
