@@ -192,11 +192,14 @@ class _Loop:
         for shard in self.shards:
             last = first + len(shard.trials)
             shard.stream.number = saved.draw
-            # A stage that begins here starts its estimator anew, as it would have without the interruption.
+            # A stage that begins here starts its estimator and rule anew, as it would have without the interruption.
             begins = any(self.iteration == ended.until for ended in self.settings.schedule)
             shard.enter(stage, start=begins)
             if not begins:
-                shard.state = {n: np.array(array[first:last], like=self.rbm.W) for n, array in saved.state.items()}
+                shard.state, shard.memory = (
+                    {name: np.array(array[first:last], like=self.rbm.W) for name, array in group.items()}
+                    for group in (saved.state, saved.memory)
+                )
             first = last
 
     def _stage(self):
@@ -239,11 +242,16 @@ class _Loop:
     def _checkpoint(self) -> Checkpoint:
         rbm = self.rbm.on_host()
         parameters = {"W": rbm.W, "b": rbm.b, "c": rbm.c}
-        names = self.shards[0].state
-        state = {name: np.concatenate([on_host(shard.state[name]) for shard in self.shards]) for name in names}
+        state, memory = (_joined([getattr(shard, kind) for shard in self.shards]) for kind in ("state", "memory"))
         draw = self.shards[0].stream.number
         snapshots = self.evaluate.snapshots()
-        return Checkpoint(parameters, state, self.iteration, draw, self.curve.columns(), self.seconds, snapshots)
+        columns = self.curve.columns()
+        return Checkpoint(parameters, state, memory, self.iteration, draw, columns, self.seconds, snapshots)
+
+
+def _joined(parts: list[dict]) -> dict[str, np.ndarray]:
+    """Return the named arrays of all shards, one below the other."""
+    return {name: np.concatenate([on_host(part[name]) for part in parts]) for name in parts[0]}
 
 
 def train(
