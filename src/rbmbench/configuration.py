@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from rbmbench.config_schema import BiasVariance, LearningCurves, MainConfig, Panel, Paper, RunTimes
+from rbmbench.config_schema import AlgorithmStage, BiasVariance, LearningCurves, MainConfig, Panel, Paper, RunTimes
 from rbmbench.errors import SettingsError, unknown_name
 from rbmbench.registry import Registry
 from rbmbench.settings import parse
@@ -174,6 +174,18 @@ def _check_parts(paper: Paper, layers: Layers) -> None:
             location = ("algorithms", name, *(("schedule", number) if algorithm.schedule else ()))
             _check_part(estimators.REGISTRY, stage.estimator, stage.options, location, layers)
             _check_part(updates.REGISTRY, stage.update.name, stage.update.options, location, layers)
+            _check_update(stage, location, layers)
+
+
+def _check_update(stage: AlgorithmStage, location: tuple, layers: Layers) -> None:
+    """Refuse an update rule that cannot be used with the estimator of its stage."""
+    from rbmbench import estimators, updates
+
+    try:
+        rule = updates.REGISTRY.create(stage.update.name, stage.update.options)
+        rule.check(estimators.REGISTRY.create(stage.estimator, stage.options))
+    except SettingsError as error:
+        raise layers.refuse((*location, "update"), str(error)) from None
 
 
 def _check_curves(paper: Paper, figure: LearningCurves, location: tuple, layers: Layers) -> None:

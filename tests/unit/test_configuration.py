@@ -77,7 +77,11 @@ def nested(*keys_and_value) -> dict:
         (nested("algorithms", "cd_1", "estimator", "popcd"), ["algorithms.cd_1", "'popcd'", "nearest: 'pop_cd"]),
         (nested("algorithms", "cd_1", "options", "k", 0), ["algorithms.cd_1", "'k'", "found 0", ">= 1"]),
         (nested("algorithms", "cd_1", "options", "kk", 1), ["algorithms.cd_1", "'kk'", "nearest: 'k'"]),
-        (nested("algorithms", "cd_1", "update", "name", "sdg"), ["algorithms.cd_1", "'sdg'", "nearest: 'sgd'"]),
+        (nested("algorithms", "cd_1", "update", "name", "sgdd"), ["algorithms.cd_1", "'sgdd'", "nearest: 'sgd'"]),
+        (
+            nested("algorithms", "cd_1", {"update": {"name": "sdcp"}, "options": {"chains": 7}}),
+            ["algorithms.cd_1.update", "update rule 'sdcp': found the estimator 'cd'", "allowed: chains that start at"],
+        ),
         (nested("data", "mnist", "name", "mnits"), ["data.mnist", "data set 'mnits'", "nearest: 'mnist'"]),
         (nested("data", "mnist", "options", "treshold", 1), ["data.mnist", "'treshold'", "nearest: 'threshold'"]),
         (nested("data", "mnist", "batch", 60001), ["data.mnist.batch", "60001", "60000"]),

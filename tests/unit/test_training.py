@@ -49,10 +49,18 @@ def assert_same(one, other):
 
 
 SCHEDULES = [[stage(name, 29)] for name in ESTIMATORS] + [
+    *([stage("cd", 29) | {"update": {"name": name}}] for name in ("sdcp", "ssd")),
+    [stage("pcd", 10) | {"update": {"name": "centered"}}, stage("cd", 29) | {"update": {"name": "cs_dcp"}}],
     [stage("cd", 5), stage("pcd", 14, 0.2), stage("parallel_tempering", 21, 0.01), stage("pop_cd", 29)],
     [stage("pcd", 10), stage("pcd", 12, 0.3), stage("pcd", 29)],
 ]
-SCHEDULE = pytest.mark.parametrize("schedule", SCHEDULES, ids=lambda s: "-".join(x["estimator"]["name"] for x in s))
+
+
+def parts_of(stage):
+    return "_".join(stage[part]["name"] for part in ("update", "estimator") if part in stage)
+
+
+SCHEDULE = pytest.mark.parametrize("schedule", SCHEDULES, ids=lambda s: "-".join(map(parts_of, s)))
 
 
 # One iteration, by hand.
