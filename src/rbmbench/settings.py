@@ -88,13 +88,15 @@ class Choice(Settings):
 
 
 class Initial(Settings):
-    """The distribution the initial W, b and c are drawn from, each entry on its own; b and c may be zero instead."""
+    """The distribution the initial W, b and c are drawn from, each entry on its own; b and c may be otherwise."""
 
     kind: Literal["uniform", "normal"] = Field(
         default="uniform", description="uniform on [-width, width], or normal with standard deviation width"
     )
     width: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.1
-    biases: Literal["drawn", "zero"] = Field(default="drawn", description="b and c: drawn as W is, or zero")
+    biases: Literal["drawn", "zero", "base_rate"] = Field(
+        default="drawn", description="b and c: drawn as W is; zero; or c zero and b of the training rows' own rates"
+    )
 
     @model_serializer(mode="wrap")
     def _only_biases_that_are_not_drawn(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from rbmbench.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from rbmbench.errors import DataError, TrainingError
 from rbmbench.evaluation import Curve, WithBiasBound, WithProxy, check_snapshots_fit, evaluator
 from rbmbench.kernels import name_of_home, on_host
-from rbmbench.model import RBM, initial_rbm
+from rbmbench.model import RBM, clipped_base_rate, initial_rbm
 from rbmbench.settings import RunSettings, parse
 from rbmbench.shards import Shard, make_shards
 from rbmbench.streams import Purpose, Stream
@@ -141,6 +141,7 @@ def run(
         initial.width,
         np.dtype(settings.precision),
         initial.biases,
+        clipped_base_rate(data) if initial.biases == "base_rate" else None,
     ).like(data_there)
     evaluate = evaluator(data, settings.hidden)
     if settings.proxy:

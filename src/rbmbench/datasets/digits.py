@@ -17,15 +17,19 @@ class Digits:
     ----------
     threshold : int
         A pixel is 1 if its value is above it; 7 is half the range, as 127 is for MNIST.
+    test : int
+        How many of the digits, the last ones, are test rows and not for training.
     stands_in_for : str, optional
         The data set these digits take the place of; it is named in the title and the provenance.
     """
 
     threshold: int = 7
+    test: int = 0
     stands_in_for: str | None = None
 
     def __post_init__(self):
         check_whole_number("digits", "threshold", self.threshold, 0, 15)
+        check_whole_number("digits", "test", self.test, 0, 1796)
         if self.stands_in_for is not None:
             check_text("digits", "stands_in_for", self.stands_in_for)
 
@@ -34,11 +38,13 @@ class Digits:
         import sklearn
         from sklearn.datasets import load_digits
 
-        values = load_digits().data
+        rows = load_digits().data > self.threshold
+        train = len(rows) - self.test
         return build(
             "digits",
             "Digits 8x8",
-            train=values > self.threshold,
+            train=rows[:train],
+            test=rows[train:],
             source=f"optical digits of UCI (CC BY 4.0), as bundled with scikit-learn {sklearn.__version__}",
             preprocessing=f"1 where the value (0 to 16) is above {self.threshold}",
             stand_in_for=self.stands_in_for,

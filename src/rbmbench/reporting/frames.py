@@ -290,6 +290,6 @@ def run_settings(spec: FigureSpec) -> pd.DataFrame:
         line |= {key: settings.get(key) for key in ("batch", "evaluate_every", "precision", "seed")}
         initial = settings.get("initial") or {}
         words = f"{initial.get('kind', '')} {initial.get('width', '')}".strip()
-        words += ", biases zero" if initial.get("biases") == "zero" else ""
+        words += {"zero": ", biases zero", "base_rate": ", biases of the base rate"}.get(initial.get("biases"), "")
         lines.append(line | {"initial parameters": words})
     return pd.DataFrame(lines).set_index("panel")
