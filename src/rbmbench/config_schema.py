@@ -97,6 +97,10 @@ class Defaults(Settings):
     bias_bound: BiasBound | None = Field(
         default=None, description="CD's bias and its bounds, evaluated beside the log-likelihood; null: none"
     )
+    test_likelihood: bool = Field(
+        default=False,
+        description="whether the log-likelihood of the test rows is evaluated beside that of the training",
+    )
 
 
 class DataEntry(Settings):

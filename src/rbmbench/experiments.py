@@ -20,6 +20,7 @@ from rbmbench.config_schema import (
 from rbmbench.configuration import Configuration
 from rbmbench.errors import SettingsError
 from rbmbench.likelihood.exact import is_enumerable
+from rbmbench.metrics import ANNEALED
 from rbmbench.planned import (
     CoupledChains,
     Estimate,
@@ -44,8 +45,6 @@ from rbmbench.settings import (
 
 __all__ = ["ENUMERABLE_UNITS", "plan"]
 
-ANNEALED = ("log_likelihood", "log_partition", "log_partition_error", "annealing_effective_sample_size")
-"""Metrics that, where log Z cannot be enumerated, an evaluation has and the curve of the run itself has not."""
 ENUMERABLE_UNITS = 20
 """Most units the smaller layer may have for an exact ground truth to be computed beside the sampled one."""
 
@@ -108,6 +107,7 @@ def _run(result: Plan, paper: Paper, panel: Panel, algorithm: str, trials: int) 
         evaluate_at=paper.defaults.evaluate_at if panel.evaluate_at is None else panel.evaluate_at,
         proxy=panel.proxy or paper.defaults.proxy,
         bias_bound=panel.bias_bound or paper.defaults.bias_bound,
+        test_likelihood=paper.defaults.test_likelihood,
     )
     identity = f"{panel.data}-{panel.hidden}h-{algorithm}-{panel.rate:g}-{settings.digest()}"
     return result.runs.setdefault(identity, Run(identity, panel.data, settings))

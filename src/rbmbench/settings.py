@@ -62,7 +62,7 @@ def _ascending(values: tuple[int, ...]) -> tuple[int, ...]:
 
 
 Iterations = Annotated[tuple[Count, ...], AfterValidator(_ascending)]
-OPTIONAL = ("evaluate_at", "proxy", "bias_bound")
+OPTIONAL = ("evaluate_at", "proxy", "bias_bound", "test_likelihood")
 """Settings of a run that its canonical JSON holds only where they are set."""
 
 
@@ -143,6 +143,7 @@ class RunSettings(Settings):
     evaluate_at: Iterations = Field(default=(), description="further iterations at which the run is evaluated")
     proxy: Proxy | None = Field(default=None, description="of the log-likelihood, also evaluated; null: none")
     bias_bound: BiasBound | None = Field(default=None, description="CD's bias and bounds, also evaluated; null: none")
+    test_likelihood: bool = Field(default=False, description="whether the test rows' log-likelihood is evaluated too")
 
     @property
     def iterations(self) -> int:

@@ -112,6 +112,14 @@ def test_a_rate_next_to_nothing_leaves_the_initial_parameters(precision, initial
     assert bytes_of(run(DATA, settings).rbm) == bytes_of(initial_of(settings))
 
 
+def test_biases_may_begin_at_the_base_rate_of_the_rows():
+    initial = {"kind": "normal", "width": 0.01, "biases": "base_rate"}
+    rbm = run(DATA, settings_for(stage("cd", 1, rate=1e-300), initial=initial, precision="float64")).rbm
+    np.testing.assert_allclose(sigmoid(rbm.b), np.stack([DATA.mean(axis=0)] * 3), rtol=1e-12)
+    np.testing.assert_allclose(rbm.c, 0, atol=1e-290)
+    assert 0 < np.abs(rbm.W).max() < 0.1
+
+
 # What a run does not depend on.
 
 
