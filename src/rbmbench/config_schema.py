@@ -165,6 +165,8 @@ class Panel(Settings):
     rate: Rate = Field(description="learning rate")
     iterations: Count = Field(description="iterations of training")
     trials: Count | None = Field(default=None, description="repetitions; null: those of defaults")
+    batch: Count | None = Field(default=None, description="rows of a mini-batch; null: those of the data set's entry")
+    initial: Initial | None = Field(default=None, description="distribution of the parameters; null: that of defaults")
     evaluate_every: Count | None = Field(default=None, description="iterations between evaluations; null: of defaults")
     evaluate_at: Iterations | None = Field(default=None, description="further evaluations; null: those of defaults")
     annealing: AnnealingBudget | None = Field(default=None, description="budget of log Z; null: that of defaults")
@@ -185,6 +187,10 @@ class FigurePanel(Panel):
         default=(),
         description="horizontal lines: the maximum log-likelihood, that of the model the data are drawn from",
     )
+    mark: Annotated[float, Field(gt=0, lt=1)] | None = Field(
+        default=None,
+        description="vertical lines where curves first reach this share of what the best of them rises; null: none",
+    )
 
     @model_validator(mode="after")
     def _metrics_share_an_axis(self) -> Self:
@@ -195,7 +201,7 @@ class FigurePanel(Panel):
 
     @model_validator(mode="after")
     def _references_are_likelihoods(self) -> Self:
-        if self.references and "log_likelihood" not in self.metric:
+        if self.references and not {"log_likelihood", "test_log_likelihood"} & set(self.metric):
             raise ValueError(f"references are log-likelihoods; the panel shows {', '.join(self.metric)}")
         return self
 

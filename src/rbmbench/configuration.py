@@ -246,6 +246,9 @@ def _check_panel(paper: Paper, panel: Panel, algorithms: Iterable[str], location
     _check_schedules(paper, panel, algorithms, location, layers)
     _check_sizes(paper, panel, algorithms, location, layers)
     proxy, rows = panel.proxy or paper.defaults.proxy, paper.data[panel.data].rows
+    if panel.batch and panel.batch > rows:
+        message = f"found {panel.batch}; a batch has at most as many rows as the data set, {rows}"
+        raise layers.refuse((*location, "batch"), message)
     if proxy and proxy.rows and proxy.rows > rows:
         message = f"found {proxy.rows}; allowed: at most as many rows as the data set has, {rows}"
         raise layers.refuse((*location, "proxy", "rows"), message)

@@ -97,11 +97,11 @@ def _run(result: Plan, paper: Paper, panel: Panel, algorithm: str, trials: int) 
     settings = RunSettings(
         data=Choice(name=entry.name, options=entry.options),
         hidden=panel.hidden,
-        batch=entry.batch,
+        batch=panel.batch or entry.batch,
         schedule=_schedule(paper.algorithms[algorithm], panel),
         trials=trials,
         seed=derived_seed(paper.defaults.seed, "train", panel.data, panel.hidden),
-        initial=paper.defaults.initial,
+        initial=panel.initial or paper.defaults.initial,
         precision=paper.defaults.precision,
         evaluate_every=panel.evaluate_every or paper.defaults.evaluate_every,
         evaluate_at=paper.defaults.evaluate_at if panel.evaluate_at is None else panel.evaluate_at,
@@ -221,7 +221,8 @@ def _option_cuts(paper: Paper, base: Paper, algorithms: Iterable[str]) -> list[t
 def _shown(result: Plan, panel: FigurePanel) -> dict[str, Any]:
     """Return what a spec says of what a panel shows."""
     axes = {"axis": panel.axis, "iteration_axis": panel.iteration_axis}
-    shown = {"metrics": list(panel.metric), **axes, "references": list(panel.references)}
+    shown = {"metrics": list(panel.metric), **axes, "references": list(panel.references), "mark": panel.mark}
+    shown |= {"batch": panel.batch, "initial": panel.initial and panel.initial.model_dump()}
     return shown | ({"data_file": result.data_file(panel.data)} if panel.references else {})
 
 
