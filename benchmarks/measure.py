@@ -47,11 +47,13 @@ def groups() -> dict:
     import gpu
     import likelihoods
     import processes
+    import rules
     import steps
 
     return {
         "large_steps": steps.large_steps,
         "small_steps": steps.small_steps,
+        "update_rules": rules.update_rules,
         "coupled_gradients": coupled.coupled_gradients,
         "compiled_kernels": processes.compiled_kernels,
         "whole_runs": processes.whole_runs,

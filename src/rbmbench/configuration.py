@@ -113,12 +113,17 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
 
 
 def merged(*mappings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the deep merge of mappings, later ones winning; lists are replaced, not joined."""
+    """Return the deep merge of mappings, later ones winning; lists are replaced, not joined.
+
+    Where a later mapping has another ``name``, the options of what had the first name go with it.
+    """
     result: dict[str, Any] = {}
     for mapping in mappings:
         for key, value in mapping.items():
             old = result.get(key)
             both = isinstance(value, Mapping) and isinstance(old, Mapping)
+            if both and value.get("name", old.get("name")) != old.get("name"):
+                old = {name: kept for name, kept in old.items() if name != "options"}
             result[key] = merged(old, value) if both else value
     return result
 
