@@ -91,8 +91,9 @@ def test_metrics_of_the_test_rows_can_be_led_and_spread(tmp_path):
     tests = {name: {"test_log_likelihood": values - 1.0} for name, values in CURVES.items()}
     source = Evidence("popcd", [spec_of(tmp_path, diagnostics=tests)], [])
     pair = {"curve": "fig1.a.fast", "against": "fig1.a.slow", "metric": "test_log_likelihood"}
-    # Halfway the slow one has risen by 4; the fast one is at its top, but for the first of the three evaluations there.
-    assert CHECKS["lead_after"](source, share=0.5, **pair).value == pytest.approx((4 - 0.4 / 3) / 4)
+    # A metric made here begins with the second evaluation, when the curves have risen by 0.2, 0.4 and 0.5. Halfway
+    # the slow one is at -6; the fast one is at its top, 4 above, but for the first of the three evaluations there.
+    assert CHECKS["lead_after"](source, share=0.5, **pair).value == pytest.approx((4 - 0.4 / 3) / 3.8)
     spread = CHECKS["final_spread"](source, curves=["fig1.a.fast", "fig1.a.low"], metric="test_log_likelihood")
-    assert spread.value == pytest.approx(3 / 8)
+    assert spread.value == pytest.approx(3 / 7.55)
     assert "mean log-likelihood of the test rows" in spread.what

@@ -193,17 +193,18 @@ def annotate(ax: Axes, panel: Panel, summary: pd.DataFrame, omitted: list[str], 
     title, other = (panel.data, "") if summary.empty else summary[["data_title", "stand_in"]].iloc[0]
     lines = [f"stands in for {data_name(other)}"] if other else []
     # Side by side, panels have no room for a long line.
-    lines += [", ".join(panel_cuts(panel))] if panel_cuts(panel) and columns < NARROW else panel_cuts(panel)
+    cut, at_once = panel_cuts(panel), {1: 4, 2: 2}.get(columns, 1)
+    lines += [", ".join(cut[first : first + at_once]) for first in range(0, len(cut), at_once)]
     lines += [f"annealing: {', '.join(annealing_cuts(panel))}"] if annealing_cuts(panel) else []
     lines += [doubt] if doubt else []
     lines += [f"left out: {words}" for words in omitted[:MOST_OMITTED]]
     lines += [f"and {len(omitted) - MOST_OMITTED} trials more"] if len(omitted) > MOST_OMITTED else []
     ax.set_xlabel("iteration")
     separator = ", " if columns < NARROW else "\n"
-    heading = f"({panel.name}) {title}{separator}α = {panel.rate:g}, {panel.hidden} hidden"
-    heading += f", batch {panel.batch}" if panel.batch else ""
-    heading += f"{separator}{initial_words(panel.initial)}" if panel.initial else ""
-    ax.set_title(heading, loc="left", pad=4 + 8.5 * len(lines))
+    heading = [f"({panel.name}) {title}", f"α = {panel.rate:g}, {panel.hidden} hidden"]
+    heading += [f"batch {panel.batch}"] if panel.batch else []
+    heading += initial_words(panel.initial) if panel.initial else []
+    ax.set_title(separator.join(heading), loc="left", pad=4 + 8.5 * len(lines))
     note = ax.annotate(
         "\n".join(lines),
         (0, 1),
