@@ -200,7 +200,7 @@ def test_smoke_needs_no_download(everything):
     data = plan(everything).data
     assert {entry.name for entry in data.values()} <= made
     stand_ins = {entry.options["stands_in_for"] for entry in data.values() if "stands_in_for" in entry.options}
-    assert stand_ins == {"letters", "mnist", "Fashion-MNIST"}
+    assert stand_ins == {"letters", "mnist", "Fashion-MNIST", "OMNIGLOT"}
 
 
 def test_one_key_must_mean_one_data_set(configurations):
