@@ -84,7 +84,7 @@ class ExactEvaluator:
     def warm_up(self, rbm: RBM) -> None:
         """Evaluate two units of each layer, so that the kernels are there when the clock runs."""
         part = RBM(rbm.W[:1, :2, :2], rbm.b[:1, :2], rbm.c[:1, :2])
-        log_likelihood(part, np.zeros((1, 2), np.uint8), exact_log_partition(part))
+        log_likelihood(part, np.zeros((1, part.visible_units), np.uint8), exact_log_partition(part))
 
     def snapshots(self) -> dict[str, np.ndarray]:
         """Return nothing: what is evaluated at once need not be kept."""
