@@ -47,12 +47,14 @@ def groups() -> dict:
     import gpu
     import likelihoods
     import processes
+    import rules
     import sampling
     import steps
 
     return {
         "large_steps": steps.large_steps,
         "small_steps": steps.small_steps,
+        "update_rules": rules.update_rules,
         "coupled_gradients": coupled.coupled_gradients,
         "samples": sampling.samples,
         "indirect_likelihoods": sampling.indirect_likelihoods,

@@ -19,13 +19,24 @@ PRODUCTS = "its matrix products"
 
 
 def training_step(
-    visible, hidden, batch, estimator, options, trials=1, rows=10_000, place=lambda array: array, steps=STEPS
+    visible,
+    hidden,
+    batch,
+    estimator,
+    options,
+    trials=1,
+    rows=10_000,
+    place=lambda array: array,
+    steps=STEPS,
+    update=None,
 ) -> Callable[[], object]:
     """Return a function that makes training iterations of ``trials`` RBMs as a run does, evaluation apart.
 
-    ``place`` puts an array where the steps are to be made, such as a GPU; ``steps`` are made in one call.
+    ``place`` puts an array where the steps are to be made, such as a GPU; ``steps`` are made in one call. ``update`` is
+    the update rule with its options.
     """
     stage = {"until": 10**9, "estimator": {"name": estimator, "options": options}, "rate": 0.01}
+    stage["update"] = update or {"name": "sgd"}
     values = {"data": {"name": "made"}, "hidden": hidden, "batch": batch, "schedule": [stage], "trials": trials}
     settings = parse(RunSettings, values, "benchmark")
     rbm = initial_rbm(visible, hidden, Stream(0, range(trials), Purpose.INITIAL_PARAMETERS))

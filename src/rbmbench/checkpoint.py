@@ -12,19 +12,20 @@ from rbmbench.files import replaced
 
 __all__ = ["Checkpoint", "load_checkpoint", "save_checkpoint"]
 
-GROUPS = ("parameters", "state", "curve", "snapshots")
+GROUPS = ("parameters", "state", "memory", "curve", "snapshots")
 
 
 class Checkpoint(NamedTuple):
     """Everything a run needs to go on.
 
-    ``parameters`` and ``state`` are named arrays with a leading axis of replicas, ``iteration`` counts finished
-    iterations, ``draw`` is the training stream's next number, ``curve`` the tidy columns so far, ``snapshots`` the
-    parameters kept for a later evaluation, ``seconds`` the time spent by kind.
+    ``parameters``, ``state`` (the estimator's) and ``memory`` (the update rule's) are named arrays with a leading axis
+    of replicas, ``iteration`` counts finished iterations, ``draw`` is the training stream's next number, ``curve`` the
+    tidy columns so far, ``snapshots`` the parameters kept for a later evaluation, ``seconds`` the time spent by kind.
     """
 
     parameters: dict[str, np.ndarray]
     state: dict[str, np.ndarray]
+    memory: dict[str, np.ndarray]
     iteration: int
     draw: int
     curve: dict[str, np.ndarray]

@@ -81,6 +81,10 @@ class Defaults(Settings):
     bias_bound: BiasBound | None = Field(
         default=None, description="CD's bias and its bounds, evaluated beside the log-likelihood; null: none"
     )
+    test_likelihood: bool = Field(
+        default=False,
+        description="whether the log-likelihood of the test rows is evaluated beside that of the training",
+    )
 
 
 class DataEntry(Settings):
@@ -145,6 +149,8 @@ class Panel(Settings):
     rate: Rate = Field(description="learning rate")
     iterations: Count = Field(description="iterations of training")
     trials: Count | None = Field(default=None, description="repetitions; null: those of defaults")
+    batch: Count | None = Field(default=None, description="rows of a mini-batch; null: those of the data set's entry")
+    initial: Initial | None = Field(default=None, description="distribution of the parameters; null: that of defaults")
     evaluate_every: Count | None = Field(default=None, description="iterations between evaluations; null: of defaults")
     evaluate_at: Iterations | None = Field(default=None, description="further evaluations; null: those of defaults")
     annealing: AnnealingBudget | None = Field(default=None, description="budget of log Z; null: that of defaults")

@@ -69,6 +69,10 @@ class FigurePanel(Panel):
         default=(),
         description="horizontal lines: the maximum log-likelihood, that of the model the data are drawn from",
     )
+    mark: Annotated[float, Field(gt=0, lt=1)] | None = Field(
+        default=None,
+        description="vertical lines where curves first reach this share of what the best of them rises; null: none",
+    )
 
     @model_validator(mode="after")
     def _metrics_share_an_axis(self) -> Self:
@@ -79,7 +83,7 @@ class FigurePanel(Panel):
 
     @model_validator(mode="after")
     def _references_are_likelihoods(self) -> Self:
-        if self.references and "log_likelihood" not in self.metric:
+        if self.references and not {"log_likelihood", "test_log_likelihood"} & set(self.metric):
             raise ValueError(f"references are log-likelihoods; the panel shows {', '.join(self.metric)}")
         return self
 

@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from rbmbench.config_schema import (
+    AlgorithmStage,
     BiasVariance,
     IslCurves,
     LearningCurves,
@@ -122,12 +123,17 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
 
 
 def merged(*mappings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the deep merge of mappings, later ones winning; lists are replaced, not joined."""
+    """Return the deep merge of mappings, later ones winning; lists are replaced, not joined.
+
+    Where a later mapping has another ``name``, the options of what had the first name go with it.
+    """
     result: dict[str, Any] = {}
     for mapping in mappings:
         for key, value in mapping.items():
             old = result.get(key)
             both = isinstance(value, Mapping) and isinstance(old, Mapping)
+            if both and value.get("name", old.get("name")) != old.get("name"):
+                old = {name: kept for name, kept in old.items() if name != "options"}
             result[key] = merged(old, value) if both else value
     return result
 
@@ -187,10 +193,21 @@ def _check_parts(paper: Paper, layers: Layers) -> None:
             location = ("algorithms", name, *(("schedule", number) if algorithm.schedule else ()))
             _check_part(estimators.REGISTRY, stage.estimator, stage.options, location, layers)
             _check_part(updates.REGISTRY, stage.update.name, stage.update.options, location, layers)
-
+            _check_update(stage, location, layers)
     for name, entry in paper.samplers.items():
         for options in entry.grid_of_settings.settings:
             _check_part(samplers.REGISTRY, entry.sampler, options, ("samplers", name), layers)
+
+
+def _check_update(stage: AlgorithmStage, location: tuple, layers: Layers) -> None:
+    """Refuse an update rule that cannot be used with the estimator of its stage."""
+    from rbmbench import estimators, updates
+
+    try:
+        rule = updates.REGISTRY.create(stage.update.name, stage.update.options)
+        rule.check(estimators.REGISTRY.create(stage.estimator, stage.options))
+    except SettingsError as error:
+        raise layers.refuse((*location, "update"), str(error)) from None
 
 
 def _check_curves(paper: Paper, figure: LearningCurves, location: tuple, layers: Layers) -> None:
@@ -279,6 +296,9 @@ def _check_panel(paper: Paper, panel: Panel, algorithms: Iterable[str], location
     _check_schedules(paper, panel, algorithms, location, layers)
     _check_sizes(paper, panel, algorithms, location, layers)
     proxy, rows = panel.proxy or paper.defaults.proxy, paper.data[panel.data].rows
+    if panel.batch and panel.batch > rows:
+        message = f"found {panel.batch}; a batch has at most as many rows as the data set, {rows}"
+        raise layers.refuse((*location, "batch"), message)
     if proxy and proxy.rows and proxy.rows > rows:
         message = f"found {proxy.rows}; allowed: at most as many rows as the data set has, {rows}"
         raise layers.refuse((*location, "proxy", "rows"), message)

@@ -37,6 +37,7 @@ __all__ = [
     "annealed_curve",
     "check_snapshots_fit",
     "evaluator",
+    "rows_to_test",
     "snapshots_of",
 ]
 
@@ -57,21 +58,33 @@ class DistinctRows:
         return log_likelihood(rbm, self.rows, log_partition, self.counts)
 
 
-class ExactEvaluator:
-    """Exact log-likelihood of the training set."""
+class EvaluatedRows:
+    """The rows that a model is evaluated on: those of the training set, and of the test set where it is asked for."""
 
-    def __init__(self, data):
-        self._data = DistinctRows(data)
+    def __init__(self, data, test=None):
+        sets = {"log_likelihood": data} | ({} if test is None else {"test_log_likelihood": test})
+        self.sets = {name: DistinctRows(rows) for name, rows in sets.items()}
+
+    def log_likelihoods(self, rbm: RBM, log_partition) -> dict[str, np.ndarray]:
+        """Return the mean of log p(v) over the rows of each set, nats, one value a replica, by the metric's name."""
+        return {name: rows.log_likelihood(rbm, log_partition) for name, rows in self.sets.items()}
+
+
+class ExactEvaluator:
+    """Exact log-likelihood of the training set, and of the test rows (rows, m) if there are any to evaluate."""
+
+    def __init__(self, data, test=None):
+        self._rows = EvaluatedRows(data, test)
 
     def __call__(self, rbm: RBM, iteration: int) -> dict[str, np.ndarray]:
         """Return the metrics, one value a trial."""
         log_partition = exact_log_partition(rbm)
-        return {"log_likelihood": self._data.log_likelihood(rbm, log_partition), "log_partition": log_partition}
+        return self._rows.log_likelihoods(rbm, log_partition) | {"log_partition": log_partition}
 
     def warm_up(self, rbm: RBM) -> None:
         """Evaluate two units of each layer, so that the kernels are there when the clock runs."""
         part = RBM(rbm.W[:1, :2, :2], rbm.b[:1, :2], rbm.c[:1, :2])
-        log_likelihood(part, self._data.rows[:1, :2], exact_log_partition(part))
+        log_likelihood(part, np.zeros((1, part.visible_units), np.uint8), exact_log_partition(part))
 
     def snapshots(self) -> dict[str, np.ndarray]:
         """Return nothing: what is evaluated at once need not be kept."""
@@ -185,9 +198,27 @@ def check_snapshots_fit(visible: int, hidden: int, trials: int, iterations: int,
         )
 
 
-def evaluator(data, hidden_units: int) -> ExactEvaluator | SnapshotKeeper:
-    """Return what evaluates the runs of a training set (rows, m) and a number of hidden units."""
-    return ExactEvaluator(data) if is_enumerable(data.shape[1], hidden_units) else SnapshotKeeper()
+def evaluator(data, hidden_units: int, test=None) -> ExactEvaluator | SnapshotKeeper:
+    """Return what evaluates the runs of a training set (rows, m) and a number of hidden units, and of test rows."""
+    return ExactEvaluator(data, test) if is_enumerable(data.shape[1], hidden_units) else SnapshotKeeper()
+
+
+def rows_to_test(test, settings: RunSettings):
+    """Return the test rows (rows, m) where the settings of a run ask for their log-likelihood, else None.
+
+    Raises
+    ------
+    SettingsError
+        If they do, and there are no such rows.
+    """
+    if not settings.test_likelihood:
+        return None
+    if test is None or not len(test):
+        raise SettingsError(
+            f"test_likelihood: found true, but the data set {settings.data.name!r} as it is set has no test rows; "
+            "allowed: false, or a data set that has some"
+        )
+    return test
 
 
 def snapshots_of(arrays: dict[str, np.ndarray]) -> tuple[list[int], RBM]:
@@ -201,6 +232,7 @@ def annealed_curve(
     data: np.ndarray,
     settings: AnnealingSettings,
     *,
+    test: np.ndarray | None = None,
     first_trial: int = 0,
     checkpoint: Path | None = None,
     identity: str = "",
@@ -217,6 +249,8 @@ def annealed_curve(
     data : ndarray, shape (rows, m), entries 0 or 1
         The training set.
     settings : AnnealingSettings
+    test : ndarray, shape (rows, m), entries 0 or 1, optional
+        Test rows, to be evaluated as well.
     first_trial : int
         Number of the first trial.
     checkpoint : Path, optional
@@ -234,8 +268,8 @@ def annealed_curve(
     -------
     DataFrame
         Tidy: trial, iteration, metric, value with the metrics log_likelihood (mean over training rows, nats),
-        log_partition (nats), log_partition_error (its standard error, nats) and annealing_effective_sample_size (of
-        the particles).
+        test_log_likelihood (over test rows, if there are any), log_partition (nats), log_partition_error (its standard
+        error, nats) and annealing_effective_sample_size (of the particles).
 
     Raises
     ------
@@ -243,7 +277,7 @@ def annealed_curve(
         If the checkpoint is damaged or of another evaluation.
     """
     iterations, models = snapshots_of(snapshots)
-    rows, trials = DistinctRows(data), models.W.shape[1]
+    rows, trials = EvaluatedRows(data, test), models.W.shape[1]
     base = base_rate_bias(data) if settings.base == "base_rate" else None
     saved = load_checkpoint(checkpoint, identity) if checkpoint else None
     curve, done = (Curve(saved.curve), saved.iteration) if saved else (Curve(), 0)
@@ -255,8 +289,7 @@ def annealed_curve(
         found = ais_log_partition(
             there, settings.particles, settings.temperatures, settings.seed, base=base, keys=keys, threads=threads
         )
-        metrics = {
-            "log_likelihood": rows.log_likelihood(part, found.log_partition),
+        metrics = rows.log_likelihoods(part, found.log_partition) | {
             "log_partition": found.log_partition,
             "log_partition_error": found.standard_error,
             "annealing_effective_sample_size": found.effective_sample_size,
@@ -266,7 +299,7 @@ def annealed_curve(
             curve.add(np.arange(first_trial, first_trial + trials), iteration, of_snapshot)
         done = min(first + at_once, len(iterations))
         if checkpoint and done < len(iterations):
-            save_checkpoint(checkpoint, Checkpoint({}, {}, done, 0, curve.columns(), {}, {}), identity)
+            save_checkpoint(checkpoint, Checkpoint({}, {}, {}, done, 0, curve.columns(), {}, {}), identity)
         if progress:
             progress(done, len(iterations), float(metrics["log_likelihood"][-1].mean()))
     if checkpoint:

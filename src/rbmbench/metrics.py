@@ -6,7 +6,7 @@ A metric that is not in the table is shown under its own name, without a unit.
 import math
 from dataclasses import dataclass
 
-__all__ = ["METRICS", "Metric", "metric_of"]
+__all__ = ["ANNEALED", "METRICS", "Metric", "metric_of"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ METRICS = {
     "reconstruction_log_likelihood": Metric(
         "reconstruction log-likelihood, no bound", "nats", summed=True, momentary=True
     ),
+    "test_log_likelihood": Metric("mean log-likelihood of the test rows", "nats", momentary=True),
     "log_partition": Metric("log Z", "nats", momentary=True),
     "log_partition_error": Metric("standard error of log Z", "nats", momentary=True),
     "annealing_effective_sample_size": Metric("effective sample size of the annealing", "particles", momentary=True),
@@ -51,6 +52,15 @@ METRICS = {
     "gradient_variance_b": Metric("variance of the model term, b"),
     "gradient_variance_c": Metric("variance of the model term, c"),
 }
+
+ANNEALED = (
+    "log_likelihood",
+    "test_log_likelihood",
+    "log_partition",
+    "log_partition_error",
+    "annealing_effective_sample_size",
+)
+"""Metrics that, where log Z cannot be enumerated, an evaluation has and the curve of the run itself has not."""
 
 
 def metric_of(name: str) -> Metric:

@@ -11,7 +11,7 @@ import numpy as np
 from rbmbench.errors import SettingsError
 from rbmbench.kernels import home_of, on_host
 
-__all__ = ["RBM", "Statistics", "initial_rbm"]
+__all__ = ["RBM", "Statistics", "clipped_base_rate", "initial_rbm"]
 
 Array = Any  # numpy.ndarray or a type with the same interface
 
@@ -146,8 +146,25 @@ def _normal(u: Array) -> Array:
     return ndtri(u)
 
 
+def clipped_base_rate(data) -> Array:
+    """Return the visible bias that gives independent units the rates of rows (N, m) of 0 and 1: float64, (m,).
+
+    It is the inverse sigmoid of their mean, which is kept half a row, 1 / (2 N), away from 0 and 1.
+    """
+    least = 0.5 / len(data)
+    mean = np.clip(data.mean(axis=0, dtype=np.float64), least, 1 - least)
+    return np.log(mean / (1 - mean))
+
+
 def initial_rbm(
-    visible_units: int, hidden_units: int, stream, kind="uniform", width=0.1, dtype=np.float32, biases="drawn"
+    visible_units: int,
+    hidden_units: int,
+    stream,
+    kind="uniform",
+    width=0.1,
+    dtype=np.float32,
+    biases="drawn",
+    visible_bias=None,
 ) -> RBM:
     """Return RBMs, one per trial of the stream, with every entry of W, b, c drawn from one distribution.
 
@@ -160,8 +177,10 @@ def initial_rbm(
         Uniform on [-width, width] (the popcd authors' library's own tests) or normal with standard deviation width.
     width : float
     dtype : type
-    biases : {"drawn", "zero"}
-        With "zero", b and c are zero; W is the same either way.
+    biases : {"drawn", "zero", "base_rate"}
+        With "zero", b and c are zero; with "base_rate", c is zero and b is ``visible_bias``. W is the same in any case.
+    visible_bias : ndarray, shape (m,), optional
+        Of "base_rate", see `clipped_base_rate`.
 
     Returns
     -------
@@ -171,9 +190,11 @@ def initial_rbm(
     m, n = visible_units, hidden_units
     home = home_of(np.empty(0))
     scale = {"uniform": lambda u: 2 * u - 1, "normal": _normal}[kind]
-    of_biases = {"drawn": width, "zero": 0.0}[biases]
+    of_biases = {"drawn": width, "zero": 0.0, "base_rate": 0.0}[biases]
     parameters = []
     for shape, factor in (((m, n), width), ((m,), of_biases), ((n,), of_biases)):
         u = home.uniforms(stream.next(), int(np.prod(shape)), np.float64)
         parameters.append((factor * scale(u)).reshape(len(stream.trials), *shape).astype(dtype))
+    if biases == "base_rate":
+        parameters[1] += visible_bias.astype(dtype)
     return RBM(*parameters)

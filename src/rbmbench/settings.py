@@ -64,7 +64,7 @@ def _ascending(values: tuple[int, ...]) -> tuple[int, ...]:
 
 
 Iterations = Annotated[tuple[Count, ...], AfterValidator(_ascending)]
-OPTIONAL = ("evaluate_at", "proxy", "bias_bound")
+OPTIONAL = ("evaluate_at", "proxy", "bias_bound", "test_likelihood")
 """Settings of a run that its canonical JSON holds only where they are set."""
 
 
@@ -90,13 +90,15 @@ class Choice(Settings):
 
 
 class Initial(Settings):
-    """The distribution the initial W, b and c are drawn from, each entry on its own; b and c may be zero instead."""
+    """The distribution the initial W, b and c are drawn from, each entry on its own; b and c may be otherwise."""
 
     kind: Literal["uniform", "normal"] = Field(
         default="uniform", description="uniform on [-width, width], or normal with standard deviation width"
     )
     width: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.1
-    biases: Literal["drawn", "zero"] = Field(default="drawn", description="b and c: drawn as W is, or zero")
+    biases: Literal["drawn", "zero", "base_rate"] = Field(
+        default="drawn", description="b and c: drawn as W is; zero; or c zero and b of the training rows' own rates"
+    )
 
     @model_serializer(mode="wrap")
     def _only_biases_that_are_not_drawn(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -143,6 +145,7 @@ class RunSettings(Settings):
     evaluate_at: Iterations = Field(default=(), description="further iterations at which the run is evaluated")
     proxy: Proxy | None = Field(default=None, description="of the log-likelihood, also evaluated; null: none")
     bias_bound: BiasBound | None = Field(default=None, description="CD's bias and bounds, also evaluated; null: none")
+    test_likelihood: bool = Field(default=False, description="whether the test rows' log-likelihood is evaluated too")
 
     @property
     def iterations(self) -> int:

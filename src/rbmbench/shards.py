@@ -20,7 +20,7 @@ SHARD_BYTES = 2**22
 
 
 class Shard:
-    """Some trials of a run: their parameters (views of the run's), their estimator's state, their random stream."""
+    """Some trials of a run: parameters (views of the run's), estimator's state, update rule's memory, random stream."""
 
     def __init__(self, rbm: RBM, data, settings: RunSettings, trials):
         self.rbm, self._data, self._settings = rbm, data, settings
@@ -28,21 +28,24 @@ class Shard:
         self.batches = MiniBatches(data, settings.batch, settings.seed, trials, rbm.W.dtype)
         self.stream = Stream(settings.seed, trials, Purpose.TRAINING)
         self.state: dict[str, np.ndarray] = {}
+        self.memory: dict[str, np.ndarray] = {}
         self._stage = None
         self.ways: dict[str, str] = {}
 
     def enter(self, stage, start: bool) -> None:
-        """Make the parts of a stage; start the estimator's state unless it was restored."""
+        """Make the parts of a stage; start the estimator's state and the rule's memory unless they were restored."""
         if stage is self._stage:
             return
         self._stage = stage
         self.estimator = estimators.REGISTRY.create(stage.estimator.name, stage.estimator.options)
         self.update = updates.REGISTRY.create(stage.update.name, stage.update.options)
+        self.update.check(self.estimator)
         forbidden = resident.what_forbids(self.rbm, self.estimator, self.update, self._settings.batch)
         self._resident = None if forbidden else Resident(self.rbm, self.estimator, self.update, self.batches)
         self.ways[stage.estimator.name] = f"one by one: {forbidden}" if forbidden else "many a launch"
         if start:
             self.state = self.estimator.start(self.rbm, self._data, self._settings.batch, self.stream)
+            self.memory = self.update.start(self.rbm, self._data)
 
     def advance(self, first: int, last: int) -> dict[str, np.ndarray]:
         """Make the iterations first to last - 1; return the means of the diagnostics, one value a trial."""
@@ -63,7 +66,8 @@ class Shard:
         looks = reads_at_once(self.rbm.W)
         for iteration in range(first, last):
             batch = self.batches.at(iteration)
-            estimate = self.update.step(self.rbm, self.estimator, batch, self.state, self.stream, self._stage.rate)
+            parts = self.estimator, batch, self.state, self.stream, self._stage.rate, self.memory
+            estimate = self.update.step(self.rbm, *parts)
             self.state = estimate.state
             for name, values in estimate.diagnostics.items():
                 sums[name] = sums.get(name, 0.0) + values

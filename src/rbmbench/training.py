@@ -19,9 +19,9 @@ from threadpoolctl import threadpool_limits
 from rbmbench import backends, resident
 from rbmbench.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from rbmbench.errors import DataError, TrainingError
-from rbmbench.evaluation import Curve, WithBiasBound, WithProxy, check_snapshots_fit, evaluator
+from rbmbench.evaluation import Curve, WithBiasBound, WithProxy, check_snapshots_fit, evaluator, rows_to_test
 from rbmbench.kernels import name_of_home, on_host
-from rbmbench.model import RBM, initial_rbm
+from rbmbench.model import RBM, clipped_base_rate, initial_rbm
 from rbmbench.settings import RunSettings, parse
 from rbmbench.shards import Shard, make_shards
 from rbmbench.streams import Purpose, Stream
@@ -37,13 +37,14 @@ class TrainingResult:
     """What a run leaves.
 
     ``rbm`` holds the parameters (trials, m, n), ...; ``curve`` the tidy frame trial, iteration, metric, value with the
-    metrics log_likelihood (mean over training rows, nats), log_partition (nats), where the settings have a proxy
-    reconstruction_log_likelihood (mean over its rows, nats), where they ask for the bias of CD what
-    `rbmbench.bias_bound.bias_and_bounds` returns, and the estimator's diagnostics (means since the
-    evaluation before); ``timings`` the seconds by kind: startup, training and evaluation by the clock, and the
-    processor time of training, which other programs on the machine disturb less. Where log Z cannot be enumerated the
-    curve lacks the first two, and ``snapshots`` holds the parameters at every evaluation, to be evaluated later:
-    snapshot_iterations and snapshot_W, _b, _c, (snapshots, trials, ...). All arrays are NumPy's, wherever the run was;
+    metrics log_likelihood (mean over training rows, nats), log_partition (nats), where the settings ask for it
+    test_log_likelihood (mean over test rows, nats), where they have a proxy reconstruction_log_likelihood (mean over
+    its rows, nats), where they ask for the bias of CD what `rbmbench.bias_bound.bias_and_bounds` returns, and the
+    estimator's diagnostics (means since the evaluation before); ``timings`` the seconds by kind: startup, training and
+    evaluation by the clock, and the processor time of training, which other programs on the machine disturb less. Where
+    log Z cannot be enumerated the curve lacks the first three, and ``snapshots`` holds the parameters at every
+    evaluation, to be evaluated later: snapshot_iterations and snapshot_W, _b, _c, (snapshots, trials, ...). All arrays
+    are NumPy's, wherever the run was;
     ``backend`` tells where, why there, and whether every estimator's iterations were made many a launch or one by one.
     """
 
@@ -95,6 +96,7 @@ def run(
     progress: Progress | None = None,
     threads: int = 1,
     backend: str = "auto",
+    test: np.ndarray | None = None,
 ) -> TrainingResult:
     """Train all trials of a run.
 
@@ -112,6 +114,8 @@ def run(
         Threads to train on, of which a trial uses one; results do not depend on it.
     backend : {"auto", "numpy", "cupy"}
         What arrays to train on, see `rbmbench.backends.choose`. A run that was stopped may go on with another.
+    test : ndarray, shape (rows, m), entries 0 or 1, optional
+        Test rows, evaluated where the settings ask for it.
 
     Raises
     ------
@@ -119,7 +123,7 @@ def run(
         If the data are not rows of 0 and 1.
     SettingsError
         If a part or option is unknown, the batch is larger than the data, snapshots would fill the memory, or the
-        backend is not there.
+        backend is not there; or test rows are asked for and there are none.
     CheckpointError
         If the checkpoint is damaged or of another run.
     TrainingError
@@ -141,8 +145,9 @@ def run(
         initial.width,
         np.dtype(settings.precision),
         initial.biases,
+        clipped_base_rate(data) if initial.biases == "base_rate" else None,
     ).like(data_there)
-    evaluate = evaluator(data, settings.hidden)
+    evaluate = evaluator(data, settings.hidden, rows_to_test(test, settings))
     if settings.proxy:
         evaluate = WithProxy(evaluate, data, settings)
     if settings.bias_bound:
@@ -192,11 +197,14 @@ class _Loop:
         for shard in self.shards:
             last = first + len(shard.trials)
             shard.stream.number = saved.draw
-            # A stage that begins here starts its estimator anew, as it would have without the interruption.
+            # A stage that begins here starts its estimator and rule anew, as it would have without the interruption.
             begins = any(self.iteration == ended.until for ended in self.settings.schedule)
             shard.enter(stage, start=begins)
             if not begins:
-                shard.state = {n: np.array(array[first:last], like=self.rbm.W) for n, array in saved.state.items()}
+                shard.state, shard.memory = (
+                    {name: np.array(array[first:last], like=self.rbm.W) for name, array in group.items()}
+                    for group in (saved.state, saved.memory)
+                )
             first = last
 
     def _stage(self):
@@ -239,11 +247,16 @@ class _Loop:
     def _checkpoint(self) -> Checkpoint:
         rbm = self.rbm.on_host()
         parameters = {"W": rbm.W, "b": rbm.b, "c": rbm.c}
-        names = self.shards[0].state
-        state = {name: np.concatenate([on_host(shard.state[name]) for shard in self.shards]) for name in names}
+        state, memory = (_joined([getattr(shard, kind) for shard in self.shards]) for kind in ("state", "memory"))
         draw = self.shards[0].stream.number
         snapshots = self.evaluate.snapshots()
-        return Checkpoint(parameters, state, self.iteration, draw, self.curve.columns(), self.seconds, snapshots)
+        columns = self.curve.columns()
+        return Checkpoint(parameters, state, memory, self.iteration, draw, columns, self.seconds, snapshots)
+
+
+def _joined(parts: list[dict]) -> dict[str, np.ndarray]:
+    """Return the named arrays of all shards, one below the other."""
+    return {name: np.concatenate([on_host(part[name]) for part in parts]) for name in parts[0]}
 
 
 def train(
@@ -258,6 +271,7 @@ def train(
     threads: int = 1,
     backend: str = "auto",
     progress: Progress | None = None,
+    test: np.ndarray | None = None,
     **settings,
 ) -> TrainingResult:
     """Train RBMs on ``data`` with one estimator and plain gradient ascent.
@@ -280,11 +294,11 @@ def train(
         Rows of a mini-batch.
     iterations : int
         Number of updates.
-    threads, backend, progress
+    threads, backend, progress, test
         See `run`.
     **settings
         Further fields of `rbmbench.settings.RunSettings`: trials, seed, initial, precision, evaluate_every,
-        evaluate_at, proxy, bias_bound.
+        evaluate_at, proxy, bias_bound, test_likelihood.
 
     Raises
     ------
@@ -293,4 +307,5 @@ def train(
     """
     stage = {"until": iterations, "estimator": {"name": estimator, "options": options or {}}, "rate": rate}
     values = {"data": {"name": "user"}, "hidden": hidden, "batch": batch, "schedule": [stage], **settings}
-    return run(data, parse(RunSettings, values, "train"), threads=threads, backend=backend, progress=progress)
+    parsed = parse(RunSettings, values, "train")
+    return run(data, parsed, threads=threads, backend=backend, progress=progress, test=test)

@@ -36,6 +36,8 @@ def _unwrapped(value, numpy_allowed: bool = False):
 
 def _wrapped(value):
     """Return arrays, and the scalars that CuPy would leave on the device, as device arrays."""
+    if isinstance(value, tuple):
+        return tuple(map(_wrapped, value))
     return DeviceArray(value) if isinstance(value, np.ndarray | np.generic) else value
 
 

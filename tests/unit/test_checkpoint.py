@@ -23,6 +23,7 @@ def example():
             "b": rng.normal(size=(2, 5)).astype(np.float32),
         },
         state={"visible": rng.integers(0, 2, (2, 7, 5)).astype(np.float32), "name.with.dots": np.arange(3)},
+        memory={"offset": rng.normal(size=(2, 5))},
         iteration=17,
         draw=2**40 + 1,
         curve={"trial": np.arange(4), "metric": np.array(["log_likelihood"] * 4), "value": rng.normal(size=4)},
@@ -40,7 +41,7 @@ def saved(tmp_path):
 
 def assert_is_the_example(found):
     expected = example()
-    for group in ("parameters", "state", "curve", "snapshots"):
+    for group in ("parameters", "state", "memory", "curve", "snapshots"):
         ours, theirs = getattr(expected, group), getattr(found, group)
         assert list(ours) == list(theirs)
         for name in ours:
@@ -114,7 +115,7 @@ def test_no_flipped_bit_of_the_directory_goes_unnoticed(saved):
     assert flipped(saved, range(content.index(b"PK\x01\x02"), len(content))) == {"refused", "whole"}
 
 
-@pytest.mark.parametrize("group", ["parameters", "state", "curve"])
+@pytest.mark.parametrize("group", ["parameters", "state", "memory", "curve"])
 def test_a_checkpoint_that_lacks_an_array_is_damaged(saved, group):
     with np.load(saved) as file:
         arrays = {name: file[name] for name in file.files}

@@ -52,6 +52,14 @@ def test_merged_replaces_lists_and_keeps_its_arguments():
     assert first == {"a": {"b": [1, 2], "c": 3}}
 
 
+def test_options_go_with_the_name_they_belong_to():
+    first = {"data": {"name": "mnist", "options": {"binarise": "bernoulli"}, "batch": 200}}
+    digits = {"data": {"name": "digits", "options": {"test": 297}}}
+    assert merged(first, digits) == {"data": {"name": "digits", "options": {"test": 297}, "batch": 200}}
+    again = {"data": {"name": "mnist", "options": {"seed": 3}}}
+    assert merged(first, again)["data"]["options"] == {"binarise": "bernoulli", "seed": 3}
+
+
 PANEL_A = ("figures", "fig1", "panels", "a")
 
 
@@ -77,10 +85,16 @@ def nested(*keys_and_value) -> dict:
         (nested("algorithms", "cd_1", "estimator", "popcd"), ["algorithms.cd_1", "'popcd'", "nearest: 'pop_cd"]),
         (nested("algorithms", "cd_1", "options", "k", 0), ["algorithms.cd_1", "'k'", "found 0", ">= 1"]),
         (nested("algorithms", "cd_1", "options", "kk", 1), ["algorithms.cd_1", "'kk'", "nearest: 'k'"]),
-        (nested("algorithms", "cd_1", "update", "name", "sdg"), ["algorithms.cd_1", "'sdg'", "nearest: 'sgd'"]),
+        (nested("algorithms", "cd_1", "update", "name", "sgdd"), ["algorithms.cd_1", "'sgdd'", "nearest: 'sgd'"]),
+        (
+            nested("algorithms", "cd_1", {"update": {"name": "sdcp"}, "options": {"chains": 7}}),
+            ["algorithms.cd_1.update", "update rule 'sdcp': found the estimator 'cd'", "allowed: chains that start at"],
+        ),
         (nested("data", "mnist", "name", "mnits"), ["data.mnist", "data set 'mnits'", "nearest: 'mnist'"]),
         (nested("data", "mnist", "options", "treshold", 1), ["data.mnist", "'treshold'", "nearest: 'threshold'"]),
         (nested("data", "mnist", "batch", 60001), ["data.mnist.batch", "60001", "60000"]),
+        (nested(*PANEL_A, "batch", 33), ["figures.fig1.panels.a.batch", "found 33", "32"]),
+        (nested(*PANEL_A, "mark", 1), ["figures.fig1.panels.a.mark", "found 1", "less than 1"]),
         (
             nested("figures", "fig2", "panels", "a", "hidden", 500),
             ["figures.fig2.panels.a", "784 visible and 500 hidden", "evaluate_every: found 100", "at least 184"],

@@ -27,7 +27,9 @@ def test_names_are_the_modules():
         "fashion_mnist",
         "letters",
         "mnist",
+        "omniglot",
         "one_d_ball",
+        "shifting_bar",
         "simulated_rbm",
         "user_file",
     }
@@ -57,6 +59,12 @@ def test_unknown_option_gives_the_nearest():
     ("name", "options", "found", "allowed"),
     [
         ("bars_and_stripes", {"side": 0}, "found 0", "from 1 to 12"),
+        ("bars_and_stripes", {"distinct": 1}, "found 1", "true, false"),
+        ("shifting_bar", {"d": 1}, "found 1", "from 2 to 4096"),
+        ("shifting_bar", {"d": 5, "bar": 5}, "found 5", "from 1 to 4"),
+        ("mnist", {"binarise": "fix"}, "found 'fix'", "threshold, bernoulli, fixed"),
+        ("omniglot", {"seed": -1}, "found -1", "from 0 to"),
+        ("digits", {"test": 1797}, "found 1797", "from 0 to 1796"),
         ("bars_and_stripes", {"side": 13}, "found 13", "from 1 to 12"),
         ("bars_and_stripes", {"side": True}, "found True", "a whole number"),
         ("bars_and_stripes", {"side": 2.5}, "found 2.5", "a whole number"),
@@ -109,6 +117,30 @@ def test_bars_and_stripes_against_all_images(side):
     train = datasets.load("bars_and_stripes", side=side).train
     assert sorted(map(tuple, train)) == sorted(map(tuple, expected))
     assert len(train) == 2 * 2**side
+
+
+def test_distinct_bars_and_stripes_are_each_pattern_once():
+    data, twice = datasets.load("bars_and_stripes", side=3, distinct=True), datasets.load("bars_and_stripes", side=3)
+    assert data.train.shape == (14, 9)
+    assert {row.tobytes() for row in data.train} == {row.tobytes() for row in twice.train}
+    assert len({row.tobytes() for row in data.train}) == 14
+    np.testing.assert_array_equal(data.test, data.train)
+    assert len(twice.test) == 0
+
+
+def test_shifting_bar_is_at_every_place_once():
+    np.testing.assert_array_equal(datasets.load("shifting_bar").train, np.eye(9))
+    data = datasets.load("shifting_bar", d=5, bar=2)
+    expected = [[1, 1, 0, 0, 0], [0, 1, 1, 0, 0], [0, 0, 1, 1, 0], [0, 0, 0, 1, 1], [1, 0, 0, 0, 1]]
+    np.testing.assert_array_equal(data.train, expected)
+    np.testing.assert_array_equal(data.test, expected)
+
+
+def test_digits_may_be_kept_for_testing():
+    whole, cut = datasets.load("digits"), datasets.load("digits", test=297)
+    np.testing.assert_array_equal(cut.train, whole.train[:1500])
+    np.testing.assert_array_equal(cut.test, whole.train[1500:])
+    assert len(whole.test) == 0
 
 
 def test_bars_and_stripes_hold_the_empty_and_the_full_image_twice():
@@ -195,7 +227,7 @@ def test_provenance_is_plain_data():
     assert provenance == data.provenance
     assert provenance["rows"] == {"train": 16, "validation": 0, "test": 0}
     assert provenance["visible"] == 9
-    assert provenance["options"] == {"side": 3}
+    assert provenance["options"] == {"side": 3, "distinct": False}
     assert provenance["files"] == []
     assert provenance["name"] == "bars_and_stripes"
 

@@ -1,6 +1,7 @@
 """Readers of published files, on small files made here."""
 
 import gzip
+import hashlib
 import struct
 import tracemalloc
 from io import BytesIO
@@ -14,7 +15,7 @@ from core_helpers import expected_tosses
 from rbmbench import datasets
 from rbmbench.datasets import _downloads
 from rbmbench.datasets._downloads import Entry, File
-from rbmbench.datasets._formats import gunzip, idx_images, taskar_mat, taskar_text
+from rbmbench.datasets._formats import amat, chardata_mat, grey_npz, gunzip, idx_images, taskar_mat, taskar_text
 from rbmbench.datasets.letters import content_sha256, in_order
 from rbmbench.errors import DataError
 from rbmbench.streams import Purpose, Stream
@@ -254,3 +255,82 @@ def test_draws_are_those_of_the_stream(tmp_path, monkeypatch):
         draw = Stream(5, [trial], Purpose.DATA).next()
         expected = expected_tosses(draw, images.size).reshape(len(images), 784) < images.reshape(-1, 784) / 255
         assert np.array_equal(found, expected)
+
+
+# Images of 28x28 pixels: binary as text, grey in a MATLAB file by columns, grey in an npz file by rows.
+
+
+@pytest.fixture(name="bits")
+def _bits():
+    return np.random.default_rng(3).integers(0, 2, (3, 784), np.uint8)
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_amat_is_read_plain_and_gzipped(bits, zipped):
+    text = "".join(" ".join(map(str, row)) + "\n" for row in bits).encode()
+    file = declared(name="made.amat.gz" if zipped else "made.amat")
+    np.testing.assert_array_equal(amat(file, gzip.compress(text) if zipped else text, ""), bits)
+
+
+def test_amat_that_is_wrong(bits):
+    text = "".join(" ".join(map(str, row)) + "\n" for row in bits).encode()
+    plain = declared(name="made.amat")
+    assert "found 4702 characters" in fails(amat, text[:-2], plain)
+    assert "found 0 characters" in fails(amat, b"", plain)
+    assert "pixels 0 or 1" in fails(amat, text.replace(b"1 0", b"7 0", 1), plain)
+
+
+def chardata(**parts):
+    buffer = BytesIO()
+    scipy.io.savemat(buffer, parts, do_compression=True)
+    return buffer.getvalue()
+
+
+def grey(rows):
+    """Return grey images (rows, 28, 28) from 0 to 1, none of them symmetric."""
+    return np.random.default_rng(rows).integers(0, 256, (rows, 28, 28)) / 255
+
+
+def test_chardata_holds_images_by_columns():
+    parts = {"train": grey(5), "test": grey(2)}
+    by_columns = {part: images.swapaxes(1, 2).reshape(-1, 784).T for part, images in parts.items()}
+    found = chardata_mat(declared(), chardata(data=by_columns["train"], testdata=by_columns["test"]), "")
+    for part, images in parts.items():
+        np.testing.assert_array_equal(found[part], images.reshape(-1, 784))
+
+
+def test_chardata_that_is_wrong():
+    whole = chardata(data=grey(5).reshape(-1, 784).T, testdata=grey(2).reshape(-1, 784).T)
+    for content in (b"", whole[:100], whole[: len(whole) // 2], chardata(data=np.zeros((784, 3)))):
+        assert "not a MATLAB file" in fails(chardata_mat, content)
+    assert "784 grey values from 0 to 1" in fails(chardata_mat, chardata(data=np.ones((783, 2)), testdata=np.ones(4)))
+    assert "from 0 to 1" in fails(chardata_mat, chardata(data=np.full((784, 2), 2), testdata=np.ones((784, 2))))
+
+
+def npz(**parts):
+    buffer = BytesIO()
+    np.savez_compressed(buffer, **parts)
+    return buffer.getvalue()
+
+
+def test_grey_npz_that_is_right_and_wrong(bits):
+    found = grey_npz(declared(), npz(train=bits, test=bits[:1], more=bits), "")
+    assert list(found) == ["train", "test"]
+    np.testing.assert_array_equal(found["train"], bits)
+    for content in (b"", npz(train=bits), npz(train=bits, test=bits)[:200]):
+        assert "not an npz file of images" in fails(grey_npz, content)
+    assert "784 grey values" in fails(grey_npz, npz(train=bits, test=bits[:, 1:]))
+
+
+def test_a_file_known_to_git_alone_is_checked_by_its_id(monkeypatch, tmp_path):
+    content = chardata(data=grey(5).reshape(-1, 784).T, testdata=grey(2).reshape(-1, 784).T)
+    of_git = hashlib.sha1(f"blob {len(content)}\0".encode() + content).hexdigest()
+    file = File(folder="omniglot", name="chardata.mat", addresses=(), at_most_bytes=10**6, git_object=of_git)
+    monkeypatch.setattr(_downloads, "catalogue", lambda: {"omniglot": Entry("made", "none", (file,))})
+    (tmp_path / "chardata.mat").write_bytes(content)
+    data = datasets.load("omniglot", mirror=str(tmp_path))
+    assert (data.title, data.train.shape, data.test.shape) == ("OMNIGLOT", (5, 784), (2, 784))
+    assert data.provenance["stand_in_for"] is None
+    (tmp_path / "chardata.mat").write_bytes(content + b"0")
+    with pytest.raises(DataError, match=rf"wrong chardata.mat: expected git object {of_git}, found [0-9a-f]{{40}}$"):
+        datasets.load("omniglot", mirror=str(tmp_path))

@@ -1,6 +1,7 @@
 """The published files themselves; they are read from a mirror only, so that no test needs the network."""
 
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,6 +29,34 @@ def test_mnist():
     first = data.train[0].reshape(28, 28)
     assert first[:4].sum() == 0
     assert first[5:9, 8:24].sum() > 30
+
+
+def test_mnist_drawn_from_its_grey_values():
+    data = datasets.load("mnist", binarise="bernoulli")
+    assert (data.train.shape, data.test.shape) == ((60_000, 784), (10_000, 784))
+    # The mean grey value over 255 is 0.1306604; a mean of all draws has a standard deviation below 3e-5.
+    assert data.train.mean() == pytest.approx(0.1306604, abs=1.2e-4)
+    again = datasets.load("mnist", binarise="bernoulli", seed=1).train
+    assert 0.01 < (data.train != again).mean() < 0.1
+
+
+def test_mnist_as_published_binary():
+    data = datasets.load("mnist", binarise="fixed")
+    shapes = data.train.shape, data.validation.shape, data.test.shape
+    assert shapes == ((50_000, 784), (10_000, 784), (10_000, 784))
+    assert [file["from"] for file in data.provenance["files"]] == ["mirror"] * 3
+    # Drawn from the grey values: as much ink, whatever the draws.
+    assert data.train.mean() == pytest.approx(0.1306604, abs=1e-3)
+
+
+def test_omniglot_is_a_stand_in_where_only_that_is_at_hand():
+    if "chardata.mat" in {path.name for path in Path(os.environ["RBMBENCH_DATA_MIRROR"]).rglob("*.mat")}:
+        pytest.skip("the mirror has chardata.mat")
+    data = datasets.load("omniglot")
+    assert (data.train.shape, data.test.shape) == ((24_345, 784), (8_070, 784))
+    assert data.title.endswith("(stand-in for OMNIGLOT)")
+    assert data.provenance["stand_in_for"] == "OMNIGLOT"
+    assert data.train.mean() == pytest.approx(0.0806, abs=5e-4)
 
 
 def test_fashion_mnist():

@@ -300,11 +300,15 @@ def test_declared_files_are_complete():
     for name, entry in catalogue().items():
         assert entry.source
         assert entry.licence
+        assert any(file.addresses for file in entry.files)
         for file in entry.files:
             assert file.folder == name
-            assert file.addresses
             assert all(address.endswith("/" + file.name) for address in file.addresses)
             assert file.limit > 0
-            # A file is checked by its sha256, or its set states what its rows must be.
-            assert len(file.sha256 or "") == 64 or len(entry.content_sha256 or "") == 64
+            # A file is checked by its sha256, or by its id in git, or its set states what its rows must be.
+            assert (
+                len(file.sha256 or "") == 64
+                or len(file.git_object or "") == 40
+                or len(entry.content_sha256 or "") == 64
+            )
             assert file.unpacked_bytes > 0 or not file.name.endswith(".gz")

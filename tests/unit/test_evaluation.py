@@ -4,15 +4,16 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from core_helpers import binary_data
 from rbmbench import datasets, store, training
 from rbmbench.cli import main
 from rbmbench.datasets._dataset import build
-from rbmbench.errors import CheckpointError
+from rbmbench.errors import CheckpointError, SettingsError
 from rbmbench.evaluation import ExactEvaluator, SnapshotKeeper, annealed_curve, evaluator, snapshots_of
-from rbmbench.likelihood import ais_log_partition, base_rate_bias, log_likelihood
+from rbmbench.likelihood import ais_log_partition, base_rate_bias, exact_log_partition, log_likelihood
 from rbmbench.settings import AnnealingSettings, RunSettings, parse
 
 M, N, TRIALS = 29, 31, 2  # both layers have more than 25 units
@@ -50,6 +51,37 @@ def test_a_large_run_keeps_its_parameters_at_every_evaluation(result):
     shorter = training.run(DATA, settings_for(schedule=[settings_for().schedule[0].model_dump() | {"until": 3}]))
     np.testing.assert_array_equal(models.W[1], shorter.rbm.W)
     assert set(result.curve["metric"]) == {"effective_sample_size"}
+
+
+TEST = binary_data(17, M, seed=9)
+
+
+def test_test_rows_of_a_small_run_are_evaluated_exactly():
+    found = training.run(DATA, settings_for(hidden=3, test_likelihood=True), test=TEST)
+    value = log_likelihood(found.rbm, TEST, exact_log_partition(found.rbm))
+    np.testing.assert_allclose(by_metric(found.curve, "test_log_likelihood").loc[7], value, rtol=1e-12)
+    plain = training.run(DATA, settings_for(hidden=3), test=TEST)
+    others = found.curve[found.curve["metric"] != "test_log_likelihood"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(others, plain.curve, check_exact=True)
+
+
+def test_test_rows_of_a_large_run_are_annealed_with_the_training_rows(result):
+    plain = annealed_curve(result.snapshots, DATA, ANNEALING)
+    curve = annealed_curve(result.snapshots, DATA, ANNEALING, test=TEST)
+    _, models = snapshots_of(result.snapshots)
+    log_partition = by_metric(plain, "log_partition").to_numpy()
+    expected = log_likelihood(models, TEST, log_partition)
+    np.testing.assert_allclose(by_metric(curve, "test_log_likelihood"), expected, rtol=1e-12)
+    others = curve[curve["metric"] != "test_log_likelihood"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(others, plain, check_exact=True)
+
+
+@pytest.mark.parametrize("test", [None, TEST[:0]])
+def test_test_rows_that_are_not_there_are_one_line_before_any_work(test):
+    with pytest.raises(
+        SettingsError, match=r"^test_likelihood: found true, but the data set 'toy' as it is set has no"
+    ):
+        training.run(DATA, settings_for(test_likelihood=True), test=test)
 
 
 def test_small_runs_keep_none():

@@ -196,11 +196,11 @@ def test_specs_name_the_folders(paper):
 
 
 def test_smoke_needs_no_download(everything):
-    made = {"bars_and_stripes", "artificial_modes", "digits", "simulated_rbm", "diag", "one_d_ball"}
+    made = {"bars_and_stripes", "artificial_modes", "digits", "simulated_rbm", "diag", "one_d_ball", "shifting_bar"}
     data = plan(everything).data
     assert {entry.name for entry in data.values()} <= made
     stand_ins = {entry.options["stands_in_for"] for entry in data.values() if "stands_in_for" in entry.options}
-    assert stand_ins == {"letters", "mnist", "Fashion-MNIST", "USPS", "MNIST", "OpenTable"}
+    assert stand_ins == {"letters", "mnist", "Fashion-MNIST", "USPS", "MNIST", "OpenTable", "OMNIGLOT"}
 
 
 def test_one_key_must_mean_one_data_set(configurations):
@@ -329,3 +329,31 @@ def test_the_bias_of_cd_is_measured_as_published(repository):
     assert {run.schedule[0].update.options.get("decay") for run in beyond} == {None, 0.001, 0.01}
     panel = made.figures["cd_bias_bound_fig1"].spec["panels"][0]
     assert (panel["metrics"], panel["iteration_axis"]) == (["cd_bias", "bias_bound", "older_bias_bound"], "log")
+
+
+def test_dc_programming_is_run_as_published(repository):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(repository)
+        made = plan(only(load(["config/config.yaml"]), "sdcp"))
+    assert {run.settings.seed for run in made.runs.values() if run.data == "shifting_bar"} == {
+        derived_seed(2017, "train", "shifting_bar", 4)
+    }
+    for run in (run.settings for run in made.runs.values()):
+        (stage,) = run.schedule
+        # Gibbs steps an iteration, whatever the update rule.
+        steps = stage.estimator.options["k"] * stage.update.options.get("inner_steps", 1)
+        small = run.hidden == 4
+        assert steps == (12 if small else 25 if "25" in str(stage.estimator.options) else 24)
+        assert (run.trials, run.test_likelihood) == (25 if small else 10, True)
+        assert run.iterations == (50_000 if small else run.iterations)
+    epochs = {
+        run.settings.iterations / (made.data[run.data].rows // run.settings.batch)
+        for run in made.runs.values()
+        if run.settings.hidden == 500
+    }
+    assert epochs == {200.0, 250.0}
+    shared = [set(made.figures[f"sdcp_{name}"].runs) for name in ("fig3", "fig6", "fig7")]
+    assert len(shared[0] & shared[1]) == 4
+    assert len(shared[0] & shared[2]) == 2
+    panel = made.figures["sdcp_fig5"].spec["panels"][0]
+    assert (panel["batch"], panel["mark"], panel["annealing"]["temperatures"]) == (1000, None, 10_000)

@@ -102,6 +102,17 @@ def test_a_stopped_run_goes_on_bit_for_bit(device, tmp_path, monkeypatch, name):
 
 
 @NEEDS_COMPILER
+@pytest.mark.parametrize("rule", ["centered", "cs_dcp", "sdcp", "ssd"])
+def test_update_rules_on_a_device_are_those_of_the_host(device, rule):
+    stage = {"until": 7, "estimator": {"name": "cd", "options": {"k": 2}}, "update": {"name": rule}, "rate": 0.1}
+    values = {"data": {"name": "user"}, "hidden": 5, "batch": 6, "schedule": [stage], "trials": 2, "seed": 2}
+    settings = training.parse(training.RunSettings, values | {"precision": "float64", "evaluate_every": 3}, "test")
+    ours, theirs = (training.run(DATA, settings, backend=backend).rbm for backend in ("cupy", "numpy"))
+    for found, expected in zip((ours.W, ours.b, ours.c), (theirs.W, theirs.b, theirs.c), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11)
+
+
+@NEEDS_COMPILER
 @pytest.mark.parametrize("name", ["cd", "pcd", "pop_cd", "parallel_tempering"])
 def test_steps_copy_nothing_to_the_device(device, name):
     copies = []

@@ -6,7 +6,7 @@ from scipy.stats import kstest
 
 from core_helpers import Enumerated, random_rbm, training_stream
 from rbmbench.errors import SettingsError
-from rbmbench.model import RBM, Statistics, initial_rbm
+from rbmbench.model import RBM, Statistics, clipped_base_rate, initial_rbm
 
 M, N = 5, 3
 
@@ -162,3 +162,18 @@ def test_initial_parameters_of_a_trial_do_not_depend_on_the_others():
 def test_no_width_means_no_spread():
     rbm = initial_rbm(M, N, training_stream(2), "normal", 0.0)
     assert not any(parameter.any() for parameter in (rbm.W, rbm.b, rbm.c))
+
+
+def test_base_rate_is_the_inverse_sigmoid_of_the_mean_half_a_row_from_the_ends():
+    data = np.array([[0, 1, 1, 0], [0, 1, 0, 0], [0, 1, 0, 1], [0, 1, 0, 1]], np.uint8)
+    rates = np.array([0.125, 0.875, 0.25, 0.5])
+    np.testing.assert_allclose(1 / (1 + np.exp(-clipped_base_rate(data))), rates, rtol=1e-14)
+
+
+def test_base_rate_biases_change_nothing_but_the_biases():
+    bias = np.linspace(-2, 2, M)
+    rbm = initial_rbm(M, N, training_stream(3), "normal", 0.01, np.float32, "base_rate", bias)
+    drawn = initial_rbm(M, N, training_stream(3), "normal", 0.01, np.float32)
+    np.testing.assert_array_equal(rbm.W, drawn.W)
+    np.testing.assert_array_equal(rbm.b, np.stack([bias.astype(np.float32)] * 3))
+    np.testing.assert_array_equal(rbm.c, np.zeros((3, N)))

@@ -224,9 +224,9 @@ class Other(CD):
 class Slower(SGD):
     """Ascent at half the rate."""
 
-    def step(self, rbm, estimator, batch, state, stream, rate):
+    def step(self, rbm, estimator, batch, state, stream, rate, memory):
         """Make a smaller step."""
-        return super().step(rbm, estimator, batch, state, stream, rate / 2)
+        return super().step(rbm, estimator, batch, state, stream, rate / 2, memory)
 
 
 def test_a_class_derived_from_one_that_kernels_know_is_not_taken_for_it(device, monkeypatch):
@@ -283,6 +283,6 @@ def test_the_draws_taken_are_those_of_the_ordinary_iterations(device):
         batches = MiniBatches(DeviceArray(DATA), 37, 2, streams[0].trials, np.float64)
         state = estimator.start(rbm, DeviceArray(DATA), 37, Stream(1, [0, 1]))
         for iteration in range(3):
-            update.step(rbm, estimator, batches.at(iteration), state, streams[0], 0.1)
+            update.step(rbm, estimator, batches.at(iteration), state, streams[0], 0.1, {})
         resident.Resident(rbm, estimator, update, batches).advance(0, 3, state, streams[1], 0.1)
         assert streams[0].number == streams[1].number

@@ -49,10 +49,18 @@ def assert_same(one, other):
 
 
 SCHEDULES = [[stage(name, 29)] for name in ESTIMATORS] + [
+    *([stage("cd", 29) | {"update": {"name": name}}] for name in ("sdcp", "ssd")),
+    [stage("pcd", 10) | {"update": {"name": "centered"}}, stage("cd", 29) | {"update": {"name": "cs_dcp"}}],
     [stage("cd", 5), stage("pcd", 14, 0.2), stage("parallel_tempering", 21, 0.01), stage("pop_cd", 29)],
     [stage("pcd", 10), stage("pcd", 12, 0.3), stage("pcd", 29)],
 ]
-SCHEDULE = pytest.mark.parametrize("schedule", SCHEDULES, ids=lambda s: "-".join(x["estimator"]["name"] for x in s))
+
+
+def parts_of(stage):
+    return "_".join(stage[part]["name"] for part in ("update", "estimator") if part in stage)
+
+
+SCHEDULE = pytest.mark.parametrize("schedule", SCHEDULES, ids=lambda s: "-".join(map(parts_of, s)))
 
 
 # One iteration, by hand.
@@ -102,6 +110,14 @@ def test_two_steps_of_cd_on_their_mini_batches():
 def test_a_rate_next_to_nothing_leaves_the_initial_parameters(precision, initial):
     settings = settings_for(stage("pop_cd", 3, rate=1e-300), precision=precision, initial=initial)
     assert bytes_of(run(DATA, settings).rbm) == bytes_of(initial_of(settings))
+
+
+def test_biases_may_begin_at_the_base_rate_of_the_rows():
+    initial = {"kind": "normal", "width": 0.01, "biases": "base_rate"}
+    rbm = run(DATA, settings_for(stage("cd", 1, rate=1e-300), initial=initial, precision="float64")).rbm
+    np.testing.assert_allclose(sigmoid(rbm.b), np.stack([DATA.mean(axis=0)] * 3), rtol=1e-12)
+    np.testing.assert_allclose(rbm.c, 0, atol=1e-290)
+    assert 0 < np.abs(rbm.W).max() < 0.1
 
 
 # What a run does not depend on.

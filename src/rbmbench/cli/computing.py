@@ -50,6 +50,7 @@ def train(arguments: Namespace) -> None:
                 progress=progress,
                 threads=arguments.threads,
                 backend=arguments.backend,
+                test=dataset.test,
             )
         except TrainingError as error:
             raise TrainingError(f"{arguments.run_id}: {error}") from None
@@ -79,6 +80,7 @@ def evaluate(arguments: Namespace) -> None:
             snapshots,
             dataset.train,
             settings,
+            test=dataset.test if meta["settings"].get("test_likelihood") else None,
             first_trial=meta["settings"]["first_trial"],
             checkpoint=arguments.checkpoint,
             identity=f"{arguments.model.name}-{settings.digest()}-{dataset.provenance['content_sha256'][:10]}",

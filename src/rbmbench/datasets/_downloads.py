@@ -32,6 +32,7 @@ class File:
     sha256: str | None = None
     at_most_bytes: int = 0
     unpacked_bytes: int = 0
+    git_object: str | None = None
 
     @property
     def limit(self) -> int:
@@ -113,7 +114,7 @@ def catalogue() -> dict[str, Entry]:
     text = (package_files("rbmbench.datasets") / "files.yaml").read_text(encoding="utf-8")
     entries = {}
     for name, entry in yaml.safe_load(text).items():
-        files = [File(folder=name, **file | {"addresses": tuple(file["addresses"])}) for file in entry["files"]]
+        files = [File(folder=name, **file | {"addresses": tuple(file.get("addresses", ()))}) for file in entry["files"]]
         entries[name] = Entry(**entry | {"files": tuple(files)})
     return entries
 
@@ -269,7 +270,14 @@ def _checked(file: File, content: bytes, where: str) -> str:
     found = hashlib.sha256(content).hexdigest()
     if file.sha256 and found != file.sha256:
         raise DataError(_wrong_checksum(file, where, found))
+    if file.git_object and (of_git := _git_object(content)) != file.git_object:
+        raise DataError(f"{where}: wrong {file.name}: expected git object {file.git_object}, found {of_git}")
     return found
+
+
+def _git_object(content: bytes) -> str:
+    """Return the id that git gives to a file of these bytes."""
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
 def _wrong_checksum(file: File, where: str, found: str) -> str:
@@ -289,10 +297,7 @@ def _keep(content: bytes, path: Path) -> None:
 def _nowhere(files: Sequence[File], sources: Sources, failures: Sequence[str]) -> str:
     """Return the line for files that could not be had: what was tried, what is expected, and what to do by hand."""
     names = " or ".join(file.name for file in files)
-    expected = " or ".join(
-        f"sha256 {file.sha256}" if file.sha256 else f"a {file.name} with the right rows (its sha256 is not known)"
-        for file in files
-    )
+    expected = " or ".join(_awaited(file) for file in files)
     if sources.mirror and not _is_address(sources.mirror):
         failures = [f"mirror {sources.mirror}: no such file", *failures]
     folder = sources.kept(files[0]).parent
@@ -300,6 +305,15 @@ def _nowhere(files: Sequence[File], sources: Sources, failures: Sequence[str]) -
         f"cannot get {names}: tried {'; '.join(failures)}; expected {expected}; "
         f"put the file by hand into {folder}{os.sep}, or into a folder named by RBMBENCH_DATA_MIRROR"
     )
+
+
+def _awaited(file: File) -> str:
+    """Return what a good copy of a file is known by."""
+    if file.sha256:
+        return f"sha256 {file.sha256}"
+    if file.git_object:
+        return f"a {file.name} of git object {file.git_object}"
+    return f"a {file.name} with the right rows (its sha256 is not known)"
 
 
 def _shown(place: str) -> str:

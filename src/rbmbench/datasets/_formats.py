@@ -5,13 +5,17 @@ Every reader takes the declared file, its bytes, and where they are from (a path
 
 import zlib
 from io import BytesIO
+from zipfile import BadZipFile
 
 import numpy as np
 
 from rbmbench.errors import DataError
 
 __all__ = [
+    "amat",
     "bits_with_commas",
+    "chardata_mat",
+    "grey_npz",
     "gunzip",
     "idx_images",
     "labelled_grey_text",
@@ -21,6 +25,7 @@ __all__ = [
 
 PIXELS = 128
 GREY_PIXELS = 256
+IMAGE = 28
 WIDTH, HEIGHT = 8, 16
 
 
@@ -157,3 +162,70 @@ def _numbers(text: bytes, delimiter: str | None, where: str) -> np.ndarray:
         return np.loadtxt(BytesIO(text), np.float32, delimiter=delimiter, ndmin=2)
     except ValueError as error:
         raise DataError(f"{where}: expected lines of numbers ({' '.join(str(error).split())})") from None
+
+
+def amat(file, content: bytes, where: str) -> np.ndarray:
+    """Return the rows of binarized_mnist_PART.amat, plain or gzipped: uint8 (rows, 784) of 0 and 1.
+
+    A line holds the 784 pixels of an image, with a blank between them.
+
+    Raises
+    ------
+    DataError
+        If it does not have this form.
+    """
+    text = gunzip(file, content, where) if file.name.endswith(".gz") else content
+    characters = np.frombuffer(text, np.uint8)
+    if characters.size == 0 or characters.size % (2 * IMAGE**2):
+        raise DataError(f"{where}: expected lines of {IMAGE**2} pixels 0 or 1, found {characters.size} characters")
+    bits = characters[::2] - np.uint8(ord("0"))
+    if bits.max() > 1:
+        raise DataError(f"{where}: expected pixels 0 or 1, separated by blanks")
+    return bits.reshape(-1, IMAGE**2)
+
+
+def chardata_mat(_file, content: bytes, where: str) -> dict[str, np.ndarray]:
+    """Return "train" and "test" of chardata.mat: grey values from 0 to 1, (rows, 784), row-major.
+
+    The file holds a matrix (784, images) for each, the pixels of an image column by column.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read, or does not have this form.
+    """
+    from scipy.io import loadmat
+
+    names = {"train": "data", "test": "testdata"}
+    try:
+        found = loadmat(BytesIO(content), variable_names=list(names.values()))
+        columns = {part: np.asarray(found[name], np.float64) for part, name in names.items()}
+    except Exception as error:  # the reader raises many kinds on damaged bytes
+        reason = " ".join(str(error).split())
+        raise DataError(f"{where}: not a MATLAB file, or damaged ({type(error).__name__}: {reason})") from error
+    for pixels in columns.values():
+        if pixels.ndim != 2 or len(pixels) != IMAGE**2 or not ((pixels >= 0) & (pixels <= 1)).all():
+            raise DataError(f"{where}: expected matrices of {IMAGE**2} grey values from 0 to 1 an image")
+    return {
+        part: pixels.T.reshape(-1, IMAGE, IMAGE).swapaxes(1, 2).reshape(-1, IMAGE**2)
+        for part, pixels in columns.items()
+    }
+
+
+def grey_npz(_file, content: bytes, where: str) -> dict[str, np.ndarray]:
+    """Return the arrays "train" and "test" of an npz file: grey values from 0 to 255, uint8 (rows, 784), row-major.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read, or does not have this form.
+    """
+    try:
+        with np.load(BytesIO(content), allow_pickle=False) as archive:
+            parts = {part: archive[part] for part in ("train", "test")}
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+        raise DataError(f"{where}: not an npz file of images, or damaged ({type(error).__name__})") from error
+    for pixels in parts.values():
+        if pixels.dtype != np.uint8 or pixels.ndim != 2 or pixels.shape[1] != IMAGE**2:
+            raise DataError(f"{where}: expected rows of {IMAGE**2} grey values, as uint8")
+    return parts

@@ -41,22 +41,24 @@ def above(images: np.ndarray, threshold: int) -> np.ndarray:
     return (images > threshold).view(np.uint8).reshape(len(images), -1)
 
 
-def as_probabilities(images: np.ndarray, seed: int, part: int) -> np.ndarray:
-    """Return images (rows, height, width) as rows of bits, uint8, each 1 with probability value / 255.
+def as_probabilities(images: np.ndarray, seed: int, part: int, full: float = 255.0) -> np.ndarray:
+    """Return images (rows, ...) as rows of bits, uint8, each 1 with probability value / full.
 
     Parameters
     ----------
     images : numpy.ndarray
-        uint8 (rows, height, width).
+        Grey values from 0 to ``full``.
     seed : int
         Seed of the draws.
     part : int
         Which part of the data set this is: parts have random numbers of their own.
+    full : float
+        The value of full ink.
     """
     values = images.reshape(len(images), -1)
-    bits, stream = np.empty_like(values), Stream(seed, [part], Purpose.DATA)
+    bits, stream = np.empty(values.shape, np.uint8), Stream(seed, [part], Purpose.DATA)
     for start in range(0, len(values), BLOCK_ROWS):
-        mean = values[None, start : start + BLOCK_ROWS] / 255.0
+        mean = values[None, start : start + BLOCK_ROWS] / full
         drawn = np.empty_like(mean)
         home_of(mean).sample(mean, stream.next(), drawn)
         bits[start : start + BLOCK_ROWS] = drawn[0]

@@ -4,7 +4,7 @@ from numbers import Integral, Real
 
 from rbmbench.errors import SettingsError
 
-__all__ = ["check_choice", "check_number", "check_text", "check_whole_number"]
+__all__ = ["check_choice", "check_number", "check_text", "check_truth_value", "check_whole_number"]
 
 
 def check_whole_number(data_set: str, option: str, found: object, low: int, high: int) -> None:
@@ -17,6 +17,12 @@ def check_number(data_set: str, option: str, found: object, low: float, high: fl
     """Raise a SettingsError unless ``found`` is a number from ``low`` to ``high``."""
     if not isinstance(found, Real) or isinstance(found, bool) or not low <= found <= high:
         raise _not_allowed(data_set, option, found, f"a number from {low} to {high}")
+
+
+def check_truth_value(data_set: str, option: str, found: object) -> None:
+    """Raise a SettingsError unless ``found`` is true or false."""
+    if not isinstance(found, bool):
+        raise _not_allowed(data_set, option, found, "true, false")
 
 
 def check_choice(data_set: str, option: str, found: object, allowed: tuple[str, ...]) -> None:

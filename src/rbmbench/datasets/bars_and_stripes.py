@@ -5,9 +5,11 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from rbmbench.datasets import REGISTRY, Dataset, build
-from rbmbench.datasets._options import check_whole_number
+from rbmbench.datasets._options import check_truth_value, check_whole_number
 
 __all__ = ["BarsAndStripes"]
+
+PREPROCESSING = "none: every pattern of horizontal and of vertical bars once"
 
 
 @REGISTRY.register
@@ -17,28 +19,35 @@ class BarsAndStripes:
 
     First the 2^side patterns of horizontal bars, then those of vertical bars, in the order of their binary numbers
     (the lowest bit is the first bar). The empty and the full image are in both halves, so they occur twice.
+    With ``distinct`` each pattern occurs once, and the patterns are the test rows too, being all that can occur.
 
     Parameters
     ----------
     side : int
         Pixels of a side, from 1 to 12.
+    distinct : bool
+        Whether the empty and the full image are left out of the second half: 2 * 2^side - 2 rows, at least 2.
     """
 
     side: int = 4
+    distinct: bool = False
 
     def __post_init__(self):
         check_whole_number("bars_and_stripes", "side", self.side, 1, 12)
+        check_truth_value("bars_and_stripes", "distinct", self.distinct)
 
     def load(self, _sources=None) -> Dataset:
         """Return the data set; it is generated, so there is nothing to download."""
         patterns = (np.arange(2**self.side)[:, None] >> np.arange(self.side)) & 1
         horizontal = np.repeat(patterns, self.side, axis=1)
         vertical = np.tile(patterns, self.side)
+        rows = np.concatenate([horizontal, vertical[1:-1] if self.distinct else vertical])
         return build(
             "bars_and_stripes",
             f"Bars and stripes {self.side}x{self.side}",
-            train=np.concatenate([horizontal, vertical]),
+            train=rows,
+            test=rows if self.distinct else None,
             source="generated",
-            preprocessing="none: every pattern of horizontal and of vertical bars once",
+            preprocessing="none: every pattern once" if self.distinct else PREPROCESSING,
             options=asdict(self),
         )

@@ -3,12 +3,13 @@
 from dataclasses import asdict, dataclass
 
 from rbmbench.datasets import REGISTRY, Dataset, build
-from rbmbench.datasets._images import above, fetch_images
-from rbmbench.datasets._options import check_whole_number
+from rbmbench.datasets._images import above, as_probabilities, fetch_images
+from rbmbench.datasets._options import check_choice, check_whole_number
 
 __all__ = ["Mnist"]
 
 TRAINING_IMAGES = 60_000
+FIXED_PARTS = {"train": "train", "validation": "valid", "test": "test"}
 
 
 @REGISTRY.register
@@ -18,32 +19,59 @@ class Mnist:
 
     Parameters
     ----------
+    binarise : {"threshold", "bernoulli", "fixed"}
+        "threshold": a pixel is 1 if its grey value (0 to 255) is above ``threshold``. 127 is what Krause, Fischer, Igel
+        (2018) used through their library Shark. "bernoulli": a pixel is 1 with probability value / 255, drawn once
+        (Salakhutdinov, Murray 2008). "fixed": the binary images that Larochelle and Murray (2011) publish, 50000 of the
+        training images and 10000 of them for validation.
     threshold : int
-        A pixel is 1 if its grey value (0 to 255) is above it. 127 is what Krause, Fischer, Igel (2018) used through
-        their library Shark.
+        Of "threshold".
+    seed : int
+        Seed of the draws of "bernoulli".
     validation : int
-        The last so many training images are for validation, which no other rows are; 10000 is usual.
+        The last so many training images are for validation, which no other rows are; 10000 is usual. The "fixed" images
+        have validation rows of their own.
     """
 
     threshold: int = 127
     validation: int = 0
+    binarise: str = "threshold"
+    seed: int = 0
 
     def __post_init__(self):
+        check_choice("mnist", "binarise", self.binarise, ("threshold", "bernoulli", "fixed"))
         check_whole_number("mnist", "threshold", self.threshold, 0, 254)
-        check_whole_number("mnist", "validation", self.validation, 0, TRAINING_IMAGES - 1)
+        check_whole_number("mnist", "seed", self.seed, 0, 2**32 - 1)
+        most = 0 if self.binarise == "fixed" else TRAINING_IMAGES - 1
+        check_whole_number("mnist", "validation", self.validation, 0, most)
 
     def load(self, sources) -> Dataset:
-        """Return the data set, fetching its two image files if need be."""
-        images, origin = fetch_images("mnist", sources)
-        train, test = (above(images[part], self.threshold) for part in ("train", "test"))
-        cut = len(train) - self.validation
-        return build(
-            "mnist",
-            "MNIST",
-            train=train[:cut],
-            validation=train[cut:],
-            test=test,
-            **origin,
-            preprocessing=f"1 where the grey value (0 to 255) is above {self.threshold}",
-            options=asdict(self),
-        )
+        """Return the data set, fetching its image files if need be."""
+        if self.binarise == "fixed":
+            parts, origin = _fixed(sources)
+            preprocessing = "none: binary as published"
+        else:
+            images, origin = fetch_images("mnist", sources)
+            if self.binarise == "bernoulli":
+                parts = {name: as_probabilities(part, self.seed, i) for i, (name, part) in enumerate(images.items())}
+                preprocessing = f"1 with probability value / 255, drawn once with seed {self.seed}"
+            else:
+                parts = {name: above(part, self.threshold) for name, part in images.items()}
+                preprocessing = f"1 where the grey value (0 to 255) is above {self.threshold}"
+            cut = len(parts["train"]) - self.validation
+            parts |= {"train": parts["train"][:cut], "validation": parts["train"][cut:]}
+        return build("mnist", "MNIST", **parts, **origin, preprocessing=preprocessing, options=asdict(self))
+
+
+def _fixed(sources) -> tuple[dict, dict]:
+    """Return the parts of the published binary images, uint8 (rows, 784), and where they are from."""
+    from rbmbench.datasets._downloads import catalogue, fetch
+    from rbmbench.datasets._formats import amat
+
+    entry = catalogue()["binarized_mnist"]
+    copies = {
+        name: fetch([file for file in entry.files if f"_{part}." in file.name], sources, amat)
+        for name, part in FIXED_PARTS.items()
+    }
+    records = [copy.record for copy in copies.values()]
+    return {name: copy.value for name, copy in copies.items()}, {"source": entry.described, "files": records}

@@ -11,7 +11,7 @@ from rbmbench.model import RBM, Statistics
 from rbmbench.registry import Registry
 from rbmbench.streams import Stream
 
-__all__ = ["REGISTRY", "Estimate", "Estimator", "positive_integer"]
+__all__ = ["REGISTRY", "Estimate", "Estimator", "check_goes_on", "positive_integer"]
 
 REGISTRY = Registry("rbmbench.estimators", "estimator")
 
@@ -24,6 +24,16 @@ def positive_integer(name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise SettingsError(f"option {name!r}: found {value!r}; allowed: an integer >= 1")
     return int(value)
+
+
+def check_goes_on(estimator: "Estimator", rule: str) -> None:
+    """Raise a `SettingsError` if an update rule needs chains that run on within an iteration and these cannot."""
+    if estimator.goes_on is None:
+        name = type(estimator).__module__.rpartition(".")[2]
+        raise SettingsError(
+            f"update rule {rule!r}: found the estimator {name!r}, as it is set, whose chains cannot run on within an "
+            "iteration; allowed: chains that start at the rows of the mini-batch, one each, or are kept, or none"
+        )
 
 
 @dataclass(frozen=True)
@@ -47,11 +57,16 @@ class Estimator:
     An estimator holds options and buffers, no state: the state goes in and comes out of every call, so that a run can
     be cut anywhere. One instance serves one run at a time.
 
+    ``goes_on`` tells where a second negative phase of the same iteration starts (see `go_on`): "ends", where the chains
+    of the first one ended, which takes rows that stand for the mini-batch's; "itself", for estimators that keep their
+    chains or have none; None, it cannot.
+
     ``resident`` is the name that kernels which make whole iterations know a class by; it holds for the very class that
     says so, not for classes derived from it, which may compute something else.
     """
 
     resident: str | None = None
+    goes_on: str | None = None
 
     def __init__(self):
         self.buffers = Buffers()
@@ -97,14 +112,27 @@ class Estimator:
         negative, state, diagnostics = self.negative_phase(rbm, positive, state, stream)
         return Estimate(positive, negative, state, diagnostics)
 
+    def go_on(self, rbm: RBM, estimate: Estimate, stream: Stream) -> Estimate:
+        """Return an estimate whose negative phase takes up the one of ``estimate`` under parameters that have changed.
+
+        The positive phase stays what it was. Only where ``goes_on`` is not None.
+        """
+        start = estimate.positive
+        if self.goes_on == "ends":
+            ends = estimate.negative.visible
+            start = Population(ends, hidden_mean(rbm, ends, self.buffers, "going on hidden mean"))
+        negative, state, diagnostics = self.negative_phase(rbm, start, estimate.state, stream)
+        return Estimate(estimate.positive, negative, state, diagnostics)
+
     def phase_sums(self, estimate: Estimate) -> tuple[Sums, Sums]:
         """Return the sums of the positive and of the negative phase, in the estimator's buffers."""
-        negative = estimate.negative
-        if not isinstance(negative, Statistics):
-            negative = population_sums(negative, self.buffers, "negative")
-        else:
-            negative = Sums(negative, 1.0)
-        return population_sums(estimate.positive, self.buffers, "positive"), negative
+        return population_sums(estimate.positive, self.buffers, "positive"), self.negative_sums(estimate)
+
+    def negative_sums(self, estimate: Estimate) -> Sums:
+        """Return the sums of the negative phase, in the estimator's buffers."""
+        if isinstance(estimate.negative, Statistics):
+            return Sums(estimate.negative, 1.0)
+        return population_sums(estimate.negative, self.buffers, "negative")
 
     def gradient(self, estimate: Estimate) -> Statistics:
         """Return the gradient of the mean log-likelihood, nats per sample: positive minus negative statistics."""

@@ -30,6 +30,7 @@ class CD(Estimator):
         super().__init__()
         self.k = positive_integer("k", k)
         self.chains = number_of_chains(chains)
+        self.goes_on = "ends" if self.chains is None else None
         self.variance = wanted(variance)
 
     def negative_phase(self, rbm, positive, state, stream):

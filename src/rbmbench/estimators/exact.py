@@ -17,6 +17,8 @@ __all__ = ["Exact"]
 class Exact(Estimator):
     """The exact model expectation; the smaller layer may have 25 units at most."""
 
+    goes_on = "itself"
+
     def check_sizes(self, visible_units, hidden_units):
         """Refuse RBMs of which neither layer can be enumerated."""
         check_enumerable(visible_units, hidden_units)

@@ -24,6 +24,8 @@ __all__ = ["ParallelTempering"]
 class ParallelTempering(Estimator):
     """PT with ``temperatures`` inverse temperatures evenly spaced in [0, 1] and ``sets`` independent sets of chains."""
 
+    goes_on = "itself"
+
     def __init__(self, temperatures: int = 10, sets: int = 1):
         super().__init__()
         self.sampler = ParallelTemperingSampler(temperatures)

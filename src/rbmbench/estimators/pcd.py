@@ -26,6 +26,7 @@ class PCD(Estimator):
     """
 
     resident = "pcd"
+    goes_on = "itself"
 
     def __init__(self, k: int = 1, chains: int | None = None, variance: bool = False):
         super().__init__()

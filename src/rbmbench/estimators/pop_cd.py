@@ -59,6 +59,7 @@ class PopCD(Estimator):
     """pop-CD-k; ``k`` is the number of Gibbs steps, at least 1."""
 
     resident = "pop_cd"
+    goes_on = "ends"
 
     def __init__(self, k: int = 1):
         super().__init__()

@@ -31,6 +31,8 @@ __all__ = ["PopCDJoint"]
 class PopCDJoint(Estimator):
     """pop-CD-k with the joint proposal; ``k`` is the number of Gibbs steps, at least 1."""
 
+    goes_on = "ends"
+
     def __init__(self, k: int = 1):
         super().__init__()
         self.k = positive_integer("k", k)

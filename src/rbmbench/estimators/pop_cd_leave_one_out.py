@@ -35,6 +35,8 @@ def leave_one_out_weights(log_weights):
 class PopCDLeaveOneOut(Estimator):
     """pop-CD-k, equation 9; ``k`` is the number of Gibbs steps, at least 1."""
 
+    goes_on = "ends"
+
     def __init__(self, k: int = 1):
         super().__init__()
         self.k = positive_integer("k", k)

@@ -27,6 +27,8 @@ __all__ = ["PopCDMixture"]
 class PopCDMixture(Estimator):
     """pop-CD-k with mixtures; ``k`` Gibbs steps, ``tau`` rows a mixture, which must divide the mini-batch."""
 
+    goes_on = "ends"
+
     def __init__(self, k: int = 1, tau: int = 2):
         super().__init__()
         self.k = positive_integer("k", k)

@@ -84,6 +84,7 @@ def training(settings: RunSettings, rows: int, visible: int) -> Stages:
     steps, before = Counter(), 0
     for stage in settings.schedule:
         step = _estimate(stage.estimator, m, n, settings.batch, trials, settings.precision)
+        step = _updated(step, stage.update, trials, m, n)
         steps.update(_times(step, stage.until - before))
         before = stage.until
     steps["parameter"] += settings.iterations * trials * m * n
@@ -192,6 +193,14 @@ def _estimate(
         work["weighed unit"] += rows * (m + n)
         work[_product(m, n)] += 2 * rows * m * chosen.options.get("tau", 0)
     return work
+
+
+def _updated(estimate: Counter, update: Choice, trials: int, visible: int, hidden: int) -> Counter:
+    """Return the operations of an iteration of all trials, from those of one estimate: what the update rule adds."""
+    step = _times(estimate, update.options.get("inner_steps", 1))
+    if update.name == "ssd":
+        step[_product(visible, hidden)] += 60 * trials * visible * hidden * min(visible, hidden)
+    return step
 
 
 def is_coupled(chosen: Choice) -> bool:

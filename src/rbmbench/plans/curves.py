@@ -3,13 +3,11 @@
 from typing import Any
 
 from rbmbench.config_schema import FigurePanel, LearningCurves, Panel, Paper, RunTimes
+from rbmbench.metrics import ANNEALED
 from rbmbench.planned import Plan, Result, unique
 from rbmbench.plans.parts import heading, labelled, planned_evaluation, planned_runs, trained
 
 __all__ = ["learning_curves", "run_times"]
-
-ANNEALED = ("log_likelihood", "log_partition", "log_partition_error", "annealing_effective_sample_size")
-"""Metrics that, where log Z cannot be enumerated, an evaluation has and the curve of the run itself has not."""
 
 
 def learning_curves(
@@ -59,7 +57,8 @@ def _annealing(base: Paper, panel: Panel, published: Panel | None, evaluated: li
 def _shown(result: Plan, panel: FigurePanel) -> dict[str, Any]:
     """Return what a spec says of what a panel shows."""
     axes = {"axis": panel.axis, "iteration_axis": panel.iteration_axis}
-    shown = {"metrics": list(panel.metric), **axes, "references": list(panel.references)}
+    shown = {"metrics": list(panel.metric), **axes, "references": list(panel.references), "mark": panel.mark}
+    shown |= {"batch": panel.batch, "initial": panel.initial and panel.initial.model_dump()}
     return shown | ({"data_file": result.data_file(panel.data)} if panel.references else {})
 
 

@@ -25,16 +25,17 @@ def planned_run(result: Plan, paper: Paper, panel: Panel, algorithm: str, trials
     settings = RunSettings(
         data=Choice(name=entry.name, options=entry.options),
         hidden=panel.hidden,
-        batch=entry.batch,
+        batch=panel.batch or entry.batch,
         schedule=schedule(paper.algorithms[algorithm], panel),
         trials=trials,
         seed=derived_seed(paper.defaults.seed, "train", panel.data, panel.hidden),
-        initial=paper.defaults.initial,
+        initial=panel.initial or paper.defaults.initial,
         precision=paper.defaults.precision,
         evaluate_every=panel.evaluate_every or paper.defaults.evaluate_every,
         evaluate_at=paper.defaults.evaluate_at if panel.evaluate_at is None else panel.evaluate_at,
         proxy=panel.proxy or paper.defaults.proxy,
         bias_bound=panel.bias_bound or paper.defaults.bias_bound,
+        test_likelihood=paper.defaults.test_likelihood,
     )
     identity = f"{panel.data}-{panel.hidden}h-{algorithm}-{panel.rate:g}-{settings.digest()}"
     return result.runs.setdefault(identity, Run(identity, panel.data, settings))

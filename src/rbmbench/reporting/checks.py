@@ -41,15 +41,18 @@ def final_lead(evidence: Evidence, *, curve: str, against: str) -> Measurement:
     return _lead(one, other, values, other.trials.loc[trials].iloc[:, 0], "final log-likelihood")
 
 
-def lead_after(evidence: Evidence, *, curve: str, against: str, share: float) -> Measurement:
+def lead_after(
+    evidence: Evidence, *, curve: str, against: str, share: float, metric: str = "log_likelihood"
+) -> Measurement:
     """Measure the lead after a share of the paper's iterations, as a share of the second curve's rise until then."""
-    one, other = evidence.curves(curve), evidence.curves(against)
+    one, other = evidence.curves(curve, metric), evidence.curves(against, metric)
     after = share * (other.panel.paper_iterations or other.panel.iterations)
     if other.panel.iterations < after:
         raise NotRun(f"{against} ends at iteration {other.panel.iterations}, the claim speaks of iteration {after:.0f}")
     trials = paired(one, other)
     values = (pd.Series(c.around(after), c.trials.index).loc[trials] for c in (one, other))
-    return _lead(one, other, values, other.trials.loc[trials].iloc[:, 0], f"log-likelihood at iteration {after:.0f}")
+    what = f"{metric_of(metric).title} at iteration {after:.0f}"
+    return _lead(one, other, values, other.trials.loc[trials].iloc[:, 0], what)
 
 
 def _lead(one: Curves, other: Curves, values, start, what: str) -> Measurement:
@@ -61,9 +64,9 @@ def _lead(one: Curves, other: Curves, values, start, what: str) -> Measurement:
     return Measurement(value, low, high, what, (one, other))
 
 
-def final_spread(evidence: Evidence, *, curves: list[str]) -> Measurement:
+def final_spread(evidence: Evidence, *, curves: list[str], metric: str = "log_likelihood") -> Measurement:
     """Measure how far the final values of several curves lie apart, as a share of the rise to the best of them."""
-    found = [evidence.curves(name) for name in curves]
+    found = [evidence.curves(name, metric) for name in curves]
     trials = paired(*found)
     starts = [curve.trials.loc[trials].iloc[:, 0] for curve in found]
     stacked = np.stack([*(curve.final.loc[trials] for curve in found), np.mean(starts, axis=0)], axis=1)
@@ -73,7 +76,7 @@ def final_spread(evidence: Evidence, *, curves: list[str]) -> Measurement:
         return np.ptp(finals, axis=1) / (finals.max(axis=1) - start)
 
     names = ", ".join(curve.label for curve in found)
-    what = f"largest difference of final log-likelihoods of {names}, as a share of the rise"
+    what = f"largest difference of the final {metric_of(metric).title} of {names}, as a share of the rise"
     return Measurement(*intervals.bootstrap(stacked, spread), what, tuple(found))
 
 

@@ -208,7 +208,7 @@ class Evidence:
                 raise NotRun(f"{name} is not part of this scale")
             meta = read_meta(run.folder)
             stand_in = data_of(meta, run.folder)["stand_in"]
-            annealed = panel.annealing and metric == "log_likelihood"
+            annealed = panel.annealing and metric in ("log_likelihood", "test_log_likelihood")
             particles = {"effective_particles": _least_size(run.folder)} if annealed else {}
             trials = read_trials(run.folder, metric)
             self._curves[name, metric] = Curves(
@@ -219,6 +219,11 @@ class Evidence:
     def metric(self, name: str) -> str:
         """Return the metric that the panel of a curve shows, the first where it shows two."""
         return self._panel(name).metrics[0]
+
+    def all_curves(self, name: str, metric: str) -> list[Curves]:
+        """Return a metric of all curves of the panel of a curve."""
+        place = name.rpartition(".")[0]
+        return [self.curves(f"{place}.{run.algorithm}", metric) for run in self._panel(name).runs]
 
     def band(self, name: str) -> Band:
         """Return the band of the figure of a curve."""

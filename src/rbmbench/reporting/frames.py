@@ -18,6 +18,7 @@ __all__ = [
     "by_model",
     "data_of",
     "final_means",
+    "initial_words",
     "learning_curves",
     "machine_of",
     "read_trials",
@@ -288,8 +289,12 @@ def run_settings(spec: FigureSpec) -> pd.DataFrame:
         line = {"panel": panel.name, "data": data_of(meta, panel.runs[0].folder)["title"]}
         line |= {key: getattr(panel, key) for key in ("hidden", "rate", "iterations", "trials")}
         line |= {key: settings.get(key) for key in ("batch", "evaluate_every", "precision", "seed")}
-        initial = settings.get("initial") or {}
-        words = f"{initial.get('kind', '')} {initial.get('width', '')}".strip()
-        words += ", biases zero" if initial.get("biases") == "zero" else ""
-        lines.append(line | {"initial parameters": words})
+        lines.append(line | {"initial parameters": ", ".join(initial_words(settings.get("initial") or {}))})
     return pd.DataFrame(lines).set_index("panel")
+
+
+def initial_words(initial: dict) -> list[str]:
+    """Return in words what the initial parameters are: "normal 0.01" and, if they are not drawn, "biases zero"."""
+    words = f"{initial.get('kind', '')} {initial.get('width', '')}".strip()
+    biases = {"zero": ["biases zero"], "base_rate": ["base-rate biases"]}
+    return [words, *biases.get(initial.get("biases"), [])]

@@ -10,6 +10,7 @@ from rbmbench.errors import SettingsError
 from rbmbench.metrics import metric_of
 from rbmbench.reporting import intervals
 from rbmbench.reporting.evidence import FINAL_SHARE, Curves, Evidence, NotRun
+from rbmbench.reporting.marks import first_reached, levels
 from rbmbench.reporting.measurement import Measurement, paired
 
 __all__ = ["METRIC_CHECKS"]
@@ -151,6 +152,31 @@ def steepest_rise(evidence: Evidence, *, curve: str, metric: str | None = None) 
     return Measurement(*intervals.bootstrap(trials.to_numpy(), steepest), what, (found,))
 
 
+def reach_difference(
+    evidence: Evidence, *, curve: str, against: str, share: float, metric: str = "test_log_likelihood"
+) -> Measurement:
+    """Measure how many iterations before another a mean curve reaches a share of what the best of its panel rises.
+
+    Minus infinity where it never does, infinity where the other never does; the interval is a bootstrap over the
+    trials of all curves of the panel.
+    """
+    found = evidence.all_curves(curve, metric)
+    names = [one.name for one in found]
+    trials, iterations = paired(*found), found[0].trials.columns.to_numpy(dtype=float)
+    stacked = np.stack([one.trials.loc[trials] for one in found], axis=1)
+    first, second = names.index(curve), names.index(evidence.curves(against, metric).name)
+
+    def earlier(means: np.ndarray) -> np.ndarray:
+        at = first_reached(means, iterations, levels(means, share)[..., None])
+        # Where neither does there is no difference to tell.
+        with np.errstate(invalid="ignore"):
+            return at[:, second] - at[:, first]
+
+    what = f"iterations by which {found[first].label} reaches {100 * share:g} % of the largest rise of "
+    what += f"{metric_of(metric).title} before {found[second].label}"
+    return Measurement(*intervals.bootstrap(stacked, earlier), what, (found[first], found[second]))
+
+
 def smallest_within(evidence: Evidence, *, curves: list[str], against: str, tolerance: float) -> Measurement:
     """Measure the smallest option k of curves that end no more than a share of the rise of another below its end.
 
@@ -264,6 +290,7 @@ METRIC_CHECKS = (
     metric_violations,
     metric_share_of_peak,
     steepest_rise,
+    reach_difference,
     smallest_within,
     stopping_time_share,
     run_time_magnitude,

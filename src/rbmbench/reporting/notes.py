@@ -158,7 +158,7 @@ def figure_caption(spec: FigureSpec, frame: pd.DataFrame) -> str:
         " ".join([*_likelihood_notes(spec), *_metric_notes(spec)])
         + f" Lines: mean over the trials; bands: {low} to {high} % quantile over the trials.{single}{median}"
         + annealing_note(annealing_certainty(spec))
-        + "".join(f" {note}" for note in [*_reference_notes(spec), *_schedule_notes(spec), *figure_notes(spec, frame)])
+        + "".join(f" {note}" for note in [*_line_notes(spec), *_schedule_notes(spec), *figure_notes(spec, frame)])
     )
 
 
@@ -205,14 +205,19 @@ def further_lines(spec: FigureSpec) -> list[tuple[str, int]]:
     ]
 
 
-def _reference_notes(spec: FigureSpec) -> list[str]:
-    """Return what the horizontal lines of a figure are."""
+def _line_notes(spec: FigureSpec) -> list[str]:
+    """Return what the horizontal and the vertical lines of a figure are."""
     words = {
-        "maximum": "no model has more, that of the frequencies of the training rows",
+        "maximum": "no model has more, that of the frequencies of the rows",
         "true_model": "log-likelihood of the model that the training rows were drawn from",
     }
     found = dict.fromkeys(name for panel in spec.panels for name in panel.references)
-    return [f"Horizontal line, {TITLES[name]}: {words[name]}." for name in found]
+    shares = dict.fromkeys(panel.mark for panel in spec.panels if panel.mark)
+    return [f"Horizontal line, {TITLES[name]}: {words[name]}." for name in found] + [
+        f"Vertical lines: the iteration at which a mean first reaches {100 * share:g} % of the rise from the common"
+        " start to the largest mean of the panel; none where it never does."
+        for share in shares
+    ]
 
 
 def _schedule_notes(spec: FigureSpec) -> list[str]:

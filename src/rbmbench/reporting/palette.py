@@ -44,14 +44,14 @@ ALGORITHMS = {
     "sample_penalization": (ORANGE, DASH_DOTTED),
     "parallel_tempering": (BLUE, DASH_DOTTED),
     "herding": (GREY, DASH_DOTTED),
-    "sdcp": (PURPLE, SOLID),
-    "cs_dcp": (PURPLE, DASHED),
-    "cg": (GREY, SOLID),
-    "ssd": (GREY, DOTTED),
+    "sdcp_6x4": (BLUE, SOLID),
+    "cs_dcp_6x4": (VERMILLION, SOLID),
+    "cg_24": (BLACK, DASHED),
+    "ssd_25": (GREY, DOTTED),
     "exact": (BLACK, SOLID),
 }
 
-# Trained as another one, with more diagnostics, or in expectation.
+# Trained as another one, with more diagnostics, in expectation, or with other numbers of steps.
 ALIKE = {
     "cd_1_variance": "cd_1",
     "pcd_1_variance": "pcd_1",
@@ -60,6 +60,16 @@ ALIKE = {
     "expected_cd_2": "cd_2",
     "expected_cd_5": "cd_5",
     "expected_cd_10": "cd_10",
+    "cd_12": "cd_1",
+    "cd_24": "cd_1",
+    "cd_25": "cd_1",
+    "pcd_12": "pcd_1",
+    "pcd_24": "pcd_1",
+    "pcd_25": "pcd_1",
+    "cg_12": "cg_24",
+    "cg_25": "cg_24",
+    "sdcp_3x4": "sdcp_6x4",
+    "cs_dcp_3x4": "cs_dcp_6x4",
 }
 
 

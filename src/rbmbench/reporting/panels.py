@@ -9,6 +9,8 @@ from matplotlib.colors import to_rgb
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, ScalarFormatter
 
 from rbmbench.metrics import metric_of
+from rbmbench.reporting.frames import initial_words
+from rbmbench.reporting.marks import marks
 from rbmbench.reporting.notes import annealing_cuts, count, data_name, panel_cuts
 from rbmbench.reporting.references import Reference
 from rbmbench.reporting.specs import Panel
@@ -34,6 +36,8 @@ FURTHER = (
     {"linestyle": (0, (1, 1.2)), "linewidth": 1.0, "zorder": 3.0},
 )
 """What the curves of a panel's second and third metric have in place of their algorithm's own look."""
+MARK_LOOK = {"linewidth": 0.9, "zorder": 1.2}
+"""What vertical lines have in place of the width of their algorithm's curve."""
 REFERENCE_LOOKS = {
     "maximum": {"color": "0.25", "linewidth": 0.9, "linestyle": (0, (7, 2, 1, 2)), "zorder": 1.5},
     "true_model": {"color": "0.25", "linewidth": 0.9, "linestyle": (0, (1, 1)), "zorder": 1.5},
@@ -90,10 +94,15 @@ def draw(
         _draw_curve(ax, curve, looks[algorithm] | (FURTHER[place - 1] if place else {}), thin)
     for line in lines:
         ax.axhline(factor * line.value, **REFERENCE_LOOKS[line.name])
+    for algorithm, iteration in marks(scaled, panel.metrics[0], panel.mark).items() if panel.mark else ():
+        if np.isfinite(iteration):
+            ax.axvline(iteration, **looks[algorithm] | MARK_LOOK)
     heights = [factor * line.value for line in lines]
     # What is never above 0 has no place on a logarithmic axis.
     axis = panel.axis if (scaled["mean"] > 0).any() else "linear"
-    _scale(ax, scaled, vertical_limits(scaled, heights) if summed else full_limits(scaled, axis == "log"), axis)
+    _scale(
+        ax, scaled, vertical_limits(scaled, heights) if summed else full_limits(scaled, axis == "log", heights), axis
+    )
     _scale_iterations(ax, scaled["iteration"], panel.iteration_axis, columns)
     if not summed:
         ax.spines["right"].set_visible(False)
@@ -140,9 +149,9 @@ def vertical_limits(summary: pd.DataFrame, heights: Sequence[float] = (), start:
     return low - pad, high + pad
 
 
-def full_limits(summary: pd.DataFrame, logarithmic: bool) -> tuple[float, float]:
-    """Return the vertical range of a metric: all means and bands; on a logarithmic axis all that are above 0."""
-    values = summary[["mean", "low", "high"]].to_numpy()
+def full_limits(summary: pd.DataFrame, logarithmic: bool, heights: Sequence[float] = ()) -> tuple[float, float]:
+    """Return the vertical range of a metric: all means, bands and lines; on a logarithmic axis all that are above 0."""
+    values = np.append(summary[["mean", "low", "high"]].to_numpy(), heights)
     values = values[np.isfinite(values)]
     if logarithmic:
         values = np.log(values[values > 0])
@@ -184,15 +193,18 @@ def annotate(ax: Axes, panel: Panel, summary: pd.DataFrame, omitted: list[str], 
     title, other = (panel.data, "") if summary.empty else summary[["data_title", "stand_in"]].iloc[0]
     lines = [f"stands in for {data_name(other)}"] if other else []
     # Side by side, panels have no room for a long line.
-    lines += [", ".join(panel_cuts(panel))] if panel_cuts(panel) and columns < NARROW else panel_cuts(panel)
+    cut, at_once = panel_cuts(panel), {1: 4, 2: 2}.get(columns, 1)
+    lines += [", ".join(cut[first : first + at_once]) for first in range(0, len(cut), at_once)]
     lines += [f"annealing: {', '.join(annealing_cuts(panel))}"] if annealing_cuts(panel) else []
     lines += [doubt] if doubt else []
     lines += [f"left out: {words}" for words in omitted[:MOST_OMITTED]]
     lines += [f"and {len(omitted) - MOST_OMITTED} trials more"] if len(omitted) > MOST_OMITTED else []
     ax.set_xlabel("iteration")
     separator = ", " if columns < NARROW else "\n"
-    heading = f"({panel.name}) {title}{separator}α = {panel.rate:g}, {panel.hidden} hidden"
-    ax.set_title(heading, loc="left", pad=4 + 8.5 * len(lines))
+    heading = [f"({panel.name}) {title}", f"α = {panel.rate:g}, {panel.hidden} hidden"]
+    heading += [f"batch {panel.batch}"] if panel.batch else []
+    heading += initial_words(panel.initial) if panel.initial else []
+    ax.set_title(separator.join(heading), loc="left", pad=4 + 8.5 * len(lines))
     note = ax.annotate(
         "\n".join(lines),
         (0, 1),

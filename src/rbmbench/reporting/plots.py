@@ -3,7 +3,6 @@
 from os import PathLike
 
 import matplotlib as mpl
-import numpy as np
 import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -23,6 +22,9 @@ PAGE_WIDTH = 7.4
 PANEL_HEIGHT = 2.55
 DPI = 160
 MOST_COLUMNS = 3
+MOST_IN_LEGEND = 6
+LEGEND_CHARACTERS = 104
+"""What a line of the legend has room for, in characters; a line's sample takes as much as 9."""
 
 LOOK = {
     "font.family": "DejaVu Sans",
@@ -133,18 +135,26 @@ def _add_legend(figure: Figure, spec: FigureSpec, looks: dict[str, dict]) -> Non
     heights = dict.fromkeys(name for panel in spec.panels for name in panel.references)
     entries += [(TITLES[name], REFERENCE_LOOKS[name]) for name in heights]
     lines = [Line2D([], [], **look) for _, look in entries]
-    longest = max(len(label) for label, _ in entries)
-    most = 6 if longest < 24 else 4 if longest < 40 else 2
     figure.legend(
         lines,
         [label for label, _ in entries],
         loc="outside lower center",
-        ncols=min(most, int(np.ceil(len(lines) / np.ceil(len(lines) / most)))),
+        ncols=_legend_columns([label for label, _ in entries]),
         frameon=False,
         handlelength=3.2,
         title=band_note(spec.band),
         title_fontsize=7.5,
     )
+
+
+def _legend_columns(labels: list[str]) -> int:
+    """Return how many columns of a legend, filled from top to bottom, have room side by side."""
+    for most in range(MOST_IN_LEGEND, 1, -1):
+        rows = -(-len(labels) // most)
+        columns = [labels[first : first + rows] for first in range(0, len(labels), rows)]
+        if sum(9 + max(map(len, column)) for column in columns) <= LEGEND_CHARACTERS:
+            return len(columns)
+    return 1
 
 
 def save(figure: Figure, path: str | PathLike) -> None:

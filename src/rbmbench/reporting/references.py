@@ -1,7 +1,9 @@
 """Horizontal lines of a panel: log-likelihoods that training is held against. Mean per sample, nats, exact.
 
-maximum     (1/N) sum_i log p^(v_i),  p^ the frequencies of the training rows: no model has more;
+maximum     (1/N) sum_i log p^(v_i),  p^ the frequencies of the rows: no model has more;
 true_model  (1/N) sum_i log p(v_i),   p the RBM that the rows were drawn from.
+
+The rows are those that the log-likelihood of the panel is of: of the training set, or of the test set.
 """
 
 from dataclasses import dataclass
@@ -60,7 +62,8 @@ def references(panel: Panel) -> list[Reference]:
         If it does not hold the model that the rows were drawn from, or this one cannot be enumerated.
     """
     found = []
-    rows = datasets.read(panel.data_file).train if panel.references else None
+    part = "train" if "log_likelihood" in panel.metrics else "test"
+    rows = getattr(datasets.read(panel.data_file), part) if panel.references else None
     for name in panel.references:
         value = maximum(rows) if name == "maximum" else true_model(rows, _true_rbm(panel))
         found.append(Reference(name, TITLES[name], value))

@@ -82,6 +82,9 @@ class Panel(Trained):
     iteration_axis: Literal["linear", "log"] = "linear"
     references: tuple[str, ...] = ()
     data_file: str | None = Field(default=None, description="file of the data set; null: there are no references")
+    mark: float | None = Field(default=None, description="share of the best rise whose first reaching is marked")
+    batch: int | None = Field(default=None, description="rows of a mini-batch, where the panel has its own")
+    initial: dict[str, Any] | None = Field(default=None, description="initial parameters, where the panel has its own")
     runs: tuple[Run, ...]
 
 

@@ -18,9 +18,9 @@ class WeightDecay(SGD):
             raise SettingsError(f"option 'decay': found {decay!r}; allowed: a number >= 0 and < 1")
         self.decay = decay
 
-    def step(self, rbm, estimator, batch, state, stream, rate):
-        """Change the parameters of ``rbm`` in place by one iteration; see `SGD.step`."""
+    def step(self, rbm, estimator, batch, state, stream, rate, memory):
+        """Change the parameters of ``rbm`` in place by one iteration; see `UpdateRule.step`."""
         decayed = rbm.W * rbm.W.dtype.type(rate * self.decay)
-        estimate = super().step(rbm, estimator, batch, state, stream, rate)
+        estimate = super().step(rbm, estimator, batch, state, stream, rate, memory)
         np.subtract(rbm.W, decayed, out=rbm.W)
         return estimate

@@ -1,0 +1,43 @@
+"""When curves reach a level: a share of what the best of a panel rises above the common start.
+
+With log-likelihoods, which are negative, a share of the best value itself would say nothing.
+"""
+
+import numpy as np
+import pandas as pd
+
+__all__ = ["first_reached", "levels", "marks"]
+
+
+def levels(means: np.ndarray, share: float) -> np.ndarray:
+    """Return start + share (best - start) of curves (..., curves, evaluations): (...,).
+
+    The start is the mean of the curves' first values, the best the largest value of any of them.
+    """
+    start = means[..., 0].mean(axis=-1)
+    return start + share * (means.max(axis=(-2, -1)) - start)
+
+
+def first_reached(means: np.ndarray, iterations: np.ndarray, level: np.ndarray) -> np.ndarray:
+    """Return the first iteration (evaluations,) at which curves (..., evaluations) are at a level or above, else inf.
+
+    ``level`` has the leading shape of the curves, or one that goes with it.
+    """
+    there = means >= np.asarray(level)[..., None]
+    return np.where(there.any(axis=-1), iterations[there.argmax(axis=-1)], np.inf)
+
+
+def marks(summary: pd.DataFrame, metric: str, share: float) -> dict[str, float]:
+    """Return the iteration of each algorithm of a panel at which its mean first reaches the level; inf for never.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        The rows of one panel, as `rbmbench.reporting.frames.summarise` returns them.
+    metric : str
+    share : float
+    """
+    chosen = summary[summary["metric"] == metric]
+    means = chosen.pivot(index="algorithm", columns="iteration", values="mean")
+    found = first_reached(means.to_numpy(), means.columns.to_numpy(float), levels(means.to_numpy(), share))
+    return dict(zip(means.index, found.tolist(), strict=True))

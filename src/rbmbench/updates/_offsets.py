@@ -1,0 +1,111 @@
+"""Offsets of centered RBMs, and the step of the centered gradient, made on the parameters of the ordinary RBM.
+
+A centered RBM has the energy E = -(v - mu)'W (h - lambda) - b'(v - mu) - c'(h - lambda). It is the ordinary one with
+
+    b_ordinary = b - W lambda,    c_ordinary = c - W' mu,
+
+so that offsets may move without any probability changing: the b and c of the centered form take up what is needed
+(b += W (lambda_new - lambda), c += W' (mu_new - mu)), which leaves the ordinary parameters as they are. So these alone
+are kept, and estimators and evaluations need not know of offsets. A step D of the weights along the centered gradient,
+
+    D = rate (<(v - mu_0)(h - lambda_0)'>_data - <(v - mu)(h - lambda)'>_model),
+
+moves the ordinary biases by rate (<v>_data - <v>_model) - D lambda and by rate (<h>_data - <h>_model) - D' mu.
+
+Source: Melchior, Fischer, Wiskott 2016, algorithm 1 (dd_s^b); Upadhya, Sastry 2017, algorithm 4.
+Shapes: mu (replicas, m), lambda (replicas, n), of the parameters' type.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rbmbench.errors import SettingsError
+from rbmbench.gibbs import Sums
+from rbmbench.model import RBM
+from rbmbench.updates._base import Memory, ascend
+
+__all__ = ["Offsets", "ascend_centered", "first_offsets", "sliding_factor"]
+
+Array = Any
+
+
+def sliding_factor(value: Any) -> float:
+    """Return the option ``sliding`` if it is a number from 0 to 1, else raise a `SettingsError` that names it."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise SettingsError(f"option 'sliding': found {value!r}; allowed: a number from 0 to 1")
+    return float(value)
+
+
+def first_offsets(rbm: RBM, data: Array) -> Memory:
+    """Return the offsets before the first step: mu the mean of the training rows (rows, m), lambda one half."""
+    mu, half = np.empty_like(rbm.b), np.empty_like(rbm.c)
+    mu[...] = data.mean(axis=0, dtype=np.float64)
+    half[...] = 0.5
+    return {"visible_offset": mu, "hidden_offset": half}
+
+
+class Offsets(NamedTuple):
+    """mu, (replicas, m), and lambda, (replicas, n)."""
+
+    visible: Array
+    hidden: Array
+
+    @classmethod
+    def of(cls, memory: Memory) -> "Offsets":
+        """Return the offsets in a memory, as they are there."""
+        return cls(memory["visible_offset"], memory["hidden_offset"])
+
+    def copy(self) -> "Offsets":
+        """Return offsets that stay when these move."""
+        return Offsets(self.visible.copy(), self.hidden.copy())
+
+    def slide(self, positive: Sums, sliding: float) -> None:
+        """Move, in place, by a share ``sliding`` of the way to the means over the mini-batch, of v and of p(h|v)."""
+        for offset, total in ((self.visible, positive.sums.b), (self.hidden, positive.sums.c)):
+            offset *= 1 - sliding
+            offset += sliding * positive.scale * total
+
+
+def ascend_centered(rbm: RBM, positive: Sums, negative: Sums, rate: float, first: Offsets, offsets: Offsets) -> None:
+    """Add rate times the centered gradient, in place.
+
+    With <v h'> less the products below, <(v - mu)(h - lambda)'> = <v h'> - mu (<h> - lambda)' - <v> lambda'. With all
+    offsets zero the step is that of `rbmbench.updates._base.ascend`, to the last bit.
+
+    Parameters
+    ----------
+    rbm : RBM
+        The ordinary parameters, with one leading axis of replicas.
+    positive, negative : Sums
+        Of (v h', v, h), not centered; the weights of a phase add up to one.
+    rate : float
+    first, offsets : Offsets
+        Those that the positive phase's gradient of W was formed with, and those of now.
+    """
+    ascend(rbm, positive, negative, rate)
+    columns, rows = [], []
+    for (sums, scale), (mu, lam), sign in ((positive, first, rate), (negative, offsets, -rate)):
+        columns += [sign * mu, sign * scale * sums.b]
+        rows += [scale * sums.c - lam, lam]
+    excess = np.stack(columns, axis=-1) @ np.stack(rows, axis=-2)
+    mu, lam = offsets
+    moved_b, moved_c = (
+        rate * (positive.scale * _times(up, x) - negative.scale * _times(down, x)) - _times(less, x)
+        for up, down, less, x in (
+            (positive.sums.W, negative.sums.W, excess, lam),
+            (*(_transposed(W) for W in (positive.sums.W, negative.sums.W, excess)), mu),
+        )
+    )
+    for parameter, less in ((rbm.W, excess), (rbm.b, moved_b), (rbm.c, moved_c)):
+        np.subtract(parameter, less, out=parameter)
+
+
+def _times(matrix: Array, vector: Array) -> Array:
+    """Return the product of each replica's matrix with its vector."""
+    return (matrix @ vector[..., None])[..., 0]
+
+
+def _transposed(matrix: Array) -> Array:
+    """Return each replica's matrix transposed."""
+    return matrix.swapaxes(-1, -2)

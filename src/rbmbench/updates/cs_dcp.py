@@ -1,0 +1,53 @@
+"""S-DCP whose inner steps go along the centered gradient (CS-DCP).
+
+As `rbmbench.updates.sdcp`, with the gradient of `rbmbench.updates.centered`: in every inner step the offsets move
+towards the means of the mini-batch (those of p(h|v) at theta_t), and then
+
+    W += rate (<(v - mu_0)(h - lambda_0)'>_data - <(v - mu_l)(h - lambda_l)'>_model),
+
+the first part as it was at l = 0: neither its states nor its offsets are new. With d = 1 it is the centered gradient.
+
+Source: Upadhya, Sastry 2017, algorithm 4.
+Shapes: memory "visible_offset" (replicas, m), "hidden_offset" (replicas, n).
+"""
+
+from rbmbench.estimators import check_goes_on, positive_integer
+from rbmbench.updates import REGISTRY
+from rbmbench.updates._base import UpdateRule
+from rbmbench.updates._offsets import Offsets, ascend_centered, first_offsets, sliding_factor
+
+__all__ = ["CSDCP"]
+
+
+@REGISTRY.register
+class CSDCP(UpdateRule):
+    """CS-DCP; ``inner_steps`` is d, the estimator's ``k`` is K', ``sliding`` is nu, of both layers.
+
+    Parameters are those of the ordinary RBM; diagnostics those of the last inner step.
+    """
+
+    def __init__(self, inner_steps: int = 6, sliding: float = 0.01):
+        self.inner_steps = positive_integer("inner_steps", inner_steps)
+        self.sliding = sliding_factor(sliding)
+
+    def check(self, estimator):
+        """Refuse estimators whose chains cannot run on through the inner steps."""
+        check_goes_on(estimator, "cs_dcp")
+
+    def start(self, rbm, data):
+        """Begin with the mean of the training rows, and one half."""
+        return first_offsets(rbm, data)
+
+    def step(self, rbm, estimator, batch, state, stream, rate, memory):
+        """Change the parameters of ``rbm`` and the offsets in place by one iteration; see `UpdateRule.step`."""
+        estimate = estimator.estimate(rbm, batch, state, stream)
+        positive, negative = estimator.phase_sums(estimate)
+        offsets = Offsets.of(memory)
+        offsets.slide(positive, self.sliding)
+        first = offsets.copy()
+        ascend_centered(rbm, positive, negative, rate, first, offsets)
+        for _ in range(self.inner_steps - 1):
+            estimate = estimator.go_on(rbm, estimate, stream)
+            offsets.slide(positive, self.sliding)
+            ascend_centered(rbm, positive, estimator.negative_sums(estimate), rate, first, offsets)
+        return estimate
