@@ -45,7 +45,7 @@ ALGORITHMS = {
     "parallel_tempering": (BLUE, DASH_DOTTED),
     "herding": (GREY, DASH_DOTTED),
     "sdcp_6x4": (BLUE, SOLID),
-    "cs_dcp_6x4": (VERMILLION, SOLID),
+    "cs_dcp_6x4": (VERMILLION, LONG),
     "cg_24": (BLACK, DASHED),
     "ssd_25": (GREY, DOTTED),
     "exact": (BLACK, SOLID),
