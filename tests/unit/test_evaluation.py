@@ -187,6 +187,19 @@ def test_settings_that_are_not_allowed_are_one_line(folder, capsys):
     assert not (folder / "other").exists()
 
 
+def test_the_command_anneals_the_test_rows_of_a_run_that_asks_for_them(tmp_path, result):
+    dataset = build("toy", "Toy", train=DATA, test=TEST, source="made", preprocessing="none", options={})
+    datasets.save(dataset, tmp_path / "data.npz")
+    settings = settings_for(test_likelihood=True).canonical()
+    arguments = ["--settings", settings, "--data", str(tmp_path / "data.npz"), "--run-id", "toy"]
+    assert main(["train", *arguments, "--out", str(tmp_path / "run")]) == 0
+    assert evaluate(tmp_path, "evaluation") == 0
+    expected = annealed_curve(result.snapshots, DATA, ANNEALING, test=TEST, first_trial=4)
+    found = store.read_curve(tmp_path / "evaluation")
+    for metric in ("log_likelihood", "test_log_likelihood"):
+        np.testing.assert_array_equal(by_metric(found, metric), by_metric(expected, metric))
+
+
 def test_a_run_without_snapshots_is_refused(folder, capsys):
     arrays = store.read_model(folder / "run")
     small = folder / "small"
