@@ -6,7 +6,7 @@ from reporting_results import figure
 
 from rbmbench.reporting import frames, plots
 from rbmbench.reporting.checks import CHECKS
-from rbmbench.reporting.evidence import Evidence
+from rbmbench.reporting.evidence import Evidence, NotRun
 from rbmbench.reporting.marks import first_reached, levels, marks
 from rbmbench.reporting.notes import figure_caption
 from rbmbench.reporting.specs import FigureSpec
@@ -78,6 +78,13 @@ def test_reach_difference_is_how_much_earlier(tmp_path, curve, against, expected
     assert found.what.startswith(
         f"iterations by which {curve} reaches 75 % of the largest rise of log-likelihood before"
     )
+
+
+@pytest.mark.parametrize("gone", ["curve", "against"])
+def test_a_curve_that_is_not_there_is_not_run(tmp_path, gone):
+    names = {"curve": "fig1.a.fast", "against": "fig1.a.slow", "metric": "log_likelihood", gone: "fig1.a.none"}
+    with pytest.raises(NotRun, match=r"^fig1\.a\.none is not part of this scale$"):
+        CHECKS["reach_difference"](Evidence("popcd", [spec_of(tmp_path)], []), share=0.75, **names)
 
 
 def test_neither_reaching_has_no_interval(tmp_path):

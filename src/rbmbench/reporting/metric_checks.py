@@ -164,7 +164,7 @@ def reach_difference(
     names = [one.name for one in found]
     trials, iterations = paired(*found), found[0].trials.columns.to_numpy(dtype=float)
     stacked = np.stack([one.trials.loc[trials] for one in found], axis=1)
-    first, second = names.index(curve), names.index(evidence.curves(against, metric).name)
+    first, second = (names.index(evidence.curves(name, metric).name) for name in (curve, against))
 
     def earlier(means: np.ndarray) -> np.ndarray:
         at = first_reached(means, iterations, levels(means, share)[..., None])
