@@ -145,6 +145,20 @@ def test_run_time_ratio_ranges_over_panels(tmp_path):
     assert (found.value, found.low, found.high) == pytest.approx((12.0, 6.0, 24.0))
 
 
+def test_run_times_of_smaller_models_than_the_paper_s_are_not_compared(tmp_path):
+    curves = {"cd_1": rising(-5.0), "pt_10": rising(-5.0)}
+    for hidden, refused in ((3, False), (500, True)):
+        panel = {"curves": curves, "meta": timed(1.0), "paper_hidden": hidden}
+        spec = figure(tmp_path / str(hidden), {"a": panel})
+        source = Evidence("popcd", [parse(FigureSpec, spec, "test")], [])
+        asked = {"algorithm": "pt_10", "against": "cd_1", "figures": ["fig1"]}
+        if refused:
+            with pytest.raises(NotRun, match=r"fig1\.a left out: 3 of 500 hidden units"):
+                CHECKS["run_time_ratio"](source, **asked)
+        else:
+            assert CHECKS["run_time_ratio"](source, **asked).value == pytest.approx(1.0)
+
+
 def test_run_times_of_different_machines_are_not_compared(tmp_path):
     one = figure(tmp_path / "one", {"a": {"curves": {"cd_1": rising(-5.0)}, "meta": timed(1.0)}})
     two = figure(tmp_path / "two", {"a": {"curves": {"pt_10": rising(-5.0)}, "meta": timed(9.0, threads=4)}})

@@ -132,12 +132,16 @@ def gain_after(evidence: Evidence, *, curve: str, after: int) -> Measurement:
 def run_time_ratio(evidence: Evidence, *, algorithm: str, against: str, figures: list[str]) -> Measurement:
     """Measure how many times as long an iteration takes; the interval is from the smallest to the largest panel.
 
-    Only runs of the same processor, number of threads and home of the kernels are compared. A short run, fewer trials
-    and stand-in data serve as well, so that no source is named whose budget would be held against the claim.
+    Only runs of the same processor, number of threads and home of the kernels are compared, and models
+    with as many hidden units as the paper's. A short run, fewer trials and stand-in data serve as well, so that no
+    source is named whose budget would be held against the claim.
     """
     ratios, notes = [], []
     for figure, panel in [(name, panel) for name in figures for panel in evidence.panels(name)]:
         if not {algorithm, against} <= {run.algorithm for run in panel.runs}:
+            continue
+        if panel.paper_hidden not in (None, panel.hidden):
+            notes.append(f"{figure}.{panel.name} left out: {panel.hidden} of {panel.paper_hidden} hidden units")
             continue
         one, other = (evidence.curves(f"{figure}.{panel.name}.{name}") for name in (algorithm, against))
         if machine_of(one.meta) != machine_of(other.meta):
@@ -146,7 +150,8 @@ def run_time_ratio(evidence: Evidence, *, algorithm: str, against: str, figures:
         ratios.append(one.seconds_per_iteration / other.seconds_per_iteration)
     if not ratios:
         raise NotRun("; ".join(notes) or f"no panel of {', '.join(figures)} has both {algorithm} and {against}")
-    what = f"training time of an iteration, {algorithm} over {against}, mean over {len(ratios)} panels and their range"
+    panels = f"{len(ratios)} panel{'s' * (len(ratios) > 1)}"
+    what = f"training time of an iteration, {algorithm} over {against}, mean over {panels} and their range"
     mean = float(np.exp(np.mean(np.log(ratios))))
     return Measurement(mean, min(ratios), max(ratios), what, (), notes=tuple(notes))
 
