@@ -14,9 +14,9 @@ Shapes: state "hidden" (replicas, chains, n); theta + theta_F as "W" (replicas, 
 (1 - alpha) theta + eps_F R, so that a step is one pass over the parameters:
 theta + theta_F <- alpha (theta + theta_F) + drift - eps_F (x h', x, h).
 
-That pass costs a single chain nearly as much as its two products. So there decay and drift wait for some samples: the weights
-are scale W + factor drift_W, and a sample changes only the rows of W whose unit is on. "scale" and "factor" (replicas,)
-and "drift_W_transposed" (replicas, n, m) are there where they wait.
+That pass costs a single chain nearly as much as its two products. So there decay and drift wait for some samples: the
+weights are scale W + factor drift_W, and a sample changes only the rows of W whose unit is on. "scale" and "factor"
+(replicas,) and "drift_W_transposed" (replicas, n, m) are there where they wait.
 """
 
 import numpy as np
