@@ -12,7 +12,7 @@ from rbmbench.streams import Stream
 
 __all__ = ["REGISTRY", "Sampler", "check_numbers", "of_replicas"]
 
-REGISTRY = Registry("rbmbench.samplers", "sampler", besides=("coupled_gibbs", "exact"))
+REGISTRY = Registry("rbmbench.samplers", "sampler", besides=("coupled_gibbs", "enumerated", "exact"))
 
 Array = Any
 State = dict[str, Array]
