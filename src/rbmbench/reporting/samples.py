@@ -123,9 +123,7 @@ def figure(spec: IslCurvesSpec, found: pd.DataFrame) -> Figure:
         drawn.set_figheight(4.8)
         for ax, panel in zip(drawn.subplots(1, len(spec.panels), squeeze=False)[0], spec.panels, strict=True):
             _draw(ax, panel, found[found["panel"] == panel.name], looks, PANELS_WIDTH // len(spec.panels))
-        drawn.suptitle(
-            "\n".join([spec.title, f"{spec.number} of {spec.paper}, {spec.scale} scale", *differences(spec)])
-        )
+        drawn.suptitle(title(spec))
     return drawn
 
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from rbmbench.reporting.notes import count
 from rbmbench.reporting.plots import LOOK, page
-from rbmbench.reporting.samples import chosen, differences, options_in_words, whole_side
+from rbmbench.reporting.samples import chosen, differences, options_in_words, title, whole_side
 from rbmbench.reporting.specs import SampleSheetsSpec
 from rbmbench.store import read_arrays, read_meta
 
@@ -83,9 +83,7 @@ def figure(spec: SampleSheetsSpec) -> Figure:
             ax.set_title(f"{label} ({options})" if options else label, loc="left")
         for ax in axes:
             ax.set_axis_off()
-        drawn.suptitle(
-            "\n".join([spec.title, f"{spec.number} of {spec.paper}, {spec.scale} scale", *differences(spec)])
-        )
+        drawn.suptitle(title(spec))
     return drawn
 
 
