@@ -1,6 +1,6 @@
 # What the runs of a scale took, side by side, and the speed of training against floors and peers.
 
-BENCHMARK_PARTS = ("gpu", "likelihoods", "peers", "processes", "sampling", "steps", "timing")
+from pathlib import Path
 
 
 rule tabulate_run_times:
@@ -25,7 +25,7 @@ rule tabulate_run_times:
 rule measure_speed:
     input:
         script="benchmarks/measure.py",
-        parts=expand("benchmarks/{part}.py", part=BENCHMARK_PARTS),
+        parts=sorted(path.as_posix() for path in Path("benchmarks").glob("*.py")),
     output:
         csv=f"{RESULTS}/benchmarks/steps.csv",
         meta=f"{RESULTS}/benchmarks/steps.meta.json",

@@ -5,7 +5,7 @@ import numpy as np
 from rbmbench.kernels import home_of
 from rbmbench.streams import Purpose, Stream
 
-__all__ = ["above", "as_probabilities", "fetch_images"]
+__all__ = ["above", "as_probabilities", "binarised", "fetch_images"]
 
 BLOCK_ROWS = 1024
 
@@ -34,6 +34,26 @@ def fetch_images(data_set: str, sources) -> tuple[dict[str, np.ndarray], dict]:
     }
     images = {part: copy.value for part, copy in copies.items()}
     return images, {"source": entry.described, "files": [copy.record for copy in copies.values()]}
+
+
+def binarised(images: dict[str, np.ndarray], how: str, threshold: int, seed: int) -> tuple[dict[str, np.ndarray], str]:
+    """Return images (rows, height, width) of 0 to 255, by part, as rows of bits, uint8, and the words that say how.
+
+    Parameters
+    ----------
+    images : dict of numpy.ndarray
+    how : {"bernoulli", "threshold"}
+        "bernoulli": 1 with probability value / 255; "threshold": 1 above ``threshold``.
+    threshold : int
+        Of "threshold".
+    seed : int
+        Of "bernoulli".
+    """
+    if how == "bernoulli":
+        parts = {name: as_probabilities(part, seed, i) for i, (name, part) in enumerate(images.items())}
+        return parts, f"1 with probability value / 255, drawn once with seed {seed}"
+    parts = {name: above(part, threshold) for name, part in images.items()}
+    return parts, f"1 where the grey value (0 to 255) is above {threshold}"
 
 
 def above(images: np.ndarray, threshold: int) -> np.ndarray:

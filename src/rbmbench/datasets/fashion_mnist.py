@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 
 from rbmbench.datasets import REGISTRY, Dataset, build
-from rbmbench.datasets._images import above, as_probabilities, fetch_images
+from rbmbench.datasets._images import binarised, fetch_images
 from rbmbench.datasets._options import check_choice, check_whole_number
 
 __all__ = ["FashionMnist"]
@@ -37,12 +37,7 @@ class FashionMnist:
     def load(self, sources) -> Dataset:
         """Return the data set, fetching its two image files if need be."""
         images, origin = fetch_images("fashion_mnist", sources)
-        if self.binarise == "bernoulli":
-            parts = {name: as_probabilities(part, self.seed, i) for i, (name, part) in enumerate(images.items())}
-            preprocessing = f"1 with probability value / 255, drawn once with seed {self.seed}"
-        else:
-            parts = {name: above(part, self.threshold) for name, part in images.items()}
-            preprocessing = f"1 where the grey value (0 to 255) is above {self.threshold}"
+        parts, preprocessing = binarised(images, self.binarise, self.threshold, self.seed)
         return build(
             "fashion_mnist",
             "Fashion-MNIST",

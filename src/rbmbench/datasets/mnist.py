@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 
 from rbmbench.datasets import REGISTRY, Dataset, build
-from rbmbench.datasets._images import above, as_probabilities, fetch_images
+from rbmbench.datasets._images import binarised, fetch_images
 from rbmbench.datasets._options import check_choice, check_whole_number
 
 __all__ = ["Mnist"]
@@ -52,12 +52,7 @@ class Mnist:
             preprocessing = "none: binary as published"
         else:
             images, origin = fetch_images("mnist", sources)
-            if self.binarise == "bernoulli":
-                parts = {name: as_probabilities(part, self.seed, i) for i, (name, part) in enumerate(images.items())}
-                preprocessing = f"1 with probability value / 255, drawn once with seed {self.seed}"
-            else:
-                parts = {name: above(part, self.threshold) for name, part in images.items()}
-                preprocessing = f"1 where the grey value (0 to 255) is above {self.threshold}"
+            parts, preprocessing = binarised(images, self.binarise, self.threshold, self.seed)
             cut = len(parts["train"]) - self.validation
             parts |= {"train": parts["train"][:cut], "validation": parts["train"][cut:]}
         return build("mnist", "MNIST", **parts, **origin, preprocessing=preprocessing, options=asdict(self))

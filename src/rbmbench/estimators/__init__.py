@@ -1,8 +1,8 @@
 """Estimators of the log-likelihood gradient: one file each, found by its name."""
 
-from rbmbench.estimators._base import REGISTRY, Estimate, Estimator, check_goes_on, positive_integer
+from rbmbench.estimators._base import REGISTRY, Estimate, Estimator, check_goes_on
 
-__all__ = ["REGISTRY", "Estimate", "Estimator", "check_goes_on", "create", "positive_integer"]
+__all__ = ["REGISTRY", "Estimate", "Estimator", "check_goes_on", "create"]
 
 
 def create(name: str, **options) -> Estimator:

@@ -3,27 +3,18 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from rbmbench.errors import SettingsError
 from rbmbench.gibbs import Buffers, Population, Sums, hidden_mean, population_sums
 from rbmbench.model import RBM, Statistics
 from rbmbench.registry import Registry
 from rbmbench.streams import Stream
 
-__all__ = ["REGISTRY", "Estimate", "Estimator", "check_goes_on", "positive_integer"]
+__all__ = ["REGISTRY", "Estimate", "Estimator", "check_goes_on"]
 
 REGISTRY = Registry("rbmbench.estimators", "estimator")
 
 Array = Any
 State = dict[str, Array]
-
-
-def positive_integer(name: str, value: Any) -> int:
-    """Return ``value`` if it is an integer of at least 1, else raise a `SettingsError` that names the option."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise SettingsError(f"option {name!r}: found {value!r}; allowed: an integer >= 1")
-    return int(value)
 
 
 def check_goes_on(estimator: "Estimator", rule: str) -> None:

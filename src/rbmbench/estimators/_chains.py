@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from rbmbench.estimators._base import positive_integer
 from rbmbench.gibbs import Buffers, Population
 from rbmbench.kernels import home_of
+from rbmbench.options import positive_integer
 from rbmbench.streams import Stream
 
 __all__ = ["chain_starts", "number_of_chains"]

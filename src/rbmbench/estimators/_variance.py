@@ -16,21 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from rbmbench.errors import SettingsError
 from rbmbench.gibbs import Buffers, Population, population_statistics
 from rbmbench.kernels import on_host
 from rbmbench.model import Statistics
 
-__all__ = ["TermRecord", "population_variances", "wanted"]
+__all__ = ["TermRecord", "population_variances"]
 
 Array = Any
-
-
-def wanted(variance: Any) -> bool:
-    """Return the option ``variance`` if it is a truth value, else raise a `SettingsError`."""
-    if not isinstance(variance, bool):
-        raise SettingsError(f"option 'variance': found {variance!r}; allowed: true, false")
-    return variance
 
 
 def population_variances(population: Population, buffers: Buffers) -> dict[str, Array]:

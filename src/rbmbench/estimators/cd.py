@@ -9,10 +9,11 @@ Source: Hinton 2002; Krause, Fischer, Igel, section 2; Qiu, Zhang, Wang 2020, se
 Shapes: chains (replicas, N, m) and (replicas, N, n).
 """
 
-from rbmbench.estimators._base import REGISTRY, Estimator, positive_integer
+from rbmbench.estimators._base import REGISTRY, Estimator
 from rbmbench.estimators._chains import chain_starts, number_of_chains
-from rbmbench.estimators._variance import population_variances, wanted
+from rbmbench.estimators._variance import population_variances
 from rbmbench.gibbs import Population, hidden_mean, run_chain, sample_visible
+from rbmbench.options import positive_integer, truth_value
 
 __all__ = ["CD"]
 
@@ -31,7 +32,7 @@ class CD(Estimator):
         self.k = positive_integer("k", k)
         self.chains = number_of_chains(chains)
         self.goes_on = "ends" if self.chains is None else None
-        self.variance = wanted(variance)
+        self.variance = truth_value("variance", variance)
 
     def negative_phase(self, rbm, positive, state, stream):
         """Run the chains k steps from the mini-batch."""

@@ -10,8 +10,9 @@ Shapes: a population of all 2^m visible states, weights p_k (replicas, 2^m).
 
 import numpy as np
 
-from rbmbench.estimators._base import REGISTRY, Estimator, positive_integer
+from rbmbench.estimators._base import REGISTRY, Estimator
 from rbmbench.gibbs import Population
+from rbmbench.options import positive_integer
 from rbmbench.samplers.enumerated import (
     Conditional,
     all_states,

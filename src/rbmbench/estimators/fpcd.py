@@ -18,24 +18,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rbmbench.errors import SettingsError
 from rbmbench.estimators._base import REGISTRY, Estimate
 from rbmbench.estimators.pcd import PCD
 from rbmbench.gibbs import Sums
 from rbmbench.kernels import home_of
 from rbmbench.model import RBM
+from rbmbench.options import LARGEST_FAST_RATE, number_within
 
 __all__ = ["FPCD"]
 
 FAST = ("fast_W", "fast_b", "fast_c")
-LARGEST_RATE = 1000
-
-
-def number_within(name: str, value: float, most: float) -> float:
-    """Return ``value`` if it is a number from 0 to ``most``, else raise a `SettingsError` that names the option."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
-        raise SettingsError(f"option {name!r}: found {value!r}; allowed: a number from 0 to {most:g}")
-    return value
 
 
 @dataclass(frozen=True)
@@ -54,7 +46,7 @@ class FPCD(PCD):
 
     def __init__(self, k: int = 1, chains: int | None = None, fast_rate: float = 0.1, decay: float = 0.95):
         super().__init__(k, chains)
-        self.fast_rate = number_within("fast_rate", fast_rate, LARGEST_RATE)
+        self.fast_rate = number_within("fast_rate", fast_rate, LARGEST_FAST_RATE)
         self.decay = number_within("decay", decay, 1)
 
     def start(self, rbm, data, batch, stream):

@@ -12,9 +12,10 @@ Shapes: state "visible" (replicas, sets, temperatures, m).
 """
 
 from rbmbench.errors import SettingsError
-from rbmbench.estimators._base import REGISTRY, Estimator, positive_integer
+from rbmbench.estimators._base import REGISTRY, Estimator
 from rbmbench.gibbs import Population, hidden_mean
 from rbmbench.minibatches import random_rows
+from rbmbench.options import positive_integer
 from rbmbench.samplers.parallel_tempering import ParallelTemperingSampler
 
 __all__ = ["ParallelTempering"]

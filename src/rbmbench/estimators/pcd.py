@@ -9,11 +9,12 @@ Source: Tieleman 2008; Krause, Fischer, Igel, section 1; Qiu, Zhang, Wang 2020, 
 Shapes: state "visible" (replicas, N, m).
 """
 
-from rbmbench.estimators._base import REGISTRY, Estimator, positive_integer
+from rbmbench.estimators._base import REGISTRY, Estimator
 from rbmbench.estimators._chains import number_of_chains
-from rbmbench.estimators._variance import population_variances, wanted
+from rbmbench.estimators._variance import population_variances
 from rbmbench.gibbs import Population, hidden_mean, run_chain, sample_visible
 from rbmbench.minibatches import random_rows
+from rbmbench.options import positive_integer, truth_value
 
 __all__ = ["PCD"]
 
@@ -32,7 +33,7 @@ class PCD(Estimator):
         super().__init__()
         self.k = positive_integer("k", k)
         self.chains = number_of_chains(chains)
-        self.variance = wanted(variance)
+        self.variance = truth_value("variance", variance)
 
     def start(self, rbm, data, batch, stream):
         """Put the chains on random training rows."""

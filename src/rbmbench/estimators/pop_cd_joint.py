@@ -12,7 +12,7 @@ Shapes: weights (replicas, batch), float64, summing to 1.
 
 import numpy as np
 
-from rbmbench.estimators._base import REGISTRY, Estimator, positive_integer
+from rbmbench.estimators._base import REGISTRY, Estimator
 from rbmbench.estimators.pop_cd import effective_sample_size, normalised_weights
 from rbmbench.gibbs import (
     Population,
@@ -23,6 +23,7 @@ from rbmbench.gibbs import (
     visible_activation,
 )
 from rbmbench.kernels import home_of
+from rbmbench.options import positive_integer
 
 __all__ = ["PopCDJoint"]
 

@@ -12,10 +12,11 @@ Source: Qiu, Zhang, Wang 2020, algorithms 2 and 3.
 Shapes: chains (rows, m) and (rows, n), the rows those of all pairs of all replicas that have not met.
 """
 
-from rbmbench.estimators._base import REGISTRY, Estimator, positive_integer
+from rbmbench.estimators._base import REGISTRY, Estimator
 from rbmbench.estimators._chains import chain_starts, number_of_chains
 from rbmbench.estimators._terms import TermSums
-from rbmbench.estimators._variance import TermRecord, wanted
+from rbmbench.estimators._variance import TermRecord
+from rbmbench.options import positive_integer, truth_value
 from rbmbench.samplers.coupled_gibbs import CoupledGibbs
 
 __all__ = ["UCD"]
@@ -42,7 +43,7 @@ class UCD(Estimator):
         super().__init__()
         self.chains = number_of_chains(chains)
         self.coupled = CoupledGibbs(coupling, positive_integer("k", k), max_steps, antithetic)
-        self.variance = wanted(variance)
+        self.variance = truth_value("variance", variance)
         self.sums = TermSums()
 
     def negative_phase(self, rbm, positive, state, stream):

@@ -6,11 +6,11 @@ import numpy as np
 
 from rbmbench.errors import SettingsError
 from rbmbench.gibbs import Buffers
-from rbmbench.model import RBM
+from rbmbench.model import RBM, Statistics
 from rbmbench.registry import Registry
 from rbmbench.streams import Stream
 
-__all__ = ["REGISTRY", "Sampler", "check_numbers", "of_replicas"]
+__all__ = ["REGISTRY", "Sampler", "check_numbers", "no_rates", "of_replicas"]
 
 REGISTRY = Registry("rbmbench.samplers", "sampler", besides=("coupled_gibbs", "enumerated", "exact"))
 
@@ -89,6 +89,11 @@ def check_numbers(option: str, value: Any, most: float) -> np.ndarray:
             f"option {option!r}: found {value!r}; allowed: a number from 0 to {most:g}, or one a replica"
         )
     return numbers
+
+
+def no_rates(rbm: RBM) -> Statistics:
+    """Return zeros, float64, with the shapes of W, b and c: for samplers that nothing draws back by rates."""
+    return Statistics(*(np.zeros_like(part, dtype=np.float64) for part in (rbm.W, rbm.b, rbm.c)))
 
 
 def of_replicas(option: str, numbers: np.ndarray, rbm: RBM) -> np.ndarray:

@@ -24,6 +24,7 @@ import numpy as np
 from rbmbench.errors import SettingsError
 from rbmbench.gibbs import Buffers, hidden_mean
 from rbmbench.model import RBM
+from rbmbench.options import truth_value
 from rbmbench.samplers._pairs import Pairs, Rows
 from rbmbench.streams import Stream
 
@@ -92,12 +93,11 @@ class CoupledGibbs:
     def __init__(self, coupling: str = "rbm", k: int = 1, max_steps: int | None = 100, antithetic: bool = False):
         if coupling not in COUPLINGS:
             raise SettingsError(f"option 'coupling': found {coupling!r}; allowed: {', '.join(COUPLINGS)}")
-        if not isinstance(antithetic, bool):
-            raise SettingsError(f"option 'antithetic': found {antithetic!r}; allowed: true, false")
         whole = isinstance(max_steps, int) and not isinstance(max_steps, bool)
         if max_steps is not None and not (whole and max_steps > k):
             raise SettingsError(f"option 'max_steps': found {max_steps!r}; allowed: null, or an integer > k = {k}")
-        self.coupling, self.k, self.max_steps, self.antithetic = coupling, k, max_steps, antithetic
+        self.coupling, self.k, self.max_steps = coupling, k, max_steps
+        self.antithetic = truth_value("antithetic", antithetic)
         self._buffers = Buffers()
 
     def run(self, rbm: RBM, start_mean: Array, stream: Stream, terms: Terms | None = None) -> Meetings:

@@ -5,10 +5,10 @@ with h drawn from p(h|x).
 Shapes: state "hidden" (replicas, chains, n).
 """
 
-from rbmbench.estimators._base import positive_integer
 from rbmbench.gibbs import Buffers, sample_hidden, sample_visible, visible_activation
 from rbmbench.kernels import home_of
 from rbmbench.minibatches import random_rows
+from rbmbench.options import positive_integer
 from rbmbench.samplers._base import REGISTRY, Sampler
 
 __all__ = ["Gibbs"]
@@ -62,9 +62,13 @@ class Gibbs(Sampler):
         """Return h ~ p(h|x), in a buffer."""
         return sample_hidden(rbm, visible, stream, self.buffers)
 
+    def visible_activation(self, rbm, state, hidden, buffers):
+        """Return W h without the bias, in a buffer."""
+        return visible_activation(rbm, hidden, buffers)
+
     def visible_mean(self, rbm, state, hidden):
         """Return E(x | h), in a buffer of its own."""
-        mean = visible_activation(rbm, hidden, self.shown)
+        mean = self.visible_activation(rbm, state, hidden, self.shown)
         home_of(mean).bernoulli_mean(mean, rbm.b)
         return mean
 

@@ -12,10 +12,9 @@ Shapes: as `rbmbench.samplers.rates_fpcd`, with "data" (rows, m) and "block" (1,
 
 import numpy as np
 
-from rbmbench.estimators._base import positive_integer
 from rbmbench.gibbs import Population, population_statistics
-from rbmbench.model import Statistics
-from rbmbench.samplers._base import REGISTRY
+from rbmbench.options import positive_integer
+from rbmbench.samplers._base import REGISTRY, no_rates
 from rbmbench.samplers.rates_fpcd import DRIFTS
 from rbmbench.samplers.rates_herding import RatesHerding
 
@@ -42,8 +41,8 @@ class Herding(RatesHerding):
         return state | {"data": data, "block": np.zeros(1, np.int64)}
 
     def rates(self, rbm, data):
-        """Return zeros: what the data add is computed anew after each sample."""
-        return Statistics(*(np.zeros_like(part, dtype=np.float64) for part in (rbm.W, rbm.b, rbm.c)))
+        """Return R = 0: what the data add is computed anew after each sample."""
+        return no_rates(rbm)
 
     def after_sample(self, rbm, state, visible, hidden):
         """Move towards the mini-batch with its hidden states, and away from the sample."""

@@ -14,10 +14,10 @@ Source: Krause, Fischer, Igel, section 4.1; Desjardins et al. 2010.
 import numpy as np
 
 from rbmbench.errors import SettingsError
-from rbmbench.estimators._base import positive_integer
 from rbmbench.kernels import home_of
 from rbmbench.minibatches import random_rows
 from rbmbench.model import RBM
+from rbmbench.options import positive_integer
 from rbmbench.samplers._base import REGISTRY, Sampler
 from rbmbench.streams import Stream
 

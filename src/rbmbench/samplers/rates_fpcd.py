@@ -25,12 +25,12 @@ from rbmbench.gibbs import hidden_activation, visible_activation
 from rbmbench.kernels import home_of, walks_in_cache
 from rbmbench.likelihood.exact import data_statistics
 from rbmbench.model import RBM, Statistics
+from rbmbench.options import LARGEST_FAST_RATE
 from rbmbench.samplers._base import REGISTRY, check_numbers, of_replicas
 from rbmbench.samplers.gibbs import Gibbs
 
-__all__ = ["DRIFTS", "LARGEST_RATE", "RatesFPCD"]
+__all__ = ["DRIFTS", "RatesFPCD"]
 
-LARGEST_RATE = 1000
 PARAMETERS = ("W", "b", "c")
 DRIFTS = ("drift_W", "drift_b", "drift_c")
 
@@ -47,7 +47,7 @@ class RatesFPCD(Gibbs):
 
     def __init__(self, fast_rate: float = 0.01, decay: float = 1.0, k: int = 1):
         super().__init__(k)
-        self.fast_rate = check_numbers("fast_rate", fast_rate, LARGEST_RATE)
+        self.fast_rate = check_numbers("fast_rate", fast_rate, LARGEST_FAST_RATE)
         self.decay = check_numbers("decay", decay, 1)
 
     def start(self, rbm, data, chains, stream):
@@ -86,39 +86,32 @@ class RatesFPCD(Gibbs):
         """Return x ~ p(x|h), in a buffer."""
         if "scale" not in state:
             return super().next_visible(rbm, state, hidden, stream)
-        waiting = hidden, state["scale"], state["factor"], state["drift_W_transposed"]
         activation = visible_activation(rbm, hidden, self.buffers)
-        home_of(activation).add_states_and_sample(activation, *waiting, rbm.b, stream.next())
+        waiting = _waiting(state, "drift_W_transposed")
+        home_of(activation).add_states_and_sample(activation, hidden, *waiting, rbm.b, stream.next())
         return activation
 
     def next_hidden(self, rbm, state, visible, stream):
         """Return h ~ p(h|x), in a buffer."""
         if "scale" not in state:
             return super().next_hidden(rbm, state, visible, stream)
-        waiting = visible, state["scale"], state["factor"], state["drift_W"]
         activation = hidden_activation(rbm, visible, self.buffers)
-        home_of(activation).add_states_and_sample(activation, *waiting, rbm.c, stream.next())
+        waiting = _waiting(state, "drift_W")
+        home_of(activation).add_states_and_sample(activation, visible, *waiting, rbm.c, stream.next())
         return activation
-
-    def visible_mean(self, rbm, state, hidden):
-        """Return E(x | h), in a buffer of its own."""
-        mean = self.visible_activation(rbm, state, hidden, self.shown)
-        home_of(mean).bernoulli_mean(mean, rbm.b)
-        return mean
 
     def visible_activation(self, rbm, state, hidden, buffers):
         """Return W h without the bias, in a buffer."""
         activation = visible_activation(rbm, hidden, buffers)
         if "scale" in state:
-            waiting = hidden, state["scale"], state["factor"], state["drift_W_transposed"]
-            home_of(activation).add_states(activation, *waiting)
+            home_of(activation).add_states(activation, hidden, *_waiting(state, "drift_W_transposed"))
         return activation
 
     def hidden_activation(self, rbm, state, visible, buffers):
         """Return W'x without the bias, in a buffer."""
         activation = hidden_activation(rbm, visible, buffers)
         if "scale" in state:
-            home_of(activation).add_states(activation, visible, state["scale"], state["factor"], state["drift_W"])
+            home_of(activation).add_states(activation, visible, *_waiting(state, "drift_W"))
         return activation
 
     def after_sample(self, rbm, state, visible, hidden):
@@ -129,6 +122,11 @@ class RatesFPCD(Gibbs):
             home.unlearn_waiting(*arguments, state["scale"], state["factor"], visible, hidden)
         else:
             home.unlearn_samples(*arguments, visible, hidden)
+
+
+def _waiting(state, drift):
+    """Return what makes the weights whole: the scale of W, and the factor of a drift."""
+    return state["scale"], state["factor"], state[drift]
 
 
 def _whole(state):

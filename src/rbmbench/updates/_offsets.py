@@ -20,21 +20,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbmbench.errors import SettingsError
 from rbmbench.gibbs import Sums
 from rbmbench.model import RBM
 from rbmbench.updates._base import Memory, ascend
 
-__all__ = ["Offsets", "ascend_centered", "first_offsets", "sliding_factor"]
+__all__ = ["Offsets", "ascend_centered", "first_offsets"]
 
 Array = Any
-
-
-def sliding_factor(value: Any) -> float:
-    """Return the option ``sliding`` if it is a number from 0 to 1, else raise a `SettingsError` that names it."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise SettingsError(f"option 'sliding': found {value!r}; allowed: a number from 0 to 1")
-    return float(value)
 
 
 def first_offsets(rbm: RBM, data: Array) -> Memory:

@@ -13,9 +13,10 @@ Source: Melchior, Fischer, Wiskott 2016, algorithm 1.
 Shapes: memory "visible_offset" (replicas, m), "hidden_offset" (replicas, n).
 """
 
+from rbmbench.options import number_within
 from rbmbench.updates import REGISTRY
 from rbmbench.updates._base import UpdateRule
-from rbmbench.updates._offsets import Offsets, ascend_centered, first_offsets, sliding_factor
+from rbmbench.updates._offsets import Offsets, ascend_centered, first_offsets
 
 __all__ = ["Centered"]
 
@@ -25,7 +26,7 @@ class Centered(UpdateRule):
     """Centered gradient ascent; ``sliding`` is nu, of both layers. Parameters are those of the ordinary RBM."""
 
     def __init__(self, sliding: float = 0.01):
-        self.sliding = sliding_factor(sliding)
+        self.sliding = number_within("sliding", sliding, 1)
 
     def start(self, rbm, data):
         """Begin with the mean of the training rows, and one half."""

@@ -11,32 +11,29 @@ Source: Upadhya, Sastry 2017, algorithm 4.
 Shapes: memory "visible_offset" (replicas, m), "hidden_offset" (replicas, n).
 """
 
-from rbmbench.estimators import check_goes_on, positive_integer
+from rbmbench.estimators import check_goes_on
+from rbmbench.options import positive_integer
 from rbmbench.updates import REGISTRY
-from rbmbench.updates._base import UpdateRule
-from rbmbench.updates._offsets import Offsets, ascend_centered, first_offsets, sliding_factor
+from rbmbench.updates._offsets import Offsets, ascend_centered
+from rbmbench.updates.centered import Centered
 
 __all__ = ["CSDCP"]
 
 
 @REGISTRY.register
-class CSDCP(UpdateRule):
+class CSDCP(Centered):
     """CS-DCP; ``inner_steps`` is d, the estimator's ``k`` is K', ``sliding`` is nu, of both layers.
 
     Parameters are those of the ordinary RBM; diagnostics those of the last inner step.
     """
 
     def __init__(self, inner_steps: int = 6, sliding: float = 0.01):
+        super().__init__(sliding)
         self.inner_steps = positive_integer("inner_steps", inner_steps)
-        self.sliding = sliding_factor(sliding)
 
     def check(self, estimator):
         """Refuse estimators whose chains cannot run on through the inner steps."""
         check_goes_on(estimator, "cs_dcp")
-
-    def start(self, rbm, data):
-        """Begin with the mean of the training rows, and one half."""
-        return first_offsets(rbm, data)
 
     def step(self, rbm, estimator, batch, state, stream, rate, memory):
         """Change the parameters of ``rbm`` and the offsets in place by one iteration; see `UpdateRule.step`."""
