@@ -22,7 +22,7 @@ from rbmbench.config_parts import (
 )
 from rbmbench.config_samples import IslCurves, SamplerEntry, SampleSheets, SamplesPanel
 from rbmbench.metrics import metric_of
-from rbmbench.settings import Count, Settings
+from rbmbench.settings import Count, Coupling, Settings
 
 __all__ = [
     "Algorithm",
@@ -131,7 +131,7 @@ class CouplingTimes(Settings):
     )
     replications: Count = Field(description="pairs of chains a coupling")
     longest: Annotated[int, Field(ge=2, strict=True)] = Field(description="steps after which a pair is cut")
-    couplings: Annotated[tuple[Literal["general", "rbm", "both_layers"], ...], Field(min_length=1)] = Field(
+    couplings: Annotated[tuple[Coupling, ...], Field(min_length=1)] = Field(
         default=("general", "rbm"), description="how the pairs are coupled"
     )
 

@@ -28,6 +28,7 @@ __all__ = [
     "AnnealingSettings",
     "BiasBound",
     "Choice",
+    "Coupling",
     "CouplingSettings",
     "EstimateSettings",
     "GroundTruthSettings",
@@ -42,6 +43,7 @@ __all__ = [
     "parse",
 ]
 
+Coupling = Literal["general", "rbm", "both_layers"]
 Count = Annotated[int, Field(ge=1, strict=True)]
 
 
@@ -220,7 +222,7 @@ class CouplingSettings(Settings):
     width: Annotated[float, Field(ge=0, allow_inf_nan=False)] = Field(
         default=0.1, description="standard deviation of the entries of W, b and c"
     )
-    coupling: Literal["general", "rbm", "both_layers"]
+    coupling: Coupling
     replications: Count = Field(default=1000, description="pairs of chains")
     longest: Annotated[int, Field(ge=2, strict=True)] = Field(default=1000, description="steps after which one is cut")
     seed: Seed = 0

@@ -285,7 +285,7 @@ class Evidence:
         panel = next((panel for panel in panels if panel.name == letter), None)
         if panel is None or sampler not in {one.sampler for one in panel.samplers}:
             raise NotRun(f"{name} is not part of this scale")
-        return read_sample_curve(spec, panel, sampler)
+        return read_sample_curve(panel, sampler)
 
     def run_times(self, table: str) -> RunTimes:
         """Return a table of run times by its name.

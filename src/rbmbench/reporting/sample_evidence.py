@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from rbmbench.reporting.samples import curves, stand_in, training_set
-from rbmbench.reporting.specs import IslCurvesSpec, SampledPanel
+from rbmbench.reporting.samples import curves_of_panel, stand_in, training_set
+from rbmbench.reporting.specs import SampledPanel
 from rbmbench.store import read_meta
 
 __all__ = ["SampleCurve", "read_sample_curve"]
@@ -43,10 +43,10 @@ class SampleCurve:
         }
 
 
-def read_sample_curve(spec: IslCurvesSpec, panel: SampledPanel, sampler: str) -> SampleCurve:
-    """Return the curve of a sampler of a panel; see `rbmbench.reporting.samples.curves` for errors."""
-    found = curves(spec)
-    found = found[(found["panel"] == panel.name) & (found["sampler"] == sampler)]
+def read_sample_curve(panel: SampledPanel, sampler: str) -> SampleCurve:
+    """Return the curve of a sampler of a panel; see `rbmbench.reporting.samples.chosen` for errors."""
+    found = curves_of_panel(panel)
+    found = found[found["sampler"] == sampler]
     trials = found.pivot(index="trial", columns="samples", values="test").sort_index(axis=1).astype(float)
     label = next(one.label for one in panel.samplers if one.sampler == sampler)
     return SampleCurve(label, panel, trials, training_set(panel), _seconds(panel, sampler), stand_in(panel))

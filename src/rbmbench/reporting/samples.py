@@ -22,6 +22,7 @@ __all__ = [
     "caption",
     "chosen",
     "curves",
+    "curves_of_panel",
     "differences",
     "figure",
     "grid_table",
@@ -42,15 +43,21 @@ def options_in_words(options: dict[str, Any]) -> str:
     return ", ".join(f"{SYMBOLS.get(name, name)} = {value:g}" for name, value in sorted(options.items()))
 
 
-def chosen(panel: SampledPanel) -> dict[str, int]:
+def chosen(panel: SampledPanel, table: pd.DataFrame | None = None) -> dict[str, int]:
     """Return the setting of each sampler that covers the validation rows best after all samples, over the trials.
+
+    Parameters
+    ----------
+    panel : SampledPanel
+    table : DataFrame, optional
+        The likelihoods of the panel, where they are read already.
 
     Raises
     ------
     ResultsError
         If the folder is missing or damaged, or lacks a sampler of the panel.
     """
-    table = read_isl(panel.samples.folder)
+    table = read_isl(panel.samples.folder) if table is None else table
     found = {}
     for one in panel.samplers:
         last = table[(table["sampler"] == one.sampler) & (table["samples"] == panel.samples_count)]
@@ -68,12 +75,13 @@ def curves(spec: IslCurvesSpec | SampleSheetsSpec) -> pd.DataFrame:
     DataFrame
         Columns `COLUMNS`, a line a panel, sampler, trial and number of samples.
     """
-    return pd.concat([_of_panel(panel) for panel in spec.panels], ignore_index=True)
+    return pd.concat([curves_of_panel(panel) for panel in spec.panels], ignore_index=True)
 
 
-def _of_panel(panel: SampledPanel) -> pd.DataFrame:
-    table, meta, best = read_isl(panel.samples.folder), read_meta(panel.samples.folder), chosen(panel)
-    parts = []
+def curves_of_panel(panel: SampledPanel) -> pd.DataFrame:
+    """Return the likelihoods of the chosen settings of a panel's samplers; see `curves`."""
+    table, meta = read_isl(panel.samples.folder), read_meta(panel.samples.folder)
+    best, parts = chosen(panel, table), []
     for one in panel.samplers:
         setting = best[one.sampler]
         options = options_in_words(meta["grids"][one.sampler][setting])
@@ -97,7 +105,8 @@ def grid_table(spec: IslCurvesSpec | SampleSheetsSpec) -> pd.DataFrame:
     """Return what every setting that was tried came to after all samples, means over the trials, the best first."""
     lines = []
     for panel in spec.panels:
-        table, meta, best = read_isl(panel.samples.folder), read_meta(panel.samples.folder), chosen(panel)
+        table, meta = read_isl(panel.samples.folder), read_meta(panel.samples.folder)
+        best = chosen(panel, table)
         last = table[table["samples"] == panel.samples_count]
         means = last.groupby(["sampler", "setting"])[["validation", "test"]].mean()
         for one in panel.samplers:

@@ -17,7 +17,7 @@ Source: Qiu, Zhang, Wang 2020, sections 3 and 4.
 """
 
 from itertools import count
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, get_args
 
 import numpy as np
 
@@ -26,12 +26,13 @@ from rbmbench.gibbs import Buffers, hidden_mean
 from rbmbench.model import RBM
 from rbmbench.options import truth_value
 from rbmbench.samplers._pairs import Pairs, Rows
+from rbmbench.settings import Coupling
 from rbmbench.streams import Stream
 
 __all__ = ["COUPLINGS", "CoupledGibbs", "Meetings", "Rows", "stopping_times"]
 
 Array = Any
-COUPLINGS = "general", "rbm", "both_layers"
+COUPLINGS = get_args(Coupling)
 
 
 class Terms(Protocol):

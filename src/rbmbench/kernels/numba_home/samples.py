@@ -49,15 +49,21 @@ def _add_rows(rows, count, matrix, share, out):
 @njit(cache=True, nogil=True)
 def _unlearn(W, b, c, drift_W, drift_b, drift_c, decay, share, visible, hidden):
     """Change one replica's parameters; ``share`` is what each chain adds."""
+    _unlearn_biases(b, c, drift_b, drift_c, decay, share, visible, hidden)
+    chains, count = _on(visible)
+    for i in range(W.shape[0]):
+        _drift(W[i], decay, drift_W[i])
+        _add_rows(chains[i], count[i], hidden, share, W[i])
+
+
+@njit(cache=True, nogil=True)
+def _unlearn_biases(b, c, drift_b, drift_c, decay, share, visible, hidden):
+    """Change one replica's biases; ``share`` is what each chain adds."""
     _drift(b, decay, drift_b)
     _drift(c, decay, drift_c)
     for chain in range(visible.shape[0]):
         add_one(visible[chain], share, b)
         add_one(hidden[chain], share, c)
-    chains, count = _on(visible)
-    for i in range(W.shape[0]):
-        _drift(W[i], decay, drift_W[i])
-        _add_rows(chains[i], count[i], hidden, share, W[i])
 
 
 @njit(cache=True, nogil=True)
@@ -84,11 +90,8 @@ def _unlearn_waiting(W, b, c, drift_W, drift_b, drift_c, decay, rate, scale, fac
                 _make_whole(W[r, i], kind(scale[r]), kind(factor[r]), drift_W[r, i])
             scale[r], factor[r] = 1, 0
         of_weights = kind(share / scale[r])
-        _drift(b[r], decay[r], drift_b[r])
-        _drift(c[r], decay[r], drift_c[r])
+        _unlearn_biases(b[r], c[r], drift_b[r], drift_c[r], decay[r], share, visible[r], hidden[r])
         for chain in range(visible.shape[1]):
-            add_one(visible[r, chain], share, b[r])
-            add_one(hidden[r, chain], share, c[r])
             for i in range(W.shape[1]):
                 if visible[r, chain, i] != 0:
                     add_one(hidden[r, chain], of_weights, W[r, i])
