@@ -116,6 +116,9 @@ class LearningCurves(Settings):
         default=None, description="keys of the algorithms, in the order of the legend; null: all of the paper's"
     )
     band: Band = Field(default=Band(), description="what is shown of the spread over the trials")
+    counted_in: Literal["iterations", "epochs"] = Field(
+        default="iterations", description="what the horizontal axes count; an epoch shows each training row once"
+    )
     panels: Annotated[dict[Name, FigurePanel], Field(min_length=1)] = Field(description="the panels, by their letter")
 
 

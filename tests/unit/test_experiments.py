@@ -357,3 +357,6 @@ def test_dc_programming_is_run_as_published(repository):
     assert len(shared[0] & shared[2]) == 2
     panel = made.figures["sdcp_fig5"].spec["panels"][0]
     assert (panel["batch"], panel["mark"], panel["annealing"]["temperatures"]) == (1000, None, 10_000)
+    assert panel["epoch"] == 60000 // 1000
+    assert {panel["epoch"] for panel in made.figures["sdcp_fig4"].spec["panels"]} == {24345 // 200}
+    assert {panel["epoch"] for panel in made.figures["sdcp_fig1"].spec["panels"]} == {1}

@@ -172,6 +172,25 @@ def test_logarithmic_iterations_begin_after_the_initial_model(tmp_path):
     assert (linear.get_xlim(), log.get_xlim()) == ((0, 4000), (100, 4000))
 
 
+def test_an_axis_may_count_epochs(tmp_path):
+    spec = spec_of(tmp_path, {"a": {"curves": CURVES, "epoch": 200, "mark": 0.5}})
+    frame = frames.learning_curves(spec)
+    ax = plots.learning_curves(spec, frame).axes[0]
+    assert (ax.get_xlabel(), ax.get_xlim()) == ("epoch", (0, 4000 / 200))
+    upright = [line.get_xdata()[0] for line in ax.lines if len(set(line.get_xdata())) == 1]
+    assert upright and set(upright) <= set(frame["iteration"] / 200)
+    assert "Vertical lines: the epoch at which" in figure_caption(spec, frame)
+    assert "against the epoch" in figure_caption(spec, frame)
+
+
+def test_a_single_trial_is_no_mean(tmp_path):
+    spec = spec_of(tmp_path, {"a": {"curves": {"ucd": rising(-5.0)[:1]}, "trials": 1}})
+    frame = frames.learning_curves(spec)
+    drawn = plots.learning_curves(spec, frame)
+    assert drawn.legends[0].get_title().get_text() == "line: a single trial"
+    assert "Lines: a single trial." in figure_caption(spec, frame)
+
+
 def test_a_trial_that_is_left_out_is_no_sample_path(tmp_path):
     values = rising(-5.0)
     values[0, 3] = np.nan

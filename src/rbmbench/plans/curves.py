@@ -4,7 +4,7 @@ from typing import Any
 
 from rbmbench.config_schema import FigurePanel, LearningCurves, Panel, Paper, RunTimes
 from rbmbench.metrics import ANNEALED
-from rbmbench.planned import Plan, Result, unique
+from rbmbench.planned import Plan, Result, Run, unique
 from rbmbench.plans.parts import heading, labelled, planned_evaluation, planned_runs, trained
 
 __all__ = ["learning_curves", "run_times"]
@@ -35,6 +35,7 @@ def learning_curves(
                 **trained(paper, base, panel, as_published, of_panel),
                 **_annealing(base, panel, as_published, list(evaluated.values())),
                 **_shown(result, panel),
+                "epoch": _epoch(paper, panel, of_panel) if figure.counted_in == "epochs" else None,
                 "runs": labelled(paper, folders),
             }
         )
@@ -60,6 +61,11 @@ def _shown(result: Plan, panel: FigurePanel) -> dict[str, Any]:
     shown = {"metrics": list(panel.metric), **axes, "references": list(panel.references), "mark": panel.mark}
     shown |= {"batch": panel.batch, "initial": panel.initial and panel.initial.model_dump()}
     return shown | ({"data_file": result.data_file(panel.data)} if panel.references else {})
+
+
+def _epoch(paper: Paper, panel: FigurePanel, runs: dict[str, Run]) -> int:
+    """Return the iterations of an epoch, which all runs of a panel share."""
+    return paper.data[panel.data].rows // next(iter(runs.values())).settings.batch
 
 
 def run_times(result: Plan, paper: Paper, base: Paper, key: str, table: RunTimes, published: RunTimes | None) -> Result:

@@ -7,7 +7,7 @@ import pandas as pd
 from rbmbench.metrics import metric_of
 from rbmbench.reporting.frames import annealing_certainty, trials_left_out
 from rbmbench.reporting.references import TITLES
-from rbmbench.reporting.specs import Band, FigureSpec, Panel, Trained
+from rbmbench.reporting.specs import FigureSpec, Panel, Trained
 from rbmbench.store import read_meta
 
 __all__ = [
@@ -66,6 +66,11 @@ def panel_cuts(panel: Trained) -> list[str]:
         *cuts(panel.hidden, panel.paper_hidden, "hidden units"),
         *(phrase for name, found, published in panel.option_cuts for phrase in cuts(found, published, name)),
     ]
+
+
+def counted_in(spec: FigureSpec) -> str:
+    """Return what the horizontal axes of a figure count: "epoch" or "iteration"."""
+    return "epoch" if spec.panels[0].epoch else "iteration"
 
 
 def annealing_cuts(panel: Panel) -> list[str]:
@@ -141,8 +146,11 @@ def annealing_note(certainty: pd.DataFrame) -> str:
     )
 
 
-def band_note(band: Band) -> str:
+def band_note(spec: FigureSpec) -> str:
     """Return what lines and bands of a figure are: "line: mean over trials; band: 10–90 % quantile over trials"."""
+    if _one_trial(spec):
+        return "line: a single trial"
+    band = spec.band
     low, high = band.percent
     note = f"line: mean over trials; band: {low}–{high} % quantile over trials" + "; thin: median" * band.median
     paths = {0: "", 1: "; thin dark line: a single trial"}
@@ -151,15 +159,26 @@ def band_note(band: Band) -> str:
 
 def figure_caption(spec: FigureSpec, frame: pd.DataFrame) -> str:
     """Return the caption of a figure of learning curves."""
-    low, high = spec.band.percent
-    median = " Thin dark lines: medians over the trials." * spec.band.median
-    single = f" Thin dark lines: single trials, {spec.band.sample_paths} a curve." if spec.band.sample_paths else ""
     return (
-        " ".join([*_likelihood_notes(spec), *_metric_notes(spec)])
-        + f" Lines: mean over the trials; bands: {low} to {high} % quantile over the trials.{single}{median}"
+        " ".join([*_likelihood_notes(spec), *_metric_notes(spec), _spread_note(spec)])
         + annealing_note(annealing_certainty(spec))
         + "".join(f" {note}" for note in [*_line_notes(spec), *_schedule_notes(spec), *figure_notes(spec, frame)])
     )
+
+
+def _one_trial(spec: FigureSpec) -> bool:
+    """Return whether there is no spread to show."""
+    return all(panel.trials == 1 for panel in spec.panels)
+
+
+def _spread_note(spec: FigureSpec) -> str:
+    """Return what lines and bands are, in sentences."""
+    if _one_trial(spec):
+        return "Lines: a single trial."
+    low, high = spec.band.percent
+    median = " Thin dark lines: medians over the trials." * spec.band.median
+    single = f" Thin dark lines: single trials, {spec.band.sample_paths} a curve." if spec.band.sample_paths else ""
+    return f"Lines: mean over the trials; bands: {low} to {high} % quantile over the trials.{single}{median}"
 
 
 def _likelihood_notes(spec: FigureSpec) -> list[str]:
@@ -170,9 +189,9 @@ def _likelihood_notes(spec: FigureSpec) -> list[str]:
     where = "" if len(summed) == len(spec.panels) else f" ({_panels(summed)})"
     title = metric_of(summed[0].metrics[0]).title
     return [
-        f"{title[:1].upper()}{title[1:]} of the whole training set against the iteration{where}: left axis, summed over"
-        " the samples; right axis, mean per sample (the same curve). Higher is better. The vertical range leaves out"
-        " the climb of the first iterations."
+        f"{title[:1].upper()}{title[1:]} of the whole training set against the {counted_in(spec)}{where}: left"
+        " axis, summed over the samples; right axis, mean per sample (the same curve). Higher is better. The vertical"
+        " range leaves out the climb of the first iterations."
     ]
 
 
@@ -214,8 +233,8 @@ def _line_notes(spec: FigureSpec) -> list[str]:
     found = dict.fromkeys(name for panel in spec.panels for name in panel.references)
     shares = dict.fromkeys(panel.mark for panel in spec.panels if panel.mark)
     return [f"Horizontal line, {TITLES[name]}: {words[name]}." for name in found] + [
-        f"Vertical lines: the iteration at which a mean first reaches {100 * share:g} % of the rise from the common"
-        " start to the largest mean of the panel; none where it never does."
+        f"Vertical lines: the {counted_in(spec)} at which a mean first reaches {100 * share:g} % of the rise from the"
+        " common start to the largest mean of the panel; none where it never does."
         for share in shares
     ]
 

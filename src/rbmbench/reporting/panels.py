@@ -87,7 +87,7 @@ def draw(
     factor = summary["rows"].iloc[0] / 10.0**exponent if summed else 1.0
     thin = [column for column in summary if column.startswith("path_") or column == "median"]
     drawn = ["mean", "low", "high", *thin]
-    scaled = summary.copy()
+    scaled = summary.assign(iteration=summary["iteration"] / (panel.epoch or 1))
     scaled[drawn] = np.where(_says_something(summary)[:, None], factor * summary[drawn], np.nan)
     for (algorithm, metric), curve in scaled.groupby(["algorithm", "metric"], sort=False):
         place = panel.metrics.index(metric)
@@ -199,7 +199,7 @@ def annotate(ax: Axes, panel: Panel, summary: pd.DataFrame, omitted: list[str], 
     lines += [doubt] if doubt else []
     lines += [f"left out: {words}" for words in omitted[:MOST_OMITTED]]
     lines += [f"and {len(omitted) - MOST_OMITTED} trials more"] if len(omitted) > MOST_OMITTED else []
-    ax.set_xlabel("iteration")
+    ax.set_xlabel("epoch" if panel.epoch else "iteration")
     separator = ", " if columns < NARROW else "\n"
     heading = [f"({panel.name}) {title}", f"α = {panel.rate:g}, {panel.hidden} hidden"]
     heading += [f"batch {panel.batch}"] if panel.batch else []

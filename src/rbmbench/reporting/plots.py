@@ -142,7 +142,7 @@ def _add_legend(figure: Figure, spec: FigureSpec, looks: dict[str, dict]) -> Non
         ncols=_legend_columns([label for label, _ in entries]),
         frameon=False,
         handlelength=3.2,
-        title=band_note(spec.band),
+        title=band_note(spec),
         title_fontsize=7.5,
     )
 
