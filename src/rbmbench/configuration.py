@@ -97,7 +97,7 @@ def load(files: Iterable[str | Path], config: Mapping[str, Any] | None = None) -
             for name, layer in layers
             if isinstance(over := (layer.get("overrides") or {}).get(key), dict)
         ]
-        values = merged(paper_layers[0][1], main.overrides.get(key, {}))
+        values = _without_nulls(merged(paper_layers[0][1], main.overrides.get(key, {})), paper_layers[0][1])
         papers.append(_paper(key, Layers(tuple(paper_layers)), values))
     tables = {key: _published_tables(files[0].parent / "claims" / f"{key}.yaml") for key in main.papers}
     return Configuration(main, tuple(papers), published, tables)
@@ -136,6 +136,16 @@ def merged(*mappings: Mapping[str, Any]) -> dict[str, Any]:
                 old = {name: kept for name, kept in old.items() if name != "options"}
             result[key] = merged(old, value) if both else value
     return result
+
+
+def _without_nulls(values: dict[str, Any], published: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a paper's values less the panels and rows that it has and an overlay leaves out by a null."""
+    for kind, parts in (("figures", "panels"), ("tables", "rows")):
+        for name, item in (values.get(kind) or {}).items():
+            known = (published.get(kind, {}).get(name) or {}).get(parts, {})
+            if isinstance(item, dict) and isinstance(item.get(parts), dict):
+                item[parts] = {key: one for key, one in item[parts].items() if one is not None or key not in known}
+    return values
 
 
 def _published_tables(file: Path) -> Mapping[str, Any]:

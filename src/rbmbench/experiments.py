@@ -11,6 +11,7 @@ from rbmbench.configuration import Configuration
 from rbmbench.errors import SettingsError
 from rbmbench.planned import Plan
 from rbmbench.plans import couplings, curves, gradients, samples
+from rbmbench.plans.parts import absent
 
 __all__ = ["plan"]
 
@@ -38,12 +39,16 @@ def plan(configuration: Configuration) -> Plan:
         published = configuration.published[paper.key]
         for name, figure in paper.figures.items():
             key, as_published = f"{paper.key}_{name}", _of_kind(published.figures.get(name), figure)
-            result.figures[key] = MAKERS[figure.kind](result, paper, published, key, figure, as_published)
+            made = MAKERS[figure.kind](result, paper, published, key, figure, as_published)
+            result.figures[key] = replace(
+                made, spec=made.spec | {"absent": absent(paper, published, figure, as_published)}
+            )
         for name, table in paper.tables.items():
             key, as_published = f"{paper.key}_{name}", _of_kind(published.tables.get(name), table)
             made = MAKERS[table.kind](result, paper, published, key, table, as_published)
             numbers = configuration.published_tables[paper.key].get(name, {})
-            result.tables[key] = replace(made, spec=made.spec | {"published": numbers})
+            more = {"published": numbers, "absent": absent(paper, published, table, as_published)}
+            result.tables[key] = replace(made, spec=made.spec | more)
     return result
 
 

@@ -360,3 +360,36 @@ def test_dc_programming_is_run_as_published(repository):
     assert panel["epoch"] == 60000 // 1000
     assert {panel["epoch"] for panel in made.figures["sdcp_fig4"].spec["panels"]} == {24345 // 200}
     assert {panel["epoch"] for panel in made.figures["sdcp_fig1"].spec["panels"]} == {1}
+
+
+def test_an_overlay_leaves_out_panels_rows_and_curves_by_name(repository, tmp_path, monkeypatch):
+    monkeypatch.chdir(repository)
+    overlay = tmp_path / "part.yaml"
+    overlay.write_text(
+        """
+overrides:
+  popcd:
+    figures:
+      fig3: {algorithms: [pop_cd_1, cd_1], panels: {a: null, b: null, d: null}}
+    tables:
+      table1: {rows: {letters_100: null, mnist_500: null}}
+"""
+    )
+    made = plan(load(["config/config.yaml", overlay]))
+    figure, table = made.figures["popcd_fig3"], made.tables["popcd_table1"]
+    assert [panel["name"] for panel in figure.spec["panels"]] == ["c"]
+    assert figure.spec["absent"] == ["panel a", "panel b", "panel d", "CD-10", "pop-CD-10"]
+    assert [run.partition("-0.01")[0] for run in figure.runs] == ["mnist-500h-pop_cd_1", "mnist-500h-cd_1"]
+    assert table.spec["absent"] == ["row letters_100", "row mnist_500"]
+    assert not {run for run in table.runs if "500h" in run or "100h" in run}
+    whole = plan(load(["config/config.yaml"]))
+    assert set(figure.runs) <= set(whole.figures["popcd_fig3"].runs)
+    assert not {key for key, one in (whole.figures | whole.tables).items() if one.spec["absent"]}
+
+
+def test_an_unknown_panel_cannot_be_left_out(repository, tmp_path, monkeypatch):
+    monkeypatch.chdir(repository)
+    overlay = tmp_path / "part.yaml"
+    overlay.write_text("overrides: {popcd: {figures: {fig3: {panels: {z: null}}}}}")
+    with pytest.raises(SettingsError, match=r"part.yaml: overrides.popcd: figures.fig3.panels.z"):
+        load(["config/config.yaml", overlay])

@@ -178,7 +178,8 @@ def test_an_axis_may_count_epochs(tmp_path):
     ax = plots.learning_curves(spec, frame).axes[0]
     assert (ax.get_xlabel(), ax.get_xlim()) == ("epoch", (0, 4000 / 200))
     upright = [line.get_xdata()[0] for line in ax.lines if len(set(line.get_xdata())) == 1]
-    assert upright and set(upright) <= set(frame["iteration"] / 200)
+    assert upright
+    assert set(upright) <= set(frame["iteration"] / 200)
     assert "Vertical lines: the epoch at which" in figure_caption(spec, frame)
     assert "against the epoch" in figure_caption(spec, frame)
 

@@ -8,7 +8,7 @@ from rbmbench.likelihood.exact import is_enumerable
 from rbmbench.planned import Evaluation, Plan, Run, derived_seed, digest_of
 from rbmbench.settings import AnnealingSettings, Choice, RunSettings, Stage
 
-__all__ = ["heading", "labelled", "planned_evaluation", "planned_run", "planned_runs", "schedule", "trained"]
+__all__ = ["absent", "heading", "labelled", "planned_evaluation", "planned_run", "planned_runs", "schedule", "trained"]
 
 
 def heading(result: Plan, paper: Paper, key: str, what: Any) -> dict[str, Any]:
@@ -102,6 +102,21 @@ def _option_cuts(paper: Paper, base: Paper, algorithms: Iterable[str]) -> list[t
                 if all(isinstance(number, int | float) for number in (value, other)) and value < other:
                     found.append((option, value, other))
     return list(dict.fromkeys(found))
+
+
+def absent(paper: Paper, base: Paper, what: Any, published: Any) -> list[str]:
+    """Return what a figure or table lacks of the paper's: "panel a", "row mnist_16", and curves by their labels."""
+    found = []
+    for parts, word in (("panels", "panel"), ("rows", "row")):
+        found += [f"{word} {name}" for name in getattr(published, parts, {}) if name not in getattr(what, parts)]
+    if published is not None and what.kind == "learning_curves":
+        missing = {}
+        for name in what.panels.keys() & published.panels.keys():
+            shown = paper.algorithms_of(what, what.panels[name])
+            asked = base.algorithms_of(published, published.panels[name])
+            missing |= {a: base.algorithms[a].label for a in asked if a not in shown}
+        found += [missing[a] for a in base.algorithms if a in missing]
+    return found
 
 
 def labelled(paper: Paper, folders: Mapping[str, str]) -> list[dict[str, str]]:

@@ -100,7 +100,7 @@ def figure(spec: CouplingTimesSpec, times: pd.DataFrame) -> Figure:
             ax.grid(color="0.9", linewidth=0.5)
             ax.set_axisbelow(True)
             ax.spines["right"].set_visible(False)
-        drawn.suptitle("\n".join([spec.title, f"{spec.number} of {spec.paper}, {spec.scale} scale", *_cuts(spec)]))
+        drawn.suptitle("\n".join([spec.title, spec.which, *_cuts(spec)]))
         drawn.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=1, frameon=False)
     return drawn
 

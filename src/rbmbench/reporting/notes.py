@@ -103,7 +103,7 @@ def left_out(frame: pd.DataFrame) -> dict[str, list[str]]:
 
 def figure_title(spec: FigureSpec, frame: pd.DataFrame) -> str:
     """Return the title of a figure: what it is, the scale, and any stand-in data."""
-    lines = [spec.title, f"{spec.number} of {spec.paper}, {spec.scale} scale"]
+    lines = [spec.title, spec.which]
     found = stand_ins(frame)
     return "\n".join([*lines, f"stand-in data: {listed(found)}"] if found else lines)
 

@@ -134,7 +134,7 @@ def notes(spec: RunTimesSpec, table: pd.DataFrame) -> list[str]:
 def write_markdown(spec: RunTimesSpec, table: pd.DataFrame, path: str | PathLike) -> None:
     """Write the table with its caption and notes as Markdown."""
     parts = [
-        f"# {spec.number} of {spec.paper}: {spec.title}",
+        f"# {spec.number} of {spec.paper}{spec.lacks}: {spec.title}",
         caption(spec),
         markdown_table(layout(table)),
         "\n".join(f"- {note}" for note in notes(spec, table)),

@@ -179,7 +179,7 @@ def differences(spec: IslCurvesSpec | SampleSheetsSpec) -> list[str]:
 
 def title(spec: IslCurvesSpec | SampleSheetsSpec) -> str:
     """Return the title of a figure: what it is, the scale, and how it differs from the paper's."""
-    lines = [f"{spec.number} of {spec.paper}, {spec.scale} scale", *differences(spec)]
+    lines = [spec.which, *differences(spec)]
     return "\n".join([spec.title, *(part for line in lines for part in wrap(line, TITLE_WIDTH))])
 
 

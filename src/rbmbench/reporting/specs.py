@@ -200,6 +200,17 @@ class _Rendered(Spec):
     title: str
     kind: str
     scale: str
+    absent: tuple[str, ...] = Field(default=(), description="what is left out of the paper's, in words")
+
+    @property
+    def which(self) -> str:
+        """What it is, in words: "Figure 1 of popcd, paper scale, without panel a"."""
+        return f"{self.number} of {self.paper}, {self.scale} scale{self.lacks}"
+
+    @property
+    def lacks(self) -> str:
+        """What the paper's has and this has not: ", without panel a"; "" if that is nothing."""
+        return f", without {', '.join(self.absent)}" if self.absent else ""
 
     @property
     def number(self) -> str:

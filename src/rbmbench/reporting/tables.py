@@ -211,7 +211,7 @@ def write_markdown(spec: TableSpec, wide: pd.DataFrame, path: str | PathLike) ->
     table = paper_layout(wide)
     table.columns = [" ".join(filter(None, name)) for name in table.columns]
     parts = [
-        f"# {spec.number} of {spec.paper}: {spec.title}",
+        f"# {spec.number} of {spec.paper}{spec.lacks}: {spec.title}",
         table_caption(spec.title),
         markdown_table(table),
         "## How sure the biases are",
