@@ -33,6 +33,7 @@ FLOORS = {
     "resident": 3,
     "sampling": 3,
     "shards": 3,
+    "timed_steps": 3,
     "training": 3,
     "config_parts": 4,
     "config_samples": 4,
