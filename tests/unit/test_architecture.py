@@ -44,6 +44,7 @@ FLOORS = {
     "planned": 4,
     "plans": 4,
     "store": 4,
+    "doctor": 5,
     "forecast": 5,
     "reporting": 5,
     "__main__": 6,
