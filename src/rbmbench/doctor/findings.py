@@ -1,7 +1,7 @@
 """What an examination finds, line by line: plain data that is printed as a table or as JSON."""
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 __all__ = ["FACT", "FAILED", "OK", "WARNING", "Finding", "Section", "examined", "first_line"]
@@ -34,9 +34,12 @@ def first_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
 
-def examined(title: str, examine: Callable[[], Iterable[Finding]]) -> Section:
-    """Return a section; one that cannot be examined is a section of one failed finding, and stops no other."""
+def examined(title: str, module: str, function: str, *arguments: Any) -> Section:
+    """Return the section that a function of a module of this package finds.
+
+    One that cannot be examined, or not even imported, is a section of one failed finding, and stops no other.
+    """
     try:
-        return Section(title, tuple(examine()))
+        return Section(title, tuple(getattr(import_module(f"rbmbench.doctor.{module}"), function)(*arguments)))
     except Exception as error:  # whatever is broken here is what the user has to be told
         return Section(title, (Finding(title, f"could not be examined ({first_line(error)})", FAILED),))

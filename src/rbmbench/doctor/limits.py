@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Limits", "control_group_limits", "cores_by_affinity"]
+__all__ = ["Limits", "control_group_limits", "cores_by_affinity", "usable_cores"]
 
 ROOT, MEMBERSHIP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 UNLIMITED_BYTES = 2**60  # version 1 writes a huge number for no limit
@@ -55,6 +55,12 @@ def control_group_limits(root: Path = ROOT, membership: Path = MEMBERSHIP) -> Li
             memory += [number for name in ("memory.max", "memory.limit_in_bytes") for number in _number(folder / name)]
     memory = [number for number in memory if number < UNLIMITED_BYTES]
     return Limits(min(cores, default=None), min(memory, default=None))
+
+
+def usable_cores() -> float:
+    """Return how many cores this process may use at a time, by affinity and control groups: may be a fraction."""
+    quota = control_group_limits().cores
+    return min(cores_by_affinity(), quota or float("inf"))
 
 
 def _folders(root: Path, controllers: str, group: str) -> Iterator[Path]:

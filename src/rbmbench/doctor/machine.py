@@ -6,18 +6,12 @@ from collections.abc import Iterator
 
 from rbmbench import backends, provenance
 from rbmbench.doctor.findings import FACT, WARNING, Finding
-from rbmbench.doctor.limits import control_group_limits, cores_by_affinity
+from rbmbench.doctor.limits import control_group_limits, cores_by_affinity, usable_cores
 
-__all__ = ["graphics_processor", "machine", "usable_cores"]
+__all__ = ["graphics_processor", "machine"]
 
 QUERY = "name,memory.total,driver_version,compute_cap"
 SECONDS = 10
-
-
-def usable_cores() -> float:
-    """Return how many cores this process may use at a time, by affinity and control groups: may be a fraction."""
-    quota = control_group_limits().cores
-    return min(cores_by_affinity(), quota or float("inf"))
 
 
 def machine() -> Iterator[Finding]:

@@ -6,7 +6,15 @@ from dataclasses import asdict, dataclass
 
 from rbmbench.doctor.findings import FAILED, OK, WARNING, Section
 
-__all__ = ["Report"]
+__all__ = ["Report", "table"]
+
+
+def table(section: Section) -> str:
+    """Return a section as a table for people: state, what was looked at, what was found."""
+    from tabulate import tabulate
+
+    lines = [(finding.state, finding.what, finding.found) for finding in section.findings]
+    return f"{section.title}\n{tabulate(lines, tablefmt='plain', disable_numparse=True)}"
 
 
 @dataclass(frozen=True)
@@ -27,18 +35,8 @@ class Report:
     @property
     def verdict(self) -> str:
         """One line: how many findings are good, are warnings, have failed."""
-        counts = f"{self.count(OK)} ok, {self.count(WARNING)} warnings, {self.count(FAILED)} failed"
+        counts = f"{self.count(OK)} good, warnings: {self.count(WARNING)}, failed: {self.count(FAILED)}"
         return f"{FAILED if self.failed else OK}: {counts}"
-
-    def text(self) -> str:
-        """Return the report as tables for people."""
-        from tabulate import tabulate
-
-        def table(section: Section) -> str:
-            lines = [(finding.state, finding.what, finding.found) for finding in section.findings]
-            return f"{section.title}\n{tabulate(lines, tablefmt='plain', disable_numparse=True)}"
-
-        return "\n\n".join([*map(table, self.sections), self.verdict])
 
     def json(self) -> str:
         """Return the report as JSON for machines: sections by title, each a list of what, found, state, values."""

@@ -54,5 +54,7 @@ def judged(what: str, place: Place, check: Callable[[Place], Measured]) -> Findi
     holds = math.isfinite(value) and value <= bound
     words = f"{value:.1e} {'<=' if holds else 'is not <='} {bound:.1e}"
     seconds = {"seconds": round(perf_counter() - started, 3)}
-    numbers = {"measured": value if math.isfinite(value) else None, "bound": bound}
+    numbers = {"measured": value, "bound": bound}
+    # JSON has no other numbers.
+    numbers = {key: number if math.isfinite(number) else None for key, number in numbers.items()}
     return Finding(name, words, OK if holds else FAILED, values | numbers | seconds)

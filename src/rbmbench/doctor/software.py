@@ -7,9 +7,8 @@ from importlib import metadata
 from importlib.util import find_spec
 
 from rbmbench import provenance
-from rbmbench.datasets import shown_place
 from rbmbench.doctor.findings import WARNING, Finding
-from rbmbench.doctor.machine import usable_cores
+from rbmbench.doctor.limits import usable_cores
 
 __all__ = ["OWN_VARIABLES", "environment", "threads", "tools", "versions"]
 
@@ -78,6 +77,8 @@ def _counted(what: str, count: int, cores: float) -> Finding:
 
 def environment() -> Iterator[Finding]:
     """Yield the environment variables that are set and matter; warn of names like this package's that it has not."""
+    from rbmbench.datasets import shown_place
+
     for name in sorted({*OWN_VARIABLES, *OTHER_VARIABLES} & set(os.environ)):
         yield Finding(name, shown_place(os.environ[name]))
     for name in sorted(name for name in os.environ if name.startswith("RBMBENCH_") and name not in OWN_VARIABLES):
