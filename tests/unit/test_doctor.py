@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -234,6 +235,12 @@ def test_a_gpu_without_cupy_is_a_warning(monkeypatch, tmp_path, no_cupy):
     assert [finding.found for finding in machine.graphics_processor()] == ["none: CuPy is not installed"]
 
 
+def test_slow_kernels_are_a_warning(monkeypatch, no_cupy):
+    assert not any(finding.state for finding in choices.choices())
+    monkeypatch.setattr(choices, "name_of_home", lambda array: "numpy")
+    assert [finding.state for finding in choices.choices()] == ["", "", WARNING]
+
+
 @pytest.mark.usefixtures("no_cupy")
 @pytest.mark.parametrize(
     ("name", "value", "said"),
@@ -337,6 +344,14 @@ def test_folders_that_cannot_be_written(tmp_path):
     assert (found["results"].state, found["downloads"].state) == (FAILED, WARNING)
     assert "is not a folder" in found["results"].found
     assert found["results"].values["writable"] is False
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="there is no folder that nobody may write in")
+def test_folders_that_nobody_can_write():
+    # The superuser has all permissions there, and still cannot.
+    found = by_name(places.folders(Path("/proc/results"), None, None))["results"]
+    assert (found.state, found.values["writable"]) == (FAILED, False)
+    assert found.found.startswith("/proc/results: cannot be written (")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write anywhere")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from rbmbench import backends, resident
-from rbmbench.doctor.findings import FAILED, Finding
+from rbmbench.doctor.findings import FAILED, WARNING, Finding
 from rbmbench.errors import SettingsError
 from rbmbench.kernels import name_of_home
 from rbmbench.settings import RunSettings, parse
@@ -30,6 +30,10 @@ def choices() -> Iterator[Finding]:
             f"auto, {kind} model ({visible}x{hidden}, {trials} trial{'s' * (trials > 1)})",
             f"{name} arrays, {home} kernels ({chosen.reason})",
             values={"arrays": name, "kernels": home, "reason": chosen.reason},
+        )
+    if name_of_home(np.empty(0)) == "numpy":
+        yield Finding(
+            "kernels of NumPy arrays", "the reference ones, which are slow: Numba cannot be imported", WARNING
         )
     asked = os.environ.get("RBMBENCH_BACKEND")
     try:

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import numpy as np
 
@@ -75,11 +76,15 @@ def folders(results: Path, mirror: str | None, cache: str | None) -> Iterator[Fi
 
 def _folder(what: str, folder: Path, otherwise: str) -> Finding:
     """Return whether a folder, which need not be there yet, can be written; ``otherwise`` is the state if it cannot."""
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     try:
         check_writable(folder)
-    except ResultsError as error:
-        return Finding(what, str(error), otherwise, {"folder": str(folder), "writable": False})
-    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+        # Permissions do not tell everything: a file without a name is written, and gone when it is closed.
+        with TemporaryFile(dir=there) as file:
+            file.write(b"x")
+    except (ResultsError, OSError) as error:
+        words = str(error) if isinstance(error, ResultsError) else f"{folder}: cannot be written ({error.strerror})"
+        return Finding(what, words, otherwise, {"folder": str(folder), "writable": False})
     free = shutil.disk_usage(there).free
     room = f"{os.fspath(folder)}: writable, {free / 2**30:.1f} GB free"
     state, more = (OK, "") if free >= LEAST_BYTES else (WARNING, ", which is little")

@@ -40,8 +40,6 @@ def versions() -> Iterator[Finding]:
     for package in SHOWN:
         yield Finding(package, found.get(package, "not installed"))
     yield Finding("cupy", next((f"{_version(name)} ({name})" for name in CUPY if _version(name)), "not installed"))
-    if "numba" not in found:
-        yield Finding("kernels", "NumPy's, which are slower: Numba is not installed", WARNING)
 
 
 def _version(package: str) -> str | None:
@@ -56,7 +54,7 @@ def threads() -> Iterator[Finding]:
     import numpy  # noqa: F401, brings the matrix library whose threads are asked for
     from threadpoolctl import threadpool_info
 
-    yield Finding("training, annealing", "as many as --threads says (1); each takes matrix products of its own")
+    yield Finding("training, annealing", "as many as --threads says, by default 1; matrix products on the same")
     cores = usable_cores()
     for library in threadpool_info():
         if library["user_api"] == "blas":
