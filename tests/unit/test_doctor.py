@@ -76,13 +76,19 @@ def test_this_machine_and_its_software(capsys, no_cupy):
     found = {line["what"]: line for lines in sections.values() for line in lines}
     assert found["numpy"]["found"] == np.__version__
     assert found["python"]["found"] == ".".join(map(str, sys.version_info[:3]))
-    assert found["cupy"]["found"] == "not installed"
     assert 0 < found["cores"]["values"]["usable"] <= os.cpu_count()
     memory = found["memory"]["values"]
     assert 0 < memory["available_bytes"] <= memory["total_bytes"]
     assert any(what.startswith("matrix products: ") for what in found)
     assert "CuPy is not installed" in found["GPU"]["found"]
     assert "is not installed" in found["auto, tiny model (16x16, 25 trials)"]["values"]["reason"]
+
+
+def test_cupy_goes_by_many_names(monkeypatch):
+    monkeypatch.setattr(software, "_version", lambda name: None)
+    assert by_name(software.versions())["cupy"].found == "not installed"
+    monkeypatch.setattr(software, "_version", {"cupy-cuda12x": "14.2.0"}.get)
+    assert by_name(software.versions())["cupy"].found == "14.2.0 (cupy-cuda12x)"
 
 
 def test_a_failure_is_the_exit_status_and_a_warning_is_not(capsys, monkeypatch, tmp_path):
@@ -368,6 +374,9 @@ def test_kernels_that_cannot_be_kept_are_a_warning(monkeypatch, tmp_path):
     kept = SimpleNamespace(cache_path=str(tmp_path / "file" / "digest" / "kernel"))
     monkeypatch.setattr(numba_home, "gather_rows", SimpleNamespace(stats=kept))
     assert by_name(places.folders(tmp_path, None, None))["compiled kernels"].state == WARNING
+    # Where Numba is told not to compile, its kernels are plain functions.
+    monkeypatch.setattr(numba_home, "gather_rows", lambda *arguments: None)
+    assert "NUMBA_DISABLE_JIT" in by_name(places.folders(tmp_path, None, None))["compiled kernels"].found
 
 
 @pytest.mark.parametrize(("free", "state"), [(2**30 - 1, WARNING), (2**30, OK)])

@@ -71,7 +71,11 @@ def folders(results: Path, mirror: str | None, cache: str | None) -> Iterator[Fi
     if name_of_home(np.empty(0)) == "numba":
         from rbmbench.kernels import numba_home
 
-        yield _folder("compiled kernels", Path(numba_home.gather_rows.stats.cache_path).parent, WARNING)
+        compiled = getattr(numba_home.gather_rows, "stats", None)
+        if compiled is None:
+            yield Finding("compiled kernels", "none: Numba was told not to compile (NUMBA_DISABLE_JIT)", WARNING)
+        else:
+            yield _folder("compiled kernels", Path(compiled.cache_path).parent, WARNING)
 
 
 def _folder(what: str, folder: Path, otherwise: str) -> Finding:
