@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 from rbmbench import datasets, provenance
+from rbmbench.timed_steps import training_step
 from rbmbench.training import train
-from steps import training_step
 from timing import OTHER, Clock, line
 
 __all__ = ["compiled_kernels", "run_job", "start_up", "whole_runs"]

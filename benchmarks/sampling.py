@@ -8,7 +8,8 @@ from rbmbench import samplers
 from rbmbench.likelihood import IndirectSampling
 from rbmbench.model import initial_rbm
 from rbmbench.streams import Purpose, Stream
-from timing import FLOOR, OTHER, Clock, line, made_data
+from rbmbench.timed_steps import made_data
+from timing import FLOOR, OTHER, Clock, line
 
 __all__ = ["indirect_likelihoods", "samples"]
 

@@ -4,9 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
 
-import numpy as np
-
-__all__ = ["FLOOR", "OTHER", "PEER", "Clock", "line", "made_data"]
+__all__ = ["FLOOR", "OTHER", "PEER", "Clock", "line"]
 
 FLOOR, PEER, OTHER = "floor", "peer", "other"
 """What a time is held against: work that cannot be left out, another program, or another way of rbmbench's own."""
@@ -37,11 +35,6 @@ class Clock:
                 function()
                 best[i] = min(best[i], (self.timer() - started) / getattr(function, "steps", 1))
         return best
-
-
-def made_data(rows: int, visible: int) -> np.ndarray:
-    """Return 0/1 rows with the density of binarised handwritten digits (0.13): speed does not depend on more."""
-    return (np.random.default_rng(0).random((rows, visible)) < 0.13).astype(np.uint8)
 
 
 def line(what: str, seconds: float, against: str, kind: str, reference: float, aim: str = "") -> dict:

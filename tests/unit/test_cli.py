@@ -64,6 +64,7 @@ def test_help_imports_nothing_heavy():
         "report",
         "forecast",
         "config",
+        "doctor",
     ):
         assert f"\n    {command}" in done.stdout
 

@@ -28,21 +28,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        The exit code: 0, or 2 after an error of one line on standard error.
+        The exit code: 0, or 2 after an error of one line on standard error; 1 if `doctor` has found that something does
+        not work.
     """
     chosen = _parser().parse_args(arguments)
     if "threads" in chosen:
         _limit_threads(chosen.threads)
     module, _, function = chosen.command.partition(":")
     try:
-        getattr(import_module(f"rbmbench.cli.{module}"), function)(chosen)
+        code = getattr(import_module(f"rbmbench.cli.{module}"), function)(chosen)
     except RbmbenchError as error:
         print(f"rbmbench: error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("rbmbench: interrupted", file=sys.stderr)
         return 130
-    return 0
+    return code or 0
 
 
 def _limit_threads(threads: int) -> None:
@@ -58,6 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_steps(commands)
     _add_reports(commands)
     _add_config(commands)
+    _add_doctor(commands)
     return parser
 
 
@@ -167,6 +169,20 @@ def _add_config(commands) -> None:
     check.add_argument("files", type=Path, nargs="+", metavar="FILE", help="config.yaml, then overlays")
     schema = _add(actions, "schema", "making:config_schema", "write the JSON schemas of the configuration")
     schema.add_argument("--out", type=Path, default=Path("config/schemas"), metavar="FOLDER")
+
+
+def _add_doctor(commands) -> None:
+    """Add the subcommand that examines machine and installation."""
+    text = "tell what this machine offers, and whether the installation works"
+    doctor = _add(commands, "doctor", "examining:doctor", text)
+    doctor.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    doctor.add_argument(
+        "--quick", "--no-self-test", dest="self_test", action="store_false", help="leave out the self-test"
+    )
+    doctor.add_argument("--online", action="store_true", help="ask public addresses if they answer; download nothing")
+    doctor.add_argument("--mirror", help="folder or base address that is tried before the public addresses")
+    doctor.add_argument("--cache", help="folder that downloads are kept in")
+    doctor.add_argument("--results", type=Path, default=Path("results"), metavar="FOLDER", help="where results go")
 
 
 def _add(commands, name: str, command: str, text: str) -> argparse.ArgumentParser:

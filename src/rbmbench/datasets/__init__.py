@@ -4,9 +4,11 @@ A set's class takes its options and checks them when it is made; its ``load`` me
 """
 
 from rbmbench.datasets._dataset import Dataset, build, read, save
+from rbmbench.datasets._downloads import Sources, shown_place
+from rbmbench.datasets._whereabouts import whereabouts
 from rbmbench.registry import Registry
 
-__all__ = ["REGISTRY", "Dataset", "build", "load", "read", "save"]
+__all__ = ["REGISTRY", "Dataset", "Sources", "build", "load", "read", "save", "shown_place", "whereabouts"]
 
 REGISTRY = Registry("rbmbench.datasets", "data set")
 
@@ -40,7 +42,4 @@ def load(name: str, *, mirror: str | None = None, cache: str | None = None, **op
         If a file cannot be had, has a wrong checksum, or is damaged.
     """
     recipe = REGISTRY.create(name, options)
-
-    from rbmbench.datasets._downloads import Sources
-
     return recipe.load(Sources.resolve(mirror, cache))

@@ -15,7 +15,19 @@ from typing import Any
 from rbmbench.errors import DataError, ResultsError
 from rbmbench.files import replaced
 
-__all__ = ["Copy", "Entry", "File", "Sources", "catalogue", "fetch"]
+__all__ = [
+    "Copy",
+    "Entry",
+    "File",
+    "Sources",
+    "catalogue",
+    "checked",
+    "fetch",
+    "is_address",
+    "on_disk",
+    "places_of",
+    "shown_place",
+]
 
 # Seconds until a connection, and then until the next bytes.
 TIMEOUT = (10, 30)
@@ -33,6 +45,7 @@ class File:
     at_most_bytes: int = 0
     unpacked_bytes: int = 0
     git_object: str | None = None
+    instead_of: str | None = None
 
     @property
     def limit(self) -> int:
@@ -81,7 +94,7 @@ class Sources:
             If the mirror is neither an address nor a folder that exists.
         """
         mirror = os.fspath(mirror or os.environ.get("RBMBENCH_DATA_MIRROR") or "") or None
-        if mirror and not _is_address(mirror) and not os.path.isdir(Path(mirror).expanduser()):
+        if mirror and not is_address(mirror) and not os.path.isdir(Path(mirror).expanduser()):
             raise DataError(f"data mirror {mirror!r}: no such folder; allowed: a folder, or an http or https address")
         cache = cache or os.environ.get("RBMBENCH_DATA_CACHE")
         if not cache:
@@ -141,11 +154,11 @@ def fetch(files: Sequence[File], sources: Sources, read: Callable[[File, bytes, 
         If the mirror holds a wrong copy, or no good copy is found anywhere.
     """
     failures = []
-    for origin, file, place in _places(files, sources):
+    for origin, file, place in places_of(files, sources):
         try:
-            content = _download(file, place) if _is_address(place) else _on_disk(file, Path(place))
-            found = _checked(file, content, _shown(place))
-            value = read(file, content, _shown(place))
+            content = _download(file, place) if is_address(place) else on_disk(file, Path(place))
+            found = checked(file, content, shown_place(place))
+            value = read(file, content, shown_place(place))
         except _NotThereError as error:
             failures.append(str(error))
             continue
@@ -179,12 +192,12 @@ class _Bounded(BytesIO):
         return super().write(chunk)
 
 
-def _is_address(place: str | os.PathLike) -> bool:
+def is_address(place: str | os.PathLike) -> bool:
     """Tell whether a place is an address and not a path."""
     return str(place).startswith(("http://", "https://"))
 
 
-def _places(files: Sequence[File], sources: Sources) -> Iterator[tuple[str, File, str]]:
+def places_of(files: Sequence[File], sources: Sources) -> Iterator[tuple[str, File, str]]:
     """Give every place to look at, in order: its kind, the file, and the path or address."""
     for file in files:
         for place in _in_mirror(file, sources.mirror):
@@ -204,7 +217,7 @@ def _in_mirror(file: File, mirror: str | None) -> list[str]:
     """
     if mirror is None:
         return []
-    if _is_address(mirror):
+    if is_address(mirror):
         return [f"{mirror.rstrip('/')}/{file.folder}/{file.name}", f"{mirror.rstrip('/')}/{file.name}"]
     top = Path(mirror).expanduser()
     own = [path for path in (top / file.folder / file.name, top / file.name) if os.path.exists(path)]
@@ -212,7 +225,7 @@ def _in_mirror(file: File, mirror: str | None) -> list[str]:
     return [str(path) for path in own or (other for other in others if _digest(other) == file.sha256)]
 
 
-def _on_disk(file: File, path: Path) -> bytes:
+def on_disk(file: File, path: Path) -> bytes:
     """Return the bytes of a file on disk, unless it is too large."""
     try:
         if path.stat().st_size <= file.limit:
@@ -239,7 +252,7 @@ def _download(file: File, address: str) -> bytes:
     import requests
     from tqdm import tqdm
 
-    buffer = _Bounded(file.limit, _shown(address))
+    buffer = _Bounded(file.limit, shown_place(address))
     shown = sys.stderr.isatty()
     with tqdm(desc=file.name, total=file.limit, unit="B", unit_scale=True, disable=not shown) as bar:
         downloader = pooch.HTTPDownloader(
@@ -252,11 +265,11 @@ def _download(file: File, address: str) -> bytes:
         try:
             downloader(address, buffer, None)
         except requests.HTTPError as error:
-            raise _NotThereError(f"{_shown(address)}: HTTP status {error.response.status_code}") from None
+            raise _NotThereError(f"{shown_place(address)}: HTTP status {error.response.status_code}") from None
         except requests.Timeout:
-            raise _NotThereError(f"{_shown(address)}: no answer in time") from None
+            raise _NotThereError(f"{shown_place(address)}: no answer in time") from None
         except requests.RequestException as error:
-            raise _NotThereError(f"{_shown(address)}: no connection ({type(error).__name__})") from None
+            raise _NotThereError(f"{shown_place(address)}: no connection ({type(error).__name__})") from None
     return buffer.getvalue()
 
 
@@ -265,7 +278,7 @@ def _as_stored(response, **_) -> None:
     response.raw.headers.pop("Content-Encoding", None)
 
 
-def _checked(file: File, content: bytes, where: str) -> str:
+def checked(file: File, content: bytes, where: str) -> str:
     """Return the sha256 of a copy; refuse it if another one is declared."""
     found = hashlib.sha256(content).hexdigest()
     if file.sha256 and found != file.sha256:
@@ -298,7 +311,7 @@ def _nowhere(files: Sequence[File], sources: Sources, failures: Sequence[str]) -
     """Return the line for files that could not be had: what was tried, what is expected, and what to do by hand."""
     names = " or ".join(file.name for file in files)
     expected = " or ".join(_awaited(file) for file in files)
-    if sources.mirror and not _is_address(sources.mirror):
+    if sources.mirror and not is_address(sources.mirror):
         failures = [f"mirror {sources.mirror}: no such file", *failures]
     folder = sources.kept(files[0]).parent
     return (
@@ -316,6 +329,6 @@ def _awaited(file: File) -> str:
     return f"a {file.name} with the right rows (its sha256 is not known)"
 
 
-def _shown(place: str) -> str:
+def shown_place(place: str) -> str:
     """Return a place as it may be shown: without the user and password of an address."""
-    return re.sub(r"(?<=//)[^/@]*@", "", place) if _is_address(place) else place
+    return re.sub(r"(?<=//)[^/@]*@", "", place) if is_address(place) else place

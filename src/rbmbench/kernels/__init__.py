@@ -6,6 +6,8 @@ All arrays carry one leading axis of replicas: activations and states are (repli
 the same uniforms.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -13,16 +15,27 @@ from types import ModuleType
 
 import numpy as np
 
-__all__ = ["home_of", "name_of_home", "on_host", "pair_kernels", "reads_at_once", "resident_kernels", "walks_in_cache"]
+__all__ = [
+    "home_of",
+    "name_of_home",
+    "on_host",
+    "pair_kernels",
+    "reads_at_once",
+    "reference_kernels",
+    "resident_kernels",
+    "walks_in_cache",
+]
+
+_reference_only = False
 
 
 @cache
-def _home_of_type(array_type: type) -> ModuleType:
+def _home_of_type(array_type: type, reference_only: bool) -> ModuleType:
     if _is_cupy(array_type):
         return import_module("rbmbench.kernels.cupy_home")
     if not issubclass(array_type, np.ndarray):
         raise TypeError(f"no kernels for arrays of type {array_type.__name__}; allowed: numpy.ndarray, cupy.ndarray")
-    name = "numba_home" if _numba_is_there() else "numpy_home"
+    name = "numba_home" if _numba_is_there() and not reference_only else "numpy_home"
     return import_module(f"rbmbench.kernels.{name}")
 
 
@@ -46,7 +59,21 @@ def home_of(array) -> ModuleType:
     TypeError
         If no home knows the type.
     """
-    return _home_of_type(type(array))
+    return _home_of_type(type(array), _reference_only)
+
+
+@contextmanager
+def reference_kernels() -> Iterator[None]:
+    """Let NumPy arrays take the reference kernels within the block, in all threads, whether Numba is there or not.
+
+    For holding one home against the other; a computation that is under way must not cross the block's ends.
+    """
+    global _reference_only
+    before, _reference_only = _reference_only, True
+    try:
+        yield
+    finally:
+        _reference_only = before
 
 
 def name_of_home(array) -> str:

@@ -1,0 +1,61 @@
+"""The speed of a training step of this machine, against the matrix products that it cannot do without."""
+
+from collections.abc import Callable
+from time import perf_counter
+
+from threadpoolctl import threadpool_limits
+
+from rbmbench.doctor.checks import Place
+from rbmbench.doctor.findings import FACT, FAILED, WARNING, Finding, first_line
+from rbmbench.timed_steps import matrix_products, training_step
+
+__all__ = ["speed"]
+
+SECONDS = 1.0
+SLOW = 1.5  # on idle machines the ratio is 1.1 or less; other programs make it larger, as they come and go
+LARGE = (784, 500, 500)  # visible and hidden units, rows of a mini-batch
+
+
+def speed(place: Place) -> Finding:
+    """Return the time of a CD-1 step at 784x500 on one thread, and its ratio to that of its matrix products."""
+    what = f"{place.kernels}: CD-1 step, 784x500, batch 500, one thread"
+    try:
+        with place.chosen(), threadpool_limits(1):
+            step = training_step(*LARGE, "cd", {"k": 1}, place=place.put, steps=1)
+            ours, floor = _best(finished(step, place), finished(matrix_products(*LARGE, 1, place=place.put), place))
+    except Exception as error:  # a broken installation fails in any way
+        return Finding(what, first_line(error), FAILED)
+    ratio = ours / floor
+    words = f"{1000 * ours:.2f} ms, {ratio:.2f} times its matrix products"
+    values = {"milliseconds": 1000 * ours, "products_milliseconds": 1000 * floor, "ratio": ratio}
+    if ratio > SLOW:
+        return Finding(what, f"{words}: slow, unless the machine is busy", WARNING, values)
+    return Finding(what, words, FACT, values)
+
+
+def finished(function: Callable[[], object], place: Place) -> Callable[[], object]:
+    """Return the function followed by a wait, where calls come back before a device has done them."""
+    if place.backend != "cupy":
+        return function
+
+    def call() -> None:
+        import cupy
+
+        function()
+        cupy.cuda.get_current_stream().synchronize()
+
+    return call
+
+
+def _best(*functions: Callable[[], object]) -> list[float]:
+    """Return the least seconds of each function: they take turns, for about a second after one call to warm up."""
+    for function in functions:
+        function()
+    best, started = [float("inf")] * len(functions), perf_counter()
+    while True:
+        for number, function in enumerate(functions):
+            before = perf_counter()
+            function()
+            best[number] = min(best[number], perf_counter() - before)
+        if perf_counter() - started >= SECONDS:
+            return best
