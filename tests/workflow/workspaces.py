@@ -81,3 +81,22 @@ def wait_for(condition, process, seconds: float = 120.0):
         assert process.poll() is None, process.communicate()[0]
         time.sleep(0.01)
     raise AssertionError("waited in vain")
+
+
+def start_cli(arguments, *prefix: str) -> subprocess.Popen:
+    """Start a command of rbmbench in a process of its own, with a checkpoint at every evaluation."""
+    return subprocess.Popen(
+        [*prefix, sys.executable, "-m", "rbmbench", *map(str, arguments)],
+        env=os.environ | {"RBMBENCH_CHECKPOINT_SECONDS": "0"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def run_cli(arguments, *prefix: str, code: int = 0) -> str:
+    """Run a command of rbmbench to its end, check its exit code, and return all that it printed."""
+    process = start_cli(arguments, *prefix)
+    output, _ = process.communicate(timeout=300)
+    assert process.returncode == code, output
+    return output
