@@ -102,8 +102,8 @@ def run_cli(arguments, code: int = 0, fault: str = "") -> str:
 
 
 def _environment(fault: str) -> dict[str, str]:
-    """Return the variables of a process: a checkpoint at every evaluation, and a fault if there is to be one."""
+    """Return the variables of a process: a checkpoint at every evaluation by default, and a fault if there is one."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "SNAKEMAKE"))}
     path = [str(Path(__file__).parent / "faulty"), *filter(None, [variables.get("PYTHONPATH")])]
     faulty = {"PYTHONPATH": os.pathsep.join(path), "RBMBENCH_TEST_FAULT": fault} if fault else {}
-    return variables | {"RBMBENCH_CHECKPOINT_SECONDS": "0"} | faulty
+    return {"RBMBENCH_CHECKPOINT_SECONDS": "0"} | variables | faulty
