@@ -1,18 +1,27 @@
 """Checkpoints of training: one npz file, replaced whole, that goes on bit for bit and refuses other settings."""
 
 import json
+import os
+import struct
+import warnings
 import zipfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, NamedTuple
+from time import monotonic
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from rbmbench.errors import CheckpointError
-from rbmbench.files import replaced
+from rbmbench.errors import CheckpointError, DamagedCheckpointError, RbmbenchWarning
+from rbmbench.files import remove_leftovers, replaced
+from rbmbench.locks import locked
 
-__all__ = ["Checkpoint", "load_checkpoint", "save_checkpoint"]
+__all__ = ["Checkpoint", "Keeper", "load_checkpoint", "owned", "resumed", "save_checkpoint"]
 
 GROUPS = ("parameters", "state", "memory", "curve", "snapshots")
+# What reading a damaged archive can end in.
+UNREADABLE = (OSError, ValueError, KeyError, EOFError, TypeError, RuntimeError, struct.error, zipfile.BadZipFile)
 
 
 class Checkpoint(NamedTuple):
@@ -52,29 +61,130 @@ def load_checkpoint(path: Path, identity: str) -> Checkpoint | None:
 
     Raises
     ------
+    DamagedCheckpointError
+        If its content is not what was written.
     CheckpointError
-        If the file is damaged or belongs to another run.
+        If the file cannot be opened, or belongs to another run.
     """
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        header: dict[str, Any] = json.loads(str(arrays.pop("header")))
-        if header["arrays"] != sorted(arrays):
-            raise ValueError(f"found the arrays {sorted(arrays)}, wrote {header['arrays']}")
-        groups: dict[str, dict[str, np.ndarray]] = {group: {} for group in GROUPS}
-        for key, array in arrays.items():
-            group, _, name = key.partition(".")
-            groups[group][name] = array
-        checkpoint = Checkpoint(
-            **groups, iteration=int(header["iteration"]), draw=int(header["draw"]), seconds=dict(header["seconds"])
-        )
-    except FileNotFoundError:
+    file = _opened(path)
+    if file is None:
         return None
-    except (OSError, ValueError, KeyError, EOFError, TypeError, RuntimeError, zipfile.BadZipFile) as error:
-        raise CheckpointError(f"{path}: damaged checkpoint ({error}); delete it to start the run anew") from None
+    try:
+        with file:
+            header, checkpoint = _decoded(file)
+    except UNREADABLE as error:
+        raise DamagedCheckpointError(f"{path}: damaged checkpoint ({' '.join(str(error).split())})") from None
     if header.get("identity") != identity:
         raise CheckpointError(
             f"{path}: checkpoint of other settings or data, found {header.get('identity')!r}, allowed {identity!r}; "
             "delete it to start the run anew"
         )
     return checkpoint
+
+
+def _opened(path: Path) -> BinaryIO | None:
+    """Return the open file, or None if there is none: what cannot be opened need not be damaged."""
+    try:
+        return open(path, "rb")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise CheckpointError(
+            f"{path}: the checkpoint cannot be opened ({error.strerror}); mend that, or delete it to start the run anew"
+        ) from None
+
+
+def _decoded(file: BinaryIO) -> tuple[dict[str, Any], Checkpoint]:
+    """Return header and content of an open checkpoint."""
+    # All checksums first: an array of a damaged size would ask for any amount of memory.
+    with zipfile.ZipFile(file) as archive:
+        if (wrong := archive.testzip()) is not None:
+            raise ValueError(f"wrong checksum of {wrong}")
+    file.seek(0)
+    with np.load(file, allow_pickle=False) as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    header: dict[str, Any] = json.loads(str(arrays.pop("header")))
+    if header["arrays"] != sorted(arrays):
+        raise ValueError(f"found the arrays {sorted(arrays)}, wrote {header['arrays']}")
+    groups: dict[str, dict[str, np.ndarray]] = {group: {} for group in GROUPS}
+    for key, array in arrays.items():
+        group, _, name = key.partition(".")
+        groups[group][name] = array
+    return header, Checkpoint(
+        **groups, iteration=int(header["iteration"]), draw=int(header["draw"]), seconds=dict(header["seconds"])
+    )
+
+
+def resumed(path: Path, identity: str) -> Checkpoint | None:
+    """Return the checkpoint to go on from; None, after a warning, if it is damaged, and moved to ``path``.unreadable.
+
+    Nothing of a damaged checkpoint can be trusted, and what it stands for can be computed again: waiting for a person
+    would only cost more time. It is kept for whoever wants to know what has happened; an older one makes room for it.
+
+    Raises
+    ------
+    CheckpointError
+        If the file cannot be opened or moved, or belongs to another run.
+    """
+    try:
+        return load_checkpoint(path, identity)
+    except DamagedCheckpointError as error:
+        aside = path.with_name(f"{path.name}.unreadable")
+        try:
+            os.replace(path, aside)
+        except OSError as failure:
+            raise CheckpointError(f"{error}; it cannot be moved to {aside} ({failure.strerror}); delete it") from None
+        text = f"{error}; moved to {aside.name}, the run starts from the beginning"
+        warnings.warn(text, RbmbenchWarning, stacklevel=2)
+        return None
+
+
+@contextmanager
+def owned(path: Path | None, outputs: Iterable[Path] = ()) -> Iterator[None]:
+    """Keep other processes off the checkpoint of a run, from its beginning until the run's outputs are written.
+
+    What killed processes left half-written, of the checkpoint or the outputs, is removed first. When the block ends
+    well the checkpoint is removed; after an error it stays. Without a checkpoint nothing is done.
+
+    Raises
+    ------
+    InUseError
+        If another process has it.
+    ResultsError
+        If nothing can be written there.
+    """
+    with locked(path) if path else nullcontext():
+        for file in (path, *outputs) if path else ():
+            remove_leftovers(file)
+        yield
+        if path:
+            path.unlink(missing_ok=True)
+
+
+class Keeper:
+    """Keeps the checkpoints of one run, now and then; ``saved`` is the one to go on from, if any.
+
+    Parameters
+    ----------
+    path : Path or None
+        Where; None keeps nothing.
+    identity : str
+        What tells the run.
+    seconds : float
+        Least time between two checkpoints.
+    """
+
+    def __init__(self, path: Path | None, identity: str, seconds: float):
+        self.path, self._identity, self._seconds = path, identity, seconds
+        self.saved = resumed(path, identity) if path else None
+        self.iteration = self.saved.iteration if self.saved else 0
+        self._at = monotonic()
+
+    def is_due(self) -> bool:
+        """Tell whether the last checkpoint is old enough."""
+        return self.path is not None and monotonic() - self._at > self._seconds
+
+    def keep(self, checkpoint: Checkpoint) -> None:
+        """Save a checkpoint."""
+        save_checkpoint(self.path, checkpoint, self._identity)
+        self.iteration, self._at = checkpoint.iteration, monotonic()

@@ -4,10 +4,14 @@ from difflib import get_close_matches
 
 __all__ = [
     "CheckpointError",
+    "DamagedCheckpointError",
     "DataError",
+    "InUseError",
     "RbmbenchError",
+    "RbmbenchWarning",
     "ResultsError",
     "SettingsError",
+    "StoppedError",
     "TrainingError",
     "unknown_name",
 ]
@@ -30,11 +34,31 @@ class ResultsError(RbmbenchError):
 
 
 class CheckpointError(RbmbenchError):
-    """A checkpoint that is damaged or belongs to other settings."""
+    """A checkpoint that cannot be read, is damaged, or belongs to other settings."""
+
+
+class DamagedCheckpointError(CheckpointError):
+    """A checkpoint whose content is not what was written."""
+
+
+class InUseError(RbmbenchError):
+    """Something that another process is computing now."""
 
 
 class TrainingError(RbmbenchError):
     """A run that cannot go on, for example because its parameters are no longer finite."""
+
+
+class StoppedError(RbmbenchError):
+    """A run that a signal has stopped, and that can go on; ``signal`` is its number."""
+
+    def __init__(self, message: str, signal: int):
+        super().__init__(message)
+        self.signal = signal
+
+
+class RbmbenchWarning(UserWarning):
+    """Something a user should know, in one line, that ends nothing."""
 
 
 def unknown_name(kind: str, name: str, allowed) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from rbmbench.bias_bound import bias_and_bounds
-from rbmbench.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from rbmbench.checkpoint import Checkpoint, resumed, save_checkpoint
 from rbmbench.errors import SettingsError
 from rbmbench.likelihood import (
     ais_log_partition,
@@ -254,7 +254,8 @@ def annealed_curve(
     first_trial : int
         Number of the first trial.
     checkpoint : Path, optional
-        Where to keep what is done; if it is there already the evaluation goes on from it. Removed at the end.
+        Where to keep what is done; if it is there already the evaluation goes on from it. A damaged one is moved aside,
+        and it stays at the end: see `rbmbench.checkpoint`, `resumed` and `owned`.
     identity : str
         What a checkpoint must agree on.
     threads : int
@@ -274,12 +275,14 @@ def annealed_curve(
     Raises
     ------
     CheckpointError
-        If the checkpoint is damaged or of another evaluation.
+        If the checkpoint cannot be opened, or is of another evaluation.
+    ResultsError
+        If the checkpoint cannot be written; the one before stays.
     """
     iterations, models = snapshots_of(snapshots)
     rows, trials = EvaluatedRows(data, test), models.W.shape[1]
     base = base_rate_bias(data) if settings.base == "base_rate" else None
-    saved = load_checkpoint(checkpoint, identity) if checkpoint else None
+    saved = resumed(checkpoint, identity) if checkpoint else None
     curve, done = (Curve(saved.curve), saved.iteration) if saved else (Curve(), 0)
     at_once = -(-threads // trials)
     for first in range(done, len(iterations), at_once):
@@ -302,8 +305,6 @@ def annealed_curve(
             save_checkpoint(checkpoint, Checkpoint({}, {}, {}, done, 0, curve.columns(), {}, {}), identity)
         if progress:
             progress(done, len(iterations), float(metrics["log_likelihood"][-1].mean()))
-    if checkpoint:
-        checkpoint.unlink(missing_ok=True)
     return curve.frame()
 
 

@@ -1,6 +1,9 @@
 """Write files whole or not at all."""
 
+import errno
+import glob
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,19 +11,19 @@ from pathlib import Path
 
 from rbmbench.errors import ResultsError
 
-__all__ = ["replaced"]
+__all__ = ["cannot_write", "remove_leftovers", "replaced"]
 
 
 @contextmanager
 def replaced(path: str | os.PathLike) -> Iterator[Path]:
     """Give a temporary name beside ``path``; when the block ends well, rename it to ``path``.
 
-    A reader sees the old file or the new one, never a part. The folder is made if need be.
+    A reader sees the old file or the new one, never a part, also after a loss of power. The folder is made if need be.
 
     Raises
     ------
     ResultsError
-        If the folder or the file cannot be written.
+        If the folder or the file cannot be written; it tells what is free where the device is full.
     """
     path = Path(path)
     temporary = None
@@ -30,13 +33,46 @@ def replaced(path: str | os.PathLike) -> Iterator[Path]:
         os.close(handle)
         temporary = Path(name)
         yield temporary
+        _reach_the_device(temporary)
         # mkstemp makes private files; results are for everyone the folder is for.
         umask = os.umask(0)
         os.umask(umask)
         temporary.chmod(0o666 & ~umask)
         os.replace(temporary, path)
     except OSError as error:
-        raise ResultsError(f"{path}: cannot be written ({error.strerror or error})") from error
+        if temporary is not None:  # before what is free is told
+            temporary.unlink(missing_ok=True)
+        raise cannot_write(path, error) from error
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+def cannot_write(path: str | os.PathLike, error: OSError) -> ResultsError:
+    """Return the error of a file that cannot be written: why, and what to do about a device that is full."""
+    reason = " ".join(str(error.strerror or error).split())
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        folder = next(folder for folder in Path(path).absolute().parents if folder.exists())
+        free = shutil.disk_usage(folder).free / 1e6
+        what = "no space left on device" if error.errno == errno.ENOSPC else "disk quota exceeded"
+        reason = f"{what}, {free:.1f} MB free; make room and run the same command again"
+    return ResultsError(f"{path}: cannot be written ({reason})")
+
+
+def remove_leftovers(path: str | os.PathLike) -> None:
+    """Remove what processes that were killed while they wrote ``path`` have left beside it.
+
+    Only for who knows that nobody else is writing it now, see `rbmbench.locks`.
+    """
+    path = Path(path)
+    for leftover in path.parent.glob(f".{glob.escape(path.name)}.????????{glob.escape(path.suffix)}"):
+        leftover.unlink(missing_ok=True)
+
+
+def _reach_the_device(path: Path) -> None:
+    """Wait until a file is on the device: some file systems, NFS for one, only then tell that there is no room."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -67,12 +67,14 @@ def check_writable(folder: Location) -> None:
     Raises
     ------
     ResultsError
-        If the nearest folder that is there is none, or is not writable.
+        If the nearest folder that is there is none, is not writable, or is of a file system that is read-only.
     """
     folder = Path(folder)
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not there.is_dir():
         raise ResultsError(f"{folder}: cannot be written ({there} is not a folder)")
+    if os.statvfs(there).f_flag & os.ST_RDONLY:
+        raise ResultsError(f"{folder}: cannot be written ({there} is on a read-only file system)")
     if not os.access(there, os.W_OK | os.X_OK):
         raise ResultsError(f"{folder}: cannot be written (no permission to write in {there})")
 

@@ -10,15 +10,15 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter, process_time, time
+from time import perf_counter, process_time
 
 import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from rbmbench import backends, resident
-from rbmbench.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from rbmbench.errors import DataError, TrainingError
+from rbmbench.checkpoint import Checkpoint, Keeper
+from rbmbench.errors import DataError, StoppedError, TrainingError
 from rbmbench.evaluation import Curve, WithBiasBound, WithProxy, check_snapshots_fit, evaluator, rows_to_test
 from rbmbench.kernels import name_of_home, on_host
 from rbmbench.model import RBM, clipped_base_rate, initial_rbm
@@ -30,6 +30,7 @@ __all__ = ["TrainingResult", "run", "train"]
 
 CHECKPOINT_SECONDS = 20.0
 Progress = Callable[..., None]
+Stopping = Callable[[], int | None]
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,8 @@ def run(
     threads: int = 1,
     backend: str = "auto",
     test: np.ndarray | None = None,
+    checkpoint_seconds: float | None = None,
+    stopping: Stopping | None = None,
 ) -> TrainingResult:
     """Train all trials of a run.
 
@@ -106,7 +109,9 @@ def run(
         The training set.
     settings : RunSettings
     checkpoint : Path, optional
-        Where to keep a checkpoint; if it is there already the run goes on from it, bit for bit. Removed at the end.
+        Where to keep a checkpoint; if it is there already the run goes on from it, bit for bit. A damaged one is moved
+        aside, see `rbmbench.checkpoint.resumed`. It stays at the end, until the result is kept somewhere: see
+        `rbmbench.checkpoint.owned`, which also keeps other processes off.
     progress : callable, optional
         Called as progress(iteration, iterations, mean log-likelihood in nats per row) after every evaluation; without
         the last where it is not known yet.
@@ -116,6 +121,11 @@ def run(
         What arrays to train on, see `rbmbench.backends.choose`. A run that was stopped may go on with another.
     test : ndarray, shape (rows, m), entries 0 or 1, optional
         Test rows, evaluated where the settings ask for it.
+    checkpoint_seconds : float, optional
+        Least time between two checkpoints; by default 20.
+    stopping : callable, optional
+        Asked before every stretch between two evaluations: the number of a signal that asks the run to stop, or None.
+        The run then saves its checkpoint, if it has one, and ends in a `StoppedError`.
 
     Raises
     ------
@@ -125,9 +135,13 @@ def run(
         If a part or option is unknown, the batch is larger than the data, snapshots would fill the memory, or the
         backend is not there; or test rows are asked for and there are none.
     CheckpointError
-        If the checkpoint is damaged or of another run.
+        If the checkpoint cannot be opened, or is of another run.
+    ResultsError
+        If the checkpoint cannot be written; the one before stays.
     TrainingError
         If parameters are no longer finite; names trial and iteration.
+    StoppedError
+        If it was asked to stop.
     """
     started = perf_counter()
     data = _checked(data)
@@ -153,19 +167,17 @@ def run(
     if settings.bias_bound:
         evaluate = WithBiasBound(evaluate, data, settings)
     shards = make_shards(rbm, data_there, settings, threads)
-    identity = _identity(data, settings)
-    saved = load_checkpoint(checkpoint, identity) if checkpoint else None
+    seconds = CHECKPOINT_SECONDS if checkpoint_seconds is None else checkpoint_seconds
+    keeper = Keeper(checkpoint, _identity(data, settings), seconds)
     # Matrix products stay on one thread: cut among several they would round otherwise, and a trial alone would differ.
     with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
         loop = _Loop(rbm, shards, settings, evaluate, pool, progress)
         _warm_up(Shard(rbm[:1].copy(), data_there, settings, trials[:1]), settings.schedule)
         evaluate.warm_up(rbm)
         startup = perf_counter() - started
-        loop.restore(saved)
+        loop.restore(keeper.saved)
         loop.seconds["startup_seconds"] += startup
-        loop.go(checkpoint, identity)
-    if checkpoint:
-        checkpoint.unlink(missing_ok=True)
+        loop.go(keeper, stopping)
     ways = "; ".join(f"{name} {way}" for name, way in shards[0].ways.items())
     where = {"backend": name_of_home(rbm.W), "backend_reason": chosen.reason, "backend_iterations": ways}
     return TrainingResult(rbm.on_host(), loop.curve.frame(), dict(loop.seconds), evaluate.snapshots(), where)
@@ -211,16 +223,23 @@ class _Loop:
         """Return the stage that the next iteration belongs to."""
         return next((s for s in self.settings.schedule if s.until > self.iteration), self.settings.schedule[-1])
 
-    def go(self, checkpoint: Path | None, identity: str) -> None:
+    def go(self, keeper: Keeper, stopping: Stopping | None) -> None:
         """Advance from boundary to boundary until the end."""
-        saved_at = time()
         for boundary in _boundaries(self.settings):
             if boundary <= self.iteration:
                 continue
+            if stopping and (signal := stopping()):
+                self._stop(keeper, signal)
             self._train_until(boundary)
-            if checkpoint and time() - saved_at > CHECKPOINT_SECONDS and boundary < self.settings.iterations:
-                save_checkpoint(checkpoint, self._checkpoint(), identity)
-                saved_at = time()
+            if keeper.is_due() and boundary < self.settings.iterations:
+                keeper.keep(self._checkpoint())
+
+    def _stop(self, keeper: Keeper, signal: int) -> None:
+        """Save what is not saved yet, and end."""
+        if keeper.path and self.iteration > keeper.iteration:
+            keeper.keep(self._checkpoint())
+        saved = f"the same command goes on from {keeper.path}" if keeper.iteration else "nothing is saved"
+        raise StoppedError(f"stopped at iteration {self.iteration} of {self.settings.iterations}; {saved}", signal)
 
     def _train_until(self, boundary: int) -> None:
         started, cpu_started, stage = perf_counter(), process_time(), self._stage()

@@ -13,6 +13,7 @@ FLOORS = {
     "errors": 0,
     "files": 0,
     "kernels": 0,
+    "locks": 0,
     "options": 0,
     "provenance": 0,
     "registry": 0,

@@ -8,8 +8,8 @@ import pytest
 
 from core_helpers import binary_data
 from rbmbench import training
-from rbmbench.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from rbmbench.errors import CheckpointError, ResultsError
+from rbmbench.checkpoint import Checkpoint, load_checkpoint, owned, resumed, save_checkpoint
+from rbmbench.errors import CheckpointError, DamagedCheckpointError, RbmbenchWarning, ResultsError
 from rbmbench.settings import RunSettings, parse
 
 DATA = binary_data(23, 7)
@@ -50,14 +50,18 @@ def assert_is_the_example(found):
     assert (found.iteration, found.draw, found.seconds) == (17, 2**40 + 1, {"training_seconds": 1.25})
 
 
-def refusal(path, identity="mine"):
+def refusal(path, identity="mine", kind=CheckpointError):
     with pytest.raises(CheckpointError) as caught:
         load_checkpoint(path, identity)
+    assert type(caught.value) is kind
     message = str(caught.value)
     assert message.startswith(f"{path}: ")
-    assert message.endswith("delete it to start the run anew")
     assert "\n" not in message
     return message
+
+
+def assert_damaged(path):
+    assert "damaged checkpoint (" in refusal(path, kind=DamagedCheckpointError)
 
 
 def test_what_is_saved_is_loaded(saved):
@@ -71,21 +75,23 @@ def test_no_file_is_no_checkpoint(tmp_path):
 
 def test_a_checkpoint_of_another_run_names_both(saved):
     message = refusal(saved, "another")
-    assert "checkpoint of other settings or data, found 'mine', allowed 'another'" in message
+    assert message.endswith(
+        "checkpoint of other settings or data, found 'mine', allowed 'another'; delete it to start the run anew"
+    )
 
 
 def test_truncated_checkpoints_are_damaged(saved):
     whole = saved.read_bytes()
     for size in {0, 1, 4, 30, len(whole) // 2, len(whole) - 1}:
         saved.write_bytes(whole[:size])
-        assert "damaged checkpoint" in refusal(saved)
+        assert_damaged(saved)
 
 
 def outcome(path):
     """Return what loading does: the whole content, a refusal, other content, or an error that is not ours."""
     try:
         assert_is_the_example(load_checkpoint(path, "mine"))
-    except CheckpointError as error:
+    except DamagedCheckpointError as error:
         return "refused" if "\n" not in str(error) else "more than one line"
     except AssertionError:
         return "other content"
@@ -121,7 +127,7 @@ def test_a_checkpoint_that_lacks_an_array_is_damaged(saved, group):
         arrays = {name: file[name] for name in file.files}
     arrays.pop(next(name for name in arrays if name.startswith(group)))
     saved.write_bytes(npz_of(**arrays))
-    assert "damaged checkpoint" in refusal(saved)
+    assert_damaged(saved)
 
 
 def npz_of(**arrays):
@@ -165,11 +171,27 @@ def zip_of(name, content):
 def test_files_of_another_kind_are_damaged_checkpoints(tmp_path, content):
     path = tmp_path / "run.npz"
     path.write_bytes(content)
-    assert "damaged checkpoint" in refusal(path)
+    assert_damaged(path)
 
 
-def test_a_folder_is_a_damaged_checkpoint(tmp_path):
-    assert "damaged checkpoint" in refusal(tmp_path)
+def test_what_cannot_be_opened_need_not_be_damaged_and_stays(tmp_path):
+    message = refusal(tmp_path)
+    assert "the checkpoint cannot be opened (Is a directory)" in message
+    assert message.endswith("mend that, or delete it to start the run anew")
+    with pytest.raises(CheckpointError):
+        resumed(tmp_path, "mine")
+    assert tmp_path.is_dir()
+
+
+def test_an_array_of_a_damaged_size_asks_for_no_memory(tmp_path):
+    # Larger than what is read, and checked, at once.
+    parameters = {"W": np.zeros((2, 61, 53), np.float32)}
+    save_checkpoint(tmp_path / "run.npz", example()._replace(parameters=parameters), "mine")
+    content = (tmp_path / "run.npz").read_bytes()
+    shape, huge = b"(2, 61, 53), }          ", b"(2, 99999999999999), }  "
+    assert content.count(shape) == 1
+    (tmp_path / "run.npz").write_bytes(content.replace(shape, huge))
+    assert_damaged(tmp_path / "run.npz")
 
 
 def test_where_nothing_can_be_written_is_one_line(tmp_path):
@@ -216,11 +238,43 @@ def test_runs_of_other_settings_or_data_refuse_it_and_leave_it(interrupted, data
     assert interrupted.read_bytes() == before
 
 
-def test_a_damaged_checkpoint_stops_the_run_and_is_left(interrupted):
-    interrupted.write_bytes(interrupted.read_bytes()[:-100])
-    with pytest.raises(CheckpointError, match="damaged checkpoint"):
-        training.run(DATA, settings_for(), checkpoint=interrupted)
-    assert interrupted.exists()
+def test_a_damaged_checkpoint_is_moved_aside_and_the_run_starts_from_the_beginning(interrupted):
+    damaged = interrupted.read_bytes()[:-100]
+    interrupted.write_bytes(damaged)
+    with pytest.warns(RbmbenchWarning) as caught:
+        found = training.run(DATA, settings_for(), checkpoint=interrupted)
+    line = str(caught[0].message)
+    assert line.startswith(f"{interrupted}: damaged checkpoint (")
+    assert line.endswith("; moved to run.npz.unreadable, the run starts from the beginning")
+    assert "\n" not in line
+    assert interrupted.with_name("run.npz.unreadable").read_bytes() == damaged
+    expected = training.run(DATA, settings_for())
+    assert np.array_equal(found.rbm.W, expected.rbm.W)
+    assert found.curve.equals(expected.curve)
+
+
+# Who owns it.
+
+
+def test_it_is_removed_when_what_owns_it_ends_well_and_only_then(saved):
+    with pytest.raises(ValueError, match="stop"), owned(saved):
+        raise ValueError("stop")
+    assert [path.name for path in saved.parent.iterdir()] == ["run.npz"]
+    with owned(saved):
+        assert saved.exists()
+    assert list(saved.parent.iterdir()) == []
+
+
+def test_half_written_files_of_killed_processes_are_removed_and_no_others(saved, tmp_path):
+    names = (".run.npz.a1b2c3d_.npz", ".run.npz.a1b2c3d4.txt", ".other.npz.a1b2c3d4.npz", ".run.npz.npz", "run.npz.npz")
+    for name in names:
+        (saved.parent / name).write_text("half")
+    output = tmp_path / "out" / "curve.parquet"
+    output.parent.mkdir()
+    (output.parent / ".curve.parquet.a1b2c3d4.parquet").write_text("half")
+    with owned(saved, [output]):
+        assert {path.name for path in saved.parent.iterdir()} == {*names[1:], "run.npz", "run.npz.lock"}
+        assert list(output.parent.iterdir()) == []
 
 
 def test_it_holds_the_chains_and_the_number_of_the_next_draw(interrupted):

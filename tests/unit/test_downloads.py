@@ -9,7 +9,7 @@ from io import StringIO
 
 import pytest
 
-from rbmbench.datasets import _downloads
+from rbmbench.datasets import _transfers
 from rbmbench.datasets._downloads import File, Sources, catalogue, fetch
 from rbmbench.errors import DataError
 
@@ -140,13 +140,14 @@ def test_no_connection(places):
 
 
 def test_address_that_does_not_answer(declare, places, monkeypatch):
-    monkeypatch.setattr(_downloads, "TIMEOUT", (0.2, 0.2))
+    monkeypatch.setattr(_transfers, "TIMEOUT", (0.2, 0.2))
     assert "/slow: no answer in time" in failure([declare("/slow")], places())
 
 
 def test_cut_download_is_refused(server, declare, places):
     server.pages["/cut"] = CONTENT[:-5]
-    assert "/cut: no connection" in failure([declare("/cut")], places())
+    assert "/cut: the download was cut short" in failure([declare("/cut")], places())
+    assert not places().cache.exists()
 
 
 def test_too_large_a_download_is_refused(server, declare, places):

@@ -1,16 +1,11 @@
 """A training that is killed goes on where it was, to the same bytes."""
 
 import json
-import subprocess
-import sys
 
 import pytest
-from workspaces import wait_for
+from workspaces import run_cli, start_cli, wait_for
 
 from rbmbench.store import read_curve
-
-# Checkpoints at every evaluation, instead of now and then.
-EAGER = "import sys; from rbmbench import cli, training; training.CHECKPOINT_SECONDS = 0.0; sys.exit(cli.main())"
 
 
 @pytest.mark.parametrize("estimator", ["pcd", "parallel_tempering"])
@@ -36,16 +31,3 @@ def test_kill_and_resume_give_the_same_bytes(tmp_path, estimator):
     assert (tmp_path / "cut/model.npz").read_bytes() == (tmp_path / "whole/model.npz").read_bytes()
     assert read_curve(tmp_path / "cut").equals(read_curve(tmp_path / "whole"))
     assert not (tmp_path / "cut.ckpt.npz").exists()
-
-
-def start_cli(arguments) -> subprocess.Popen:
-    """Start a command of rbmbench in a process of its own."""
-    command = [sys.executable, "-c", EAGER, *arguments]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-
-
-def run_cli(arguments) -> None:
-    """Run a command of rbmbench to its end."""
-    process = start_cli(arguments)
-    output, _ = process.communicate(timeout=300)
-    assert process.returncode == 0, output

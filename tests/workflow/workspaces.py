@@ -21,20 +21,19 @@ class Workspace:
 
     folder: Path
 
-    def snakemake(self, *arguments: str, code: int = 0) -> str:
+    def snakemake(self, *arguments: str, code: int = 0, fault: str = "") -> str:
         """Run Snakemake, check its exit code, and return all that it printed."""
-        done = self.start(*arguments)
+        done = self.start(*arguments, fault=fault)
         output, _ = done.communicate(timeout=600)
         assert done.returncode == code, output
         return output
 
-    def start(self, *arguments: str) -> subprocess.Popen:
-        """Start Snakemake in a process group of its own."""
-        environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "SNAKEMAKE"))}
+    def start(self, *arguments: str, fault: str = "") -> subprocess.Popen:
+        """Start Snakemake in a process group of its own; its trainings meet a fault, see faulty/sitecustomize.py."""
         return subprocess.Popen(
             [sys.executable, "-m", "snakemake", "--cores", "2", "--nocolor", *arguments],
             cwd=self.folder,
-            env=environment,
+            env=_environment(fault),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -81,3 +80,30 @@ def wait_for(condition, process, seconds: float = 120.0):
         assert process.poll() is None, process.communicate()[0]
         time.sleep(0.01)
     raise AssertionError("waited in vain")
+
+
+def start_cli(arguments, fault: str = "", output: int = subprocess.PIPE) -> subprocess.Popen:
+    """Start a command of rbmbench in a process of its own, which may meet a fault, see faulty/sitecustomize.py."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "rbmbench", *map(str, arguments)],
+        env=_environment(fault),
+        stdout=output,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def run_cli(arguments, code: int = 0, fault: str = "") -> str:
+    """Run a command of rbmbench to its end, check its exit code, and return all that it printed."""
+    process = start_cli(arguments, fault)
+    output, _ = process.communicate(timeout=300)
+    assert process.returncode == code, output
+    return output
+
+
+def _environment(fault: str) -> dict[str, str]:
+    """Return the variables of a process: a checkpoint at every evaluation by default, and a fault if there is one."""
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "SNAKEMAKE"))}
+    path = [str(Path(__file__).parent / "faulty"), *filter(None, [variables.get("PYTHONPATH")])]
+    faulty = {"PYTHONPATH": os.pathsep.join(path), "RBMBENCH_TEST_FAULT": fault} if fault else {}
+    return {"RBMBENCH_CHECKPOINT_SECONDS": "0"} | variables | faulty

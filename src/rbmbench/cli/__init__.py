@@ -6,11 +6,13 @@ Only the argument parser is made here; a subcommand's own imports happen when it
 import argparse
 import os
 import sys
+import warnings
 from collections.abc import Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 
-from rbmbench.errors import RbmbenchError
+from rbmbench.errors import RbmbenchError, RbmbenchWarning, StoppedError
 
 __all__ = ["main"]
 
@@ -28,22 +30,44 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        The exit code: 0, or 2 after an error of one line on standard error; 1 if `doctor` has found that something does
-        not work.
+        The exit code: 0; 1 if `doctor` has found that something does not work; 2 after an error of one line on standard
+        error; 128 and the number of the signal that stopped it.
     """
     chosen = _parser().parse_args(arguments)
     if "threads" in chosen:
         _limit_threads(chosen.threads)
     module, _, function = chosen.command.partition(":")
     try:
-        code = getattr(import_module(f"rbmbench.cli.{module}"), function)(chosen)
+        with _one_line_warnings():
+            code = getattr(import_module(f"rbmbench.cli.{module}"), function)(chosen)
+    except StoppedError as stop:
+        _tell(str(stop))
+        return 128 + stop.signal
     except RbmbenchError as error:
-        print(f"rbmbench: error: {error}", file=sys.stderr)
+        _tell(f"error: {error}")
         return 2
     except KeyboardInterrupt:
-        print("rbmbench: interrupted", file=sys.stderr)
+        _tell("interrupted")
         return 130
     return code or 0
+
+
+def _tell(text: str) -> None:
+    """Print a line on standard error, if anybody is still there to read it."""
+    with suppress(OSError):
+        print(f"rbmbench: {text}", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def _one_line_warnings():
+    """Show the package's own warnings as one line each, and others as they always are."""
+
+    def show(message, category, *place) -> None:
+        _tell(f"warning: {message}") if issubclass(category, RbmbenchWarning) else others(message, category, *place)
+
+    with warnings.catch_warnings():
+        others, warnings.showwarning = warnings.showwarning, show
+        yield
 
 
 def _limit_threads(threads: int) -> None:
@@ -78,6 +102,13 @@ def _add_steps(commands) -> None:
     _add_computation(train)
     train.add_argument("--run-id", required=True, metavar="ID", help="id of the run, for meta.json")
     train.add_argument("--checkpoint", type=Path, metavar="FILE", help="where the state of a stopped run is kept")
+    train.add_argument(
+        "--checkpoint-seconds",
+        type=_seconds,
+        default=os.environ.get("RBMBENCH_CHECKPOINT_SECONDS") or "20",
+        metavar="SECONDS",
+        help="least time between two checkpoints (default: the variable RBMBENCH_CHECKPOINT_SECONDS, or 20)",
+    )
     _add_backend(train)
 
     evaluate = _add(
@@ -238,6 +269,14 @@ def _count(text: str) -> int:
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"found {number}; should be at least 1")
+    return number
+
+
+def _seconds(text: str) -> float:
+    """Return a time of at least 0 seconds."""
+    number = float(text)
+    if not number >= 0:
+        raise argparse.ArgumentTypeError(f"found {text!r}; should be at least 0")
     return number
 
 

@@ -1,12 +1,13 @@
 """The subcommands that compute: training, annealing, ground truths, bias and variance, couplings, samples."""
 
 from argparse import Namespace
+from contextlib import nullcontext
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
 
 from rbmbench import provenance
-from rbmbench.errors import TrainingError
+from rbmbench.errors import StoppedError, TrainingError
 from rbmbench.settings import (
     AnnealingSettings,
     CouplingSettings,
@@ -34,16 +35,32 @@ class Stopwatch:
 
 def train(arguments: Namespace) -> None:
     """Train all trials of one run, and write curve, models and meta."""
-    settings = _settings(RunSettings, arguments.settings)
+    settings = _settings(RunSettings, arguments)
 
-    from rbmbench import datasets, training
-    from rbmbench.cli.progress import shown_progress
+    from rbmbench import datasets
+    from rbmbench.checkpoint import owned
 
     dataset = datasets.read(arguments.data)
     before = provenance.seconds_since_start()
-    with shown_progress(arguments.run_id, "mean log-likelihood") as progress:
-        try:
-            result = training.run(
+    outputs = [arguments.out / name for name in ("curve.parquet", "model.npz", "meta.json")]
+    with owned(arguments.checkpoint, outputs):
+        result = _trained_now(arguments, settings, dataset)
+        wall = dict(result.timings)
+        wall["startup_seconds"] += before
+        wall["total_seconds"] = sum(wall[f"{kind}_seconds"] for kind in ("startup", "training", "evaluation"))
+        _write_run(arguments, settings, dataset.provenance, result, wall)
+
+
+def _trained_now(arguments: Namespace, settings: RunSettings, dataset: Any) -> Any:
+    """Return the result of training, which a signal may stop where there is a checkpoint to go on from."""
+    from rbmbench import training
+    from rbmbench.cli.progress import shown_progress
+    from rbmbench.cli.stopping import StopSignals
+
+    signals = StopSignals() if arguments.checkpoint else nullcontext()
+    try:
+        with signals as stopping, shown_progress(arguments.run_id, "mean log-likelihood") as progress:
+            return training.run(
                 dataset.train,
                 settings,
                 checkpoint=arguments.checkpoint,
@@ -51,22 +68,23 @@ def train(arguments: Namespace) -> None:
                 threads=arguments.threads,
                 backend=arguments.backend,
                 test=dataset.test,
+                checkpoint_seconds=arguments.checkpoint_seconds,
+                stopping=stopping,
             )
-        except TrainingError as error:
-            raise TrainingError(f"{arguments.run_id}: {error}") from None
-    wall = dict(result.timings)
-    wall["startup_seconds"] += before
-    wall["total_seconds"] = sum(wall[f"{kind}_seconds"] for kind in ("startup", "training", "evaluation"))
-    _write_run(arguments, settings, dataset.provenance, result, wall)
+    except TrainingError as error:
+        raise TrainingError(f"{arguments.run_id}: {error}") from None
+    except StoppedError as stop:
+        raise StoppedError(f"{arguments.run_id}: {stop}", stop.signal) from None
 
 
 def evaluate(arguments: Namespace) -> None:
     """Evaluate the snapshots of one run by annealed importance sampling, and write the whole curve and its meta."""
-    settings = _settings(AnnealingSettings, arguments.settings)
+    settings = _settings(AnnealingSettings, arguments)
 
     import pandas as pd
 
     from rbmbench import backends, datasets, evaluation, store
+    from rbmbench.checkpoint import owned
     from rbmbench.cli.progress import shown_progress
 
     dataset, meta = datasets.read(arguments.data), store.read_meta(arguments.model)
@@ -75,31 +93,30 @@ def evaluate(arguments: Namespace) -> None:
     # The two matrix products of a step, for all trials of a snapshot.
     chosen = backends.choose(arguments.backend, 4.0 * settings.particles * models.size / len(models))
     stopwatch = Stopwatch()
-    with shown_progress(arguments.out.name, "mean log-likelihood") as progress:
-        curve = evaluation.annealed_curve(
-            snapshots,
-            dataset.train,
-            settings,
-            test=dataset.test if meta["settings"].get("test_likelihood") else None,
-            first_trial=meta["settings"]["first_trial"],
-            checkpoint=arguments.checkpoint,
-            identity=f"{arguments.model.name}-{settings.digest()}-{dataset.provenance['content_sha256'][:10]}",
-            threads=arguments.threads,
-            arrays=chosen.arrays,
-            progress=progress,
-        )
-    store.write_table(arguments.out / "curve.parquet", pd.concat([curve, diagnostics], ignore_index=True))
-    wall = meta["wall"] | stopwatch.seconds("annealing")
-    own = _meta(arguments, settings, dataset.provenance, chosen.arrays.empty(0))
-    store.write_json(
-        arguments.out / "meta.json",
-        meta | {"wall": wall, "evaluation": own | {"backend_reason": chosen.reason}},
-    )
+    curve_file, meta_file = (arguments.out / name for name in ("curve.parquet", "meta.json"))
+    with owned(arguments.checkpoint, (curve_file, meta_file)):
+        with shown_progress(arguments.out.name, "mean log-likelihood") as progress:
+            curve = evaluation.annealed_curve(
+                snapshots,
+                dataset.train,
+                settings,
+                test=dataset.test if meta["settings"].get("test_likelihood") else None,
+                first_trial=meta["settings"]["first_trial"],
+                checkpoint=arguments.checkpoint,
+                identity=f"{arguments.model.name}-{settings.digest()}-{dataset.provenance['content_sha256'][:10]}",
+                threads=arguments.threads,
+                arrays=chosen.arrays,
+                progress=progress,
+            )
+        wall = meta["wall"] | stopwatch.seconds("annealing")
+        own = _meta(arguments, settings, dataset.provenance, chosen.arrays.empty(0))
+        store.write_table(curve_file, pd.concat([curve, diagnostics], ignore_index=True))
+        store.write_json(meta_file, meta | {"wall": wall, "evaluation": own | {"backend_reason": chosen.reason}})
 
 
 def ground_truth(arguments: Namespace) -> None:
     """Compute the model expectations of trained models, and write them with their meta."""
-    settings = _settings(GroundTruthSettings, arguments.settings)
+    settings = _settings(GroundTruthSettings, arguments)
 
     from rbmbench import bias, datasets, store
     from rbmbench.cli.progress import shown_progress
@@ -114,7 +131,7 @@ def ground_truth(arguments: Namespace) -> None:
 
 def estimate(arguments: Namespace) -> None:
     """Measure bias and variance of a gradient estimator on trained models, and write them with their meta."""
-    settings = _settings(EstimateSettings, arguments.settings)
+    settings = _settings(EstimateSettings, arguments)
 
     from rbmbench import bias, datasets, store
     from rbmbench.cli.progress import shown_progress
@@ -133,7 +150,7 @@ def estimate(arguments: Namespace) -> None:
 
 def couple(arguments: Namespace) -> None:
     """Run pairs of coupled chains of one random model until they meet; write their stopping times with their meta."""
-    settings = _settings(CouplingSettings, arguments.settings)
+    settings = _settings(CouplingSettings, arguments)
 
     import pandas as pd
 
@@ -149,7 +166,7 @@ def couple(arguments: Namespace) -> None:
 
 def sample(arguments: Namespace) -> None:
     """Draw streams of samples of trained models, and write how well they cover rows, the first samples, and meta."""
-    settings = _settings(SamplingSettings, arguments.settings)
+    settings = _settings(SamplingSettings, arguments)
 
     from rbmbench import datasets, sampling, store
     from rbmbench.cli.progress import shown_progress
@@ -224,7 +241,16 @@ def _meta(arguments: Namespace, settings: Settings, data: dict, array: Any) -> d
     }
 
 
-def _settings(model: type[Settings], text: str) -> Any:
+def _settings(model: type[Settings], arguments: Namespace) -> Any:
+    """Return the settings of a step, after a look whether what it will find can be written."""
+    from rbmbench.store import check_writable
+
+    settings = _read_settings(model, arguments.settings)
+    check_writable(arguments.out)
+    return settings
+
+
+def _read_settings(model: type[Settings], text: str) -> Any:
     """Return settings that are given as JSON, or as the name of a JSON file."""
     import json
 

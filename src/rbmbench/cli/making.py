@@ -16,8 +16,10 @@ TABLE_FILES, FIGURE_FILES = ("csv", "md", "tex"), ("png", "pdf")
 def data(arguments: Namespace) -> None:
     """Make or fetch a data set and write it."""
     from rbmbench import datasets
+    from rbmbench.store import check_writable
 
     options = plain_data("--options", arguments.options)
+    check_writable(arguments.out.parent)
     dataset = datasets.load(arguments.name, mirror=arguments.mirror, cache=arguments.cache, **options)
     found = {"rows": dataset.train.shape[0], "visible": dataset.train.shape[1]}
     for key, number in found.items():

@@ -3,7 +3,7 @@
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 __all__ = ["shown_progress"]
 
@@ -60,7 +60,9 @@ def _line_progress(title: str, value: str) -> Callable[..., None]:
         parts = [f"{done} of {total}"]
         parts += [f"{value} {found:.4g}"] if found is not None else []
         parts += [f"{_duration(left)} left"] if left else []
-        print(f"{title}: {', '.join(parts)}", file=sys.stderr, flush=True)
+        # A computation goes on when nobody is there any more to read of it.
+        with suppress(OSError):
+            print(f"{title}: {', '.join(parts)}", file=sys.stderr, flush=True)
 
     return progress
 

@@ -4,7 +4,8 @@ A set's class takes its options and checks them when it is made; its ``load`` me
 """
 
 from rbmbench.datasets._dataset import Dataset, build, read, save
-from rbmbench.datasets._downloads import Sources, shown_place
+from rbmbench.datasets._downloads import Sources
+from rbmbench.datasets._transfers import shown_place
 from rbmbench.datasets._whereabouts import whereabouts
 from rbmbench.registry import Registry
 

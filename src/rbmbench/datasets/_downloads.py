@@ -2,16 +2,14 @@
 
 import hashlib
 import os
-import re
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache as remembered
 from importlib.resources import files as package_files
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from rbmbench.datasets._transfers import NotThereError, download, is_address, shown_place
 from rbmbench.errors import DataError, ResultsError
 from rbmbench.files import replaced
 
@@ -23,14 +21,9 @@ __all__ = [
     "catalogue",
     "checked",
     "fetch",
-    "is_address",
     "on_disk",
     "places_of",
-    "shown_place",
 ]
-
-# Seconds until a connection, and then until the next bytes.
-TIMEOUT = (10, 30)
 
 
 @dataclass(frozen=True)
@@ -156,10 +149,10 @@ def fetch(files: Sequence[File], sources: Sources, read: Callable[[File, bytes, 
     failures = []
     for origin, file, place in places_of(files, sources):
         try:
-            content = _download(file, place) if is_address(place) else on_disk(file, Path(place))
+            content = download(place, file.name, file.limit) if is_address(place) else on_disk(file, Path(place))
             found = checked(file, content, shown_place(place))
             value = read(file, content, shown_place(place))
-        except _NotThereError as error:
+        except NotThereError as error:
             failures.append(str(error))
             continue
         except DataError as error:
@@ -172,29 +165,6 @@ def fetch(files: Sequence[File], sources: Sources, read: Callable[[File, bytes, 
             _keep(content, sources.kept(file))
         return Copy(value, {"name": file.name, "sha256": found, "from": place if origin == "public" else origin})
     raise DataError(_nowhere(files, sources, failures))
-
-
-class _NotThereError(DataError):
-    """A place that does not have the file, or cannot be reached."""
-
-
-class _Bounded(BytesIO):
-    """A buffer that refuses more than a number of bytes."""
-
-    def __init__(self, limit: int, where: str):
-        super().__init__()
-        self._limit, self._where = limit, where
-
-    def write(self, chunk) -> int:
-        """Append, or raise a DataError if that would be too much."""
-        if self.tell() + len(chunk) > self._limit:
-            raise DataError(f"{self._where}: more than the {self._limit} bytes expected")
-        return super().write(chunk)
-
-
-def is_address(place: str | os.PathLike) -> bool:
-    """Tell whether a place is an address and not a path."""
-    return str(place).startswith(("http://", "https://"))
 
 
 def places_of(files: Sequence[File], sources: Sources) -> Iterator[tuple[str, File, str]]:
@@ -246,45 +216,15 @@ def _digest(path: Path) -> str:
         raise DataError(f"{path}: cannot be read ({error.strerror})") from error
 
 
-def _download(file: File, address: str) -> bytes:
-    """Return the bytes at an address, with a progress bar if there is a terminal to see it."""
-    import pooch
-    import requests
-    from tqdm import tqdm
-
-    buffer = _Bounded(file.limit, shown_place(address))
-    shown = sys.stderr.isatty()
-    with tqdm(desc=file.name, total=file.limit, unit="B", unit_scale=True, disable=not shown) as bar:
-        downloader = pooch.HTTPDownloader(
-            progressbar=bar if shown else False,
-            chunk_size=1 << 16,
-            timeout=TIMEOUT,
-            headers={"Accept-Encoding": "identity"},
-            hooks={"response": _as_stored},
-        )
-        try:
-            downloader(address, buffer, None)
-        except requests.HTTPError as error:
-            raise _NotThereError(f"{shown_place(address)}: HTTP status {error.response.status_code}") from None
-        except requests.Timeout:
-            raise _NotThereError(f"{shown_place(address)}: no answer in time") from None
-        except requests.RequestException as error:
-            raise _NotThereError(f"{shown_place(address)}: no connection ({type(error).__name__})") from None
-    return buffer.getvalue()
-
-
-def _as_stored(response, **_) -> None:
-    """Keep requests from unpacking a .gz file that the server labels as compressed for the way."""
-    response.raw.headers.pop("Content-Encoding", None)
-
-
 def checked(file: File, content: bytes, where: str) -> str:
     """Return the sha256 of a copy; refuse it if another one is declared."""
     found = hashlib.sha256(content).hexdigest()
     if file.sha256 and found != file.sha256:
-        raise DataError(_wrong_checksum(file, where, found))
+        raise DataError(_wrong_checksum(file, where, found) + _kind(content))
     if file.git_object and (of_git := _git_object(content)) != file.git_object:
-        raise DataError(f"{where}: wrong {file.name}: expected git object {file.git_object}, found {of_git}")
+        raise DataError(
+            f"{where}: wrong {file.name}: expected git object {file.git_object}, found {of_git}{_kind(content)}"
+        )
     return found
 
 
@@ -296,6 +236,12 @@ def _git_object(content: bytes) -> str:
 def _wrong_checksum(file: File, where: str, found: str) -> str:
     """Return the line for a copy with another sha256 than declared."""
     return f"{where}: wrong checksum of {file.name}: expected sha256 {file.sha256}, found {found}"
+
+
+def _kind(content: bytes) -> str:
+    """Return what to add about wrong bytes: servers and portals answer with web pages where they have no file."""
+    start = content[:1000].lstrip().lower()
+    return " (a web page)" if start.startswith((b"<!doctype html", b"<html")) else ""
 
 
 def _keep(content: bytes, path: Path) -> None:
@@ -327,8 +273,3 @@ def _awaited(file: File) -> str:
     if file.git_object:
         return f"a {file.name} of git object {file.git_object}"
     return f"a {file.name} with the right rows (its sha256 is not known)"
-
-
-def shown_place(place: str) -> str:
-    """Return a place as it may be shown: without the user and password of an address."""
-    return re.sub(r"(?<=//)[^/@]*@", "", place) if is_address(place) else place

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rbmbench.datasets._downloads import File, Sources, catalogue, checked, is_address, on_disk, places_of
+from rbmbench.datasets._downloads import File, Sources, catalogue, checked, on_disk, places_of
+from rbmbench.datasets._transfers import is_address
 from rbmbench.errors import DataError
 
 __all__ = ["Whereabouts", "whereabouts"]

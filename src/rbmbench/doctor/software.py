@@ -14,7 +14,13 @@ __all__ = ["OWN_VARIABLES", "environment", "threads", "tools", "versions"]
 
 SHOWN = ("python", "numpy", "scipy", "pandas", "numba", "snakemake")
 CUPY = ("cupy", "cupy-cuda11x", "cupy-cuda12x", "cupy-cuda13x")
-OWN_VARIABLES = ("RBMBENCH_BACKEND", "RBMBENCH_DATA_CACHE", "RBMBENCH_DATA_MIRROR", "RBMBENCH_RESIDENT")
+OWN_VARIABLES = (
+    "RBMBENCH_BACKEND",
+    "RBMBENCH_CHECKPOINT_SECONDS",
+    "RBMBENCH_DATA_CACHE",
+    "RBMBENCH_DATA_MIRROR",
+    "RBMBENCH_RESIDENT",
+)
 OTHER_VARIABLES = (
     "CUDA_PATH",
     "CUDA_VISIBLE_DEVICES",

@@ -1,0 +1,56 @@
+"""Small disks of a test's own: file systems in memory that no other process sees, and that end with the test."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+
+class Disk:
+    """A file system in memory, mounted in a mount namespace that a shell of its own holds."""
+
+    def __init__(self, shell: subprocess.Popen, place: Path):
+        self._shell, self._place = shell, place
+        # The way into another process's namespace, for any process of the same user.
+        self.folder = Path(f"/proc/{shell.pid}/root{place}")
+
+    def tell(self, command: str) -> str:
+        """Run a command in the namespace; return the last line that it printed, "done" if it succeeded."""
+        self._shell.stdin.write(f"{command} 2>&1 && echo done || echo failed\n")
+        self._shell.stdin.flush()
+        return self._shell.stdout.readline().strip()
+
+    def remount(self, options: str) -> None:
+        """Change the options of the file system."""
+        assert self.tell(f"mount -o remount,{options} '{self._place}'") == "done"
+
+
+@contextmanager
+def small_disk(place: Path, size: str) -> Iterator[Disk]:
+    """Give a disk of a size such as "512k"; skip the test where nobody may mount one."""
+    if not shutil.which("unshare"):
+        pytest.skip("needs a disk of its own: there is no unshare here")
+    as_root = [] if os.geteuid() == 0 else ["--map-root-user"]
+    shell = subprocess.Popen(
+        ["unshare", *as_root, "--mount", "sh"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        disk = Disk(shell, place)
+        place.mkdir(parents=True, exist_ok=True)
+        found = disk.tell(f"mount -t tmpfs -o size={size} tmpfs '{place}'") if shell.poll() is None else "no shell"
+        if found != "done" or not os.access(disk.folder, os.W_OK):
+            pytest.skip(f"needs a disk of its own, which may not be mounted here: {found}")
+        yield disk
+    except BrokenPipeError:
+        pytest.skip("needs a disk of its own: this system allows no mount namespaces")
+    finally:
+        shell.kill()
+        shell.communicate()

@@ -1,0 +1,40 @@
+"""Let a training process meet a signal at a known moment: Python imports this file by itself where the path has it.
+
+RBMBENCH_TEST_FAULT="SIGKILL iteration 30" sends it when iteration 30 has been evaluated, "SIGKILL rename model.npz 1"
+when model.npz is written under its temporary name for the first time, and is about to be renamed.
+"""
+
+import os
+import signal
+import sys
+from contextlib import contextmanager
+
+
+def at_iteration(number: int, iteration: str) -> None:
+    """Send this process a signal when the progress of its training comes to an iteration."""
+    from rbmbench.cli import progress
+
+    @contextmanager
+    def shown(*_):
+        yield lambda done, *_: os.kill(os.getpid(), number) if done == int(iteration) else None
+
+    progress.shown_progress = shown
+
+
+def at_rename(number: int, name: str, times: str) -> None:
+    """Send this process a signal before a file gets its name, for the so many-th time."""
+    rename, seen = os.replace, []
+
+    def faulty(source, target):
+        seen.extend([target] if os.path.basename(target) == name else [])
+        if len(seen) == int(times):
+            os.kill(os.getpid(), number)
+        rename(source, target)
+
+    os.replace = faulty
+
+
+fault = os.environ.get("RBMBENCH_TEST_FAULT")
+if fault and "train" in sys.orig_argv:
+    name, moment, *details = fault.split()
+    {"iteration": at_iteration, "rename": at_rename}[moment](getattr(signal, name), *details)

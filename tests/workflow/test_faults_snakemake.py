@@ -1,0 +1,153 @@
+"""Faults under Snakemake: a job or Snakemake itself is killed, two work in one folder, a part of a run is lost."""
+
+import json
+import os
+import platform
+import signal
+from contextlib import suppress
+
+import psutil
+import pytest
+import yaml
+from workspaces import wait_for
+
+from rbmbench.cli import main
+from rbmbench.store import read_json
+
+PAPER = {
+    "key": "tiny",
+    "title": "A tiny paper",
+    "citation": "nobody",
+    "defaults": {"trials": 3, "seed": 11, "evaluate_every": 10},
+    "data": {"bars": {"name": "bars_and_stripes", "options": {"side": 3}, "rows": 16, "visible": 9, "batch": 7}},
+    "algorithms": {
+        "cd_1": {"label": "CD-1", "estimator": "cd", "options": {"k": 1}},
+        "pcd_1": {"label": "PCD-1", "estimator": "pcd", "options": {"k": 1}},
+    },
+    "figures": {
+        "fig1": {
+            "kind": "learning_curves",
+            "title": "Curves",
+            "algorithms": ["cd_1", "pcd_1"],
+            "panels": {"a": {"data": "bars", "hidden": 5, "rate": 0.1, "iterations": 60}},
+        }
+    },
+}
+FILES = ("--configfile", "config/tiny.yaml", "--cores", "1")
+OUTPUTS = ("curve.parquet", "model.npz", "meta.json")
+
+
+@pytest.fixture
+def tiny(workspace):
+    """A workspace with a paper of two short runs."""
+    config = workspace.folder / "config"
+    values = {"tiny.yaml": {"scale": "tiny", "papers": ["tiny"]}, "papers/tiny.yaml": PAPER}
+    for name, content in (values | {"claims/tiny.yaml": {"claims": []}}).items():
+        (config / name).write_text(yaml.safe_dump(content, sort_keys=False))
+    return workspace
+
+
+def runs_of(workspace) -> list[str]:
+    """Return the folders of the two runs, below results/tiny/runs."""
+    lines = workspace.snakemake(*FILES, "--summary", "--", "tiny_fig1").splitlines()
+    names = [line.split("\t")[0] for line in lines]
+    return sorted({os.path.dirname(name) for name in names if name.startswith("results/tiny/runs/")})
+
+
+def files_of(run: str) -> list[str]:
+    return [f"{run}/{name}" for name in OUTPUTS]
+
+
+def contents(workspace, run: str) -> list[bytes]:
+    """Return what is the same whenever a run is computed."""
+    return [(workspace.folder / run / name).read_bytes() for name in OUTPUTS[:2]]
+
+
+def assert_as_undisturbed(workspace, run: str, folder) -> None:
+    """Hold a run that Snakemake has made against one that was made by the command line in one go."""
+    settings = json.dumps(read_json(workspace.folder / run / "meta.json")["settings"])
+    data = str(workspace.folder / "results/tiny/datasets/bars.npz")
+    arguments = ["train", "--settings", settings, "--data", data, "--run-id", "whole", "--out", str(folder / "whole")]
+    assert main(arguments) == 0
+    assert contents(workspace, run) == [(folder / "whole" / name).read_bytes() for name in OUTPUTS[:2]]
+
+
+def left_over(workspace) -> list[str]:
+    """Return the names of checkpoints, locks and half-written files."""
+    results = workspace.folder / "results"
+    return [path.name for path in [*results.rglob(".*"), *results.glob("tiny/checkpoints/*")]]
+
+
+def states(workspace, run: str) -> dict[str, tuple[bytes, int]]:
+    """Return what the files of a run hold, and when they were written."""
+    files = [workspace.folder / file for file in files_of(run)]
+    return {file.name: (file.read_bytes(), file.stat().st_mtime_ns) for file in files}
+
+
+def test_a_killed_job_goes_on_at_the_next_run_and_hurts_no_other(tiny, tmp_path):
+    first, second = runs_of(tiny)
+    name, both = os.path.basename(second), ["--", *files_of(first), *files_of(second)]
+    tiny.snakemake(*FILES, "--", *files_of(first))
+    before = states(tiny, first)
+    output = tiny.snakemake(*FILES, *both, code=1, fault="SIGKILL iteration 40")
+    assert "Error in rule train_run" in output
+    assert not (tiny.folder / second).exists()
+    assert left_over(tiny) == [f"{name}.npz", f"{name}.npz.lock"]
+    tiny.snakemake(*FILES, *both)
+    log = (tiny.folder / f"results/tiny/logs/train/{name}.log").read_text()
+    assert log.startswith(f"{name}: 40 of 60")
+    assert_as_undisturbed(tiny, second, tmp_path)
+    assert states(tiny, first) == before
+    assert left_over(tiny) == []
+    # A finished run that loses one of its files is made again, to the same bytes, and alone.
+    kept = states(tiny, second)
+    (tiny.folder / first / "curve.parquet").unlink()
+    assert tiny.jobs(*FILES, *both) == {"train_run": 1}
+    tiny.snakemake(*FILES, *both)
+    assert contents(tiny, first) == [before[name][0] for name in OUTPUTS[:2]]
+    assert states(tiny, second) == kept
+
+
+@pytest.mark.slow
+def test_snakemake_killed_while_its_child_lives_and_another_one_started(tiny, tmp_path):
+    run, _ = runs_of(tiny)
+    target = ["--", *files_of(run)]
+    checkpoint = tiny.folder / f"results/tiny/checkpoints/{os.path.basename(run)}.npz"
+    killed = tiny.start(*FILES, *target, fault="SIGSTOP iteration 40")
+    try:
+        child = wait_for(lambda: stopped_training(killed), killed)
+        before = checkpoint.read_bytes()
+        # Two at once: Snakemake's own lock holds the second one off.
+        assert_locked(tiny, target)
+        killed.kill()
+        killed.wait(timeout=60)
+        # Its lock is left, and its child: the lock is removed by hand, and the child still has the run.
+        assert_locked(tiny, target)
+        tiny.snakemake(*FILES, "--unlock")
+        output = tiny.snakemake(*FILES, "--rerun-incomplete", *target, code=1)
+        assert checkpoint.read_bytes() == before
+    finally:
+        os.killpg(killed.pid, signal.SIGKILL)
+    assert (
+        f"rbmbench: error: results/tiny/checkpoints/{checkpoint.name}: in use by process {child.pid} on "
+        f"{platform.node()}, which computes the same; wait until it ends, or end it, and run the same command again"
+    ) in output
+    tiny.snakemake(*FILES, "--rerun-incomplete", *target)
+    assert_as_undisturbed(tiny, run, tmp_path)
+    assert left_over(tiny) == []
+
+
+def assert_locked(workspace, target) -> None:
+    """Hold Snakemake's own words for a folder that another Snakemake has, and that nothing was begun."""
+    output = workspace.snakemake(*FILES, *target, code=1)
+    assert "Error: Directory cannot be locked." in output
+    assert "rule " not in output
+
+
+def stopped_training(process) -> psutil.Process | None:
+    """Return the training below a Snakemake that is stopped, if there is one."""
+    for child in psutil.Process(process.pid).children(recursive=True):
+        with suppress(psutil.Error):
+            if "--run-id" in child.cmdline() and child.status() == psutil.STATUS_STOPPED:
+                return child
+    return None

@@ -1,0 +1,197 @@
+"""Faults of a training process: it dies, is told to stop, is doubled, finds its checkpoint damaged.
+
+Each ends in one line, damages nothing, and the next run ends with the bytes of one that was never disturbed.
+"""
+
+import json
+import os
+import platform
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+from workspaces import run_cli, start_cli, wait_for
+
+from rbmbench.cli import main
+
+STAGE = {"until": 60, "estimator": {"name": "pcd"}, "rate": 0.1}
+VALUES = {"data": {"name": "bars_and_stripes"}, "hidden": 7, "batch": 11, "schedule": [STAGE], "trials": 3}
+VALUES |= {"evaluate_every": 10}
+OUTPUTS = ("curve.parquet", "model.npz", "meta.json")
+
+
+@dataclass(frozen=True)
+class Training:
+    """A run in a folder of its own."""
+
+    folder: Path
+    data: Path
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.folder / "checkpoints" / "run.npz"
+
+    def arguments(self, **changes) -> list[str]:
+        settings = ["--settings", json.dumps(VALUES | changes), "--data", str(self.data), "--run-id", "run"]
+        return ["train", *settings, "--out", str(self.folder / "run"), "--checkpoint", str(self.checkpoint)]
+
+    def outputs(self) -> list[bytes]:
+        """Return what is the same whenever it is computed."""
+        return [(self.folder / "run" / name).read_bytes() for name in OUTPUTS[:2]]
+
+    def files(self) -> list[str]:
+        """Return the names of all files below the folder."""
+        found = (path for path in self.folder.rglob("*") if path.is_file())
+        return sorted(str(path.relative_to(self.folder)) for path in found)
+
+
+FINISHED = sorted(f"run/{name}" for name in OUTPUTS)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> Training:
+    """A run that nothing has disturbed."""
+    folder = tmp_path_factory.mktemp("whole")
+    assert main(["data", "--name", "bars_and_stripes", "--out", str(folder / "bars.npz")]) == 0
+    training = Training(folder / "results", folder / "bars.npz")
+    assert main(training.arguments()) == 0
+    assert training.files() == FINISHED
+    return training
+
+
+@pytest.fixture
+def training(whole, tmp_path) -> Training:
+    """The same run, not begun."""
+    return Training(tmp_path, whole.data)
+
+
+@pytest.fixture(scope="module")
+def killed(whole, tmp_path_factory) -> bytes:
+    """The checkpoint of a run that was killed after iteration 20."""
+    training = Training(tmp_path_factory.mktemp("killed"), whole.data)
+    run_cli(training.arguments(), code=-signal.SIGKILL, fault="SIGKILL iteration 30")
+    assert training.files() == ["checkpoints/run.npz", "checkpoints/run.npz.lock"]
+    return training.checkpoint.read_bytes()
+
+
+@pytest.fixture
+def begun(training, killed) -> Training:
+    """The same run, killed after iteration 20."""
+    training.checkpoint.parent.mkdir()
+    training.checkpoint.write_bytes(killed)
+    return training
+
+
+def assert_ends_as(training, whole) -> None:
+    """Run the same command again, and hold what it leaves against the undisturbed run."""
+    assert main(training.arguments()) == 0
+    assert training.outputs() == whole.outputs()
+    assert training.files() == FINISHED
+
+
+def only_line(text: str) -> str:
+    """Return the one line that the program says of itself, where nothing else may stand but progress."""
+    assert "Traceback" not in text
+    lines = [line for line in text.splitlines() if line.startswith("rbmbench: ")]
+    assert len(lines) == 1, text
+    return lines[0]
+
+
+def test_what_a_checkpoint_saves_is_not_computed_again(begun, whole, capsys):
+    assert_ends_as(begun, whole)
+    assert capsys.readouterr().err.splitlines()[0].startswith("run: 30 of 60")
+
+
+@pytest.mark.parametrize("moment", ["run.npz 3", "curve.parquet 1", "model.npz 1", "meta.json 1"])
+def test_kill_while_a_file_is_written(training, whole, moment):
+    run_cli(training.arguments(), code=-signal.SIGKILL, fault=f"SIGKILL rename {moment}")
+    left = training.files()
+    # The file that was being written has no name yet, and what it would replace is whole.
+    name = moment.split()[0]
+    assert [file for file in left if f".{name}." in file]
+    assert f"run/{name}" not in left
+    assert "checkpoints/run.npz" in left
+    assert_ends_as(training, whole)
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+def test_a_signal_to_stop_saves_a_checkpoint_and_tells(training, whole, name, monkeypatch):
+    monkeypatch.setenv("RBMBENCH_CHECKPOINT_SECONDS", "1e9")
+    number = getattr(signal, name)
+    output = run_cli(training.arguments(), code=128 + number, fault=f"{name} iteration 30")
+    assert output.splitlines() == [
+        f"rbmbench: {name}: stopping at the next evaluation; a second SIGINT ends it at once",
+        f"rbmbench: run: stopped at iteration 30 of 60; the same command goes on from {training.checkpoint}",
+    ]
+    assert training.files() == ["checkpoints/run.npz"]
+    assert_ends_as(training, whole)
+
+
+def test_a_signal_when_all_is_trained_lets_it_end(training, whole):
+    run_cli(training.arguments(), fault="SIGTERM iteration 60")
+    assert training.outputs() == whole.outputs()
+    assert training.files() == FINISHED
+
+
+def test_a_signal_is_answered_when_nobody_is_there_to_read(training, whole):
+    """What ends a job on a cluster ends the reader of its output too."""
+    read, write = os.pipe()
+    os.close(read)
+    process = start_cli(training.arguments(), "SIGTERM iteration 30", output=write)
+    os.close(write)
+    assert process.wait(timeout=300) == 128 + signal.SIGTERM
+    assert training.files() == ["checkpoints/run.npz"]
+    assert_ends_as(training, whole)
+
+
+def test_a_second_process_is_refused_while_the_first_lives(training, whole, capsys):
+    first = start_cli(training.arguments(), fault="SIGSTOP iteration 30")
+    try:
+        wait_for(lambda: psutil.Process(first.pid).status() == psutil.STATUS_STOPPED, first)
+        before = training.checkpoint.read_bytes()
+        assert main(training.arguments()) == 2
+        assert training.checkpoint.read_bytes() == before
+        assert training.files() == ["checkpoints/run.npz", "checkpoints/run.npz.lock"]
+    finally:
+        first.send_signal(signal.SIGCONT)
+    assert only_line(capsys.readouterr().err) == (
+        f"rbmbench: error: {training.checkpoint}: in use by process {first.pid} on {platform.node()}, which computes "
+        "the same; wait until it ends, or end it, and run the same command again"
+    )
+    output, _ = first.communicate(timeout=300)
+    assert first.returncode == 0, output
+    assert training.outputs() == whole.outputs()
+    assert training.files() == FINISHED
+
+
+def flipped(content: bytes) -> bytes:
+    """Return the bytes with one of the parameters' bits flipped."""
+    place = content.index(b"parameters.W.npy") + 200
+    return content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+
+
+@pytest.mark.parametrize("damage", [flipped, lambda content: content[:-100], lambda content: b""])
+def test_a_damaged_checkpoint_is_told_kept_and_not_used(begun, whole, damage, capsys):
+    damaged = damage(begun.checkpoint.read_bytes())
+    begun.checkpoint.write_bytes(damaged)
+    assert main(begun.arguments()) == 0
+    line = only_line(capsys.readouterr().err)
+    assert line.startswith(f"rbmbench: warning: {begun.checkpoint}: damaged checkpoint (")
+    assert line.endswith("; moved to run.npz.unreadable, the run starts from the beginning")
+    aside = begun.checkpoint.with_name("run.npz.unreadable")
+    assert aside.read_bytes() == damaged
+    aside.unlink()
+    assert begun.outputs() == whole.outputs()
+    assert begun.files() == FINISHED
+
+
+def test_a_checkpoint_of_other_settings_is_refused_and_kept(begun, whole, capsys):
+    before = begun.checkpoint.read_bytes()
+    assert main(begun.arguments(seed=5)) == 2
+    line = only_line(capsys.readouterr().err)
+    assert line.startswith(f"rbmbench: error: {begun.checkpoint}: checkpoint of other settings or data, found ")
+    assert line.endswith("; delete it to start the run anew")
+    assert begun.checkpoint.read_bytes() == before
+    assert_ends_as(begun, whole)
