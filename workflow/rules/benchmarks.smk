@@ -10,6 +10,7 @@ rule tabulate_run_times:
         f"{RESULTS}/benchmarks/run_times.csv",
     log:
         f"{RESULTS}/logs/benchmarks/run_times.log",
+    localrule: True
     conda:
         "../../environment.yml"
     resources:

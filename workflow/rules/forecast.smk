@@ -9,6 +9,7 @@ rule forecast:
         f"{RESULTS}/forecast.csv",
     log:
         f"{RESULTS}/logs/forecast.log",
+    localrule: True
     conda:
         "../../environment.yml"
     resources:

@@ -8,6 +8,7 @@ rule write_spec:
         f"{RESULTS}/logs/specs/{{key}}.log",
     wildcard_constraints:
         key="[a-z0-9_]+_(fig|table)[a-z0-9_]*",
+    localrule: True
     conda:
         "../../environment.yml"
     resources:
