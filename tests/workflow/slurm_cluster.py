@@ -22,6 +22,7 @@ PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontr
 PLACE = Path("/etc/slurm")
 FILES = ("slurm.conf", "gres.conf")
 PREFIX = "rbmbench-slurm-"
+LOCK = Path(tempfile.gettempdir(), "rbmbench-slurm.lock")
 
 SLURM_CONF = """
 ClusterName=rbmbench
@@ -63,8 +64,8 @@ def what_is_missing() -> str | None:
         return f"no SLURM to test with: {', '.join(lacking)} not installed (packages slurm-wlm and munge)"
     if os.geteuid() != 0:
         return "no SLURM to test with: its daemons can only be started by root"
-    foreign = [str(PLACE / name) for name in FILES if _is_foreign(PLACE / name)]
-    return f"no SLURM to test with: {', '.join(foreign)} is of another cluster" if foreign else None
+    foreign = [file for file in (PLACE / name for name in FILES) if file.exists() and _folder_of_link(file) is None]
+    return f"no SLURM to test with: {foreign[0]} is of another cluster" if foreign else None
 
 
 @dataclass(frozen=True)
@@ -91,20 +92,37 @@ class Cluster:
 @contextmanager
 def running_cluster() -> Iterator[Cluster]:
     """Start a SLURM, one at a time on this machine, and stop it at the end."""
-    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
-    folder.chmod(0o755)
-    with open(PLACE / ".rbmbench-tests.lock", "w") as lock:
+    with open(LOCK, "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        for name in FILES:
+            _clear(_folder_of_link(PLACE / name))  # what tests have left that were killed
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+        folder.chmod(0o755)
         try:
             _write_files(folder)
             _start(folder)
             yield Cluster(folder)
         finally:
-            _stop(folder)
-            for name in FILES:
-                (PLACE / name).unlink(missing_ok=True)
-            Path(lock.name).unlink(missing_ok=True)
-            shutil.rmtree(folder, ignore_errors=True)
+            _clear(folder)
+
+
+def _clear(folder: Path | None) -> None:
+    """Stop the daemons of a folder, and take it and the links to it away."""
+    if folder is None:
+        return
+    _stop(folder)
+    for name in FILES:
+        (PLACE / name).unlink(missing_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _folder_of_link(file: Path) -> Path | None:
+    """Return the folder of a test that a file of SLURM is a link to, None if there is no such link."""
+    try:
+        folder = Path(os.readlink(file)).parent
+    except OSError:
+        return None
+    return folder if folder.name.startswith(PREFIX) else None
 
 
 def _write_files(folder: Path) -> None:
@@ -118,8 +136,8 @@ def _write_files(folder: Path) -> None:
     values = {"host": host, "folder": folder, "controller_port": controller_port, "node_port": node_port}
     (folder / "slurm.conf").write_text(SLURM_CONF.format(**values))
     (folder / "gres.conf").write_text(GRES_CONF)
+    PLACE.mkdir(exist_ok=True)
     for name in FILES:
-        (PLACE / name).unlink(missing_ok=True)  # a link of tests that were killed
         (PLACE / name).symlink_to(folder / name)
 
 
@@ -145,8 +163,10 @@ def _stop(folder: Path) -> None:
         if not pid_file.exists():
             continue
         pid = int(pid_file.read_text())
+        if not _is_process(pid, name):
+            continue
         os.kill(pid, signal.SIGTERM)
-        _wait_until(lambda pid=pid: not Path(f"/proc/{pid}").exists(), folder)
+        _wait_until(lambda pid=pid, name=name: not _is_process(pid, name), folder)
 
 
 def _wait_until(condition: Callable[[], object], folder: Path, seconds: float = 120.0) -> None:
@@ -159,6 +179,14 @@ def _wait_until(condition: Callable[[], object], folder: Path, seconds: float = 
     raise AssertionError(f"waited in vain: {_logs(folder)}")
 
 
+def _is_process(pid: int, name: str) -> bool:
+    """Return whether a process of that name has the id."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip() == name
+    except OSError:
+        return False
+
+
 def _node_state() -> str:
     """Return the state of the node, nothing if the controller does not answer."""
     done = subprocess.run(["sinfo", "--noheader", "--format=%T"], check=False, capture_output=True, text=True)
@@ -168,12 +196,6 @@ def _node_state() -> str:
 def _logs(folder: Path) -> str:
     """Return the ends of the daemons' logs."""
     return "\n".join(file.read_text(errors="replace")[-2000:] for file in sorted(folder.glob("*.log")))
-
-
-def _is_foreign(file: Path) -> bool:
-    """Return whether a file of SLURM is there that no test has put there."""
-    ours = file.is_symlink() and Path(os.readlink(file)).parent.name.startswith(PREFIX)
-    return os.path.lexists(file) and not ours
 
 
 def _program(name: str) -> str | None:

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 
 import pytest
 from tiny_paper import FILES, PAPER
@@ -46,6 +48,14 @@ def sampled(tiny):
 def test_figures_of_one_panel_share_a_job_of_samples(sampled):
     jobs = sampled.jobs(*FILES, "--", "tiny_fig6", "tiny_fig7")
     assert jobs == {"prepare_data": 1, "train_run": 1, "sample_models": 1, "write_spec": 2, "render_figure": 2}
+
+
+def test_a_lock_that_was_left_is_taken_away_without_more_words(tiny):
+    lock = tiny.folder / ".snakemake/locks/0.output.lock"
+    lock.parent.mkdir(parents=True)
+    lock.write_text("results/tiny/datasets/bars.npz\n")
+    subprocess.run([sys.executable, "-m", "snakemake", "--unlock", *FILES], cwd=tiny.folder, check=True)
+    assert not lock.exists()
 
 
 @pytest.mark.slow

@@ -100,7 +100,10 @@ def assert_equal_results(local: Workspace, remote: Workspace, scale: str) -> Non
     assert [name for name in expected if found[name] != expected[name]] == []
 
 
-@pytest.mark.parametrize("target", ["sdcp_fig1", pytest.param("all", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "target",
+    ["sdcp_fig2", pytest.param("popcd_table1", marks=pytest.mark.slow), pytest.param("all", marks=pytest.mark.slow)],
+)
 def test_results_are_those_of_this_machine(cluster, repository, workspace, tmp_path_factory, target):
     local = new_workspace(repository, tmp_path_factory.mktemp("local"))
     local.snakemake(*SMOKE, "--", target)

@@ -35,7 +35,7 @@ rule measure_speed:
         f"{RESULTS}/logs/benchmarks/steps.log",
     conda:
         "../../environment.yml"
-    threads: workflow.cores
+    threads: lambda wildcards: workflow.cores
     resources:
         mem_mb=more_each_attempt(4000),
         runtime=more_each_attempt(60),
