@@ -48,7 +48,7 @@ schema: $(INSTALLED)  ## write config/schemas from the models
 # left out: each is for one kind of machine.
 lock: $(INSTALLED)  ## pin the newest versions anew in requirements.lock
 	$(PIP) install uv
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --extra workflow --extra dev \
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --extra workflow --extra slurm --extra dev \
 		--no-header --no-annotate --no-emit-index-url --no-emit-find-links pyproject.toml -o requirements.lock.new
 	{ echo '# Pinned versions of everything `make` installs; written by `make lock`. Holds no index addresses.'; \
 		cat requirements.lock.new; } > requirements.lock

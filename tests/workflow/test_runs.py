@@ -2,49 +2,15 @@
 
 import os
 import signal
+import subprocess
+import sys
 
 import pytest
-import yaml
+from tiny_paper import FILES, PAPER
 from workspaces import wait_for
 
 from rbmbench.store import read_meta
 
-TINY = {"scale": "tiny", "papers": ["tiny"]}
-FILES = ("--configfile", "config/tiny.yaml")
-PAPER = {
-    "key": "tiny",
-    "title": "A tiny paper",
-    "citation": "nobody",
-    "defaults": {"trials": 2, "seed": 11, "evaluate_every": 5},
-    "data": {
-        "bars": {"name": "bars_and_stripes", "options": {"side": 3}, "rows": 16, "visible": 9, "batch": 8},
-    },
-    "algorithms": {
-        "cd_1": {"label": "CD-1", "estimator": "cd", "options": {"k": 1}},
-        "pop_cd_1": {"label": "pop-CD-1", "estimator": "pop_cd", "options": {"k": 1}},
-        "staged": {"label": "CD, then pop-CD", "schedule": [{"estimator": "cd", "until": 7}, {"estimator": "pop_cd"}]},
-    },
-    "figures": {
-        "fig1": {
-            "kind": "learning_curves",
-            "title": "Curves",
-            "algorithms": ["cd_1", "pop_cd_1"],
-            "panels": {"a": {"data": "bars", "hidden": 5, "rate": 0.1, "iterations": 20}},
-        }
-    },
-    "tables": {
-        "table1": {
-            "kind": "bias_variance",
-            "title": "Bias",
-            "trained_with": "cd_1",
-            "estimators": ["cd_1"],
-            "models": 1,
-            "estimates": 40,
-            "ground_truth": {"chains": 5, "burn_in": 10, "samples": 50},
-            "rows": {"bars_5": {"data": "bars", "hidden": 5, "rate": 0.1, "iterations": 20}},
-        }
-    },
-}
 SHOWN = {"data": "bars", "hidden": 5, "rate": 0.1, "iterations": 20}
 CURVES = {
     "kind": "learning_curves",
@@ -67,28 +33,6 @@ COVERED = {"data": "digits", "hidden": 5, "rate": 0.1, "iterations": 20, "algori
 COVERED |= {"samples": 30, "points": 4, "shown": 12}
 COVERAGE = {"kind": "isl_curves", "title": "Coverage", "panels": {"a": COVERED}}
 SHEETS = {"kind": "sample_sheets", "title": "Sheets", "panel": "fig6.a", "columns": 4, "lines": 3}
-CLAIMS = {
-    "claims": [
-        {
-            "id": "tiny_1",
-            "where": "Figure 1",
-            "text": "pop-CD-1 ends above CD-1",
-            "kind": "final_difference",
-            "curve": "fig1.a.pop_cd_1",
-            "against": "fig1.a.cd_1",
-            "above": 0.0,
-        }
-    ]
-}
-
-
-@pytest.fixture
-def tiny(workspace):
-    """A workspace with a paper of a few runs that take no time."""
-    config = workspace.folder / "config"
-    for name, values in {"tiny.yaml": TINY, "papers/tiny.yaml": PAPER, "claims/tiny.yaml": CLAIMS}.items():
-        (config / name).write_text(yaml.safe_dump(values, sort_keys=False))
-    return workspace
 
 
 @pytest.fixture
@@ -104,6 +48,14 @@ def sampled(tiny):
 def test_figures_of_one_panel_share_a_job_of_samples(sampled):
     jobs = sampled.jobs(*FILES, "--", "tiny_fig6", "tiny_fig7")
     assert jobs == {"prepare_data": 1, "train_run": 1, "sample_models": 1, "write_spec": 2, "render_figure": 2}
+
+
+def test_a_lock_that_was_left_is_taken_away_without_more_words(tiny):
+    lock = tiny.folder / ".snakemake/locks/0.output.lock"
+    lock.parent.mkdir(parents=True)
+    lock.write_text("results/tiny/datasets/bars.npz\n")
+    subprocess.run([sys.executable, "-m", "snakemake", "--unlock", *FILES], cwd=tiny.folder, check=True)
+    assert not lock.exists()
 
 
 @pytest.mark.slow

@@ -71,14 +71,14 @@ def new_workspace(repository: Path, folder: Path) -> Workspace:
     return Workspace(folder)
 
 
-def wait_for(condition, process, seconds: float = 120.0):
+def wait_for(condition, process, seconds: float = 120.0, pause: float = 0.01):
     """Return what a condition gives once it is true; fail if the process ends first."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if found := condition():
             return found
         assert process.poll() is None, process.communicate()[0]
-        time.sleep(0.01)
+        time.sleep(pause)
     raise AssertionError("waited in vain")
 
 

@@ -10,6 +10,7 @@ rule tabulate_run_times:
         f"{RESULTS}/benchmarks/run_times.csv",
     log:
         f"{RESULTS}/logs/benchmarks/run_times.log",
+    localrule: True
     conda:
         "../../environment.yml"
     resources:
@@ -34,10 +35,10 @@ rule measure_speed:
         f"{RESULTS}/logs/benchmarks/steps.log",
     conda:
         "../../environment.yml"
-    threads: workflow.cores
+    threads: lambda wildcards: workflow.cores
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=more_each_attempt(4000),
+        runtime=more_each_attempt(60),
     params:
         folder=subpath(output.csv, parent=True),
     shell:
@@ -59,8 +60,8 @@ rule render_speed:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=2000,
-        runtime=60,
+        mem_mb=more_each_attempt(2000),
+        runtime=more_each_attempt(30),
     shell:
         "rbmbench render --template {input.template} --set csv={input.csv} meta={input.meta} pdf={output.pdf}"
         " png={output.png} --notebook {output.notebook} --page {output.page} --log {log}"

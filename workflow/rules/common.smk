@@ -3,10 +3,12 @@
 import json
 import os
 import sys
+from functools import cache
 
 from rbmbench.configuration import load
 from rbmbench.errors import RbmbenchError
 from rbmbench.experiments import plan
+from rbmbench.forecast import requests
 from rbmbench.store import check_writable
 
 
@@ -52,6 +54,40 @@ wildcard_constraints:
     samples="[^/]+-samples-[0-9a-f]{10}",
     figure="[a-z0-9_]+_fig[a-z0-9_]*",
     table="[a-z0-9_]+_table[a-z0-9_]*",
+
+
+# What jobs ask a scheduler for. The name of a wildcard stands for the job it names.
+
+
+@cache
+def requested():
+    """Return what every run, evaluation, ground truth and estimate asks for, by its id."""
+    return requests(PLAN)
+
+
+def mem_mb_of(name):
+    """Return the memory of a job as a function that Snakemake calls: by the forecast, and more at each attempt."""
+    return lambda wildcards, attempt: requested()[wildcards[name]].megabytes_at(attempt)
+
+
+def runtime_of(name):
+    """Return the minutes of a job as such a function."""
+    return lambda wildcards, attempt: requested()[wildcards[name]].minutes_at(attempt)
+
+
+def more_each_attempt(amount):
+    """Return an amount of memory or of time as such a function, for jobs that have no forecast."""
+    return lambda wildcards, attempt: attempt * amount
+
+
+def gpu_count():
+    """Return the GPUs of a job that trains or anneals: one where the configuration or RBMBENCH_BACKEND says cupy."""
+    return 1 if os.environ.get("RBMBENCH_BACKEND") == "cupy" else 0
+
+
+def batch_of(group, name):
+    """Return a group of jobs that share a place in the queue, as such a function: the short ones that need no GPU."""
+    return lambda wildcards: group if requested()[wildcards[name]].short and not gpu_count() else None
 
 
 def data_file(run):

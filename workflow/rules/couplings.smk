@@ -11,8 +11,8 @@ rule couple_chains:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=240,
+        mem_mb=more_each_attempt(2000),
+        runtime=more_each_attempt(240),
     params:
         settings=lambda wildcards: PLAN.couplings[wildcards.coupling].settings.canonical(),
         folder=subpath(output.meta, parent=True),

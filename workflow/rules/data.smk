@@ -9,8 +9,8 @@ rule prepare_data:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=2000,
-        runtime=30,
+        mem_mb=more_each_attempt(2000),
+        runtime=more_each_attempt(30),
     params:
         name=lambda wildcards: PLAN.data[wildcards.data].name,
         options=lambda wildcards: json.dumps(PLAN.data[wildcards.data].options, sort_keys=True),

@@ -11,12 +11,15 @@ rule evaluate_run:
         meta=f"{RESULTS}/evaluations/{{evaluation}}/meta.json",
     log:
         f"{RESULTS}/logs/evaluate/{{evaluation}}.log",
+    group:
+        batch_of("short_evaluations", "evaluation")
     conda:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=1440,
+        mem_mb=mem_mb_of("evaluation"),
+        runtime=runtime_of("evaluation"),
+        gpu=gpu_count(),
     params:
         settings=lambda wildcards: PLAN.evaluations[wildcards.evaluation].settings.canonical(),
         run=lambda wildcards: PLAN.run_folder(PLAN.evaluations[wildcards.evaluation].run),

@@ -9,6 +9,7 @@ rule forecast:
         f"{RESULTS}/forecast.csv",
     log:
         f"{RESULTS}/logs/forecast.log",
+    localrule: True
     conda:
         "../../environment.yml"
     resources:
@@ -17,7 +18,7 @@ rule forecast:
     params:
         overlays=[os.path.relpath(file) for file in workflow.overwrite_configfiles],
         values=json.dumps(config, sort_keys=True),
-        cores=workflow.cores,
+        cores=lambda wildcards: workflow.cores,
         # The forecast is made anew once more is there.
         computed=len(glob(f"{RESULTS}/*/*/meta.json")),
     shell:

@@ -10,12 +10,14 @@ rule compute_ground_truth:
         meta=f"{RESULTS}/gradients/{{truth}}/meta.json",
     log:
         f"{RESULTS}/logs/gradients/{{truth}}.log",
+    group:
+        batch_of("short_truths", "truth")
     conda:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=1440,
+        mem_mb=mem_mb_of("truth"),
+        runtime=runtime_of("truth"),
     params:
         settings=lambda wildcards: PLAN.ground_truths[wildcards.truth].settings.canonical(),
         run=subpath(input.model, parent=True),
@@ -39,12 +41,14 @@ rule measure_bias:
         meta=f"{RESULTS}/gradients/{{estimate}}/meta.json",
     log:
         f"{RESULTS}/logs/gradients/{{estimate}}.log",
+    group:
+        batch_of("short_estimates", "estimate")
     conda:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=1440,
+        mem_mb=mem_mb_of("estimate"),
+        runtime=runtime_of("estimate"),
     params:
         settings=lambda wildcards: PLAN.estimates[wildcards.estimate].settings.canonical(),
         run=subpath(input.model, parent=True),

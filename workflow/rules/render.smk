@@ -8,6 +8,7 @@ rule write_spec:
         f"{RESULTS}/logs/specs/{{key}}.log",
     wildcard_constraints:
         key="[a-z0-9_]+_(fig|table)[a-z0-9_]*",
+    localrule: True
     conda:
         "../../environment.yml"
     resources:
@@ -35,8 +36,8 @@ rule render_figure:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=2000,
-        runtime=60,
+        mem_mb=more_each_attempt(2000),
+        runtime=more_each_attempt(30),
     shell:
         "rbmbench render --template {input.template} --set spec={input.spec} pdf={output.pdf} png={output.png}"
         " csv={output.csv} --notebook {output.notebook} --page {output.page} --log {log}"
@@ -58,8 +59,8 @@ rule render_table:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=2000,
-        runtime=60,
+        mem_mb=more_each_attempt(2000),
+        runtime=more_each_attempt(30),
     shell:
         "rbmbench render --template {input.template} --set spec={input.spec} csv={output.csv} md={output.md}"
         " tex={output.tex} --notebook {output.notebook} --page {output.page} --log {log}"

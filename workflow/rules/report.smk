@@ -19,8 +19,8 @@ rule check_claims:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=2000,
-        runtime=60,
+        mem_mb=more_each_attempt(2000),
+        runtime=more_each_attempt(60),
     params:
         scale=PLAN.scale,
     shell:
@@ -43,8 +43,8 @@ rule write_report:
     conda:
         "../../environment.yml"
     resources:
-        mem_mb=2000,
-        runtime=30,
+        mem_mb=more_each_attempt(2000),
+        runtime=more_each_attempt(30),
     params:
         scale=PLAN.scale,
     shell:

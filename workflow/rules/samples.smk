@@ -15,8 +15,8 @@ rule sample_models:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=3000,
-        runtime=1440,
+        mem_mb=more_each_attempt(3000),
+        runtime=more_each_attempt(360),
     params:
         settings=lambda wildcards: PLAN.samples[wildcards.samples].settings.canonical(),
         run=lambda wildcards: PLAN.run_folder(PLAN.samples[wildcards.samples].run),

@@ -10,12 +10,15 @@ rule train_run:
         meta=f"{RESULTS}/runs/{{run}}/meta.json",
     log:
         f"{RESULTS}/logs/train/{{run}}.log",
+    group:
+        batch_of("short_runs", "run")
     conda:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=1440,
+        mem_mb=mem_mb_of("run"),
+        runtime=runtime_of("run"),
+        gpu=gpu_count(),
     params:
         settings=lambda wildcards: PLAN.runs[wildcards.run].settings.canonical(),
         checkpoint=f"{RESULTS}/checkpoints/{{run}}.npz",

@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import least_squares
 
 from rbmbench.forecast.records import Record
 from rbmbench.forecast.work import MEGABYTES, SECONDS, Counts, Stages
 
-__all__ = ["CostModel", "errors_left_out", "fit_costs", "fitted_model"]
+__all__ = ["UNFITTED", "CostModel", "errors_left_out", "fit_costs", "fitted_model"]
 
 NOISE = 0.2
 """How far, as a share, the time of an undisturbed run is off."""
@@ -28,6 +27,8 @@ SLOW_GROWTH = 1.5
 """From how many times its noise on the loss of a residual grows slowly."""
 LITTLE_SECONDS = 600.0
 """Records of less processor time than this do not tell what a machine costs: a short timing is added to them."""
+
+NAN = float("nan")
 
 Costs = dict[str, float]
 
@@ -65,6 +66,10 @@ class CostModel:
         return _total(self.megabytes, counts)
 
 
+UNFITTED = CostModel(SECONDS, MEGABYTES, "no recorded jobs", (NAN, NAN), (NAN, NAN), NAN)
+"""The costs of a usual core: no records are read, nothing is timed."""
+
+
 def fitted_model(records: Sequence[Record], machine: str, calibrate: Callable[[], list[Record]]) -> CostModel:
     """Return the costs of a machine.
 
@@ -91,7 +96,7 @@ def fitted_model(records: Sequence[Record], machine: str, calibrate: Callable[[]
         _basis(len(own), len(foreign), bool(timed)),
         _quantiles(errors_left_out(used, start, lambda record: record.name)),
         _quantiles(errors_left_out(used, start, lambda record: record.problem)),
-        float(np.median(clocks)) if clocks else float("nan"),
+        float(np.median(clocks)) if clocks else NAN,
     )
 
 
@@ -139,6 +144,9 @@ def fit_costs(lines: Iterable[tuple[Counts, float, float]], prior: Costs, start:
     lines, names = list(lines), list(prior)
     if not lines:
         return dict(prior)
+
+    from scipy.optimize import least_squares  # takes longer to import than all that needs no fit
+
     counts = np.array([[line.get(name, 0.0) for name in names] for line, _, _ in lines])
     observed = np.log([amount for _, amount, _ in lines])
     weights = 1 / np.array([noise for _, _, noise in lines])
@@ -184,4 +192,4 @@ def _total(costs: Costs, counts: Counts) -> float:
 
 def _quantiles(errors: np.ndarray) -> tuple[float, float]:
     """Return median and 90 % quantile, NaN of nothing."""
-    return tuple(np.quantile(errors, (0.5, 0.9)).tolist()) if len(errors) else (float("nan"), float("nan"))
+    return tuple(np.quantile(errors, (0.5, 0.9)).tolist()) if len(errors) else (NAN, NAN)

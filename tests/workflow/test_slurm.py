@@ -1,0 +1,202 @@
+"""The workflow on a real SLURM of one node: what it makes, what survives the death of jobs, and what jobs ask for."""
+
+import json
+import os
+import re
+import shutil
+import signal
+
+import numpy as np
+import psutil
+import pytest
+import slurm_cluster
+from tiny_paper import FILES, PAPER
+from workspaces import Workspace, new_workspace, wait_for
+
+from rbmbench.store import read_curve
+
+PROFILE = "workflow/profiles/slurm"
+# Jobs are looked after more often than on a cluster that others use too.
+SLURM = ("--workflow-profile", PROFILE, "--cores", "1", "--latency-wait", "10")
+SLURM += ("--slurm-init-seconds-before-status-checks", "1")
+PATIENT = {"seconds": 600.0, "pause": 0.2}
+SMOKE = ("--configfile", "config/smoke.yaml")
+# A checkpoint at every evaluation, instead of now and then; tells which GPUs it was given, and makes do without.
+EAGER = """
+import os, pathlib, sys
+from rbmbench import cli, training
+training.CHECKPOINT_SECONDS = 0.0
+pathlib.Path("gpus_seen.txt").write_text(os.environ.get("CUDA_VISIBLE_DEVICES", "none"))
+os.environ["RBMBENCH_BACKEND"] = "numpy"
+sys.exit(cli.main())
+"""
+MISSING = slurm_cluster.what_is_missing()
+pytestmark = pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
+
+
+@pytest.fixture
+def cluster():
+    """A SLURM, started for one test: that takes a second."""
+    with slurm_cluster.running_cluster() as running:
+        yield running
+
+
+@pytest.fixture
+def eager(tiny) -> Workspace:
+    """The tiny paper, whose trainings write checkpoints all the time."""
+    (tiny.folder / "eager.py").write_text(EAGER)
+    rule = tiny.folder / "workflow/rules/train.smk"
+    text = rule.read_text()
+    assert '"rbmbench train ' in text
+    rule.write_text(text.replace('"rbmbench train ', '"python eager.py train '))
+    return tiny
+
+
+@pytest.fixture
+def submit():
+    """A function that starts Snakemake in a workspace; what still runs at the end is ended."""
+    started = []
+
+    def start(workspace, *arguments):
+        started.append(workspace.start(*SLURM, *arguments))
+        return started[-1]
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+
+
+def contents(folder) -> dict[str, bytes | str]:
+    """Return what does not tell of times and places: models, curves, numbers of figures and tables, by their names."""
+    results = {}
+    for pattern in ("runs/*/model.npz", "gradients/*/*.npz", "samples/*/shown.npz", "data/*.csv"):
+        results |= {str(file.relative_to(folder)): file.read_bytes() for file in folder.glob(pattern)}
+    for file in [*folder.glob("runs/*/curve.parquet"), *folder.glob("evaluations/*/curve.parquet")]:
+        results[str(file.relative_to(folder))] = read_curve(file.parent).to_csv()
+    for file in folder.glob("specs/*_table*.json"):
+        if json.loads(file.read_text())["kind"] != "run_times":
+            table = folder / f"tables/{file.stem}.csv"
+            results |= {str(table.relative_to(folder)): table.read_bytes()} if table.exists() else {}
+    return results
+
+
+def trainings() -> list[psutil.Process]:
+    """Return the processes that train on the node, by the arguments that only they have."""
+    found = []
+    for process in psutil.process_iter(["cmdline"]):
+        words = process.info["cmdline"] or []
+        if "eager.py" in words and "--run-id" in words:
+            found.append(process)
+    return found
+
+
+def assert_equal_results(local: Workspace, remote: Workspace, scale: str) -> None:
+    """Fail unless two workspaces hold the same results."""
+    expected, found = (contents(each.folder / "results" / scale) for each in (local, remote))
+    assert expected
+    assert set(found) == set(expected)
+    assert [name for name in expected if found[name] != expected[name]] == []
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["sdcp_fig2", pytest.param("popcd_table1", marks=pytest.mark.slow), pytest.param("all", marks=pytest.mark.slow)],
+)
+def test_results_are_those_of_this_machine(cluster, repository, workspace, tmp_path_factory, target):
+    local = new_workspace(repository, tmp_path_factory.mktemp("local"))
+    local.snakemake(*SMOKE, "--", target)
+    workspace.snakemake(*SLURM, *SMOKE, "--", target)
+    assert_equal_results(local, workspace, "smoke")
+    assert workspace.jobs(*SMOKE, "--", target) == {}
+
+
+@pytest.fixture
+def two_long_runs(eager) -> tuple[Workspace, list[str]]:
+    """Two runs of some seconds, which share a job, and their models."""
+    panel = PAPER["figures"]["fig1"]["panels"]["a"] | {"iterations": 50_000, "evaluate_every": 250}
+    eager.edit("config/papers/tiny.yaml", "figures", "fig1", "panels", "a", panel)
+    return eager, [name for name in planned(eager) if name.endswith("model.npz")]
+
+
+def test_jobs_that_die_are_repeated_and_go_on_to_the_same_bytes(cluster, submit, two_long_runs, tmp_path_factory):
+    workspace, models = two_long_runs
+    local = Workspace(shutil.copytree(workspace.folder, tmp_path_factory.mktemp("local") / "copy"))
+    local.snakemake(*FILES, "--", *models)
+
+    process = submit(workspace, *FILES, "--", *models)
+    asked, reached = [], [0]
+    for attempt, kill in enumerate((cancel, overrun, kill_processes), start=1):
+        job = wait_for(lambda attempt=attempt: job_of_attempt(cluster, "short_runs", attempt), process, **PATIENT)
+        wait_for(lambda: progress(workspace) > reached[-1], process, **PATIENT)
+        asked.append((cluster.show(job)["TimeLimit"], cluster.show(job)["MinMemoryNode"]))
+        state = kill(cluster, job)
+        reached.append(progress(workspace))
+        wait_for(lambda job=job, state=state: cluster.show(job)["JobState"] == state, process, **PATIENT)
+    output, _ = process.communicate(timeout=600)
+    assert process.returncode == 0, output
+    # Two runs of 20 minutes each, one after the other.
+    assert asked == [("00:40:00", "1000M"), ("01:20:00", "2000M"), ("02:00:00", "3000M")]
+    assert max(starts(workspace)) >= reached[-1]
+    assert_equal_results(local, workspace, "tiny")
+    assert not list(workspace.folder.glob("results/tiny/checkpoints/*"))
+
+
+def job_of_attempt(cluster, comment, attempt) -> str | None:
+    """Return the job that is the so-manieth whose comment holds a text, once it runs."""
+    jobs = cluster.jobs(comment)
+    return jobs[attempt - 1] if len(jobs) == attempt and cluster.show(jobs[-1])["JobState"] == "RUNNING" else None
+
+
+def progress(workspace) -> int:
+    """Return the iteration that the checkpoint of the run under way has reached, 0 without a checkpoint."""
+    iterations = [0]
+    for file in workspace.folder.glob("results/tiny/checkpoints/[!.]*.npz"):
+        with np.load(file, allow_pickle=False) as arrays:
+            iterations.append(json.loads(str(arrays["header"]))["iteration"])
+    return max(iterations)
+
+
+def starts(workspace) -> list[int]:
+    """Return the iterations that the last attempts of all runs began with, as their logs say."""
+    logs = [file.read_text() for file in workspace.folder.glob("results/tiny/logs/train/*.log")]
+    return [int(re.search(r": (\d+) of \d+", log)[1]) for log in logs]
+
+
+def cancel(cluster, job) -> str:
+    """Cancel a job, as its user or an administrator does."""
+    cluster.command("scancel", job)
+    return "CANCELLED"
+
+
+def overrun(cluster, job) -> str:
+    """Let a job hang until its time is over, which is now; SLURM looks at time limits every 30 seconds."""
+    for process in trainings():
+        process.suspend()
+    cluster.command("scontrol", "update", f"job={job}", "EndTime=now")
+    return "TIMEOUT"
+
+
+def kill_processes(cluster, job) -> str:
+    """Kill what computes without a warning, as the kernel does where memory is short."""
+    for process in trainings():
+        os.kill(process.pid, signal.SIGKILL)
+    return "FAILED"
+
+
+def test_a_gpu_is_asked_for_and_given(cluster, eager):
+    eager.edit("config/tiny.yaml", "backend", "cupy")
+    meta = next(name for name in planned(eager) if name.endswith("meta.json"))
+    eager.snakemake(*SLURM, *FILES, "--set-resources", "train_run:gpu_model=fake", "--", meta)
+    (job,) = cluster.jobs("train_run")
+    assert "gres:gpu:fake:1" in cluster.show(job)["TresPerJob"]
+    assert (eager.folder / "gpus_seen.txt").read_text() == "0"
+    (data,) = cluster.jobs("prepare_data")
+    assert "TresPerJob" not in cluster.show(data)
+
+
+def planned(workspace) -> list[str]:
+    """Return the files of training runs that Figure 1 needs."""
+    lines = workspace.snakemake(*FILES, "--summary", "--", "tiny_fig1").splitlines()
+    return [name for line in lines if (name := line.split("\t")[0]).startswith("results/tiny/runs/")]

@@ -1,0 +1,60 @@
+"""A paper of a few runs that take no time, for tests of the workflow."""
+
+import yaml
+from workspaces import Workspace
+
+TINY = {"scale": "tiny", "papers": ["tiny"]}
+FILES = ("--configfile", "config/tiny.yaml")
+PAPER = {
+    "key": "tiny",
+    "title": "A tiny paper",
+    "citation": "nobody",
+    "defaults": {"trials": 2, "seed": 11, "evaluate_every": 5},
+    "data": {
+        "bars": {"name": "bars_and_stripes", "options": {"side": 3}, "rows": 16, "visible": 9, "batch": 8},
+    },
+    "algorithms": {
+        "cd_1": {"label": "CD-1", "estimator": "cd", "options": {"k": 1}},
+        "pop_cd_1": {"label": "pop-CD-1", "estimator": "pop_cd", "options": {"k": 1}},
+        "staged": {"label": "CD, then pop-CD", "schedule": [{"estimator": "cd", "until": 7}, {"estimator": "pop_cd"}]},
+    },
+    "figures": {
+        "fig1": {
+            "kind": "learning_curves",
+            "title": "Curves",
+            "algorithms": ["cd_1", "pop_cd_1"],
+            "panels": {"a": {"data": "bars", "hidden": 5, "rate": 0.1, "iterations": 20}},
+        }
+    },
+    "tables": {
+        "table1": {
+            "kind": "bias_variance",
+            "title": "Bias",
+            "trained_with": "cd_1",
+            "estimators": ["cd_1"],
+            "models": 1,
+            "estimates": 40,
+            "ground_truth": {"chains": 5, "burn_in": 10, "samples": 50},
+            "rows": {"bars_5": {"data": "bars", "hidden": 5, "rate": 0.1, "iterations": 20}},
+        }
+    },
+}
+CLAIMS = {
+    "claims": [
+        {
+            "id": "tiny_1",
+            "where": "Figure 1",
+            "text": "pop-CD-1 ends above CD-1",
+            "kind": "final_difference",
+            "curve": "fig1.a.pop_cd_1",
+            "against": "fig1.a.cd_1",
+            "above": 0.0,
+        }
+    ]
+}
+
+
+def add_tiny_paper(workspace: Workspace) -> None:
+    """Write the paper into a workspace, with its scale and its claims."""
+    for name, values in {"tiny.yaml": TINY, "papers/tiny.yaml": PAPER, "claims/tiny.yaml": CLAIMS}.items():
+        (workspace.folder / "config" / name).write_text(yaml.safe_dump(values, sort_keys=False))
