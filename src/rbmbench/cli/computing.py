@@ -6,6 +6,7 @@ from time import perf_counter, process_time
 from typing import Any
 
 from rbmbench import provenance
+from rbmbench.cli.making import plain_data
 from rbmbench.errors import TrainingError
 from rbmbench.settings import (
     AnnealingSettings,
@@ -226,16 +227,9 @@ def _meta(arguments: Namespace, settings: Settings, data: dict, array: Any) -> d
 
 def _settings(model: type[Settings], text: str) -> Any:
     """Return settings that are given as JSON, or as the name of a JSON file."""
-    import json
-
-    from rbmbench.errors import SettingsError
     from rbmbench.settings import parse
     from rbmbench.store import read_json
 
     if not text.lstrip().startswith("{"):
         return parse(model, read_json(Path(text)), text)
-    try:
-        values = json.loads(text)
-    except ValueError as error:
-        raise SettingsError(f"--settings: is not JSON ({error})") from None
-    return parse(model, values, "--settings")
+    return parse(model, plain_data("--settings", text), "--settings")

@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 from pydantic import ConfigDict
 
-from rbmbench.errors import SettingsError, unknown_name
+from rbmbench.errors import ResultsError, SettingsError, unknown_name
 from rbmbench.files import replaced
 from rbmbench.reporting.checks import CHECKS
 from rbmbench.reporting.evidence import Curves, Entry, Evidence, NotRun, RunTimes, StoppingTimes
@@ -24,6 +24,7 @@ from rbmbench.reporting.notes import FEW_PARTICLES, cuts, data_name
 from rbmbench.reporting.sample_evidence import SampleCurve
 from rbmbench.reporting.specs import AnyFigure, AnyTable, Published, Spec
 from rbmbench.settings import Settings, parse
+from rbmbench.store import read_csv
 
 __all__ = [
     "COLUMNS",
@@ -36,6 +37,7 @@ __all__ = [
     "Needs",
     "evaluate",
     "expanded",
+    "read_claims",
     "verdict",
     "write_claims",
 ]
@@ -235,6 +237,27 @@ def _cuts(source: Curves | Entry | StoppingTimes, name: str) -> list[str]:
 def _unique(phrases) -> list[str]:
     """Return phrases without repetition, in order."""
     return list(dict.fromkeys(phrases))
+
+
+def read_claims(path: str | PathLike) -> pd.DataFrame:
+    """Return the verdicts that `write_claims` has written.
+
+    Raises
+    ------
+    ResultsError
+        If the file is missing or damaged, lacks a column, or holds an unknown verdict or what is no number for one.
+    """
+    table = read_csv(path, COLUMNS)
+    known = (REPRODUCED, NOT_REPRODUCED, INCONCLUSIVE)
+    for found in table["verdict"]:
+        if found not in known:
+            raise ResultsError(f"{path}: {unknown_name('verdict', found, known)}")
+    for name in ("measured", "low", "high"):
+        if not pd.api.types.is_numeric_dtype(table[name]):
+            raise ResultsError(f"{path}: column {name!r} holds {table[name].dtype}; should be numbers")
+    for name in ("claim", "paper"):
+        table[name] = table[name].astype(str)
+    return table
 
 
 def write_claims(verdicts: pd.DataFrame, path: str | PathLike) -> None:

@@ -5,16 +5,20 @@ Folders in such a file are relative to the working directory or, when they are n
 """
 
 import re
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
+from rbmbench.errors import SettingsError, unknown_name
 from rbmbench.settings import Settings, parse
 from rbmbench.store import read_json
 
 __all__ = [
+    "FIGURES",
+    "TABLES",
     "AnyFigure",
     "AnyTable",
     "Band",
@@ -35,6 +39,7 @@ __all__ = [
     "SamplerName",
     "TableSpec",
     "read_spec",
+    "read_values",
     "rooted",
 ]
 
@@ -273,6 +278,35 @@ class RunTimesSpec(_Rendered, Trained):
 
 AnyFigure = Annotated[FigureSpec | CouplingTimesSpec | IslCurvesSpec | SampleSheetsSpec, Field(discriminator="kind")]
 AnyTable = Annotated[TableSpec | RunTimesSpec, Field(discriminator="kind")]
+
+
+FIGURES = {
+    "learning_curves": FigureSpec,
+    "coupling_times": CouplingTimesSpec,
+    "isl_curves": IslCurvesSpec,
+    "sample_sheets": SampleSheetsSpec,
+}
+TABLES = {"bias_variance": TableSpec, "run_times": RunTimesSpec}
+
+
+def read_values(path: str | PathLike, models: Mapping[str, type[Settings]]) -> dict[str, Any]:
+    """Return the spec of a figure or a table as plain data, once it is checked against the model of its kind.
+
+    Raises
+    ------
+    ResultsError
+        If the file is missing or is not JSON.
+    SettingsError
+        If a key is missing or its value is not what it should be.
+    """
+    values = read_json(path)
+    if not isinstance(values, dict):
+        raise SettingsError(f"{path}: holds a {type(values).__name__}; should be a mapping of keys")
+    kind = values.get("kind")
+    if not isinstance(kind, str) or kind not in models:
+        raise SettingsError(f"{path}: {unknown_name('kind', kind, models)}")
+    parse(models[kind], values, str(path))
+    return values
 
 
 def rooted(values: Any, root: Path) -> Any:
