@@ -1,0 +1,26 @@
+"""Two sizes of the same tests: a small one that is always the same, and RBMBENCH_FUZZ=thorough, new inputs every time."""
+
+import os
+
+import fuzz_record
+import pytest
+from hypothesis import HealthCheck, settings
+
+COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck), "database": None}
+settings.register_profile("small", max_examples=200, derandomize=True, **COMMON)
+settings.register_profile("thorough", max_examples=int(os.environ.get("RBMBENCH_FUZZ_INPUTS", "5000")), **COMMON)
+settings.load_profile("thorough" if os.environ.get("RBMBENCH_FUZZ") == "thorough" else "small")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _written_record():
+    """Write what was tried to the file that RBMBENCH_FUZZ_RECORD names."""
+    yield
+    if path := os.environ.get("RBMBENCH_FUZZ_RECORD"):
+        fuzz_record.write(path)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Return a folder that all inputs of a module are written to, one after the other."""
+    return tmp_path_factory.mktemp("fuzz")
