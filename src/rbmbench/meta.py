@@ -17,12 +17,12 @@ class _Part(Settings):
 
 
 class _Estimator(_Part):
-    name: str
+    name: str = ""
     options: dict[str, Any] = {}  # noqa: RUF012
 
 
 class _Stage(_Part):
-    estimator: _Estimator
+    estimator: _Estimator = _Estimator()
 
 
 class _RunSettings(_Part):
@@ -73,7 +73,7 @@ class MetaFile(_Part):
     trials: Count = 1
     peak_memory_mb: float = Field(default=0.0, allow_inf_nan=False)
     grids: dict[str, tuple[dict[str, Any], ...]] = {}  # noqa: RUF012
-    seconds_per_sample: dict[str, tuple[float, ...]] = {}  # noqa: RUF012
+    seconds_per_sample: dict[str, tuple[float | None, ...]] = {}  # noqa: RUF012
 
 
 class Meta(dict):
@@ -83,8 +83,13 @@ class Meta(dict):
         super().__init__(values)
         self._path, self._keys = path, keys
         for key, part in values.items():
-            if isinstance(part, dict):
-                self[key] = Meta(part, path, (*keys, key))
+            self[key] = self._told(part, (*keys, key))
+
+    def _told(self, part: Any, keys: tuple[str, ...]) -> Any:
+        """Return a part whose own mappings name the keys that are missing."""
+        if isinstance(part, list):
+            return [self._told(one, (*keys, str(number))) for number, one in enumerate(part)]
+        return Meta(part, self._path, keys) if isinstance(part, dict) else part
 
     def __missing__(self, key: str) -> NoReturn:
         name = ".".join((*self._keys, key))

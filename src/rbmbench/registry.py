@@ -73,4 +73,10 @@ class Registry:
         for option in options:
             if option not in allowed:
                 raise SettingsError(f"{self.kind} {name!r}: {unknown_name('option', option, allowed)}")
-        return maker(**options)
+        try:
+            return maker(**options)
+        except SettingsError as error:
+            # Checks that many parts share do not know whose options they look at.
+            if repr(name) in str(error):
+                raise
+            raise SettingsError(f"{self.kind} {name!r}: {error}") from None

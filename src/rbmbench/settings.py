@@ -5,6 +5,7 @@ Everything a result depends on is in these models and in the data; their canonic
 
 import hashlib
 import json
+import math
 from collections.abc import Callable
 from itertools import pairwise, product
 from typing import Annotated, Any, Literal, Self, get_args
@@ -64,6 +65,7 @@ def _ascending(values: tuple[int, ...]) -> tuple[int, ...]:
 
 
 Iterations = Annotated[tuple[Count, ...], AfterValidator(_ascending)]
+MOST_COMBINATIONS = 10_000
 OPTIONAL = ("evaluate_at", "proxy", "bias_bound", "test_likelihood")
 """Settings of a run that its canonical JSON holds only where they are set."""
 
@@ -232,6 +234,12 @@ class SamplerGrid(Choice):
     grid: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] = Field(
         default={}, description="by option: its values, tried in all combinations"
     )
+
+    @model_validator(mode="after")
+    def _not_too_many(self) -> Self:
+        if (found := math.prod(map(len, self.grid.values()))) > MOST_COMBINATIONS:
+            raise ValueError(f"grid: found {found} combinations; allowed: at most {MOST_COMBINATIONS}")
+        return self
 
     @property
     def settings(self) -> list[dict[str, Any]]:

@@ -196,11 +196,15 @@ def read_csv(path: Location, columns: Iterable[str] = (), **options: Any) -> pd.
         If the file is missing or damaged, or lacks a column.
     """
     try:
-        return csv_table(path, columns, **options)
+        table = csv_table(path, **options)
     except OSError as error:
         raise ResultsError(f"{path}: cannot be read ({error.strerror})") from None
     except UnreadableError as error:
         raise ResultsError(f"{path}: cannot be read ({error})") from None
+    for name in columns:
+        if name not in table.columns:
+            raise ResultsError(f"{path}: column {name!r} is missing; found {', '.join(map(str, table.columns))}")
+    return table
 
 
 def read_curve(folder: Location) -> pd.DataFrame:
