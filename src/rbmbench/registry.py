@@ -73,10 +73,4 @@ class Registry:
         for option in options:
             if option not in allowed:
                 raise SettingsError(f"{self.kind} {name!r}: {unknown_name('option', option, allowed)}")
-        try:
-            return maker(**options)
-        except SettingsError as error:
-            # Checks that many parts share do not know whose options they look at.
-            if repr(name) in str(error):
-                raise
-            raise SettingsError(f"{self.kind} {name!r}: {error}") from None
+        return maker(**options)

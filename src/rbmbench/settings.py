@@ -43,7 +43,8 @@ __all__ = [
     "parse",
 ]
 
-Count = Annotated[int, Field(ge=1, strict=True)]
+# Whole numbers that arrays and kernels can count with.
+Count = Annotated[int, Field(ge=1, lt=2**31, strict=True)]
 
 
 def _no_truth_value(value: Any) -> Any:

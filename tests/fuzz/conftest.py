@@ -1,4 +1,4 @@
-"""Two sizes of the same tests: a small one that is always the same, and RBMBENCH_FUZZ=thorough, new inputs every time."""
+"""Two sizes of the same tests: a small one that is always the same, and RBMBENCH_FUZZ=thorough, always new inputs."""
 
 import os
 import resource

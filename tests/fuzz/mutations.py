@@ -216,16 +216,17 @@ def _has(holder, key) -> bool:
 
 
 FRAGMENTS = (
-    "\t", "\0", "\ufeff", "\r", "&a ", "*a", "<<: *a", "!!python/object/apply:os.system ['x']", "!!timestamp 1", "!!int x",
-    "!!binary é", "!!set {a}", "!!omap [a]", "{", "[", "]", "}", ": ", "- ", "? ", "'", '"', "%YAML 9.9\n", "---\n", "...\n",
-    "1e999999", "0x" + "f" * 5000, "9" * 5000, "0b", "0x_", ".nan", ".inf", "2001-99-99", "1:99:99", "~", "on: off", "#", "|\n",
-    ">-\n", "[" * 200, "{a: " * 200, "\x1b[0m", "\ud7ff", "!<", "@", "`", "NaN", "Infinity", '"\\ud800"', "1E400", "-0",
+    "\t", "\0", "\ufeff", "\r", "&a ", "*a", "<<: *a", "!!python/object/apply:os.system ['x']", "!!timestamp 1",
+    "!!int x", "!!binary é", "!!set {a}", "!!omap [a]", "{", "[", "]", "}", ": ", "- ", "? ", "'", '"', "%YAML 9.9\n",
+    "---\n", "...\n", "1e999999", "0x" + "f" * 5000, "9" * 5000, "0b", "0x_", ".nan", ".inf", "2001-99-99", "1:99:99",
+    "~", "on: off", "#", "|\n", ">-\n", "[" * 200, "{a: " * 200, "\x1b[0m", "\ud7ff", "!<", "@", "`", "NaN", "Infinity",
+    '"\\ud800"', "1E400", "-0",
 )  # fmt: skip
 
 
 @st.composite
 def mutated_text(draw, text: str) -> bytes:
-    """Texts near ``text``, as bytes: fragments put in, lines moved, doubled, indented; or bytes changed as they come."""
+    """Texts near ``text``, as bytes: fragments put in, lines moved, doubled, indented; or bytes changed."""
     lines = text.splitlines(keepends=True)
     for _ in range(draw(st.integers(1, 3))):
         kind = draw(st.sampled_from(("fragment", "fragment", "line", "double", "move", "indent", "bytes")))

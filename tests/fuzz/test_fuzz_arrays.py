@@ -1,6 +1,8 @@
 """Files of arrays: .npy and .npz of models, ground truths, samples, data sets, checkpoints and a user's own matrix."""
 
+import pickle
 from io import BytesIO
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from rbmbench import datasets, store
 from rbmbench.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from rbmbench.datasets._downloads import File
 from rbmbench.datasets._formats import grey_npz
+from rbmbench.errors import RbmbenchError
 from rbmbench.reading import UnreadableError, npy_array
 
 ROWS = np.random.default_rng(1).integers(0, 2, (7, 5), np.uint8)
@@ -141,3 +144,40 @@ def test_what_is_right_is_read(folder, data_set, checkpoint):
     (folder / "model.npz").write_bytes(buffer.getvalue())
     for name, array in MODEL.items():
         assert np.array_equal(store.read_snapshots(folder)[name], array)
+
+
+class Payload:
+    """What runs code when it is unpickled: it makes a file."""
+
+    def __init__(self, marker):
+        self.marker = marker
+
+    def __reduce__(self):
+        return Path.touch, (self.marker,)
+
+
+def test_objects_are_never_unpickled(tmp_path):
+    marker = tmp_path / "marker"
+    pickled = pickle.dumps(Payload(marker))
+    objects = npy_of(np.array([Payload(marker)], object))
+    buffer = BytesIO()
+    np.savez(
+        buffer, **{name: np.array([Payload(marker)], object) for name in (*MODEL, "train", "provenance", "header")}
+    )
+    for name, content in (("model.npz", buffer.getvalue()), ("own.npy", objects), ("run.npz", pickled)):
+        (tmp_path / name).write_bytes(content)
+    readers = (
+        lambda: store.read_model(tmp_path),
+        lambda: datasets.read(tmp_path / "model.npz"),
+        lambda: datasets.load("user_file", path=str(tmp_path / "model.npz")),
+        lambda: datasets.load("user_file", path=str(tmp_path / "own.npy")),
+        lambda: load_checkpoint(tmp_path / "model.npz", "mine"),
+        lambda: load_checkpoint(tmp_path / "run.npz", "mine"),
+        lambda: grey_npz(File("made", "made.npz", ()), buffer.getvalue(), "made.npz"),
+    )
+    for read in readers:
+        with pytest.raises(RbmbenchError):
+            read()
+    assert not marker.exists()
+    pickle.loads(pickled)
+    assert marker.exists()

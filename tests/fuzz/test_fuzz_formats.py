@@ -143,10 +143,11 @@ def symbol(text: str) -> bytes:
     return struct.pack(">iii", 1, 9, len(text)) + text.encode()
 
 
+ENDS = [we8there.TERMS + 1, 0, *[2] * we8there.TERMS]
 RDATA = (
     b"RDX2\nX\n" + struct.pack(">iii", 2, 3, 4) + struct.pack(">i", 2 | 0x400) + symbol("we8thereCounts")
     + struct.pack(">i", 2 | 0x400) + symbol("i") + struct.pack(">4i", 13, 2, 0, 1)
-    + struct.pack(">i", 2 | 0x400) + symbol("p") + struct.pack(f">2i{we8there.TERMS + 1}i", 13, we8there.TERMS + 1, 0, *[2] * we8there.TERMS)
+    + struct.pack(">i", 2 | 0x400) + symbol("p") + struct.pack(f">i{ENDS[0] + 1}i", 13, *ENDS)
     + struct.pack(">i", 2 | 0x400) + symbol("x") + struct.pack(">2i2d", 14, 2, 1, 3)
     + struct.pack(">2i", 254, 254)
 )  # fmt: skip

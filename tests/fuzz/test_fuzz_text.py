@@ -118,8 +118,9 @@ def shown(tmp_path_factory):
 def file_of_claims(key: str):
     """A file of claims with a few of its entries."""
     names = {
-        "curve": "fig1.a.pop_cd_1", "against": "fig1.a.cd_1", "curves": ["fig1.a.cd_1"], "share": 0.5, "after": 0, "factor": 2,
-        "limit": 1.5, "iteration": 100, "quantile": 0.9, "tolerance": 0.1, "within": 3, "metric": "log_likelihood",
+        "curve": "fig1.a.pop_cd_1", "against": "fig1.a.cd_1", "curves": ["fig1.a.cd_1"], "share": 0.5, "after": 0,
+        "factor": 2, "limit": 1.5, "iteration": 100, "quantile": 0.9, "tolerance": 0.1, "within": 3,
+        "metric": "log_likelihood",
     }  # fmt: skip
     about = {key: DIFFERENCE[key] for key in ("where", "text", "above")}
     entries = [
@@ -183,7 +184,7 @@ def options_of(registry, name: str):
 )
 def test_options_of_parts(drawn):
     registry, name, options = drawn
-    read_or_refused("--options", lambda: registry.create(name, options), name)
+    read_or_refused("--options", lambda: registry.create(name, options), "option")
 
 
 # What the commands have written.

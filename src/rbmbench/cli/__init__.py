@@ -39,6 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except RbmbenchError as error:
         print(f"rbmbench: error: {error}", file=sys.stderr)
         return 2
+    except MemoryError as error:
+        print(f"rbmbench: error: asks for more memory than there is ({' '.join(str(error).split())})", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print("rbmbench: interrupted", file=sys.stderr)
         return 130

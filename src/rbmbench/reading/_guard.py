@@ -9,6 +9,9 @@ from pathlib import Path
 __all__ = ["UnreadableError", "bounded_bytes", "one_line"]
 
 
+MOST_CHARACTERS = 500
+
+
 class UnreadableError(ValueError):
     """What was read is damaged, of another kind, or larger than allowed; the message is one line."""
 
@@ -31,7 +34,8 @@ def one_line(reader: Callable) -> Callable:
             raise UnreadableError("is nested too deeply") from None
         except Exception as error:
             reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-            raise UnreadableError(" ".join(reason.split())) from error
+            # Some libraries repeat all that they were given.
+            raise UnreadableError(" ".join(reason[:MOST_CHARACTERS].split())) from error
 
     return guarded
 

@@ -75,7 +75,7 @@ def _check_plain(values: Any) -> None:
         if not isinstance(value, PLAIN):
             raise UnreadableError(f"found a {type(value).__name__}; allowed: text, numbers, lists, mappings")
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
-            raise UnreadableError(f"found a whole number of {value.bit_length()} bits; allowed: at most 64")
+            raise UnreadableError(f"found a whole number of {value.bit_length()} bits; allowed: at most 63 and a sign")
         if isinstance(value, str) and not value.isascii():
             value.encode("utf-8")  # half a surrogate pair cannot be
         if isinstance(value, dict):
