@@ -214,3 +214,16 @@ def test_data(folder, text):
 def test_config_check(repository, folder, content):
     (folder / "over.yaml").write_bytes(content)
     called("config check", "config", "check", repository / "config" / "config.yaml", folder / "over.yaml")
+
+
+@pytest.mark.parametrize("command", ["evaluate", "ground-truth", "sample"])
+def test_models_of_other_data_are_refused(folder, run, capsys, command):
+    from rbmbench import datasets
+
+    rows = np.eye(5, dtype=np.uint8)
+    other = datasets.build("other", "O", train=rows, test=rows, source="", preprocessing="", options={})
+    datasets.save(other, folder / "other.npz")
+    right = {"evaluate": ANNEALING, "ground-truth": TRUTH, "sample": SAMPLING}[command]
+    common = ("--settings", json.dumps(right), "--data", folder / "other.npz", "--model", run, "--out", folder / "out")
+    assert cli.main([command, *map(str, common)]) == 2
+    assert "found 3 visible units; data set 'other' has 5" in capsys.readouterr().err

@@ -72,12 +72,12 @@ def archive(packing=zipfile.ZIP_STORED, **members: bytes) -> bytes:
     return buffer.getvalue()
 
 
-def zip_bomb(megabytes: int) -> bytes:
+def zip_bomb(megabytes: int, name="W") -> bytes:
     """An archive of one array of zeros that is far larger than the archive."""
     buffer = io.BytesIO()
     with (
         zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as made,
-        made.open("W.npy", "w", force_zip64=True) as member,
+        made.open(f"{name}.npy", "w", force_zip64=True) as member,
     ):
         member.write(header("'|u1'", (megabytes, 2**20)))
         for _ in range(megabytes):
@@ -149,7 +149,7 @@ BOMBS = {
     "own-empty-texts.npy": lambda: header("'<U0'", (2**40,)),
     "own-record.npy": lambda: header("[('a', '<f8', (1000000000,))]", (3,)),
     "own-shape.npz": lambda: archive(train=header("'<f8'", (GIANT, GIANT))),
-    "own-zeros.npz": lambda: zip_bomb(600),
+    "own-zeros.npz": lambda: zip_bomb(600, "train"),
     "own-dense.csv": lambda: 2**28,
     "data-shape": lambda: archive(train=header("'<f8'", (GIANT, 9)), validation=b"", test=b"", provenance=b""),
     "grey-shape": lambda: archive(train=header("'|u1'", (GIANT, 784)), test=header("'|u1'", (GIANT, 784))),

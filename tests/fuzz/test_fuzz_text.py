@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from mutations import FRAGMENTS, SCALARS, VALUES, edited, mutated_text
 from reporting_results import DIFFERENCE, falling, figure, make_run, rising
 
-from rbmbench import configuration, datasets, estimators, experiments, samplers, store, updates
-from rbmbench.errors import RbmbenchError
+from rbmbench import configuration, coupling, datasets, estimators, experiments, samplers, store, updates
+from rbmbench.errors import RbmbenchError, SettingsError
 from rbmbench.reading import UnreadableError, plain_json, plain_yaml
 from rbmbench.reporting import claims, specs
 from rbmbench.settings import (
@@ -234,3 +234,25 @@ def test_keys_may_not_be_told_twice():
 def test_errors_are_one_line_of_bounded_length():
     assert str(RbmbenchError("a\nb\x1b[31m\u2028c")) == "a b [31m c"
     assert len(str(RbmbenchError("x" * 10**6))) < 2100
+
+
+def test_combinations_are_counted_before_they_are_made():
+    grid = {f"a{number}": [0] * 100 for number in range(9)}
+    sampling = {"samplers": {"gibbs": {"name": "gibbs", "grid": grid}}}
+    with pytest.raises(SettingsError, match=r"grid: found 1000000000000000000 combinations; allowed: at most 10000"):
+        parse(SamplingSettings, sampling, "--settings")
+    entry = {"id": "a", "each": [[{"x": 1}] * 100] * 9}
+    with pytest.raises(SettingsError, match=r"'a': .*each: found 1000000000000000000 combinations"):
+        next(claims.expanded(entry))
+
+
+def test_texts_are_filled_in_without_format_specifications():
+    entry = {"id": "{x}", "text": "{x:>1000000000} {x.__class__}", "each": [[{"x": 1}]]}
+    assert next(claims.expanded(entry)) == {"id": "1", "text": "{x:>1000000000} {x.__class__}"}
+
+
+@pytest.mark.parametrize("size", [{"hidden": 2**31}, {"hidden": 2**30, "visible": 2**30}])
+def test_models_that_would_not_fit_are_refused_by_their_size(size):
+    values = {"visible": 3, "hidden": 2, "coupling": "rbm"} | size
+    with pytest.raises(SettingsError, match=r"hidden: found .*(less than 2147483648|at most 8 GB)"):
+        coupling.coupled_stopping_times(parse(CouplingSettings, values, "--settings"))
