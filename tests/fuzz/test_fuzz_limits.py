@@ -165,7 +165,7 @@ BOMBS = {
         2, (GIANT - 1, 1), element(5, struct.pack("<i", 8)) + element(1, b"a".ljust(8, b"\0"))
     ),
     "mat-packed": lambda: mat(1, (GIANT - 1, 1), b"", packed=True),
-    "mat-zeros": lambda: mat_bomb(600),
+    "mat-zeros": lambda: mat_bomb(300),
     "rda-zeros": lambda: lzma.compress(b"RDX2\nX\n" + bytes(3 * 10**7)),
     "rda-memory": xz_of_much_memory,
     "rda-nested": lambda: lzma.compress(b"RDX2\nX\n" + bytes(12) + struct.pack(">ii", 19, 1) * 10**5),
@@ -190,6 +190,19 @@ BOMBS = {
     "csv-long": lambda: 2**28,
 }
 
+# Where another guard would refuse it too, and later.
+REASONS = {
+    "yaml-nested": "more than 64 levels",
+    "yaml-itself": "an alias of what it is a part of",
+    "mat-numbers": "declares sizes",
+    "mat-cells": "declares sizes",
+    "mat-packed": "declares sizes",
+    "mat-zeros": "unpacks to more than",
+    "rda-zeros": "more than 16777216 bytes",
+    "rda-nested": "nested more than 64 deep",
+    "idx-zeros": "unpacks to more than",
+}
+
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory) -> dict:
@@ -211,5 +224,8 @@ def test_it_is_refused_before_the_memory_is_taken(told, name):
     line, taken = told[name]
     assert line != "was read"
     assert name in line
+    # By what is declared, not by the system at last.
+    assert "more memory than there is" not in line
+    assert REASONS.get(name, "") in line
     assert "\n" not in line
     assert taken < MOST_MB

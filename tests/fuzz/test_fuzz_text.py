@@ -231,6 +231,21 @@ def test_keys_may_not_be_told_twice():
     assert plain_yaml("a: &x {b: 1}\nc: {<<: *x, b: 2}") == {"a": {"b": 1}, "c": {"b": 2}}
 
 
+@pytest.mark.parametrize(
+    "value", ["2001-09-09", "!!set {a}", "!!binary aGVsbG8=", "!!omap [a: 1]", "{1: 2}", "{on: 2}"]
+)
+def test_yaml_holds_what_json_can_hold(value):
+    with pytest.raises(UnreadableError, match=r"found (a|the key)"):
+        plain_yaml(f"a: {value}")
+
+
+def test_yaml_runs_no_code(tmp_path):
+    marker = tmp_path / "marker"
+    with pytest.raises(UnreadableError, match="constructor"):
+        plain_yaml(f"!!python/object/apply:os.mkdir ['{marker}']")
+    assert not marker.exists()
+
+
 def test_errors_are_one_line_of_bounded_length():
     assert str(RbmbenchError("a\nb\x1b[31m\u2028c")) == "a b [31m c"
     assert len(str(RbmbenchError("x" * 10**6))) < 2100

@@ -18,7 +18,7 @@ __all__ = ["MOST_BYTES", "mat_arrays"]
 HEADER = 128
 MATRIX, COMPRESSED = 14, 15
 CELL, NUMBERS = 1, range(6, 16)
-MOST_BYTES = 2**29
+MOST_BYTES = 2**28
 MOST_CELL_DEPTH = 8
 
 
@@ -51,12 +51,12 @@ def mat_arrays(content: bytes, names: Iterable[str]) -> dict[str, np.ndarray]:
     return {name: found[name] for name in names}
 
 
-def _unpacked(content: bytes, order: str) -> Iterator[tuple[int, bytes]]:
+def _unpacked(content: bytes, order: str) -> Iterator[tuple[int, memoryview]]:
     """Yield kind and body of the elements of a file, the compressed ones unpacked, at most MOST_BYTES in all."""
     left = MOST_BYTES
     for kind, body in _elements(memoryview(content)[HEADER:], order):
         if kind != COMPRESSED:
-            yield kind, bytes(body)
+            yield kind, body
             continue
         unpacker = zlib.decompressobj()
         unpacked = unpacker.decompress(body, left + 1)
@@ -65,7 +65,7 @@ def _unpacked(content: bytes, order: str) -> Iterator[tuple[int, bytes]]:
             raise UnreadableError(f"unpacks to more than the {MOST_BYTES} bytes allowed")
         if not unpacker.eof:
             raise UnreadableError("cut short")
-        yield from ((inner, bytes(part)) for inner, part in _elements(memoryview(unpacked), order))
+        yield from _elements(memoryview(unpacked), order)
 
 
 def _elements(data: memoryview, order: str) -> Iterator[tuple[int, memoryview]]:
@@ -85,16 +85,16 @@ def _elements(data: memoryview, order: str) -> Iterator[tuple[int, memoryview]]:
         place = after
 
 
-def _name(body: bytes, order: str) -> str:
+def _name(body: memoryview, order: str) -> str:
     """Return the name of an array, the third of its parts."""
-    parts = _elements(memoryview(body), order)
+    parts = _elements(body, order)
     next(parts), next(parts)
     return bytes(next(parts)[1]).decode("latin-1")
 
 
-def _check_array(body: bytes | memoryview, order: str, depth: int) -> None:
+def _check_array(body: memoryview, order: str, depth: int) -> None:
     """Refuse an array that is neither cell nor numbers, or whose sizes tell more than its bytes can hold."""
-    (_, flags), (_, sizes), (_, _), *values = _elements(memoryview(body), order)
+    (_, flags), (_, sizes), (_, _), *values = _elements(body, order)
     kind = struct.unpack_from(order + "I", flags)[0] & 0xFF
     shape = struct.unpack(f"{order}{len(sizes) // 4}i", sizes)
     if kind != CELL and kind not in NUMBERS:
