@@ -18,9 +18,9 @@ settings.register_profile("thorough", max_examples=int(os.environ.get("RBMBENCH_
 settings.load_profile("thorough" if os.environ.get("RBMBENCH_FUZZ") == "thorough" else "small")
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(autouse=True)
 def _written_record():
-    """Write what was tried to the file that RBMBENCH_FUZZ_RECORD names."""
+    """Write what was tried so far to the file that RBMBENCH_FUZZ_RECORD names."""
     yield
     if path := os.environ.get("RBMBENCH_FUZZ_RECORD"):
         fuzz_record.write(path)
