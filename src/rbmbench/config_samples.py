@@ -1,8 +1,8 @@
 """What the files under ``config/`` may hold of samplers, and of figures of their samples."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from rbmbench.config_parts import Name, Names, Panel
 from rbmbench.settings import Count, SamplerGrid, Settings
@@ -19,6 +19,11 @@ class SamplerEntry(Settings):
     grid: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] = Field(
         default={}, description="by option: values that are tried in all combinations, the best by the validation rows"
     )
+
+    @model_validator(mode="after")
+    def _grid_can_be_tried(self) -> Self:
+        self.grid_of_settings  # noqa: B018
+        return self
 
     @property
     def grid_of_settings(self) -> SamplerGrid:

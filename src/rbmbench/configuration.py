@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from rbmbench.config_schema import (
     AlgorithmStage,
     BiasVariance,
@@ -19,8 +17,9 @@ from rbmbench.config_schema import (
     SampleSheets,
 )
 from rbmbench.errors import SettingsError, unknown_name
+from rbmbench.parsing import parse
+from rbmbench.reading import MOST_YAML_BYTES, UnreadableError, bounded_bytes, plain_yaml
 from rbmbench.registry import Registry
-from rbmbench.settings import parse
 
 __all__ = ["Configuration", "Layers", "load", "merged", "read_yaml"]
 
@@ -112,11 +111,11 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
         If the file is missing, is not YAML, or holds no mapping.
     """
     try:
-        values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        values = plain_yaml(bounded_bytes(path, MOST_YAML_BYTES))
     except OSError as error:
         raise SettingsError(f"{path}: cannot be read ({error.strerror})") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path}: is not YAML ({' '.join(str(error).split())})") from None
+    except UnreadableError as error:
+        raise SettingsError(f"{path}: is not YAML, or not plain ({error})") from None
     if not isinstance(values, dict):
         raise SettingsError(f"{path}: holds a {type(values).__name__}; should be a mapping of keys")
     return values

@@ -1,5 +1,6 @@
 """Errors a user can mend: each carries one line that says what was found and what is allowed."""
 
+import re
 from difflib import get_close_matches
 
 __all__ = [
@@ -17,8 +18,23 @@ __all__ = [
 ]
 
 
+MOST_CHARACTERS = 2000
+LONGEST_NAME = 100
+
+
 class RbmbenchError(Exception):
-    """Base of all errors whose message alone is shown to the user (exit code 2, no traceback)."""
+    """Base of all errors whose message alone is shown to the user (exit code 2, no traceback).
+
+    The message is one line, whatever the names and values in it hold: control characters become blanks, and the middle
+    of a very long one is left out.
+    """
+
+    def __init__(self, message: object = ""):
+        line = re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+", " ", str(message))
+        if len(line) > MOST_CHARACTERS:
+            half = MOST_CHARACTERS // 2
+            line = f"{line[:half]} ... {line[-half:]}"
+        super().__init__(line)
 
 
 class SettingsError(RbmbenchError):
@@ -74,6 +90,6 @@ def unknown_name(kind: str, name: str, allowed) -> str:
         The names that are allowed.
     """
     allowed = sorted(allowed)
-    nearest = get_close_matches(str(name), allowed, n=1, cutoff=0.0)
+    nearest = get_close_matches(str(name)[:LONGEST_NAME], allowed, n=1, cutoff=0.0)
     hint = f"; nearest: {nearest[0]!r}" if nearest else ""
     return f"unknown {kind} {name!r}{hint}; allowed: {', '.join(allowed)}"

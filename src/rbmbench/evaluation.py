@@ -23,7 +23,7 @@ from rbmbench.likelihood import (
     log_likelihood,
     reconstruction_log_likelihood,
 )
-from rbmbench.model import RBM
+from rbmbench.model import RBM, check_parameters_fit
 from rbmbench.samplers.enumerated import check_sizes, empirical_distribution
 from rbmbench.settings import AnnealingSettings, RunSettings
 from rbmbench.streams import Purpose, Stream
@@ -187,7 +187,8 @@ class WithBiasBound:
 
 
 def check_snapshots_fit(visible: int, hidden: int, trials: int, iterations: int, evaluate_every: int) -> None:
-    """Raise a `SettingsError` if a run would keep more snapshots than fit into memory."""
+    """Raise a `SettingsError` if a run's parameters, or the snapshots it would keep, are more than fit into memory."""
+    check_parameters_fit(visible, hidden, trials)
     if is_enumerable(visible, hidden):
         return
     least = math.ceil(4.0 * trials * (visible * hidden + visible + hidden) * iterations / MOST_SNAPSHOT_BYTES)

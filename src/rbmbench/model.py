@@ -11,8 +11,9 @@ import numpy as np
 from rbmbench.errors import SettingsError
 from rbmbench.kernels import home_of, on_host
 
-__all__ = ["RBM", "Statistics", "clipped_base_rate", "initial_rbm"]
+__all__ = ["RBM", "Statistics", "check_parameters_fit", "clipped_base_rate", "initial_rbm"]
 
+MOST_PARAMETER_BYTES = 2**33
 Array = Any  # numpy.ndarray or a type with the same interface
 
 
@@ -156,6 +157,16 @@ def clipped_base_rate(data) -> Array:
     return np.log(mean / (1 - mean))
 
 
+def check_parameters_fit(visible: int, hidden: int, trials: int = 1) -> None:
+    """Raise a `SettingsError` if W, b and c of all trials would take more than `MOST_PARAMETER_BYTES` in float64."""
+    wanted = 8 * trials * (visible * hidden + visible + hidden)
+    if wanted > MOST_PARAMETER_BYTES:
+        raise SettingsError(
+            f"hidden: found {hidden}; parameters of {trials} x {visible} x {hidden} units would take "
+            f"{wanted / 2**30:.3g} GB; allowed: at most {MOST_PARAMETER_BYTES // 2**30} GB"
+        )
+
+
 def initial_rbm(
     visible_units: int,
     hidden_units: int,
@@ -186,8 +197,14 @@ def initial_rbm(
     -------
     RBM
         With parameters (trials, m, n), (trials, m), (trials, n).
+
+    Raises
+    ------
+    SettingsError
+        If they would not fit into memory, see `check_parameters_fit`.
     """
     m, n = visible_units, hidden_units
+    check_parameters_fit(m, n, len(stream.trials))
     home = home_of(np.empty(0))
     scale = {"uniform": lambda u: 2 * u - 1, "normal": _normal}[kind]
     of_biases = {"drawn": width, "zero": 0.0, "base_rate": 0.0}[biases]

@@ -5,9 +5,9 @@ Everything a result depends on is in these models and in the data; their canonic
 
 import hashlib
 import json
-from collections.abc import Callable
+import math
 from itertools import pairwise, product
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -16,12 +16,9 @@ from pydantic import (
     ConfigDict,
     Field,
     SerializerFunctionWrapHandler,
-    ValidationError,
     model_serializer,
     model_validator,
 )
-
-from rbmbench.errors import SettingsError, unknown_name
 
 __all__ = [
     "AnnealingBudget",
@@ -40,11 +37,11 @@ __all__ = [
     "SamplingSettings",
     "Settings",
     "Stage",
-    "parse",
 ]
 
 Coupling = Literal["general", "rbm", "both_layers"]
-Count = Annotated[int, Field(ge=1, strict=True)]
+# Whole numbers that arrays and kernels can count with.
+Count = Annotated[int, Field(ge=1, lt=2**31, strict=True)]
 
 
 def _no_truth_value(value: Any) -> Any:
@@ -66,6 +63,7 @@ def _ascending(values: tuple[int, ...]) -> tuple[int, ...]:
 
 
 Iterations = Annotated[tuple[Count, ...], AfterValidator(_ascending)]
+MOST_COMBINATIONS = 10_000
 OPTIONAL = ("evaluate_at", "proxy", "bias_bound", "test_likelihood")
 """Settings of a run that its canonical JSON holds only where they are set."""
 
@@ -235,6 +233,12 @@ class SamplerGrid(Choice):
         default={}, description="by option: its values, tried in all combinations"
     )
 
+    @model_validator(mode="after")
+    def _not_too_many(self) -> Self:
+        if (found := math.prod(map(len, self.grid.values()))) > MOST_COMBINATIONS:
+            raise ValueError(f"grid: found {found} combinations; allowed: at most {MOST_COMBINATIONS}")
+        return self
+
     @property
     def settings(self) -> list[dict[str, Any]]:
         """The options of every combination, in a fixed order."""
@@ -253,91 +257,3 @@ class SamplingSettings(Settings):
     rows: Count | None = Field(default=None, description="validation rows and test rows at most, the first; null: all")
     shown: Count = Field(default=400, description="first samples of each stream of the first model that are kept")
     seed: Seed = 0
-
-
-def parse(model: type[Settings], values: Any, where: str | Callable[[tuple], str]) -> Any:
-    """Return ``values`` as ``model``, or raise an error of one line for the first value that is not allowed.
-
-    Parameters
-    ----------
-    model : type of Settings
-        What the values should be.
-    values : mapping
-        Plain data, as read from YAML or JSON.
-    where : str or callable
-        The file or argument the values come from, put in front of the message; or what tells it from a key's location
-        (a tuple of names and indices), for values put together from several files.
-
-    Raises
-    ------
-    SettingsError
-        Names ``where``, the key, what was found and what is allowed.
-    """
-    try:
-        return model.model_validate(values)
-    except ValidationError as failure:
-        error = failure.errors()[0]
-        location = _location(values, error["loc"])
-        key = ".".join(str(part) for part in location) or "settings"
-        where = where(location) if callable(where) else where
-        if error["type"] == "extra_forbidden":
-            allowed = _fields_at(model, values, location[:-1])
-            what = unknown_name("key", location[-1], allowed) if allowed else "unknown key"
-            raise SettingsError(f"{where}: {key}: {what}") from None
-        if error["type"] == "missing":
-            found = "nothing"
-        elif isinstance(error["input"], dict | list):
-            found = f"a {type(error['input']).__name__}"
-        else:
-            found = repr(error["input"])
-        message = error["msg"].removeprefix("Value error, ")
-        # What one of our own checks refuses of several values it names itself.
-        own = error["type"] == "value_error" and isinstance(error["input"], dict | list)
-        told = "" if own else f"found {found}; "
-        raise SettingsError(f"{where}: {key}: {told}{message[:1].lower()}{message[1:]}") from None
-
-
-def _location(values: Any, location: tuple) -> tuple:
-    """Return a location in ``values`` without the names that pydantic puts in for the kind of a model."""
-    kept = []
-    for number, part in enumerate(location, start=1):
-        if number < len(location) and isinstance(values, dict) and part not in values:
-            continue
-        kept.append(part)
-        values = _part(values, part)
-    return tuple(kept)
-
-
-def _part(values: Any, part: Any) -> Any:
-    """Return what ``values`` holds at one part of a location, None where it cannot be followed."""
-    try:
-        return values[part]
-    except (KeyError, IndexError, TypeError):
-        return None
-
-
-def _fields_at(model: type[BaseModel], values: Any, location: tuple) -> list[str]:
-    """Return the field names of the model that sits at ``location`` inside ``model``, as far as it can be followed."""
-    candidates = [model]
-    for part in location:
-        fields = _of_kind(candidates, values).model_fields
-        values = _part(values, part)
-        if isinstance(part, str) and part in fields:
-            candidates = _models_in(fields[part].annotation)
-            if not candidates:
-                return []
-    return list(_of_kind(candidates, values).model_fields)
-
-
-def _of_kind(candidates: list[type[BaseModel]], values: Any) -> type[BaseModel]:
-    """Return the model whose ``kind`` the values have, or else the first."""
-    kind = _part(values, "kind")
-    fields = ((candidate, candidate.model_fields.get("kind")) for candidate in candidates)
-    return next((model for model, field in fields if field and kind in get_args(field.annotation)), candidates[0])
-
-
-def _models_in(annotation: Any) -> list[type[BaseModel]]:
-    """Return the pydantic models named anywhere inside a type annotation."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [model for part in getattr(annotation, "__args__", ()) for model in _models_in(part)]

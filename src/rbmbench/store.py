@@ -7,18 +7,26 @@ A run's folder holds ``curve.parquet``, ``model.npz`` and ``meta.json``; a groun
 
 import json
 import os
-import zlib
 from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 import pandas as pd
 
 from rbmbench.errors import ResultsError
 from rbmbench.files import replaced
+from rbmbench.meta import Meta, checked_meta
+from rbmbench.reading import (
+    MOST_JSON_BYTES,
+    UnreadableError,
+    bounded_bytes,
+    csv_table,
+    npz_arrays,
+    parquet_table,
+    plain_json,
+)
 
 __all__ = [
     "BIAS_COLUMNS",
@@ -30,6 +38,7 @@ __all__ = [
     "check_writable",
     "read_arrays",
     "read_bias",
+    "read_csv",
     "read_curve",
     "read_isl",
     "read_json",
@@ -101,8 +110,8 @@ def read_json(path: Location) -> Any:
         If the file is missing or is not JSON.
     """
     try:
-        return json.loads(_existing(path).read_text(encoding="utf-8"))
-    except (ValueError, OSError) as error:
+        return plain_json(bounded_bytes(_existing(path), MOST_JSON_BYTES))
+    except (UnreadableError, OSError) as error:
         raise _damaged(path, error) from None
 
 
@@ -127,9 +136,8 @@ def read_arrays(path: Location, names: Iterable[str]) -> dict[str, np.ndarray]:
         If the file is missing, damaged, or lacks one of the names.
     """
     try:
-        with np.load(_existing(path), allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except (ValueError, OSError, EOFError, BadZipFile, zlib.error) as error:
+        arrays = npz_arrays(_existing(path))
+    except (UnreadableError, OSError) as error:
         raise _damaged(path, error) from None
     for name in names:
         if name not in arrays:
@@ -165,8 +173,8 @@ def read_table(path: Location, columns: Mapping[str, str]) -> pd.DataFrame:
         If the file is missing or damaged, or a column is missing or of another kind.
     """
     try:
-        table = pd.read_parquet(_existing(path))
-    except (ValueError, OSError) as error:
+        table = parquet_table(_existing(path))
+    except (UnreadableError, OSError) as error:
         raise _damaged(path, error) from None
     is_kind = {
         "i": pd.api.types.is_integer_dtype,
@@ -178,6 +186,26 @@ def read_table(path: Location, columns: Mapping[str, str]) -> pd.DataFrame:
             raise ResultsError(f"{path}: column {name!r} is missing; found {', '.join(table.columns) or 'nothing'}")
         if not is_kind[kind](table[name]):
             raise ResultsError(f"{path}: column {name!r} holds {table[name].dtype}, not what it should")
+    return table
+
+
+def read_csv(path: Location, columns: Iterable[str] = (), **options: Any) -> pd.DataFrame:
+    """Return the table of a csv file, which must have ``columns``; ``options`` are those of ``pandas.read_csv``.
+
+    Raises
+    ------
+    ResultsError
+        If the file is missing or damaged, or lacks a column.
+    """
+    try:
+        table = csv_table(path, **options)
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot be read ({error.strerror})") from None
+    except UnreadableError as error:
+        raise ResultsError(f"{path}: cannot be read ({error})") from None
+    for name in columns:
+        if name not in table.columns:
+            raise ResultsError(f"{path}: column {name!r} is missing; found {', '.join(map(str, table.columns))}")
     return table
 
 
@@ -204,19 +232,17 @@ def read_isl(folder: Location) -> pd.DataFrame:
     return read_table(Path(folder) / "isl.parquet", ISL_COLUMNS)
 
 
-def read_meta(folder: Location) -> dict[str, Any]:
+def read_meta(folder: Location) -> Meta:
     """Return the settings and provenance of a result's folder.
 
     Raises
     ------
     ResultsError
-        If ``meta.json`` is missing, damaged, or not a mapping.
+        If ``meta.json`` is missing, damaged, or not what it should be; and later, where a key that is asked for is not
+        there.
     """
     path = Path(folder) / "meta.json"
-    meta = read_json(path)
-    if not isinstance(meta, dict):
-        raise ResultsError(f"{path}: holds a {type(meta).__name__}, not a mapping")
-    return meta
+    return checked_meta(read_json(path), str(path))
 
 
 def read_model(folder: Location) -> dict[str, np.ndarray]:
@@ -234,10 +260,8 @@ def read_model(folder: Location) -> dict[str, np.ndarray]:
     """
     path = Path(folder) / "model.npz"
     arrays = read_arrays(path, MODEL_ARRAYS)
-    trials, visible, hidden = arrays["W"].shape if arrays["W"].ndim == 3 else (-1, -1, -1)
-    if arrays["b"].shape != (trials, visible) or arrays["c"].shape != (trials, hidden):
-        shapes = ", ".join(f"{name} {arrays[name].shape}" for name in ("W", "b", "c"))
-        raise ResultsError(f"{path}: found {shapes}; should be (trials, m, n), (trials, m), (trials, n)")
+    allowed = "(trials, m, n), (trials, m), (trials, n)"
+    _check_parameters(path, {name: arrays[name] for name in ("W", "b", "c")}, allowed)
     return arrays
 
 
@@ -254,7 +278,31 @@ def read_snapshots(folder: Location) -> dict[str, np.ndarray]:
     ResultsError
         If the file is missing or damaged, or holds no snapshots.
     """
-    return read_arrays(Path(folder) / "model.npz", SNAPSHOT_ARRAYS)
+    path = Path(folder) / "model.npz"
+    arrays = read_arrays(path, SNAPSHOT_ARRAYS)
+    iterations, *parameters = SNAPSHOT_ARRAYS
+    allowed = "(snapshots, trials, m, n), (snapshots, trials, m), (snapshots, trials, n)"
+    _check_parameters(path, {name: arrays[name] for name in parameters}, allowed)
+    found = arrays[iterations]
+    if found.dtype.kind not in "iu" or found.shape != arrays["snapshot_W"].shape[:1]:
+        raise ResultsError(f"{path}: {iterations}: found {found.dtype} {found.shape}; should be a number a snapshot")
+    if (found[1:] <= found[:-1]).any():
+        raise ResultsError(f"{path}: {iterations}: found numbers that do not ascend; should ascend")
+    return arrays
+
+
+def _check_parameters(path: Path, parameters: Mapping[str, np.ndarray], allowed: str) -> None:
+    """Refuse W, b and c of shapes that do not belong together, or of anything but finite floating-point numbers."""
+    W, b, c = parameters.values()
+    axes = allowed.split("),")[0].count(",") + 1
+    if W.ndim != axes or 0 in W.shape or b.shape != W.shape[:-1] or c.shape != (*W.shape[:-2], W.shape[-1]):
+        shapes = ", ".join(f"{name} {array.shape}" for name, array in parameters.items())
+        raise ResultsError(f"{path}: found {shapes}; should be {allowed}")
+    for name, array in parameters.items():
+        if array.dtype not in (np.float32, np.float64) or array.dtype != W.dtype:
+            raise ResultsError(f"{path}: {name}: found {array.dtype}; should be float32 or float64, one type for all")
+        if not np.isfinite(array).all():
+            raise ResultsError(f"{path}: {name}: found a number that is not finite; should be finite")
 
 
 def _existing(path: Location) -> Path:

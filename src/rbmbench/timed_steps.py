@@ -8,7 +8,8 @@ from collections.abc import Callable
 import numpy as np
 
 from rbmbench.model import initial_rbm
-from rbmbench.settings import RunSettings, parse
+from rbmbench.parsing import parse
+from rbmbench.settings import RunSettings
 from rbmbench.shards import make_shards
 from rbmbench.streams import Purpose, Stream
 

@@ -22,7 +22,8 @@ from rbmbench.errors import DataError, StoppedError, TrainingError
 from rbmbench.evaluation import Curve, WithBiasBound, WithProxy, check_snapshots_fit, evaluator, rows_to_test
 from rbmbench.kernels import name_of_home, on_host
 from rbmbench.model import RBM, clipped_base_rate, initial_rbm
-from rbmbench.settings import RunSettings, parse
+from rbmbench.parsing import parse
+from rbmbench.settings import RunSettings
 from rbmbench.shards import Shard, make_shards
 from rbmbench.streams import Purpose, Stream
 

@@ -7,7 +7,8 @@ import pytest
 
 from rbmbench import backends
 from rbmbench.errors import SettingsError
-from rbmbench.settings import RunSettings, parse
+from rbmbench.parsing import parse
+from rbmbench.settings import RunSettings
 
 
 @pytest.mark.parametrize("name", ["gpu", "numba", ""])

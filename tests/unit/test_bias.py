@@ -11,7 +11,8 @@ from rbmbench.errors import SettingsError
 from rbmbench.estimators import Estimator
 from rbmbench.gibbs import Population
 from rbmbench.kernels import home_of
-from rbmbench.settings import EstimateSettings, GroundTruthSettings, parse
+from rbmbench.parsing import parse
+from rbmbench.settings import EstimateSettings, GroundTruthSettings
 
 M, N, ROWS = 5, 3, 12
 P = M * N + M + N

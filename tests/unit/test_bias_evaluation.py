@@ -11,8 +11,9 @@ from rbmbench.configuration import load
 from rbmbench.errors import SettingsError
 from rbmbench.experiments import plan
 from rbmbench.model import initial_rbm
+from rbmbench.parsing import parse
 from rbmbench.samplers.enumerated import empirical_distribution
-from rbmbench.settings import RunSettings, parse
+from rbmbench.settings import RunSettings
 
 ROWS, M, N, TRIALS = 13, 5, 3, 2
 DATA = binary_data(ROWS, M)

@@ -10,7 +10,8 @@ from core_helpers import binary_data
 from rbmbench import training
 from rbmbench.checkpoint import Checkpoint, load_checkpoint, owned, resumed, save_checkpoint
 from rbmbench.errors import CheckpointError, DamagedCheckpointError, RbmbenchWarning, ResultsError
-from rbmbench.settings import RunSettings, parse
+from rbmbench.parsing import parse
+from rbmbench.settings import RunSettings
 
 DATA = binary_data(23, 7)
 

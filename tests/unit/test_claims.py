@@ -10,6 +10,7 @@ import yaml
 from reporting_results import DIFFERENCE, falling, figure, numbers, rising, stand_in, table
 
 from rbmbench.errors import ResultsError, SettingsError
+from rbmbench.parsing import parse
 from rbmbench.reporting.claims import (
     COLUMNS,
     INCONCLUSIVE,
@@ -22,7 +23,6 @@ from rbmbench.reporting.claims import (
     verdict,
     write_claims,
 )
-from rbmbench.settings import parse
 
 SHIPPED = Path(__file__).resolve().parents[2] / "config" / "claims" / "popcd.yaml"
 

@@ -12,9 +12,10 @@ from rbmbench.cli import main
 from rbmbench.coupling import coupled_stopping_times, start_of
 from rbmbench.errors import ResultsError
 from rbmbench.forecast.records import records_of
+from rbmbench.parsing import parse
 from rbmbench.reporting import couplings, plots
 from rbmbench.reporting.specs import CouplingTimesSpec
-from rbmbench.settings import CouplingSettings, parse
+from rbmbench.settings import CouplingSettings
 
 SETTINGS = {"visible": 13, "hidden": 7, "width": 0.3, "coupling": "rbm", "replications": 503, "longest": 29, "seed": 5}
 

@@ -135,7 +135,7 @@ def test_letters_mat_that_is_wrong(rows):
         assert "not a MATLAB file" in fails(taskar_mat, content)
     buffer = BytesIO()
     scipy.io.savemat(buffer, {"other": rows})
-    assert "not a MATLAB file of words" in fails(taskar_mat, buffer.getvalue())
+    assert "holds no array 'patterns_train'" in fails(taskar_mat, buffer.getvalue())
     assert "constant 1" in fails(taskar_mat, letters_mat(2 * rows))
 
 

@@ -14,7 +14,8 @@ from rbmbench.datasets._dataset import build
 from rbmbench.errors import CheckpointError, SettingsError
 from rbmbench.evaluation import ExactEvaluator, SnapshotKeeper, annealed_curve, evaluator, snapshots_of
 from rbmbench.likelihood import ais_log_partition, base_rate_bias, exact_log_partition, log_likelihood
-from rbmbench.settings import AnnealingSettings, RunSettings, parse
+from rbmbench.parsing import parse
+from rbmbench.settings import AnnealingSettings, RunSettings
 
 M, N, TRIALS = 29, 31, 2  # both layers have more than 25 units
 DATA = binary_data(37, M)

@@ -13,7 +13,8 @@ from rbmbench import forecast as forecasts
 from rbmbench.configuration import load
 from rbmbench.errors import ResultsError
 from rbmbench.forecast import model, plans, records, work
-from rbmbench.settings import EstimateSettings, GroundTruthSettings, Proxy, RunSettings, parse
+from rbmbench.parsing import parse
+from rbmbench.settings import EstimateSettings, GroundTruthSettings, Proxy, RunSettings
 
 MACHINE = "Fast, numba kernels"
 # A machine whose costs are not the defaults, nor these times one factor.

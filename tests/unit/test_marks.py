@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from reporting_results import figure
 
+from rbmbench.parsing import parse
 from rbmbench.reporting import frames, plots
 from rbmbench.reporting.checks import CHECKS
 from rbmbench.reporting.evidence import Evidence, NotRun
 from rbmbench.reporting.marks import first_reached, levels, marks
 from rbmbench.reporting.notes import figure_caption
 from rbmbench.reporting.specs import FigureSpec
-from rbmbench.settings import parse
 
 TRIALS = np.array([[-0.25], [0.0], [0.25]])
 

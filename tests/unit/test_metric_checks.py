@@ -9,12 +9,12 @@ from test_reporting_run_times import SECONDS, times_table
 
 from rbmbench import datasets
 from rbmbench.errors import SettingsError
+from rbmbench.parsing import parse
 from rbmbench.reporting import intervals
 from rbmbench.reporting.checks import CHECKS
 from rbmbench.reporting.claims import REPRODUCED, ClaimsSpec, evaluate
 from rbmbench.reporting.evidence import Evidence, NotRun
 from rbmbench.reporting.specs import CouplingTimesSpec, FigureSpec, RunTimesSpec
-from rbmbench.settings import parse
 
 
 def evidence(tmp_path, curves, band=None, **more) -> Evidence:

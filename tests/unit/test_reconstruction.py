@@ -19,7 +19,8 @@ from rbmbench.configuration import load
 from rbmbench.errors import SettingsError
 from rbmbench.experiments import plan
 from rbmbench.likelihood import exact_log_partition, log_likelihood, reconstruction, reconstruction_log_likelihood
-from rbmbench.settings import RunSettings, parse
+from rbmbench.parsing import parse
+from rbmbench.settings import RunSettings
 from rbmbench.streams import Purpose, Stream
 from shim import NEEDS_COMPILER, DeviceArray, cuda_on_cpu
 

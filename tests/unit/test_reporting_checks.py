@@ -7,12 +7,12 @@ import pytest
 from reporting_results import figure, numbers, rising, table
 from scipy import stats
 
+from rbmbench.parsing import parse
 from rbmbench.reporting import intervals
 from rbmbench.reporting.checks import CHECKS
 from rbmbench.reporting.claims import REPRODUCED, verdict
 from rbmbench.reporting.evidence import Evidence, NotRun
 from rbmbench.reporting.specs import FigureSpec, Published, TableSpec
-from rbmbench.settings import parse
 
 
 def evidence(tmp_path, curves, **more) -> Evidence:

@@ -8,10 +8,11 @@ import pytest
 from reporting_results import figure, make_run, numbers, rising, stand_in, table
 
 from rbmbench.errors import ResultsError, SettingsError
+from rbmbench.parsing import parse
 from rbmbench.reporting import frames
 from rbmbench.reporting.notes import annealing_doubts, count, figure_caption, figure_title, listed
-from rbmbench.reporting.specs import FigureSpec, TableSpec, read_spec
-from rbmbench.settings import parse
+from rbmbench.reporting.spec_files import read_spec
+from rbmbench.reporting.specs import FigureSpec, TableSpec
 
 
 def figure_spec(values) -> FigureSpec:

@@ -10,10 +10,10 @@ from test_couplings import coupling_figure
 from test_reporting_run_times import times_table
 
 from rbmbench.errors import ResultsError
+from rbmbench.parsing import parse
 from rbmbench.reporting import claims, frames, plots, run_times, tables
 from rbmbench.reporting.html import claims_table, write_report
 from rbmbench.reporting.specs import FigureSpec, RunTimesSpec, TableSpec
-from rbmbench.settings import parse
 
 VOID = {"meta", "img", "br", "col"}
 

@@ -10,11 +10,11 @@ from rbmbench.errors import ResultsError
 from rbmbench.likelihood import exact_log_partition, log_likelihood
 from rbmbench.metrics import metric_of
 from rbmbench.model import RBM
+from rbmbench.parsing import parse
 from rbmbench.reporting import frames, panels, plots
 from rbmbench.reporting.notes import figure_caption
 from rbmbench.reporting.references import maximum, references
 from rbmbench.reporting.specs import Band, FigureSpec
-from rbmbench.settings import parse
 
 TIMES = np.linspace(2.0, 7.0, 41)[None] + np.array([-0.5, 0.0, 0.5])[:, None]
 CURVES = {"ucd": rising(-5.0, trials=3)}

@@ -6,9 +6,9 @@ import pytest
 from reporting_results import falling, figure, rising, stand_in
 
 from rbmbench.errors import ResultsError
+from rbmbench.parsing import parse
 from rbmbench.reporting import frames, palette, panels, plots
 from rbmbench.reporting.specs import FigureSpec
-from rbmbench.settings import parse
 
 
 def drawn(tmp_path, panels, **more):

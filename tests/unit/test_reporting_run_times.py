@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 from reporting_results import make_run, rising, stand_in
 
+from rbmbench.parsing import parse
 from rbmbench.reporting import run_times, tables
 from rbmbench.reporting.specs import RunTimesSpec
-from rbmbench.settings import parse
 
 PUBLISHED = {
     "unit": "minutes",

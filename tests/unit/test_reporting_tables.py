@@ -4,9 +4,9 @@ import pandas as pd
 import pytest
 from reporting_results import numbers, stand_in, table
 
+from rbmbench.parsing import parse
 from rbmbench.reporting import tables
 from rbmbench.reporting.specs import TableSpec
-from rbmbench.settings import parse
 
 PUBLISHED = {
     "estimates": 50000,

@@ -5,12 +5,12 @@ import pytest
 from sample_results import isl_figure
 
 from rbmbench.errors import ResultsError, SettingsError
+from rbmbench.parsing import parse
 from rbmbench.reporting import plots, samples, sheets
 from rbmbench.reporting.checks import CHECKS
 from rbmbench.reporting.claims import ClaimsSpec, evaluate
 from rbmbench.reporting.evidence import Evidence, NotRun
 from rbmbench.reporting.specs import IslCurvesSpec, SampleSheetsSpec
-from rbmbench.settings import parse
 
 GIBBS = [[-40, -36, -32, -30.0], [-41, -36, -32, -30.5], [-42, -36, -33, -31.0]]
 RATES = [[-40, -30, -24, -19.0], [-40, -31, -24, -19.5], [-40, -32, -25, -20.0]]

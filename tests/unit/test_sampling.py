@@ -11,8 +11,9 @@ from rbmbench.cli import main
 from rbmbench.errors import DataError
 from rbmbench.forecast.records import records_of
 from rbmbench.likelihood import IndirectSampling
+from rbmbench.parsing import parse
 from rbmbench.sampling import TRAINING_SET, log_grid, sampled
-from rbmbench.settings import SamplerGrid, SamplingSettings, parse
+from rbmbench.settings import SamplerGrid, SamplingSettings
 from rbmbench.streams import Purpose, Stream
 
 M, N, TRIALS = 13, 5, 2

@@ -6,7 +6,8 @@ import pytest
 from pydantic import ValidationError
 
 from rbmbench.errors import SettingsError
-from rbmbench.settings import EstimateSettings, GroundTruthSettings, RunSettings, parse
+from rbmbench.parsing import parse
+from rbmbench.settings import EstimateSettings, GroundTruthSettings, RunSettings
 
 
 def values(**changes):

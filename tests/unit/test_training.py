@@ -19,7 +19,8 @@ from rbmbench.estimators.cd import CD
 from rbmbench.likelihood import exact_gradient, exact_log_partition, log_likelihood
 from rbmbench.minibatches import MiniBatches
 from rbmbench.model import RBM, initial_rbm
-from rbmbench.settings import RunSettings, parse
+from rbmbench.parsing import parse
+from rbmbench.settings import RunSettings
 from rbmbench.streams import Purpose, Stream
 from rbmbench.training import run, train
 

@@ -7,7 +7,8 @@ from core_helpers import Enumerated, all_states, binary_data, expected_tosses, r
 from rbmbench import estimators, training, updates
 from rbmbench.errors import SettingsError
 from rbmbench.model import RBM
-from rbmbench.settings import RunSettings, parse
+from rbmbench.parsing import parse
+from rbmbench.settings import RunSettings
 from rbmbench.updates import _offsets
 from rbmbench.updates.ssd import spectral_step
 

@@ -7,7 +7,8 @@ from core_helpers import binary_data
 from rbmbench import training, updates
 from rbmbench.errors import SettingsError
 from rbmbench.model import initial_rbm
-from rbmbench.settings import RunSettings, parse
+from rbmbench.parsing import parse
+from rbmbench.settings import RunSettings
 from rbmbench.streams import Purpose, Stream
 
 M, N, ROWS = 5, 3, 13

@@ -46,6 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except RbmbenchError as error:
         _tell(f"error: {error}")
         return 2
+    except MemoryError as error:
+        print(f"rbmbench: error: asks for more memory than there is ({' '.join(str(error).split())})", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         _tell("interrupted")
         return 130

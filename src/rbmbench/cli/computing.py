@@ -7,7 +7,8 @@ from time import perf_counter, process_time
 from typing import Any
 
 from rbmbench import provenance
-from rbmbench.errors import StoppedError, TrainingError
+from rbmbench.cli.making import plain_data
+from rbmbench.errors import DataError, ResultsError, StoppedError, TrainingError
 from rbmbench.settings import (
     AnnealingSettings,
     CouplingSettings,
@@ -90,6 +91,7 @@ def evaluate(arguments: Namespace) -> None:
     dataset, meta = datasets.read(arguments.data), store.read_meta(arguments.model)
     snapshots, diagnostics = store.read_snapshots(arguments.model), store.read_curve(arguments.model)
     models = snapshots["snapshot_W"]
+    _check_width(models.shape[-2], dataset, arguments.model)
     # The two matrix products of a step, for all trials of a snapshot.
     chosen = backends.choose(arguments.backend, 4.0 * settings.particles * models.size / len(models))
     stopwatch = Stopwatch()
@@ -121,7 +123,8 @@ def ground_truth(arguments: Namespace) -> None:
     from rbmbench import bias, datasets, store
     from rbmbench.cli.progress import shown_progress
 
-    dataset, rbm = datasets.read(arguments.data), _trained(arguments.model)
+    dataset = datasets.read(arguments.data)
+    rbm = _trained(arguments.model, dataset)
     stopwatch = Stopwatch()
     with shown_progress(arguments.out.name) as progress:
         truth = bias.ground_truth(rbm, dataset.train, settings, progress=progress)
@@ -136,11 +139,11 @@ def estimate(arguments: Namespace) -> None:
     from rbmbench import bias, datasets, store
     from rbmbench.cli.progress import shown_progress
 
-    dataset, rbm = datasets.read(arguments.data), _trained(arguments.model)
+    dataset = datasets.read(arguments.data)
+    rbm = _trained(arguments.model, dataset)
     truths = {}
     for file in arguments.ground_truths:
-        arrays = store.read_arrays(file, ("mean", "blocks"))
-        truths[store.read_meta(file.parent)["settings"]["method"]] = bias.GroundTruth(arrays["mean"], arrays["blocks"])
+        truths[store.read_meta(file.parent)["settings"]["method"]] = _truth(file, rbm)
     stopwatch = Stopwatch()
     with shown_progress(arguments.out.name) as progress:
         measured = bias.measure(rbm, dataset.train, settings, truths, progress=progress)
@@ -171,7 +174,8 @@ def sample(arguments: Namespace) -> None:
     from rbmbench import datasets, sampling, store
     from rbmbench.cli.progress import shown_progress
 
-    dataset, rbm = datasets.read(arguments.data), _trained(arguments.model)
+    dataset = datasets.read(arguments.data)
+    rbm = _trained(arguments.model, dataset)
     stopwatch = Stopwatch()
     with shown_progress(arguments.out.name) as progress:
         found = sampling.sampled(rbm, dataset, settings, progress)
@@ -187,12 +191,35 @@ def sample(arguments: Namespace) -> None:
     store.write_json(arguments.out / "meta.json", _meta(arguments, settings, dataset.provenance, rbm.W) | more)
 
 
-def _trained(folder: Path) -> Any:
-    """Return the trained models of a run, one replica a trial."""
+def _truth(file: Path, rbm: Any) -> Any:
+    """Return a ground truth of trained models."""
+    from rbmbench.bias import GroundTruth
+    from rbmbench.store import read_arrays
+
+    arrays = read_arrays(file, ("mean", "blocks"))
+    mean, blocks = arrays["mean"], arrays["blocks"]
+    shape = len(rbm.W), rbm.W[0].size + rbm.b[0].size + rbm.c[0].size
+    if mean.shape != shape or blocks.shape[1:] != shape or {mean.dtype.kind, blocks.dtype.kind} != {"f"}:
+        found = f"mean {mean.shape} of {mean.dtype} and blocks {blocks.shape} of {blocks.dtype}"
+        raise ResultsError(
+            f"{file}: found {found}; should be floating point, (..., {shape[0]}, {shape[1]}) as the models"
+        )
+    return GroundTruth(mean, blocks)
+
+
+def _check_width(visible: int, dataset: Any, folder: Path) -> None:
+    """Refuse a data set that models are not of."""
+    if visible != (found := dataset.train.shape[1]):
+        raise DataError(f"{folder}: model.npz: found {visible} visible units; data set {dataset.name!r} has {found}")
+
+
+def _trained(folder: Path, dataset: Any) -> Any:
+    """Return the trained models of a run on a data set, one replica a trial."""
     from rbmbench.model import RBM
     from rbmbench.store import read_model
 
     arrays = read_model(folder)
+    _check_width(arrays["W"].shape[-2], dataset, folder)
     return RBM(arrays["W"], arrays["b"], arrays["c"])
 
 
@@ -252,16 +279,9 @@ def _settings(model: type[Settings], arguments: Namespace) -> Any:
 
 def _read_settings(model: type[Settings], text: str) -> Any:
     """Return settings that are given as JSON, or as the name of a JSON file."""
-    import json
-
-    from rbmbench.errors import SettingsError
-    from rbmbench.settings import parse
+    from rbmbench.parsing import parse
     from rbmbench.store import read_json
 
     if not text.lstrip().startswith("{"):
         return parse(model, read_json(Path(text)), text)
-    try:
-        values = json.loads(text)
-    except ValueError as error:
-        raise SettingsError(f"--settings: is not JSON ({error})") from None
-    return parse(model, values, "--settings")
+    return parse(model, plain_data("--settings", text), "--settings")

@@ -9,6 +9,7 @@ from typing import Any
 
 from rbmbench.errors import ResultsError
 from rbmbench.files import replaced
+from rbmbench.parsing import parse
 
 __all__ = ["keep"]
 
@@ -25,12 +26,13 @@ def keep(arguments: Namespace) -> None:
     below results/SCALE/runs/ again, they count as done, so that a long figure can be made in parts.
     """
     from rbmbench.reporting import claims
-    from rbmbench.store import read_json, write_json
+    from rbmbench.reporting.spec_files import FIGURES, TABLES, read_values
+    from rbmbench.store import write_json
 
     kept: dict[str, list[dict[str, Any]]] = {"figures": [], "tables": []}
     for kind, files in PLACES.items():
         for key in getattr(arguments, kind):
-            spec = read_json(arguments.folder / "specs" / f"{key}.json")
+            spec = read_values(arguments.folder / "specs" / f"{key}.json", FIGURES | TABLES)
             kept[kind].append(spec)
             for file in (name.format(key=key) for name in files):
                 # The numbers behind a figure are long and compress well; pandas reads them as they are.
@@ -42,11 +44,8 @@ def keep(arguments: Namespace) -> None:
     for folder in arguments.runs:
         for name in ("curve.parquet", "meta.json"):
             _copy(folder / name, arguments.out / "runs" / folder.name / name)
-    verdicts = claims.evaluate(
-        claims.ClaimsSpec.model_validate(
-            {"key": "claims", "scale": arguments.scale, **kept, "claims": _claims(arguments.claims)}
-        )
-    )
+    given = {"key": "claims", "scale": arguments.scale, **kept, "claims": _claims(arguments.claims)}
+    verdicts = claims.evaluate(parse(claims.ClaimsSpec, given, "claims"))
     claims.write_claims(_with_earlier(verdicts, arguments.out / "claims.csv"), arguments.out / "claims.csv")
 
 
@@ -57,8 +56,10 @@ def _with_earlier(verdicts: Any, file: Path) -> Any:
     """
     import pandas as pd
 
+    from rbmbench.reporting.claims import read_claims
+
     given = verdicts[verdicts["measured"].notna()]
-    earlier = pd.read_csv(file) if file.is_file() else given.iloc[:0]
+    earlier = read_claims(file) if file.is_file() else given.iloc[:0]
     stays = earlier["claim"].isin(verdicts["claim"]) | ~earlier["paper"].isin(verdicts["paper"])
     known = earlier[stays & ~earlier["claim"].isin(given["claim"])]
     places = {claim: place for place, claim in enumerate(verdicts["claim"])}

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rbmbench.errors import DataError, SettingsError
+from rbmbench.reading import UnreadableError, plain_json
 
 __all__ = ["claims", "config_check", "config_schema", "data", "plain_data", "render", "report", "run_times", "spec"]
 
@@ -45,13 +46,14 @@ def render(arguments: Namespace) -> None:
 def claims(arguments: Namespace) -> None:
     """Write the spec of the claims, and run the notebook that judges them."""
     from rbmbench.configuration import read_yaml
-    from rbmbench.store import read_json, write_json
+    from rbmbench.reporting.spec_files import FIGURES, TABLES, read_values
+    from rbmbench.store import write_json
 
     values = {
         "key": "claims",
         "scale": arguments.scale,
-        "figures": [read_json(file) for file in arguments.figures],
-        "tables": [read_json(file) for file in arguments.tables],
+        "figures": [read_values(file, FIGURES) for file in arguments.figures],
+        "tables": [read_values(file, TABLES) for file in arguments.tables],
         "claims": {file.stem: read_yaml(file) for file in arguments.claims},
     }
     write_json(arguments.spec, values)
@@ -61,11 +63,11 @@ def claims(arguments: Namespace) -> None:
 def report(arguments: Namespace) -> None:
     """Write the page that shows everything of a scale."""
     from rbmbench.reporting.html import write_report
-    from rbmbench.store import read_json
+    from rbmbench.reporting.spec_files import FIGURES, TABLES, read_values
 
     folder = arguments.claims.parent
-    figures = [read_json(file) for file in arguments.figures]
-    tables = [read_json(file) for file in arguments.tables]
+    figures = [read_values(file, FIGURES) for file in arguments.figures]
+    tables = [read_values(file, TABLES) for file in arguments.tables]
     values = {
         "scale": arguments.scale,
         "title": f"rbmbench: {arguments.scale} scale",
@@ -113,8 +115,8 @@ def config_schema(arguments: Namespace) -> None:
 def plain_data(argument: str, text: str) -> dict[str, Any]:
     """Return the mapping that an argument holds as JSON."""
     try:
-        values = json.loads(text)
-    except ValueError as error:
+        values = plain_json(text)
+    except UnreadableError as error:
         raise SettingsError(f"{argument}: is not JSON ({error})") from None
     if not isinstance(values, dict):
         raise SettingsError(f"{argument}: holds a {type(values).__name__}; should be a mapping of keys")

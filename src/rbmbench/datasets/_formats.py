@@ -5,11 +5,11 @@ Every reader takes the declared file, its bytes, and where they are from (a path
 
 import zlib
 from io import BytesIO
-from zipfile import BadZipFile
 
 import numpy as np
 
 from rbmbench.errors import DataError
+from rbmbench.reading import UnreadableError, mat_arrays, npz_arrays, text_array
 
 __all__ = [
     "amat",
@@ -107,18 +107,11 @@ def taskar_mat(_file, content: bytes, where: str) -> np.ndarray:
     DataError
         If it cannot be read, or does not have this form.
     """
-    from scipy.io import loadmat
-
-    names = ["patterns_train", "patterns_test"]
+    cells = _matlab_arrays(content, ("patterns_train", "patterns_test"), where)
     try:
-        cells = loadmat(BytesIO(content), variable_names=names)
-        words = [word for name in names for word in cells[name].ravel()]
-        columns = np.concatenate(words, axis=1)
-    except Exception as error:  # the reader raises many kinds on damaged bytes
-        reason = " ".join(str(error).split())
-        raise DataError(
-            f"{where}: not a MATLAB file of words, or damaged ({type(error).__name__}: {reason})"
-        ) from error
+        columns = np.concatenate([word for cell in cells.values() for word in cell.ravel()], axis=1)
+    except (ValueError, TypeError) as error:
+        raise DataError(f"{where}: expected cells of words, matrices of {PIXELS + 1} rows ({error})") from None
     if columns.dtype != np.uint8 or len(columns) != PIXELS + 1 or columns.max() > 1 or columns[-1].min() != 1:
         raise DataError(f"{where}: expected words of {PIXELS} pixels 0 or 1 and a constant 1, as uint8")
     images = columns[:PIXELS].T.reshape(-1, WIDTH, HEIGHT)
@@ -159,9 +152,9 @@ def bits_with_commas(_file, content: bytes, where: str) -> np.ndarray:
 def _numbers(text: bytes, delimiter: str | None, where: str) -> np.ndarray:
     """Return the numbers of a text, float32 (lines, numbers a line)."""
     try:
-        return np.loadtxt(BytesIO(text), np.float32, delimiter=delimiter, ndmin=2)
-    except ValueError as error:
-        raise DataError(f"{where}: expected lines of numbers ({' '.join(str(error).split())})") from None
+        return text_array(text, delimiter, np.float32)
+    except UnreadableError as error:
+        raise DataError(f"{where}: expected lines of numbers ({error})") from None
 
 
 def amat(file, content: bytes, where: str) -> np.ndarray:
@@ -194,22 +187,24 @@ def chardata_mat(_file, content: bytes, where: str) -> dict[str, np.ndarray]:
     DataError
         If it cannot be read, or does not have this form.
     """
-    from scipy.io import loadmat
-
-    names = {"train": "data", "test": "testdata"}
-    try:
-        found = loadmat(BytesIO(content), variable_names=list(names.values()))
-        columns = {part: np.asarray(found[name], np.float64) for part, name in names.items()}
-    except Exception as error:  # the reader raises many kinds on damaged bytes
-        reason = " ".join(str(error).split())
-        raise DataError(f"{where}: not a MATLAB file, or damaged ({type(error).__name__}: {reason})") from error
+    found = _matlab_arrays(content, ("data", "testdata"), where)
+    columns = {part: found[name] for part, name in {"train": "data", "test": "testdata"}.items()}
     for pixels in columns.values():
-        if pixels.ndim != 2 or len(pixels) != IMAGE**2 or not ((pixels >= 0) & (pixels <= 1)).all():
+        is_grey = pixels.dtype.kind in "buif" and pixels.ndim == 2 and len(pixels) == IMAGE**2
+        if not is_grey or not ((pixels >= 0) & (pixels <= 1)).all():
             raise DataError(f"{where}: expected matrices of {IMAGE**2} grey values from 0 to 1 an image")
     return {
-        part: pixels.T.reshape(-1, IMAGE, IMAGE).swapaxes(1, 2).reshape(-1, IMAGE**2)
+        part: pixels.astype(np.float64, copy=False).T.reshape(-1, IMAGE, IMAGE).swapaxes(1, 2).reshape(-1, IMAGE**2)
         for part, pixels in columns.items()
     }
+
+
+def _matlab_arrays(content: bytes, names: tuple[str, ...], where: str) -> dict[str, np.ndarray]:
+    """Return the named arrays of a MATLAB file."""
+    try:
+        return mat_arrays(content, names)
+    except UnreadableError as error:
+        raise DataError(f"{where}: not a MATLAB file of {' and '.join(names)}, or damaged ({error})") from error
 
 
 def grey_npz(_file, content: bytes, where: str) -> dict[str, np.ndarray]:
@@ -221,10 +216,11 @@ def grey_npz(_file, content: bytes, where: str) -> dict[str, np.ndarray]:
         If it cannot be read, or does not have this form.
     """
     try:
-        with np.load(BytesIO(content), allow_pickle=False) as archive:
-            parts = {part: archive[part] for part in ("train", "test")}
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
-        raise DataError(f"{where}: not an npz file of images, or damaged ({type(error).__name__})") from error
+        parts = npz_arrays(BytesIO(content), ("train", "test"))
+    except UnreadableError as error:
+        raise DataError(f"{where}: not an npz file of images, or damaged ({error})") from error
+    if len(parts) < 2:
+        raise DataError(f"{where}: not an npz file of images: found {list(parts)}; expected 'train' and 'test'")
     for pixels in parts.values():
         if pixels.dtype != np.uint8 or pixels.ndim != 2 or pixels.shape[1] != IMAGE**2:
             raise DataError(f"{where}: expected rows of {IMAGE**2} grey values, as uint8")

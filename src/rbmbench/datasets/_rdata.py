@@ -13,7 +13,10 @@ from rbmbench.errors import DataError
 __all__ = ["r_objects"]
 
 MAGIC = b"RDX2\nX\n"
-MOST_BYTES = 2**27
+MOST_BYTES = 2**24
+# A file states how much memory its unpacking takes; that of xz at its highest level is 65 MB.
+MOST_MEMORY = 2**27
+MOST_DEPTH = 64
 NIL, SYMBOL, PAIRS, CHARACTERS, LOGICAL, INTEGER, REAL, TEXTS, VECTOR, S4, REFERENCE = (
     254, 1, 2, 9, 10, 13, 14, 16, 19, 25, 255,
 )  # fmt: skip
@@ -31,7 +34,10 @@ def r_objects(_file, content: bytes, where: str) -> dict:
         If it is no such file, is damaged, or holds something else than data.
     """
     try:
-        data = lzma.LZMADecompressor().decompress(content, MOST_BYTES)
+        unpacker = lzma.LZMADecompressor(memlimit=MOST_MEMORY)
+        data = unpacker.decompress(content, MOST_BYTES)
+        if not unpacker.eof:
+            raise ValueError(f"cut short, or more than {MOST_BYTES} bytes")
         if not data.startswith(MAGIC):
             raise ValueError(f"starts with {data[:7]!r}, expected {MAGIC!r}")
         return _Reader(data, len(MAGIC) + 12).item()
@@ -43,7 +49,7 @@ class _Reader:
     """A place in serialized data, and the symbols seen so far."""
 
     def __init__(self, data: bytes, place: int):
-        self._data, self._place, self._symbols = data, place, []
+        self._data, self._place, self._symbols, self._depth = data, place, [], 0
 
     def _integer(self) -> int:
         (number,) = struct.unpack_from(">i", self._data, self._place)
@@ -59,7 +65,15 @@ class _Reader:
 
     def item(self):
         """Return the next item."""
-        flags = self._integer()
+        self._depth += 1
+        if self._depth > MOST_DEPTH:
+            raise ValueError(f"nested more than {MOST_DEPTH} deep")
+        value = self._item(self._integer())
+        self._depth -= 1
+        return value
+
+    def _item(self, flags: int):
+        """Return the item that begins with ``flags``."""
         kind = flags & 0xFF
         if kind == NIL:
             return {}

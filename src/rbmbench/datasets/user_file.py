@@ -10,6 +10,7 @@ import numpy as np
 from rbmbench.datasets import REGISTRY, Dataset, build
 from rbmbench.datasets._options import check_text
 from rbmbench.errors import DataError, SettingsError
+from rbmbench.reading import UnreadableError, bounded_bytes, npy_array, npz_arrays, text_array
 
 __all__ = ["UserFile"]
 
@@ -46,14 +47,15 @@ class UserFile:
         """Return the data set."""
         path = Path(self.path)
         try:
-            content = path.read_bytes()
+            content = bounded_bytes(path, _MOST_BYTES[path.suffix])
         except OSError as error:
             raise DataError(f"{path}: cannot be read ({error.strerror})") from error
+        except UnreadableError as error:
+            raise DataError(f"{path}: cannot be read ({error})") from error
         try:
             parts = _READERS[path.suffix](content, self.key)
-        except Exception as error:  # the readers' libraries raise many kinds
-            reason = " ".join(str(error).split())
-            raise DataError(f"{path}: cannot be read as {path.suffix} ({reason})") from error
+        except ValueError as error:
+            raise DataError(f"{path}: cannot be read as {path.suffix} ({error})") from error
         return build(
             "user_file",
             self.title or path.stem,
@@ -67,20 +69,22 @@ class UserFile:
 
 def _from_npy(content: bytes, _key: str) -> dict:
     """Return the one array of an .npy file."""
-    return {"train": np.load(BytesIO(content), allow_pickle=False)}
+    return {"train": npy_array(content)}
 
 
 def _from_npz(content: bytes, key: str) -> dict:
     """Return the training array ``key`` of an .npz file, and its validation and test arrays if there are any."""
-    with np.load(BytesIO(content), allow_pickle=False) as file:
-        if key not in file:
-            raise ValueError(f"no array {key!r}; it has {', '.join(file.files)}")
-        return {"train": file[key]} | {part: file[part] for part in ("validation", "test") if part in file}
+    found = npz_arrays(BytesIO(content))
+    if key not in found:
+        raise ValueError(f"no array {key!r}; it has {', '.join(found)}")
+    return {"train": found[key]} | {part: found[part] for part in ("validation", "test") if part in found}
 
 
 def _from_csv(content: bytes, _key: str) -> dict:
     """Return the numbers of a .csv file."""
-    return {"train": np.loadtxt(BytesIO(content), delimiter=",", ndmin=2)}
+    return {"train": text_array(content, ",", np.float64)}
 
 
+# Numbers of a .csv take four times their text.
+_MOST_BYTES = {".npy": 2**30, ".npz": 2**30, ".csv": 2**27}
 _READERS = {".npy": _from_npy, ".npz": _from_npz, ".csv": _from_csv}

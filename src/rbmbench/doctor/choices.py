@@ -9,7 +9,8 @@ from rbmbench import backends, resident
 from rbmbench.doctor.findings import FAILED, WARNING, Finding
 from rbmbench.errors import SettingsError
 from rbmbench.kernels import name_of_home
-from rbmbench.settings import RunSettings, parse
+from rbmbench.parsing import parse
+from rbmbench.settings import RunSettings
 
 __all__ = ["choices"]
 

@@ -11,7 +11,8 @@ from rbmbench.forecast.records import Record, machine
 from rbmbench.kernels import name_of_home
 from rbmbench.likelihood import exact_log_partition, log_likelihood
 from rbmbench.model import RBM, initial_rbm
-from rbmbench.settings import RunSettings, parse
+from rbmbench.parsing import parse
+from rbmbench.settings import RunSettings
 from rbmbench.shards import make_shards
 from rbmbench.streams import Purpose, Stream
 

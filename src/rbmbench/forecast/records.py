@@ -10,7 +10,8 @@ from typing import Any
 
 from rbmbench.errors import RbmbenchError, ResultsError
 from rbmbench.forecast import work
-from rbmbench.settings import EstimateSettings, GroundTruthSettings, RunSettings, parse
+from rbmbench.parsing import parse
+from rbmbench.settings import EstimateSettings, GroundTruthSettings, RunSettings
 from rbmbench.store import read_json
 
 __all__ = ["Record", "machine", "read_records", "records_of"]

@@ -7,23 +7,26 @@ scale lacks what the claim needs, it is inconclusive at this scale, and the note
 
 import inspect
 import math
+import re
 from collections.abc import Iterator, Mapping
 from itertools import product
 from os import PathLike
-from typing import Any
+from typing import Annotated, Any, Self
 
 import pandas as pd
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field, create_model, model_validator
 
-from rbmbench.errors import SettingsError, unknown_name
+from rbmbench.errors import ResultsError, SettingsError, unknown_name
 from rbmbench.files import replaced
+from rbmbench.parsing import parse
 from rbmbench.reporting.checks import CHECKS
 from rbmbench.reporting.evidence import Curves, Entry, Evidence, NotRun, RunTimes, StoppingTimes
 from rbmbench.reporting.measurement import Measurement
 from rbmbench.reporting.notes import FEW_PARTICLES, cuts, data_name
 from rbmbench.reporting.sample_evidence import SampleCurve
 from rbmbench.reporting.specs import AnyFigure, AnyTable, Published, Spec
-from rbmbench.settings import Settings, parse
+from rbmbench.settings import Settings
+from rbmbench.store import read_csv
 
 __all__ = [
     "COLUMNS",
@@ -36,12 +39,14 @@ __all__ = [
     "Needs",
     "evaluate",
     "expanded",
+    "read_claims",
     "verdict",
     "write_claims",
 ]
 
 REPRODUCED, NOT_REPRODUCED = "reproduced", "not reproduced"
 INCONCLUSIVE = "inconclusive at this scale"
+MOST_CLAIMS = 10_000
 COLUMNS = ["claim", "paper", "where", "text", "published", "measured", "low", "high", "verdict", "note"]
 
 
@@ -92,6 +97,18 @@ class Claim(Settings):
     needs: dict[str, Any] = {}  # noqa: RUF012
 
 
+class Each(Settings):
+    """Lists of mappings, whose combinations an entry stands for."""
+
+    each: tuple[Annotated[tuple[dict[str, Any], ...], Field(min_length=1)], ...]
+
+    @model_validator(mode="after")
+    def _not_too_many(self) -> Self:
+        if (found := math.prod(map(len, self.each))) > MOST_CLAIMS:
+            raise ValueError(f"each: found {found} combinations; allowed: at most {MOST_CLAIMS}")
+        return self
+
+
 class ClaimFile(Settings):
     """config/claims/KEY.yaml: the claims of one paper and its published tables."""
 
@@ -99,6 +116,12 @@ class ClaimFile(Settings):
     needs: Needs = Needs()
     claims: tuple[dict[str, Any], ...]
     published_tables: dict[str, Published] = {}  # noqa: RUF012
+
+
+class _Arguments(Settings):
+    """Base of the arguments of checks: nothing is converted."""
+
+    model_config = ConfigDict(strict=True, allow_inf_nan=False)
 
 
 class ClaimsSpec(Spec):
@@ -122,18 +145,20 @@ def expanded(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         If a text names what no mapping holds.
     """
     rest = {key: value for key, value in entry.items() if key != "each"}
+    parse(Each, {"each": entry.get("each", [])}, f"claim {entry.get('id')!r}")
     for combination in product(*entry.get("each", [])):
         names = {key: value for mapping in combination for key, value in mapping.items()}
         try:
             yield _filled(rest, names)
-        except (KeyError, IndexError, ValueError) as error:
+        except KeyError as error:
             raise SettingsError(f"claim {entry.get('id')!r}: cannot fill in {error}; given: {sorted(names)}") from None
 
 
 def _filled(value: Any, names: Mapping[str, Any]) -> Any:
     """Return plain data with the names in braces in its texts replaced."""
     if isinstance(value, str):
-        return value.format_map(names)
+        # Not str.format, whose format specifications can ask for texts of any length.
+        return re.sub(r"\{(\w+)\}", lambda match: str(names[match[1]]), value)
     if isinstance(value, dict):
         return {key: _filled(part, names) for key, part in value.items()}
     return [_filled(part, names) for part in value] if isinstance(value, list) else value
@@ -199,6 +224,9 @@ def _check(claim: Claim, where: str):
     for parameter in parameters:
         if parameter.default is parameter.empty and parameter.name not in given:
             raise SettingsError(f"{place}: kind {claim.kind!r} needs the key {parameter.name!r}")
+    # What the check's own signature tells of its arguments.
+    fields = {parameter.name: (parameter.annotation, None) for parameter in parameters}
+    parse(create_model(claim.kind, __base__=_Arguments, **fields), given, place)
     return CHECKS[claim.kind]
 
 
@@ -235,6 +263,27 @@ def _cuts(source: Curves | Entry | StoppingTimes, name: str) -> list[str]:
 def _unique(phrases) -> list[str]:
     """Return phrases without repetition, in order."""
     return list(dict.fromkeys(phrases))
+
+
+def read_claims(path: str | PathLike) -> pd.DataFrame:
+    """Return the verdicts that `write_claims` has written.
+
+    Raises
+    ------
+    ResultsError
+        If the file is missing or damaged, lacks a column, or holds an unknown verdict or what is no number for one.
+    """
+    table = read_csv(path, COLUMNS)
+    known = (REPRODUCED, NOT_REPRODUCED, INCONCLUSIVE)
+    for found in table["verdict"]:
+        if found not in known:
+            raise ResultsError(f"{path}: {unknown_name('verdict', found, known)}")
+    for name in ("measured", "low", "high"):
+        if not pd.api.types.is_numeric_dtype(table[name]):
+            raise ResultsError(f"{path}: column {name!r} holds {table[name].dtype}; should be numbers")
+    for name in ("claim", "paper"):
+        table[name] = table[name].astype(str)
+    return table
 
 
 def write_claims(verdicts: pd.DataFrame, path: str | PathLike) -> None:

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from rbmbench.errors import ResultsError
 from rbmbench.files import replaced
+from rbmbench.parsing import parse
 from rbmbench.reporting import claims, tables
 from rbmbench.reporting.contents import figure_words, table_content
 from rbmbench.reporting.notes import count, data_name
@@ -25,8 +26,7 @@ from rbmbench.reporting.specs import (
     Spec,
     TableSpec,
 )
-from rbmbench.settings import parse
-from rbmbench.store import read_meta
+from rbmbench.store import read_csv, read_meta
 
 __all__ = ["ReportSpec", "claims_table", "write_report"]
 
@@ -117,7 +117,7 @@ def write_report(spec: Mapping[str, Any], page: str | PathLike) -> None:
     report = parse(ReportSpec, spec, "report")
     here = Path(page).parent
     metas = [read_meta(folder) for folder in sorted(set(report.runs))]
-    verdicts = _read_csv(report.claims_csv) if report.claims_csv else pd.DataFrame(columns=claims.COLUMNS)
+    verdicts = claims.read_claims(report.claims_csv) if report.claims_csv else pd.DataFrame(columns=claims.COLUMNS)
     text = _template("index.html.j2").render(
         title=report.title,
         scale=report.scale,
@@ -187,14 +187,6 @@ def _counts(verdicts: pd.DataFrame) -> list[dict[str, Any]]:
     ]
 
 
-def _read_csv(name: str) -> pd.DataFrame:
-    """Return a CSV as a frame, or raise the one-line error of a file that is missing or damaged."""
-    try:
-        return pd.read_csv(name)
-    except (OSError, ValueError) as error:
-        raise ResultsError(f"{name}: cannot be read ({' '.join(str(error).split())})") from None
-
-
 def _links(item: FigureFiles | TableFiles, names: Iterable[str], here: Path) -> list[tuple[str, str]]:
     """Return name and address, relative to the page, of the files that belong to a figure or a table."""
     found = ((name, getattr(item, name)) for name in names)
@@ -224,7 +216,7 @@ def _table(item: BiasVarianceItem | RunTimesItem, here: Path) -> dict[str, Any]:
     return {
         "key": item.key,
         "heading": f"{item.number} of {item.paper}: {item.title}",
-        **table_content(item, _read_csv(item.csv)),
+        **table_content(item, read_csv(item.csv)),
         "links": _links(item, ("csv", "md", "tex", "notebook_html"), here),
     }
 

@@ -1,18 +1,11 @@
-"""What a figure or a table is made of: checked plain data, read from the JSON files that the workflow writes.
-
-Folders in such a file are relative to the working directory or, when they are not found there, to the folder that holds
-``results/SCALE/specs/KEY.json``, so that a notebook opened from its own folder finds them too.
-"""
+"""What a figure or a table is made of, as checked plain data; `rbmbench.reporting.spec_files` reads it from files."""
 
 import re
-from os import PathLike
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from rbmbench.settings import Settings, parse
-from rbmbench.store import read_json
+from rbmbench.settings import Settings
 
 __all__ = [
     "AnyFigure",
@@ -34,8 +27,6 @@ __all__ = [
     "SampledPanel",
     "SamplerName",
     "TableSpec",
-    "read_spec",
-    "rooted",
 ]
 
 
@@ -285,37 +276,3 @@ class RunTimesSpec(_Rendered, Trained):
 
 AnyFigure = Annotated[FigureSpec | CouplingTimesSpec | IslCurvesSpec | SampleSheetsSpec, Field(discriminator="kind")]
 AnyTable = Annotated[TableSpec | RunTimesSpec, Field(discriminator="kind")]
-
-
-def rooted(values: Any, root: Path) -> Any:
-    """Return plain data with every relative folder or file that does not exist here put below ``root``."""
-    if isinstance(values, dict):
-        return {
-            key: str(root / value)
-            if key in ("folder", "model", "data_file") and isinstance(value, str) and not Path(value).exists()
-            else rooted(value, root)
-            for key, value in values.items()
-        }
-    return [rooted(value, root) for value in values] if isinstance(values, list) else values
-
-
-def read_spec(path: str | PathLike, model: type[Settings]) -> Any:
-    """Return the spec of a figure or a table.
-
-    Parameters
-    ----------
-    path : path
-        ``results/SCALE/specs/KEY.json``.
-    model : type
-        FigureSpec, TableSpec, or another model of the same kind.
-
-    Raises
-    ------
-    ResultsError
-        If the file is missing or is not JSON.
-    SettingsError
-        If a key is missing or its value is not what it should be.
-    """
-    where = Path(path).resolve()
-    root = where.parents[min(3, len(where.parents) - 1)]
-    return parse(model, rooted(read_json(path), root), str(path))

@@ -14,6 +14,7 @@ from matplotlib.patches import Patch
 from rbmbench.errors import ResultsError
 from rbmbench.reporting.palette import BLUE, GREY, ORANGE
 from rbmbench.reporting.plots import LOOK, PAGE_WIDTH
+from rbmbench.store import read_csv
 
 __all__ = ["COLUMNS", "bars", "caption", "conditions", "markdown", "read_steps", "step_bars"]
 
@@ -36,14 +37,7 @@ def read_steps(path: str | PathLike) -> pd.DataFrame:
     ResultsError
         If the file is missing or damaged, or lacks a column.
     """
-    try:
-        table = pd.read_csv(path, keep_default_na=False)
-    except (OSError, ValueError) as error:
-        raise ResultsError(f"{path}: cannot be read ({' '.join(str(error).split())})") from None
-    for name in COLUMNS:
-        if name not in table.columns:
-            raise ResultsError(f"{path}: column {name!r} is missing; found {', '.join(table.columns)}")
-    return table
+    return read_csv(path, COLUMNS, keep_default_na=False)
 
 
 def step_bars(table: pd.DataFrame) -> pd.DataFrame:

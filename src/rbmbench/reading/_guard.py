@@ -1,0 +1,61 @@
+"""What all readers share: errors of one line, and files of bounded size."""
+
+import os
+import stat
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+
+__all__ = ["UnreadableError", "bounded_bytes", "one_line"]
+
+
+MOST_CHARACTERS = 500
+
+
+class UnreadableError(ValueError):
+    """What was read is damaged, of another kind, or larger than allowed; the message is one line."""
+
+
+def one_line(reader: Callable) -> Callable:
+    """Return ``reader`` with every error turned into an `UnreadableError`, but for those of the file system.
+
+    The libraries behind the readers raise many kinds of errors on damaged bytes; a list of them would never be whole.
+    """
+
+    @wraps(reader)
+    def guarded(*arguments, **options):
+        try:
+            return reader(*arguments, **options)
+        except (UnreadableError, FileNotFoundError, IsADirectoryError, PermissionError):
+            raise
+        except MemoryError:
+            raise UnreadableError("asks for more memory than there is") from None
+        except RecursionError:
+            raise UnreadableError("is nested too deeply") from None
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            # Some libraries repeat all that they were given.
+            raise UnreadableError(" ".join(reason[:MOST_CHARACTERS].split())) from error
+
+    return guarded
+
+
+def bounded_bytes(path: str | os.PathLike, most: int) -> bytes:
+    """Return the bytes of a file.
+
+    Raises
+    ------
+    OSError
+        If it cannot be opened or read.
+    UnreadableError
+        If it is no plain file, or has more than ``most`` bytes.
+    """
+    if "\0" in os.fspath(path):
+        raise UnreadableError("its name holds a NUL character")
+    status = os.stat(path)
+    # A device or a pipe may never end.
+    if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
+        raise UnreadableError("is not a plain file")
+    if status.st_size > most and not stat.S_ISDIR(status.st_mode):
+        raise UnreadableError(f"found {status.st_size} bytes; allowed: at most {most}")
+    return Path(path).read_bytes()

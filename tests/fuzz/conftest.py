@@ -1,0 +1,42 @@
+"""Two sizes of the same tests: a small one that is always the same, and RBMBENCH_FUZZ=thorough, always new inputs."""
+
+import os
+import resource
+import sys
+from pathlib import Path
+
+import fuzz_record
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Results to start from are made by a helper of the unit tests.
+sys.path.append(str(Path(__file__).parents[1] / "unit"))
+
+COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck), "database": None}
+settings.register_profile("small", max_examples=200, derandomize=True, **COMMON)
+settings.register_profile("thorough", max_examples=int(os.environ.get("RBMBENCH_FUZZ_INPUTS", "5000")), **COMMON)
+settings.load_profile("thorough" if os.environ.get("RBMBENCH_FUZZ") == "thorough" else "small")
+
+
+@pytest.fixture(autouse=True)
+def _written_record():
+    """Write what was tried so far to the file that RBMBENCH_FUZZ_RECORD names."""
+    yield
+    if path := os.environ.get("RBMBENCH_FUZZ_RECORD"):
+        fuzz_record.write(path)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Return a folder that all inputs of a module are written to, one after the other."""
+    return tmp_path_factory.mktemp("fuzz")
+
+
+@pytest.fixture(scope="module")
+def bounded_memory():
+    """Hold this process to 2 GB more than it has, so that what asks for too much is refused by the system at once."""
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + 2**31, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, before)

@@ -1,0 +1,231 @@
+"""What declares more than there is, or unpacks to far more than it is: refused before the memory is taken.
+
+Each file is read in a process of its own that the system holds to 1 GB more than its libraries take.
+"""
+
+import gzip
+import io
+import json
+import lzma
+import struct
+import subprocess
+import sys
+import zipfile
+import zlib
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from mutations import npy_of
+from pyarrow import parquet
+
+GIANT = 2**31
+MOST_MB = 1024
+
+CODE = """
+import json, resource, sys
+from pathlib import Path
+from rbmbench import configuration, datasets, store
+from rbmbench.checkpoint import load_checkpoint
+from rbmbench.datasets import _formats, _rdata
+from rbmbench.datasets._downloads import File
+from rbmbench.errors import RbmbenchError
+from rbmbench.reading import csv_table, parquet_table
+import pandas, pyarrow.parquet, scipy.io
+
+def published(reader):
+    return lambda path: reader(File("made", path.name, (), unpacked_bytes=10**6), path.read_bytes(), str(path))
+
+READERS = {
+    "idx": published(_formats.idx_images), "mat": published(_formats.taskar_mat), "rda": published(_rdata.r_objects),
+    "grey": published(_formats.grey_npz), "own": lambda path: datasets.load("user_file", path=str(path)),
+    "data": datasets.read, "arrays": lambda path: store.read_arrays(path, ("W",)),
+    "checkpoint": lambda path: load_checkpoint(path, "mine"), "json": store.read_json, "yaml": configuration.read_yaml,
+    "parquet": lambda path: store.read_table(path, {}), "csv": store.read_csv,
+}
+pages = int(Path("/proc/self/statm").read_text().split()[0])
+most = pages * resource.getpagesize() + 2**30
+resource.setrlimit(resource.RLIMIT_AS, (most, most))
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for argument in sys.argv[1:]:
+    path = Path(argument)
+    try:
+        READERS[path.name.split("-")[0]](path)
+        line = "was read"
+    except RbmbenchError as error:
+        line = str(error)
+    taken = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 2**10
+    print(json.dumps([path.name, line, taken]), flush=True)
+"""
+
+
+def header(descr: str, shape: tuple) -> bytes:
+    text = f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}".encode()
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text
+
+
+def archive(packing=zipfile.ZIP_STORED, **members: bytes) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", packing) as made:
+        for name, content in members.items():
+            made.writestr(f"{name}.npy", content)
+    return buffer.getvalue()
+
+
+def zip_bomb(megabytes: int, name="W") -> bytes:
+    """An archive of one array of zeros that is far larger than the archive."""
+    buffer = io.BytesIO()
+    with (
+        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as made,
+        made.open(f"{name}.npy", "w", force_zip64=True) as member,
+    ):
+        member.write(header("'|u1'", (megabytes, 2**20)))
+        for _ in range(megabytes):
+            member.write(bytes(2**20))
+    return buffer.getvalue()
+
+
+def overlapping() -> bytes:
+    """An archive whose many members are all the same bytes."""
+    content = header("'|u1'", (2**24,)) + bytes(2**24)
+    once = io.BytesIO(archive(zipfile.ZIP_DEFLATED, W=content))
+    with zipfile.ZipFile(once, "a") as made:
+        first = made.infolist()[0]
+        for number in range(100):
+            same = zipfile.ZipInfo(f"W{number}.npy")
+            for name in ("compress_type", "CRC", "compress_size", "file_size", "header_offset"):
+                setattr(same, name, getattr(first, name))
+            made.filelist.append(same)
+        made._didModify = True
+    return once.getvalue()
+
+
+def element(kind: int, body: bytes) -> bytes:
+    return struct.pack("<II", kind, len(body)) + body + bytes(-len(body) % 8)
+
+
+def mat(kind: int, shape: tuple, values: bytes, packed=False) -> bytes:
+    """A MATLAB file of one array of a class, with declared sizes."""
+    flags = element(6, struct.pack("<II", kind, 0))
+    matrix = element(
+        14, flags + element(5, struct.pack(f"<{len(shape)}i", *shape)) + element(1, b"patterns_train") + values
+    )
+    start = b"MATLAB 5.0".ljust(124) + b"\x00\x01IM"
+    return start + (struct.pack("<II", 15, len(zlib.compress(matrix))) + zlib.compress(matrix) if packed else matrix)
+
+
+def mat_bomb(megabytes: int) -> bytes:
+    packer = zlib.compressobj(1)
+    body = packer.compress(struct.pack("<II", 14, megabytes * 2**20))
+    body += b"".join(packer.compress(bytes(2**20)) for _ in range(megabytes)) + packer.flush()
+    return b"MATLAB 5.0".ljust(124) + b"\x00\x01IM" + struct.pack("<II", 15, len(body)) + body
+
+
+def parquet_of(table: pa.Table, **options) -> bytes:
+    buffer = io.BytesIO()
+    parquet.write_table(table, buffer, **options)
+    return buffer.getvalue()
+
+
+def laughs(merge: bool) -> bytes:
+    lines = ["a0: &a0 {x: 1}"]
+    for level in range(1, 30):
+        parts = ", ".join([f"*a{level - 1}"] * 9)
+        lines.append(f"a{level}: &a{level} " + (f"{{<<: [{parts}]}}" if merge else f"[{parts}]"))
+    return "\n".join(lines).encode()
+
+
+def xz_of_much_memory() -> bytes:
+    """A file that asks for 1.5 GB to be unpacked."""
+    return lzma.compress(bytes(100), filters=[{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 3 * 2**29 - 1}])
+
+
+REPEATED = pa.array(np.zeros(2**20, np.int8))
+BOMBS = {
+    "idx-sizes": lambda: gzip.compress(struct.pack(">4B3I", 0, 0, 8, 3, GIANT - 1, GIANT - 1, 3)),
+    "idx-zeros": lambda: gzip.compress(bytes(10**8)),
+    "own-shape.npy": lambda: header("'<f8'", (GIANT, GIANT)),
+    "own-product.npy": lambda: header("'<f8'", (2**32, 2**32)) + bytes(64),
+    "own-empty-texts.npy": lambda: header("'<U0'", (2**40,)),
+    "own-record.npy": lambda: header("[('a', '<f8', (1000000000,))]", (3,)),
+    "own-shape.npz": lambda: archive(train=header("'<f8'", (GIANT, GIANT))),
+    "own-zeros.npz": lambda: zip_bomb(600, "train"),
+    "own-dense.csv": lambda: 2**28,
+    "data-shape": lambda: archive(train=header("'<f8'", (GIANT, 9)), validation=b"", test=b"", provenance=b""),
+    "grey-shape": lambda: archive(train=header("'|u1'", (GIANT, 784)), test=header("'|u1'", (GIANT, 784))),
+    "arrays-zeros": lambda: zip_bomb(600),
+    "arrays-overlap": overlapping,
+    "arrays-shape": lambda: archive(zipfile.ZIP_DEFLATED, W=header("'<f4'", (GIANT, GIANT))),
+    "arrays-lzma": lambda: archive(zipfile.ZIP_LZMA, W=npy_of(np.zeros(9))),
+    "checkpoint-shape": lambda: archive(header=header("'<U1'", (2**40,))),
+    "mat-numbers": lambda: mat(6, (GIANT - 1, GIANT - 1), element(9, bytes(8))),
+    "mat-cells": lambda: mat(1, (GIANT - 1, 3), b""),
+    "mat-characters": lambda: mat(4, (GIANT - 1, 1), element(4, b"")),
+    "mat-structure": lambda: mat(
+        2, (GIANT - 1, 1), element(5, struct.pack("<i", 8)) + element(1, b"a".ljust(8, b"\0"))
+    ),
+    "mat-packed": lambda: mat(1, (GIANT - 1, 1), b"", packed=True),
+    "mat-zeros": lambda: mat_bomb(300),
+    "rda-zeros": lambda: lzma.compress(b"RDX2\nX\n" + bytes(3 * 10**7)),
+    "rda-memory": xz_of_much_memory,
+    "rda-nested": lambda: lzma.compress(b"RDX2\nX\n" + bytes(12) + struct.pack(">ii", 19, 1) * 10**5),
+    "rda-length": lambda: lzma.compress(b"RDX2\nX\n" + bytes(12) + struct.pack(">ii", 13, GIANT - 1)),
+    "json-nested": lambda: b"[" * 10**6,
+    "json-closed": lambda: b"[" * 900 + b"]" * 900,
+    "json-number": lambda: b"9" * 10**6,
+    "json-long": lambda: b"[" + b"[]," * 10**7 + b"[]]",
+    "yaml-laughs": lambda: laughs(merge=False),
+    "yaml-merged": lambda: laughs(merge=True),
+    "yaml-nested": lambda: b"a: " + b"[" * 10**5,
+    "yaml-itself": lambda: b"a: &a [*a]",
+    "yaml-number": lambda: b"a: 0x" + b"f" * 10**5,
+    "yaml-long": lambda: b"a: b\n" * 10**6,
+    "parquet-rows": lambda: parquet_of(pa.table({f"a{number}": REPEATED for number in range(70)})),
+    "parquet-texts": lambda: parquet_of(
+        pa.table({"a": pa.DictionaryArray.from_arrays(np.zeros(10**5, np.int32), ["x" * 10**5])})
+    ),
+    "own-long.npy": lambda: 2**32,
+    "json-large": lambda: 2**32,
+    "yaml-large": lambda: 2**32,
+    "csv-long": lambda: 2**28,
+}
+
+# Where another guard would refuse it too, and later.
+REASONS = {
+    "yaml-nested": "more than 64 levels",
+    "yaml-itself": "an alias of what it is a part of",
+    "mat-numbers": "declares sizes",
+    "mat-cells": "declares sizes",
+    "mat-packed": "declares sizes",
+    "mat-zeros": "unpacks to more than",
+    "rda-zeros": "more than 16777216 bytes",
+    "rda-nested": "nested more than 64 deep",
+    "idx-zeros": "unpacks to more than",
+}
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory) -> dict:
+    """Return what was said of every file, and the most memory in MB until then."""
+    folder = tmp_path_factory.mktemp("bombs")
+    for name, make in BOMBS.items():
+        content = make()
+        with (folder / name).open("wb") as file:
+            # A number is the length of a file with nothing in it, which takes no place on the disk.
+            file.truncate(content) if isinstance(content, int) else file.write(content)
+    names = [str(folder / name) for name in BOMBS]
+    done = subprocess.run([sys.executable, "-c", CODE, *names], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return {name: (line, taken) for name, line, taken in map(json.loads, done.stdout.splitlines())}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_it_is_refused_before_the_memory_is_taken(told, name):
+    line, taken = told[name]
+    assert line != "was read"
+    assert name in line
+    # By what is declared, not by the system at last.
+    assert "more memory than there is" not in line
+    assert REASONS.get(name, "") in line
+    assert "\n" not in line
+    assert taken < MOST_MB

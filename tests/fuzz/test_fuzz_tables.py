@@ -1,0 +1,86 @@
+"""Tables: learning curves, stopping times, likelihoods of samples (parquet); verdicts and measured steps (csv)."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from fuzz_record import read_or_refused
+from hypothesis import given
+from hypothesis import strategies as st
+from mutations import mutated, mutated_text
+from pyarrow import parquet
+
+from rbmbench import store
+from rbmbench.reporting import claims, html, speed
+
+CURVE = pd.DataFrame(
+    {"trial": [0, 0, 1], "iteration": [0, 5, 0], "metric": ["log_likelihood", "b", "b"], "value": [0.5, np.nan, -2.0]}
+)
+
+
+def parquet_of(table: pa.Table, **options) -> bytes:
+    buffer = io.BytesIO()
+    parquet.write_table(table, buffer, **options)
+    return buffer.getvalue()
+
+
+columns = st.sampled_from(
+    [
+        pa.array([1, 2, 3]),
+        pa.array([1, None, 3]),
+        pa.array([0.5, np.inf, np.nan]),
+        pa.array(["a", None, "c"]),
+        pa.array(["a" * 5000] * 3),
+        pa.array([b"\xff", b"", b"c"]),
+        pa.array([[1], [], None]),
+        pa.array([{"a": 1}] * 3),
+        pa.array(["a", "b", "a"]).dictionary_encode(),
+        pa.array([True, False, None]),
+        pa.array([None] * 3),
+        pa.array([2**40] * 3, pa.timestamp("ns")),
+        pa.array([1, 2, 3], pa.uint64()),
+        pa.array(["a"] * 3, pa.large_string()),
+    ]
+)
+names = st.sampled_from(("trial", "iteration", "metric", "value", "", "é", "trial"))
+tables = st.lists(st.tuples(names, columns), max_size=5).map(
+    lambda parts: pa.table([part for _, part in parts], names=[name for name, _ in parts])
+)
+packings = st.sampled_from(("zstd", "snappy", "none", "gzip"))
+RIGHT = pa.Table.from_pandas(CURVE)
+
+
+@given(st.builds(lambda table, packing: parquet_of(table, compression=packing), tables, packings)
+       | packings.flatmap(lambda packing: mutated(parquet_of(RIGHT, compression=packing))))  # fmt: skip
+def test_curves(folder, content):
+    (folder / "curve.parquet").write_bytes(content)
+    found = read_or_refused("parquet", lambda: store.read_curve(folder), "curve.parquet")
+    assert found is None or found["trial"].dtype.kind in "iu"
+
+
+VERDICTS = pd.DataFrame(
+    [["popcd_1.a", "popcd", "Fig", "text", "2", 0.5, 0.1, 0.9, claims.REPRODUCED, ""]], columns=claims.COLUMNS
+)
+CSV = VERDICTS.to_csv(index=False)
+
+
+@given(mutated_text(CSV))
+def test_verdicts(folder, content):
+    (folder / "claims.csv").write_bytes(content)
+    found = read_or_refused("claims.csv", lambda: claims.read_claims(folder / "claims.csv"), "claims.csv")
+    if found is not None:
+        html.claims_table(found)
+
+
+@given(mutated_text(",".join(speed.COLUMNS) + "\na,1.5,b,floor,2.5,0.6,1\n"))
+def test_measured_steps(folder, content):
+    (folder / "steps.csv").write_bytes(content)
+    read_or_refused("steps.csv", lambda: speed.read_steps(folder / "steps.csv"), "steps.csv")
+
+
+@pytest.mark.parametrize("table", [CURVE, CURVE.iloc[:0]])
+def test_what_is_right_is_read_as_pandas_reads_it(folder, table):
+    store.write_table(folder / "curve.parquet", table)
+    pd.testing.assert_frame_equal(store.read_curve(folder), pd.read_parquet(folder / "curve.parquet"))

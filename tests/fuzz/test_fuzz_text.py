@@ -1,0 +1,273 @@
+"""Texts and what they hold: the configuration and its overlays, claims, settings, specs, and the meta of results."""
+
+import inspect
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from fuzz_record import read_or_refused
+from hypothesis import given
+from hypothesis import strategies as st
+from mutations import FRAGMENTS, SCALARS, VALUES, edited, mutated_text
+from reporting_results import DIFFERENCE, falling, figure, make_run, rising
+
+from rbmbench import configuration, coupling, datasets, estimators, experiments, samplers, store, updates
+from rbmbench.errors import RbmbenchError, SettingsError
+from rbmbench.parsing import parse
+from rbmbench.reading import UnreadableError, plain_json, plain_yaml
+from rbmbench.reporting import claims, spec_files, specs
+from rbmbench.settings import (
+    AnnealingSettings,
+    CouplingSettings,
+    EstimateSettings,
+    GroundTruthSettings,
+    RunSettings,
+    SamplingSettings,
+)
+
+CONFIG = Path(__file__).parents[2] / "config"
+FILES = sorted(CONFIG.rglob("*.yaml"))
+TEXTS = [file.read_text() for file in FILES]
+PLAIN = (str, int, float, bool, type(None))
+
+
+def is_plain(values) -> bool:
+    """Tell whether values are what JSON can hold."""
+    if isinstance(values, dict):
+        return all(isinstance(key, str) and is_plain(part) for key, part in values.items())
+    return all(map(is_plain, values)) if isinstance(values, list) else isinstance(values, PLAIN)
+
+
+short_texts = st.sampled_from(TEXTS).map(lambda text: "".join(text.splitlines(keepends=True)[:25]))
+fragments = st.lists(st.sampled_from(FRAGMENTS), max_size=6).map(
+    lambda parts: "".join(parts).encode("utf-8", "surrogatepass")
+)
+
+
+@given(short_texts.flatmap(mutated_text) | fragments | st.binary(max_size=30))
+def test_yaml(content):
+    found = read_or_refused("yaml", lambda: plain_yaml(content), errors=UnreadableError)
+    assert is_plain(found)
+    json.dumps(found)
+
+
+JSON = json.dumps({"data": {"name": "mnist"}, "hidden": 16, "rate": 0.5, "a": [1, None, True, "é"]}, indent=1)
+
+
+@given(mutated_text(JSON) | fragments)
+def test_json(content):
+    assert is_plain(read_or_refused("json", lambda: plain_json(content), errors=UnreadableError))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_files_that_are_right_are_read_as_before(file):
+    assert plain_yaml(file.read_bytes()) == yaml.safe_load(file.read_text())
+
+
+# The configuration: values as they are after reading, so that thousands can be tried.
+
+
+KNOWN = {str(file): yaml.load(file.read_text(), yaml.CSafeLoader) for file in FILES}
+
+
+def with_files(monkeypatch, changed: dict) -> None:
+    """Let the configuration read ``changed`` in the place of files of the same name."""
+    monkeypatch.setattr(configuration, "read_yaml", lambda path: (KNOWN | changed)[str(path)])
+
+
+def planned(files):
+    return experiments.plan(configuration.load(files))
+
+
+MAIN = {"scale": "tiny", "papers": ["popcd"], "data": {"mirror": None, "cache": None}, "backend": "auto"}
+PAPERS = {file.stem: yaml.safe_load(file.read_text()) for file in (CONFIG / "papers").glob("*.yaml")}
+SMOKE = yaml.safe_load((CONFIG / "smoke.yaml").read_text())["overrides"]
+CLAIMS = {file.stem: yaml.safe_load(file.read_text()) for file in (CONFIG / "claims").glob("*.yaml")}
+FIRST, OVERLAY = str(CONFIG / "config.yaml"), str(CONFIG / "tiny.yaml")
+
+
+@given(
+    main=edited(MAIN),
+    overlay=st.sampled_from(sorted(PAPERS)).flatmap(
+        lambda key: edited({"papers": [key], "overrides": {key: SMOKE.get(key, {})}})
+    ),
+)
+def test_config_and_overlays(main, overlay):
+    with pytest.MonkeyPatch.context() as patch:
+        with_files(patch, {FIRST: main, OVERLAY: overlay})
+        read_or_refused("config.yaml, overlays", lambda: planned([FIRST, OVERLAY]))
+
+
+@given(st.sampled_from(sorted(PAPERS)).flatmap(lambda key: st.tuples(st.just(key), edited(PAPERS[key]))))
+def test_papers(drawn):
+    key, values = drawn
+    with pytest.MonkeyPatch.context() as patch:
+        with_files(patch, {FIRST: MAIN | {"papers": [key]}, str(CONFIG / "papers" / f"{key}.yaml"): values})
+        read_or_refused("papers/*.yaml", lambda: planned([FIRST]))
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    """Return the spec of a figure with its runs."""
+    return figure(
+        tmp_path_factory.mktemp("results"), {"a": {"curves": {"cd_1": falling(-9.0, -5.0), "pop_cd_1": rising(-4.0)}}}
+    )
+
+
+def file_of_claims(key: str):
+    """A file of claims with a few of its entries."""
+    names = {
+        "curve": "fig1.a.pop_cd_1", "against": "fig1.a.cd_1", "curves": ["fig1.a.cd_1"], "share": 0.5, "after": 0,
+        "factor": 2, "limit": 1.5, "iteration": 100, "quantile": 0.9, "tolerance": 0.1, "within": 3,
+        "metric": "log_likelihood",
+    }  # fmt: skip
+    about = {key: DIFFERENCE[key] for key in ("where", "text", "above")}
+    entries = [
+        {"id": kind, "kind": kind, **about}
+        | {name: names.get(name, "fig1.a.cd_1") for name in list(inspect.signature(check).parameters)[1:]}
+        for kind, check in claims.CHECKS.items()
+    ]
+    chosen = st.lists(st.sampled_from([*entries, *CLAIMS[key]["claims"]]), min_size=1, max_size=3)
+    return chosen.flatmap(lambda found: edited({**CLAIMS[key], "claims": found}))
+
+
+@given(values=st.sampled_from(sorted(CLAIMS)).flatmap(file_of_claims))
+def test_claims(shown, values):
+    spec = {"scale": "tiny", "figures": [shown], "tables": [], "claims": {"popcd": values}}
+    read_or_refused("claims/*.yaml", lambda: claims.evaluate(parse(claims.ClaimsSpec, spec, "claims")))
+
+
+# Settings of the commands.
+
+STAGE = {
+    "until": 20,
+    "estimator": {"name": "pop_cd", "options": {"k": 1}},
+    "update": {"name": "sgd", "options": {}},
+    "rate": 0.1,
+}
+RUN = {
+    "data": {"name": "mnist", "options": {"threshold": 3}}, "hidden": 3, "batch": 8, "trials": 2, "schedule": [STAGE],
+    "initial": {"kind": "normal", "width": 0.1}, "proxy": {"chains": 2}, "evaluate_at": [1, 2], "bias_bound": {"k": 1},
+}  # fmt: skip
+SETTINGS = [
+    (RunSettings, RUN),
+    (GroundTruthSettings, {"method": "exact", "chains": 3}),
+    (EstimateSettings, {"estimator": {"name": "cd", "options": {"k": 2}}, "batch": 3}),
+    (AnnealingSettings, {"particles": 3, "temperatures": 5, "base": "uniform", "seed": 1}),
+    (CouplingSettings, {"visible": 3, "hidden": 2, "width": 0.5, "coupling": "rbm", "longest": 5}),
+    (SamplingSettings, {"samplers": {"gibbs": {"name": "gibbs", "options": {}, "grid": {"k": [1, 2]}}}, "samples": 7}),
+]
+
+
+@given(st.sampled_from(SETTINGS).flatmap(lambda pair: st.tuples(st.just(pair[0]), edited(pair[1]) | VALUES)))
+def test_settings(drawn):
+    model, values = drawn
+    found = read_or_refused("--settings", lambda: parse(model, values, "--settings"), "--settings: ")
+    assert found is None or parse(model, plain_json(found.canonical()), "again") == found
+
+
+REGISTRIES = (datasets.REGISTRY, estimators.REGISTRY, samplers.REGISTRY, updates.REGISTRY)
+
+
+def options_of(registry, name: str):
+    """Options of a part, each any value."""
+    known = [key for key in inspect.signature(registry.get(name)).parameters if not key.startswith("_")]
+    keys = st.sampled_from((*known, "new"))
+    return st.tuples(st.just(registry), st.just(name), st.dictionaries(keys, SCALARS | VALUES, max_size=3))
+
+
+@given(
+    st.sampled_from(REGISTRIES).flatmap(
+        lambda one: st.sampled_from(one.names()).flatmap(lambda name: options_of(one, name))
+    )
+)
+def test_options_of_parts(drawn):
+    registry, name, options = drawn
+    read_or_refused("--options", lambda: registry.create(name, options), "option")
+
+
+# What the commands have written.
+
+
+@pytest.fixture(scope="module")
+def meta(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run") / "run"
+    make_run(folder, [[-9.0, -5.0]])
+    return json.loads((folder / "meta.json").read_text())
+
+
+def test_metas(folder, meta):
+    meta["settings"] |= RUN
+
+    @given(edited(meta))
+    def holds(values):
+        store.write_json(folder / "meta.json", values)
+        found = read_or_refused("meta.json", lambda: store.read_meta(folder), "meta.json")
+        if found is not None:
+            read_or_refused("meta.json", lambda: (found["settings"]["first_trial"], found["data"]["rows"]), "meta.json")
+
+    holds()
+
+
+def test_specs(folder, shown):
+    @given(edited(shown))
+    def holds(values):
+        store.write_json(folder / "spec.json", values)
+        for read in (
+            lambda: spec_files.read_spec(folder / "spec.json", specs.FigureSpec),
+            lambda: spec_files.read_values(folder / "spec.json", spec_files.FIGURES),
+        ):
+            read_or_refused("specs/*.json", read, "spec.json")
+
+    holds()
+
+
+def test_keys_may_not_be_told_twice():
+    with pytest.raises(UnreadableError, match="'a' twice"):
+        plain_yaml("a: 1\nb: 2\na: 3")
+    with pytest.raises(UnreadableError, match="'a' twice"):
+        plain_json('{"b": {"a": 1, "a": 2}}')
+    assert plain_yaml("a: &x {b: 1}\nc: {<<: *x, b: 2}") == {"a": {"b": 1}, "c": {"b": 2}}
+
+
+@pytest.mark.parametrize(
+    "value", ["2001-09-09", "!!set {a}", "!!binary aGVsbG8=", "!!omap [a: 1]", "{1: 2}", "{on: 2}"]
+)
+def test_yaml_holds_what_json_can_hold(value):
+    with pytest.raises(UnreadableError, match=r"found (a|the key)"):
+        plain_yaml(f"a: {value}")
+
+
+def test_yaml_runs_no_code(tmp_path):
+    marker = tmp_path / "marker"
+    with pytest.raises(UnreadableError, match="constructor"):
+        plain_yaml(f"!!python/object/apply:os.mkdir ['{marker}']")
+    assert not marker.exists()
+
+
+def test_errors_are_one_line_of_bounded_length():
+    assert str(RbmbenchError("a\nb\x1b[31m\u2028c")) == "a b [31m c"
+    assert len(str(RbmbenchError("x" * 10**6))) < 2100
+
+
+def test_combinations_are_counted_before_they_are_made():
+    grid = {f"a{number}": [0] * 100 for number in range(9)}
+    sampling = {"samplers": {"gibbs": {"name": "gibbs", "grid": grid}}}
+    with pytest.raises(SettingsError, match=r"grid: found 1000000000000000000 combinations; allowed: at most 10000"):
+        parse(SamplingSettings, sampling, "--settings")
+    entry = {"id": "a", "each": [[{"x": 1}] * 100] * 9}
+    with pytest.raises(SettingsError, match=r"'a': .*each: found 1000000000000000000 combinations"):
+        next(claims.expanded(entry))
+
+
+def test_texts_are_filled_in_without_format_specifications():
+    entry = {"id": "{x}", "text": "{x:>1000000000} {x.__class__}", "each": [[{"x": 1}]]}
+    assert next(claims.expanded(entry)) == {"id": "1", "text": "{x:>1000000000} {x.__class__}"}
+
+
+@pytest.mark.parametrize("size", [{"hidden": 2**31}, {"hidden": 2**30, "visible": 2**30}])
+def test_models_that_would_not_fit_are_refused_by_their_size(size):
+    values = {"visible": 3, "hidden": 2, "coupling": "rbm"} | size
+    with pytest.raises(SettingsError, match=r"hidden: found .*(less than 2147483648|at most 8 GB)"):
+        coupling.coupled_stopping_times(parse(CouplingSettings, values, "--settings"))
