@@ -143,13 +143,13 @@ def test_a_run_stopped_with_the_kernel_goes_on_without(device, tmp_path, monkeyp
     settings = training.parse(training.RunSettings, values | {"evaluate_every": 5, "precision": "float64"}, "test")
     whole, checkpoint = training.run(DATA, settings, backend="numpy"), tmp_path / "checkpoint.npz"
     monkeypatch.setattr(training, "CHECKPOINT_SECONDS", 0.0)
-    save = training.save_checkpoint
+    keep = training.Keeper.keep
 
     def interrupt(*arguments):
-        save(*arguments)
+        keep(*arguments)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(training, "save_checkpoint", interrupt)
+    monkeypatch.setattr(training.Keeper, "keep", interrupt)
     with pytest.raises(KeyboardInterrupt):
         training.run(DATA, settings, checkpoint=checkpoint, backend="cupy")
     assert device.launches[KERNEL] == 4

@@ -26,7 +26,8 @@ class Disk:
 
     def remount(self, options: str) -> None:
         """Change the options of the file system."""
-        assert self.tell(f"mount -o remount,{options} '{self._place}'") == "done"
+        # With the source named, mount adds none of the options before, which may not be set in a namespace of users.
+        assert self.tell(f"mount -o remount,{options} tmpfs '{self._place}'") == "done"
 
 
 @contextmanager

@@ -1,15 +1,10 @@
 """Small real runs of the workflow: everything end to end, and failures that hurt nothing else."""
 
-import os
-import signal
 import subprocess
 import sys
 
 import pytest
 from tiny_paper import FILES, PAPER
-from workspaces import wait_for
-
-from rbmbench.store import read_meta
 
 SHOWN = {"data": "bars", "hidden": 5, "rate": 0.1, "iterations": 20}
 CURVES = {
@@ -117,41 +112,3 @@ def test_a_failed_run_hurts_no_other(tiny):
     # Mended, only what failed is made.
     tiny.edit("config/papers/tiny.yaml", "data", "more", "rows", 16)
     assert tiny.jobs(*FILES, "--", *runs) == {"prepare_data": 1}
-
-
-@pytest.mark.slow
-def test_kill_of_a_job_keeps_its_checkpoint_and_the_finished_runs(tiny):
-    long = {"iterations": 300_000, "evaluate_every": 1000}
-    tiny.edit(
-        "config/papers/tiny.yaml", "figures", "fig1", "panels", "a", PAPER["figures"]["fig1"]["panels"]["a"] | long
-    )
-    tiny.snakemake(*FILES, "--", "results/tiny/datasets/bars.npz")
-    targets = [target for target in planned_runs(tiny) if "pop_cd" in target]
-    process = tiny.start(*FILES, "--", *targets)
-    checkpoint = wait_for(lambda: list(tiny.folder.glob("results/tiny/checkpoints/*.npz")), process)
-    # The job dies, as when a machine runs out of memory; Snakemake then deletes the job's outputs.
-    kill_trainings(process)
-    process.communicate(timeout=60)
-    assert process.returncode == 1
-    assert checkpoint[0].exists()
-    assert not (tiny.folder / targets[0]).exists()
-    assert (tiny.folder / "results/tiny/datasets/bars.npz").exists()
-    tiny.snakemake(*FILES, "--rerun-incomplete", "--", *targets)
-    assert not checkpoint[0].exists()
-    assert read_meta((tiny.folder / targets[0]).parent)["iterations"] == 300_000
-
-
-def planned_runs(workspace) -> list[str]:
-    """Return the meta files of all planned runs."""
-    lines = workspace.snakemake(*FILES, "--summary", "--", "all_figures").splitlines()
-    names = [line.split("\t")[0] for line in lines]
-    return [name for name in names if name.startswith("results/tiny/runs/") and name.endswith("meta.json")]
-
-
-def kill_trainings(process) -> None:
-    """Kill the training processes that a Snakemake has started, as the kernel does: without a warning."""
-    import psutil
-
-    for child in psutil.Process(process.pid).children(recursive=True):
-        if "train" in child.cmdline() and "--run-id" in child.cmdline():
-            os.kill(child.pid, signal.SIGKILL)
