@@ -106,8 +106,8 @@ def assert_equal_results(local: Workspace, remote: Workspace, scale: str) -> Non
 )
 def test_results_are_those_of_this_machine(cluster, repository, workspace, tmp_path_factory, target):
     local = new_workspace(repository, tmp_path_factory.mktemp("local"))
-    local.snakemake(*SMOKE, "--", target)
-    workspace.snakemake(*SLURM, *SMOKE, "--", target)
+    local.snakemake(*SMOKE, "--", target, seconds=3600)
+    workspace.snakemake(*SLURM, *SMOKE, "--", target, seconds=3 * 3600)
     assert_equal_results(local, workspace, "smoke")
     assert workspace.jobs(*SMOKE, "--", target) == {}
 
