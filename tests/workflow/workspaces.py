@@ -21,10 +21,10 @@ class Workspace:
 
     folder: Path
 
-    def snakemake(self, *arguments: str, code: int = 0, fault: str = "") -> str:
+    def snakemake(self, *arguments: str, code: int = 0, seconds: float = 600, fault: str = "") -> str:
         """Run Snakemake, check its exit code, and return all that it printed."""
         done = self.start(*arguments, fault=fault)
-        output, _ = done.communicate(timeout=600)
+        output, _ = done.communicate(timeout=seconds)
         assert done.returncode == code, output
         return output
 
