@@ -181,3 +181,20 @@ def test_objects_are_never_unpickled(tmp_path):
     assert not marker.exists()
     pickle.loads(pickled)
     assert marker.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "told"),
+    [
+        ("W", NUMBERS[0] * np.float32(np.nan), "not finite"),
+        ("c", NUMBERS[0, :, 0].astype(np.float64), "one type for all"),
+        ("b", NUMBERS[0, :, :, 0].astype(int), "one type for all"),
+        ("b", NUMBERS[0, :, :4, 0], r"should be \(trials, m, n\)"),
+        ("snapshot_c", NUMBERS[:, :, 0, :3], r"should be \(snapshots, trials, m, n\)"),
+        ("snapshot_iterations", np.array([5, 0]), "do not ascend"),
+    ],
+)
+def test_models_that_cannot_be(tmp_path, name, wrong, told):
+    store.write_arrays(tmp_path / "model.npz", MODEL | {name: wrong})
+    with pytest.raises(RbmbenchError, match=rf"model\.npz: .*{told}"):
+        (store.read_snapshots if name.startswith("snapshot") else store.read_model)(tmp_path)

@@ -143,14 +143,18 @@ def symbol(text: str) -> bytes:
     return struct.pack(">iii", 1, 9, len(text)) + text.encode()
 
 
-ENDS = [we8there.TERMS + 1, 0, *[2] * we8there.TERMS]
-RDATA = (
-    b"RDX2\nX\n" + struct.pack(">iii", 2, 3, 4) + struct.pack(">i", 2 | 0x400) + symbol("we8thereCounts")
-    + struct.pack(">i", 2 | 0x400) + symbol("i") + struct.pack(">4i", 13, 2, 0, 1)
-    + struct.pack(">i", 2 | 0x400) + symbol("p") + struct.pack(f">i{ENDS[0] + 1}i", 13, *ENDS)
-    + struct.pack(">i", 2 | 0x400) + symbol("x") + struct.pack(">2i2d", 14, 2, 1, 3)
-    + struct.pack(">2i", 254, 254)
-)  # fmt: skip
+def reviews(*ends: int) -> bytes:
+    """Two counts in the columns of a sparse matrix, which end where they are said to."""
+    return (
+        b"RDX2\nX\n" + struct.pack(">iii", 2, 3, 4) + struct.pack(">i", 2 | 0x400) + symbol("we8thereCounts")
+        + struct.pack(">i", 2 | 0x400) + symbol("i") + struct.pack(">4i", 13, 2, 0, 1)
+        + struct.pack(">i", 2 | 0x400) + symbol("p") + struct.pack(f">2i{len(ends)}i", 13, len(ends), *ends)
+        + struct.pack(">i", 2 | 0x400) + symbol("x") + struct.pack(">2i2d", 14, 2, 1, 3)
+        + struct.pack(">2i", 254, 254)
+    )  # fmt: skip
+
+
+RDATA = reviews(0, *[2] * we8there.TERMS)
 FLAGS = (0, 1, 2, 2 | 0x400, 9, 10, 13, 14, 16, 19, 25, 254, 255, 255 | 0x200, 19 | 0x200, 2**31 - 1, -1, 3, 100)
 items = st.lists(st.sampled_from(FLAGS), max_size=400).map(
     lambda flags: RDATA[:19] + struct.pack(f">{len(flags)}i", *flags)

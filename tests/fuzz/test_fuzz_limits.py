@@ -18,6 +18,9 @@ import pyarrow as pa
 import pytest
 from mutations import npy_of
 from pyarrow import parquet
+from test_fuzz_formats import reviews
+
+from rbmbench.datasets import we8there
 
 GIANT = 2**31
 MOST_MB = 1024
@@ -27,7 +30,7 @@ import json, resource, sys
 from pathlib import Path
 from rbmbench import configuration, datasets, store
 from rbmbench.checkpoint import load_checkpoint
-from rbmbench.datasets import _formats, _rdata
+from rbmbench.datasets import _formats, _rdata, we8there
 from rbmbench.datasets._downloads import File
 from rbmbench.errors import RbmbenchError
 from rbmbench.reading import csv_table, parquet_table
@@ -38,6 +41,7 @@ def published(reader):
 
 READERS = {
     "idx": published(_formats.idx_images), "mat": published(_formats.taskar_mat), "rda": published(_rdata.r_objects),
+    "reviews": published(we8there._present), "reviews": published(we8there._present),
     "grey": published(_formats.grey_npz), "own": lambda path: datasets.load("user_file", path=str(path)),
     "data": datasets.read, "arrays": lambda path: store.read_arrays(path, ("W",)),
     "checkpoint": lambda path: load_checkpoint(path, "mine"), "json": store.read_json, "yaml": configuration.read_yaml,
@@ -170,6 +174,7 @@ BOMBS = {
     "rda-memory": xz_of_much_memory,
     "rda-nested": lambda: lzma.compress(b"RDX2\nX\n" + bytes(12) + struct.pack(">ii", 19, 1) * 10**5),
     "rda-length": lambda: lzma.compress(b"RDX2\nX\n" + bytes(12) + struct.pack(">ii", 13, GIANT - 1)),
+    "reviews-counts": lambda: lzma.compress(reviews(0, *[GIANT - 1] * we8there.TERMS)),
     "json-nested": lambda: b"[" * 10**6,
     "json-closed": lambda: b"[" * 900 + b"]" * 900,
     "json-number": lambda: b"9" * 10**6,

@@ -13,6 +13,7 @@ from mutations import mutated, mutated_text
 from pyarrow import parquet
 
 from rbmbench import store
+from rbmbench.errors import RbmbenchError
 from rbmbench.reporting import claims, html, speed
 
 CURVE = pd.DataFrame(
@@ -84,3 +85,12 @@ def test_measured_steps(folder, content):
 def test_what_is_right_is_read_as_pandas_reads_it(folder, table):
     store.write_table(folder / "curve.parquet", table)
     pd.testing.assert_frame_equal(store.read_curve(folder), pd.read_parquet(folder / "curve.parquet"))
+
+
+@pytest.mark.parametrize(
+    "more", [pa.array([[1], [], None]), pa.array([b"\xff", b"", b"c"]), pa.array([True, False, None])]
+)
+def test_columns_of_other_kinds_are_refused(folder, more):
+    (folder / "curve.parquet").write_bytes(parquet_of(RIGHT.append_column("more", more)))
+    with pytest.raises(RbmbenchError, match="column 'more' holds"):
+        store.read_curve(folder)

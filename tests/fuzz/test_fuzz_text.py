@@ -271,3 +271,27 @@ def test_models_that_would_not_fit_are_refused_by_their_size(size):
     values = {"visible": 3, "hidden": 2, "coupling": "rbm"} | size
     with pytest.raises(SettingsError, match=r"hidden: found .*(less than 2147483648|at most 8 GB)"):
         coupling.coupled_stopping_times(parse(CouplingSettings, values, "--settings"))
+
+
+@pytest.mark.parametrize(
+    ("change", "key"), [({"wall": 3}, "wall"), ({"data": {"rows": None}}, "data.rows"), ({"trials": 0}, "trials")]
+)
+def test_metas_that_cannot_be(folder, meta, change, key):
+    store.write_json(folder / "meta.json", meta | change)
+    with pytest.raises(RbmbenchError, match=rf"meta\.json: {key}.*: found"):
+        store.read_meta(folder)
+
+
+def test_a_key_that_a_meta_lacks_is_named(folder):
+    store.write_json(folder / "meta.json", {"settings": {"schedule": [{"until": 3}]}})
+    found = store.read_meta(folder)
+    with pytest.raises(
+        RbmbenchError, match=r"meta\.json: key 'settings\.schedule\.0\.estimator' is missing; found until"
+    ):
+        found["settings"]["schedule"][0]["estimator"]
+
+
+@pytest.mark.parametrize("each", [None, 3, [{"x": 1}], [[]], [[1]]])
+def test_lists_of_claims_that_cannot_be(each):
+    with pytest.raises(SettingsError, match="claim 'a': each"):
+        next(claims.expanded({"id": "a", "each": each}))
