@@ -19,7 +19,7 @@ rule tabulate_run_times:
     params:
         folders=[PLAN.run_folder(run) for run in PLAN.runs],
     shell:
-        "rbmbench run-times --runs {params.folders} --out {output} 2>&1 | tee {log} >&2"
+        "rbmbench run-times --runs {params.folders} --out {output} 2>&1 | tee -i {log} >&2"
 
 
 # Takes all cores, so that nothing else runs beside it: only then do its numbers mean something.

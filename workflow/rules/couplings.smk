@@ -19,4 +19,4 @@ rule couple_chains:
         scale=PLAN.scale,
     shell:
         "rbmbench couple --settings {params.settings:q} --threads {threads} --scale {params.scale}"
-        " --out {params.folder} 2>&1 | tee {log} >&2"
+        " --out {params.folder} 2>&1 | tee -i {log} >&2"

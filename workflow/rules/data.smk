@@ -18,4 +18,4 @@ rule prepare_data:
         visible=lambda wildcards: PLAN.data[wildcards.data].visible,
     shell:
         "rbmbench data --name {params.name} --options {params.options:q} --rows {params.rows}"
-        " --visible {params.visible} --out {output} 2>&1 | tee {log} >&2"
+        " --visible {params.visible} --out {output} 2>&1 | tee -i {log} >&2"

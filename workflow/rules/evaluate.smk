@@ -29,4 +29,4 @@ rule evaluate_run:
     shell:
         "rbmbench evaluate --settings {params.settings:q} --data {input.data} --model {params.run}"
         " --checkpoint {params.checkpoint} --threads {threads} --scale {params.scale} --out {params.folder}"
-        " 2>&1 | tee {log} >&2"
+        " 2>&1 | tee -i {log} >&2"

@@ -23,4 +23,4 @@ rule forecast:
         computed=len(glob(f"{RESULTS}/*/*/meta.json")),
     shell:
         "rbmbench forecast --configfile {params.overlays} --values {params.values:q} --cores {params.cores}"
-        " --out {output} 2>&1 | tee {log} >&2"
+        " --out {output} 2>&1 | tee -i {log} >&2"

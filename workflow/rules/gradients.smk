@@ -25,7 +25,7 @@ rule compute_ground_truth:
         scale=PLAN.scale,
     shell:
         "rbmbench ground-truth --settings {params.settings:q} --data {input.data} --model {params.run}"
-        " --threads {threads} --scale {params.scale} --out {params.folder} 2>&1 | tee {log} >&2"
+        " --threads {threads} --scale {params.scale} --out {params.folder} 2>&1 | tee -i {log} >&2"
 
 
 rule measure_bias:
@@ -57,4 +57,4 @@ rule measure_bias:
     shell:
         "rbmbench estimate --settings {params.settings:q} --data {input.data} --model {params.run}"
         " --ground-truths {input.truths} --threads {threads} --scale {params.scale}"
-        " --out {params.folder} 2>&1 | tee {log} >&2"
+        " --out {params.folder} 2>&1 | tee -i {log} >&2"

@@ -17,7 +17,7 @@ rule write_spec:
     params:
         values=lambda wildcards: json.dumps(result_of(wildcards.key).spec, sort_keys=True),
     shell:
-        "rbmbench spec --values {params.values:q} --out {output} 2>&1 | tee {log} >&2"
+        "rbmbench spec --values {params.values:q} --out {output} 2>&1 | tee -i {log} >&2"
 
 
 rule render_figure:

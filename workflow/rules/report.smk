@@ -49,4 +49,4 @@ rule write_report:
         scale=PLAN.scale,
     shell:
         "rbmbench report --scale {params.scale} --figures {input.figures} --tables {input.tables}"
-        " --claims {input.claims} --out {output} 2>&1 | tee {log} >&2"
+        " --claims {input.claims} --out {output} 2>&1 | tee -i {log} >&2"

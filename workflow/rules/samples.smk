@@ -24,4 +24,4 @@ rule sample_models:
         scale=PLAN.scale,
     shell:
         "rbmbench sample --settings {params.settings:q} --data {input.data} --model {params.run}"
-        " --threads {threads} --scale {params.scale} --out {params.folder} 2>&1 | tee {log} >&2"
+        " --threads {threads} --scale {params.scale} --out {params.folder} 2>&1 | tee -i {log} >&2"

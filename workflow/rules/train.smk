@@ -27,4 +27,4 @@ rule train_run:
     shell:
         "rbmbench train --settings {params.settings:q} --data {input.data} --checkpoint {params.checkpoint}"
         " --threads {threads} --scale {params.scale} --run-id {wildcards.run} --out {params.folder}"
-        " 2>&1 | tee {log} >&2"
+        " 2>&1 | tee -i {log} >&2"
