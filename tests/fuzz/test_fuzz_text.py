@@ -249,6 +249,9 @@ def test_yaml_runs_no_code(tmp_path):
 def test_errors_are_one_line_of_bounded_length():
     assert str(RbmbenchError("a\nb\x1b[31m\u2028c")) == "a b [31m c"
     assert len(str(RbmbenchError("x" * 10**6))) < 2100
+    with pytest.raises(UnreadableError, match="found undefined alias") as caught:
+        plain_yaml("*" + "a" * 10**5)
+    assert len(str(caught.value)) < 600
 
 
 def test_combinations_are_counted_before_they_are_made():
