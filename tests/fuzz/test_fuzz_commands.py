@@ -19,7 +19,7 @@ from rbmbench.reporting import notebook_runner
 
 pytestmark = pytest.mark.usefixtures("bounded_memory")
 # A command takes longer than a reader.
-few = settings(max_examples=max(settings.default.max_examples // 4, 1))
+few = settings(max_examples=max(settings.default.max_examples // 8, 1))
 
 
 def called(kind: str, *parts) -> None:

@@ -13,7 +13,11 @@ MOST_CHARACTERS = 500
 
 
 class UnreadableError(ValueError):
-    """What was read is damaged, of another kind, or larger than allowed; the message is one line."""
+    """What was read is damaged, of another kind, or larger than allowed; the message is one line, of bounded length."""
+
+    def __init__(self, message: str):
+        # Some libraries repeat all that they were given.
+        super().__init__(" ".join(message[:MOST_CHARACTERS].split()))
 
 
 def one_line(reader: Callable) -> Callable:
@@ -34,8 +38,7 @@ def one_line(reader: Callable) -> Callable:
             raise UnreadableError("is nested too deeply") from None
         except Exception as error:
             reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-            # Some libraries repeat all that they were given.
-            raise UnreadableError(" ".join(reason[:MOST_CHARACTERS].split())) from error
+            raise UnreadableError(reason) from error
 
     return guarded
 

@@ -45,7 +45,7 @@ def plain_yaml(text: str | bytes) -> Any:
     try:
         values = yaml.load(decoded, _loader())
     except yaml.YAMLError as error:
-        raise UnreadableError(" ".join(str(error).split())) from None
+        raise UnreadableError(str(error)) from None
     _check_plain(values)
     return values
 
