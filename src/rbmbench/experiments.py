@@ -40,14 +40,12 @@ def plan(configuration: Configuration) -> Plan:
         for name, figure in paper.figures.items():
             key, as_published = f"{paper.key}_{name}", _of_kind(published.figures.get(name), figure)
             made = MAKERS[figure.kind](result, paper, published, key, figure, as_published)
-            result.figures[key] = replace(
-                made, spec=made.spec | {"absent": absent(paper, published, figure, as_published)}
-            )
+            result.figures[key] = replace(made, spec=made.spec | {"absent": absent(figure, as_published)})
         for name, table in paper.tables.items():
             key, as_published = f"{paper.key}_{name}", _of_kind(published.tables.get(name), table)
             made = MAKERS[table.kind](result, paper, published, key, table, as_published)
             numbers = configuration.published_tables[paper.key].get(name, {})
-            more = {"published": numbers, "absent": absent(paper, published, table, as_published)}
+            more = {"published": numbers, "absent": absent(table, as_published)}
             result.tables[key] = replace(made, spec=made.spec | more)
     return result
 

@@ -378,13 +378,16 @@ overrides:
     made = plan(load(["config/config.yaml", overlay]))
     figure, table = made.figures["popcd_fig3"], made.tables["popcd_table1"]
     assert [panel["name"] for panel in figure.spec["panels"]] == ["c"]
-    assert figure.spec["absent"] == ["panel a", "panel b", "panel d", "CD-10", "pop-CD-10"]
+    assert figure.spec["absent"] == ["panel a", "panel b", "panel d"]
+    assert figure.spec["panels"][0]["without"] == ["CD-10", "pop-CD-10"]
     assert [run.partition("-0.01")[0] for run in figure.runs] == ["mnist-500h-pop_cd_1", "mnist-500h-cd_1"]
     assert table.spec["absent"] == ["row letters_100", "row mnist_500"]
     assert not {run for run in table.runs if "500h" in run or "100h" in run}
     whole = plan(load(["config/config.yaml"]))
     assert set(figure.runs) <= set(whole.figures["popcd_fig3"].runs)
-    assert not {key for key, one in (whole.figures | whole.tables).items() if one.spec["absent"]}
+    everything = [one.spec for one in (whole.figures | whole.tables).values()]
+    assert not [spec["key"] for spec in everything if spec["absent"]]
+    assert not [panel for spec in everything for panel in spec.get("panels", ()) if panel.get("without")]
 
 
 def test_an_unknown_panel_cannot_be_left_out(repository, tmp_path, monkeypatch):

@@ -184,6 +184,15 @@ def test_an_axis_may_count_epochs(tmp_path):
     assert "against the epoch" in figure_caption(spec, frame)
 
 
+def test_curves_that_are_left_out_are_named(tmp_path):
+    spec = spec_of(tmp_path, {"a": {"curves": CURVES, "without": ["CD-10", "pop-CD-10"]}}, absent=["panel b"])
+    frame = frames.learning_curves(spec)
+    drawn = plots.learning_curves(spec, frame)
+    assert " scale, without panel b" in drawn.get_suptitle()
+    assert "without CD-10, pop-CD-10" in drawn.axes[0].texts[0].get_text()
+    assert "no CD-10 and no pop-CD-10." in figure_caption(spec, frame)
+
+
 def test_a_single_trial_is_no_mean(tmp_path):
     spec = spec_of(tmp_path, {"a": {"curves": {"ucd": rising(-5.0)[:1]}, "trials": 1}})
     frame = frames.learning_curves(spec)

@@ -35,6 +35,7 @@ def learning_curves(
                 **trained(paper, base, panel, as_published, of_panel),
                 **_annealing(base, panel, as_published, list(evaluated.values())),
                 **_shown(result, panel),
+                "without": _without(base, published, as_published, of_panel) if as_published else [],
                 "epoch": _epoch(paper, panel, of_panel) if figure.counted_in == "epochs" else None,
                 "runs": labelled(paper, folders),
             }
@@ -61,6 +62,12 @@ def _shown(result: Plan, panel: FigurePanel) -> dict[str, Any]:
     shown = {"metrics": list(panel.metric), **axes, "references": list(panel.references), "mark": panel.mark}
     shown |= {"batch": panel.batch, "initial": panel.initial and panel.initial.model_dump()}
     return shown | ({"data_file": result.data_file(panel.data)} if panel.references else {})
+
+
+def _without(base: Paper, published: LearningCurves, panel: FigurePanel, runs: dict[str, Run]) -> list[str]:
+    """Return the labels of the paper's curves that a panel lacks."""
+    asked = base.algorithms_of(published, panel)
+    return [base.algorithms[name].label for name in asked if name not in runs]
 
 
 def _epoch(paper: Paper, panel: FigurePanel, runs: dict[str, Run]) -> int:

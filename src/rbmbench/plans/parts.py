@@ -104,18 +104,11 @@ def _option_cuts(paper: Paper, base: Paper, algorithms: Iterable[str]) -> list[t
     return list(dict.fromkeys(found))
 
 
-def absent(paper: Paper, base: Paper, what: Any, published: Any) -> list[str]:
-    """Return what a figure or table lacks of the paper's: "panel a", "row mnist_16", and curves by their labels."""
+def absent(what: Any, published: Any) -> list[str]:
+    """Return which panels or rows of the paper's a figure or table lacks: "panel a", "row mnist_16"."""
     found = []
     for parts, word in (("panels", "panel"), ("rows", "row")):
         found += [f"{word} {name}" for name in getattr(published, parts, {}) if name not in getattr(what, parts)]
-    if published is not None and what.kind == "learning_curves":
-        missing = {}
-        for name in what.panels.keys() & published.panels.keys():
-            shown = paper.algorithms_of(what, what.panels[name])
-            asked = base.algorithms_of(published, published.panels[name])
-            missing |= {a: base.algorithms[a].label for a in asked if a not in shown}
-        found += [missing[a] for a in base.algorithms if a in missing]
     return found
 
 

@@ -113,6 +113,7 @@ def figure_notes(spec: FigureSpec, frame: pd.DataFrame) -> list[str]:
     notes = [f"Stand-in data: {phrase}." for phrase in stand_ins(frame)]
     for panel in spec.panels:
         less = [*panel_cuts(panel), *(f"{phrase} of the annealing" for phrase in annealing_cuts(panel))]
+        less += [f"no {label}" for label in panel.without]
         notes += [f"Panel {panel.name}: {listed(less)}."] if less else []
     notes += [f"Panel {panel}: left out of the means: {listed(words)}." for panel, words in left_out(frame).items()]
     return notes

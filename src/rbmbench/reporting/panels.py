@@ -1,6 +1,7 @@
 """Draw one panel of learning curves: curves, bands, sample paths, reference lines, ranges, and what stands above it."""
 
 from collections.abc import Sequence
+from textwrap import wrap
 
 import numpy as np
 import pandas as pd
@@ -27,6 +28,8 @@ __all__ = [
 ]
 
 MOST_OMITTED = 3
+LETTERS = {1: 110, 2: 55}
+"""Small letters that fit above a panel, by the panels side by side; 32 where these are more."""
 NARROW = 3
 """As many panels side by side leave each little room for words."""
 START = 0.1
@@ -195,6 +198,7 @@ def annotate(ax: Axes, panel: Panel, summary: pd.DataFrame, omitted: list[str], 
     # Side by side, panels have no room for a long line.
     cut, at_once = panel_cuts(panel), {1: 4, 2: 2}.get(columns, 1)
     lines += [", ".join(cut[first : first + at_once]) for first in range(0, len(cut), at_once)]
+    lines += wrap(f"without {', '.join(panel.without)}", LETTERS.get(columns, 32)) if panel.without else []
     lines += [f"annealing: {', '.join(annealing_cuts(panel))}"] if annealing_cuts(panel) else []
     lines += [doubt] if doubt else []
     lines += [f"left out: {words}" for words in omitted[:MOST_OMITTED]]

@@ -72,6 +72,7 @@ class Panel(Trained):
     axis: Literal["linear", "log"] = "linear"
     iteration_axis: Literal["linear", "log"] = "linear"
     epoch: int | None = Field(default=None, description="iterations of an epoch, where the axis counts epochs")
+    without: tuple[str, ...] = Field(default=(), description="labels of the paper's curves that are left out")
     references: tuple[str, ...] = ()
     data_file: str | None = Field(default=None, description="file of the data set; null: there are no references")
     mark: float | None = Field(default=None, description="share of the best rise whose first reaching is marked")
