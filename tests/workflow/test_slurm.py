@@ -133,16 +133,18 @@ def test_jobs_that_die_are_repeated_and_go_on_to_the_same_bytes(cluster, submit,
     local.snakemake(*FILES, "--", *models)
 
     process = submit(workspace, *FILES, "--", *models)
-    asked, reached = [], [0]
+    asked, reached, ended = [], [0], {}
     for attempt, kill in enumerate((cancel, overrun, kill_processes), start=1):
         job = wait_for(lambda attempt=attempt: job_of_attempt(cluster, "short_runs", attempt), process, **PATIENT)
         wait_for(lambda: progress(workspace) > reached[-1], process, **PATIENT)
         asked.append((cluster.show(job)["TimeLimit"], cluster.show(job)["MinMemoryNode"]))
-        state = kill(cluster, job)
+        # Between the two runs of a job nothing computes for a moment.
+        wait_for(trainings, process, **PATIENT)
+        ended[job] = kill(cluster, job)
         reached.append(progress(workspace))
-        wait_for(lambda job=job, state=state: cluster.show(job)["JobState"] == state, process, **PATIENT)
     output, _ = process.communicate(timeout=600)
     assert process.returncode == 0, output
+    assert {job: cluster.show(job)["JobState"] for job in ended} == ended
     # Two runs of 20 minutes each, one after the other.
     assert asked == [("00:40:00", "1000M"), ("01:20:00", "2000M"), ("02:00:00", "3000M")]
     assert max(starts(workspace)) >= reached[-1]
