@@ -4,7 +4,7 @@ import json
 import os
 import warnings
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
 from typing import Any, BinaryIO, NamedTuple
@@ -72,7 +72,7 @@ def load_checkpoint(path: Path, identity: str) -> Checkpoint | None:
         with file:
             header, checkpoint = _decoded(file)
     except UNREADABLE as error:
-        raise DamagedCheckpointError(f"{path}: damaged checkpoint ({' '.join(str(error).split())})") from None
+        raise DamagedCheckpointError(f"{path}: damaged checkpoint ({error})") from None
     if header.get("identity") != identity:
         raise CheckpointError(
             f"{path}: checkpoint of other settings or data, found {header.get('identity')!r}, allowed {identity!r}; "
@@ -146,12 +146,14 @@ def owned(path: Path | None, outputs: Iterable[Path] = ()) -> Iterator[None]:
     ResultsError
         If nothing can be written there.
     """
-    with locked(path) if path else nullcontext():
-        for file in (path, *outputs) if path else ():
+    if path is None:
+        yield
+        return
+    with locked(path):
+        for file in (path, *outputs):
             remove_leftovers(file)
         yield
-        if path:
-            path.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
 
 
 class Keeper:

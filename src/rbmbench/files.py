@@ -50,7 +50,7 @@ def replaced(path: str | os.PathLike) -> Iterator[Path]:
 
 def cannot_write(path: str | os.PathLike, error: OSError) -> ResultsError:
     """Return the error of a file that cannot be written: why, and what to do about a device that is full."""
-    reason = " ".join(str(error.strerror or error).split())
+    reason = error.strerror or error
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         folder = next(folder for folder in Path(path).absolute().parents if folder.exists())
         free = shutil.disk_usage(folder).free / 1e6

@@ -260,8 +260,7 @@ def read_model(folder: Location) -> dict[str, np.ndarray]:
     """
     path = Path(folder) / "model.npz"
     arrays = read_arrays(path, MODEL_ARRAYS)
-    allowed = "(trials, m, n), (trials, m), (trials, n)"
-    _check_parameters(path, {name: arrays[name] for name in ("W", "b", "c")}, allowed)
+    _check_parameters(path, {name: arrays[name] for name in ("W", "b", "c")}, ("trials",))
     return arrays
 
 
@@ -281,8 +280,7 @@ def read_snapshots(folder: Location) -> dict[str, np.ndarray]:
     path = Path(folder) / "model.npz"
     arrays = read_arrays(path, SNAPSHOT_ARRAYS)
     iterations, *parameters = SNAPSHOT_ARRAYS
-    allowed = "(snapshots, trials, m, n), (snapshots, trials, m), (snapshots, trials, n)"
-    _check_parameters(path, {name: arrays[name] for name in parameters}, allowed)
+    _check_parameters(path, {name: arrays[name] for name in parameters}, ("snapshots", "trials"))
     found = arrays[iterations]
     if found.dtype.kind not in "iu" or found.shape != arrays["snapshot_W"].shape[:1]:
         raise ResultsError(f"{path}: {iterations}: found {found.dtype} {found.shape}; should be a number a snapshot")
@@ -291,13 +289,13 @@ def read_snapshots(folder: Location) -> dict[str, np.ndarray]:
     return arrays
 
 
-def _check_parameters(path: Path, parameters: Mapping[str, np.ndarray], allowed: str) -> None:
+def _check_parameters(path: Path, parameters: Mapping[str, np.ndarray], leading: tuple[str, ...]) -> None:
     """Refuse W, b and c of shapes that do not belong together, or of anything but finite floating-point numbers."""
     W, b, c = parameters.values()
-    axes = allowed.split("),")[0].count(",") + 1
-    if W.ndim != axes or 0 in W.shape or b.shape != W.shape[:-1] or c.shape != (*W.shape[:-2], W.shape[-1]):
+    if W.ndim != len(leading) + 2 or 0 in W.shape or b.shape != W.shape[:-1] or c.shape != (*W.shape[:-2], W.shape[-1]):
         shapes = ", ".join(f"{name} {array.shape}" for name, array in parameters.items())
-        raise ResultsError(f"{path}: found {shapes}; should be {allowed}")
+        first = ", ".join(leading)
+        raise ResultsError(f"{path}: found {shapes}; should be ({first}, m, n), ({first}, m), ({first}, n)")
     for name, array in parameters.items():
         if array.dtype not in (np.float32, np.float64) or array.dtype != W.dtype:
             raise ResultsError(f"{path}: {name}: found {array.dtype}; should be float32 or float64, one type for all")

@@ -1,9 +1,10 @@
 """A training step and the matrix products that it cannot do without, as functions to be timed.
 
-Held against each other by the benchmarks and by ``rbmbench doctor``.
+Held against each other by the benchmarks and by ``rbmbench doctor``; the forecast times steps alone.
 """
 
 from collections.abc import Callable
+from time import perf_counter
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from rbmbench.settings import RunSettings
 from rbmbench.shards import make_shards
 from rbmbench.streams import Purpose, Stream
 
-__all__ = ["made_data", "matrix_products", "training_step"]
+__all__ = ["best_seconds", "made_data", "matrix_products", "step_settings", "training_step"]
 
 STEPS = 3  # iterations a call: a run's shards make many before they halt
 
@@ -21,6 +22,28 @@ STEPS = 3  # iterations a call: a run's shards make many before they halt
 def made_data(rows: int, visible: int) -> np.ndarray:
     """Return 0/1 rows with the density of binarised handwritten digits (0.13): speed does not depend on more."""
     return (np.random.default_rng(0).random((rows, visible)) < 0.13).astype(np.uint8)
+
+
+def best_seconds(*functions: Callable[[], object], seconds: float) -> list[float]:
+    """Return the least seconds of each function: they take turns for so many, after one call to warm up."""
+    for function in functions:
+        function()
+    best, started = [float("inf")] * len(functions), perf_counter()
+    while True:
+        for number, function in enumerate(functions):
+            before = perf_counter()
+            function()
+            best[number] = min(best[number], perf_counter() - before)
+        if perf_counter() - started >= seconds:
+            return best
+
+
+def step_settings(hidden, batch, estimator="cd", options=None, trials=1, update=None, iterations=1) -> RunSettings:
+    """Return the settings of a run on made data, by one estimator and one update rule with its options."""
+    stage = {"until": iterations, "estimator": {"name": estimator, "options": options or {}}, "rate": 0.01}
+    stage["update"] = update or {"name": "sgd"}
+    values = {"data": {"name": "made"}, "hidden": hidden, "batch": batch, "schedule": [stage], "trials": trials}
+    return parse(RunSettings, values, "step to be timed")
 
 
 def training_step(
@@ -40,10 +63,7 @@ def training_step(
     ``place`` puts an array where the steps are to be made, such as a GPU; ``steps`` are made in one call. ``update`` is
     the update rule with its options.
     """
-    stage = {"until": 10**9, "estimator": {"name": estimator, "options": options}, "rate": 0.01}
-    stage["update"] = update or {"name": "sgd"}
-    values = {"data": {"name": "made"}, "hidden": hidden, "batch": batch, "schedule": [stage], "trials": trials}
-    settings = parse(RunSettings, values, "benchmark")
+    settings = step_settings(hidden, batch, estimator, options, trials, update, iterations=10**9)
     rbm = initial_rbm(visible, hidden, Stream(0, range(trials), Purpose.INITIAL_PARAMETERS))
     rbm = type(rbm)(*(place(parameter) for parameter in (rbm.W, rbm.b, rbm.c)))
     shards = make_shards(rbm, place(made_data(rows, visible)), settings, threads=1)

@@ -11,6 +11,7 @@ from rbmbench.doctor import self_test, speed
 from rbmbench.doctor.checks import CHECKS, Measured, Place
 from rbmbench.doctor.findings import FACT, FAILED, OK, WARNING
 from rbmbench.kernels import name_of_home, numpy_home, pair_kernels, reference_kernels
+from rbmbench.timed_steps import best_seconds
 from shim import NEEDS_COMPILER, DeviceArray, runs_on_cpu
 
 numba_home = pytest.importorskip("rbmbench.kernels.numba_home")
@@ -198,17 +199,16 @@ def test_places_are_those_of_this_machine():
 
 
 def test_slowness_is_a_warning_and_no_failure(monkeypatch):
-    monkeypatch.setattr(speed, "_best", lambda *functions: [0.002, 0.001])
+    monkeypatch.setattr(speed, "best_seconds", lambda *functions, seconds: [0.002, 0.001])
     found = speed.speed(NUMBA)
     assert (found.state, found.values["ratio"]) == (WARNING, 2.0)
     monkeypatch.setattr(speed, "SLOW", 3.0)
     assert speed.speed(NUMBA).state == FACT
 
 
-def test_a_step_and_its_products_are_timed(monkeypatch):
+def test_a_step_and_its_products_are_timed():
     calls = []
-    monkeypatch.setattr(speed, "SECONDS", 0.01)
-    times = speed._best(lambda: calls.append("step"), lambda: calls.append("products"))
+    times = best_seconds(lambda: calls.append("step"), lambda: calls.append("products"), seconds=0.01)
     assert calls[:4] == ["step", "products"] * 2
     assert all(0 <= seconds < float("inf") for seconds in times)
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import psutil
 import pytest
-import yaml
+from tiny_paper import add_tiny_paper
 from workspaces import wait_for
 
 from rbmbench.cli import main
@@ -40,18 +40,14 @@ OUTPUTS = ("curve.parquet", "model.npz", "meta.json")
 @pytest.fixture
 def tiny(workspace):
     """A workspace with a paper of two short runs."""
-    config = workspace.folder / "config"
-    values = {"tiny.yaml": {"scale": "tiny", "papers": ["tiny"]}, "papers/tiny.yaml": PAPER}
-    for name, content in (values | {"claims/tiny.yaml": {"claims": []}}).items():
-        (config / name).write_text(yaml.safe_dump(content, sort_keys=False))
+    add_tiny_paper(workspace, PAPER, {"claims": []})
     return workspace
 
 
 def runs_of(workspace) -> list[str]:
     """Return the folders of the two runs, below results/tiny/runs."""
-    lines = workspace.snakemake(*FILES, "--summary", "--", "tiny_fig1").splitlines()
-    names = [line.split("\t")[0] for line in lines]
-    return sorted({os.path.dirname(name) for name in names if name.startswith("results/tiny/runs/")})
+    names = workspace.planned(*FILES, "--", "tiny_fig1")
+    return sorted({os.path.dirname(name) for name in names if "/runs/" in name})
 
 
 def files_of(run: str) -> list[str]:

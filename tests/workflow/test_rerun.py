@@ -16,12 +16,10 @@ POPCD = ("config/smoke.yaml", "overrides", "popcd")
 def all_made(repository, tmp_path_factory):
     """A workspace where everything of the smoke scale is there and up to date."""
     workspace = new_workspace(repository, tmp_path_factory.mktemp("made"))
-    for line in workspace.snakemake("--summary", *SMOKE, "--", "all").splitlines():
-        name = line.split("\t")[0]
-        if name.startswith("results/"):
-            file = workspace.folder / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(name)
+    for name in workspace.planned(*SMOKE, "--", "all"):
+        file = workspace.folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(name)
     workspace.snakemake("--touch", "--forceall", "--quiet", "all", *SMOKE)
     assert workspace.jobs(*SMOKE) == {}
     return workspace

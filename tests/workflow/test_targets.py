@@ -32,8 +32,7 @@ SCALES = {
 
 
 def planned_files(workspace, scale, target) -> set[str]:
-    lines = workspace.snakemake("--summary", *SCALES[scale], "--", target).splitlines()
-    return {line.split("\t")[0] for line in lines if "\t" in line}
+    return set(workspace.planned(*SCALES[scale], "--", target))
 
 
 @pytest.mark.parametrize("target", FILES)

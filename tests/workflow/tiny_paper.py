@@ -54,7 +54,7 @@ CLAIMS = {
 }
 
 
-def add_tiny_paper(workspace: Workspace) -> None:
-    """Write the paper into a workspace, with its scale and its claims."""
-    for name, values in {"tiny.yaml": TINY, "papers/tiny.yaml": PAPER, "claims/tiny.yaml": CLAIMS}.items():
+def add_tiny_paper(workspace: Workspace, paper: dict = PAPER, claims: dict = CLAIMS) -> None:
+    """Write a paper of the key "tiny" into a workspace, with its scale and its claims."""
+    for name, values in {"tiny.yaml": TINY, "papers/tiny.yaml": paper, "claims/tiny.yaml": claims}.items():
         (workspace.folder / "config" / name).write_text(yaml.safe_dump(values, sort_keys=False))

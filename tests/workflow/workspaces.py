@@ -40,6 +40,11 @@ class Workspace:
             start_new_session=True,
         )
 
+    def planned(self, *arguments: str) -> list[str]:
+        """Return the files that targets need, below results/, whether they are there or not."""
+        lines = self.snakemake("--summary", *arguments).splitlines()
+        return [name for line in lines if (name := line.split("\t")[0]).startswith("results/")]
+
     def jobs(self, *arguments: str) -> Counter:
         """Return how many jobs of each rule would run, targets left out."""
         output = self.snakemake("--dry-run", "--quiet", "rules", "host", *arguments)

@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _tell(f"error: {error}")
         return 2
     except MemoryError as error:
-        print(f"rbmbench: error: asks for more memory than there is ({' '.join(str(error).split())})", file=sys.stderr)
+        _tell(f"error: asks for more memory than there is ({' '.join(str(error).split())})")
         return 2
     except KeyboardInterrupt:
         _tell("interrupted")
@@ -108,7 +108,7 @@ def _add_steps(commands) -> None:
     train.add_argument(
         "--checkpoint-seconds",
         type=_seconds,
-        default=os.environ.get("RBMBENCH_CHECKPOINT_SECONDS") or "20",
+        default=os.environ.get("RBMBENCH_CHECKPOINT_SECONDS") or None,
         metavar="SECONDS",
         help="least time between two checkpoints (default: the variable RBMBENCH_CHECKPOINT_SECONDS, or 20)",
     )

@@ -9,8 +9,7 @@ from rbmbench import backends, resident
 from rbmbench.doctor.findings import FAILED, WARNING, Finding
 from rbmbench.errors import SettingsError
 from rbmbench.kernels import name_of_home
-from rbmbench.parsing import parse
-from rbmbench.settings import RunSettings
+from rbmbench.timed_steps import step_settings
 
 __all__ = ["choices"]
 
@@ -22,9 +21,7 @@ def choices() -> Iterator[Finding]:
     """Yield what `auto` takes for a tiny and for a large model, and whether what the environment asks for is there."""
     for kind, sizes in (("tiny", TINY), ("large", LARGE)):
         visible, hidden, batch, trials = sizes
-        stage = {"until": 1, "estimator": {"name": "cd"}, "rate": 0.1}
-        values = {"data": {"name": "made"}, "hidden": hidden, "batch": batch, "trials": trials, "schedule": [stage]}
-        chosen = backends.choose("auto", backends.work(parse(RunSettings, values, "doctor"), visible))
+        chosen = backends.choose("auto", backends.work(step_settings(hidden, batch, trials=trials), visible))
         name = chosen.arrays.__name__
         home = name_of_home(np.empty(0)) if name == "numpy" else name
         yield Finding(

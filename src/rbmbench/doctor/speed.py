@@ -1,13 +1,12 @@
 """The speed of a training step of this machine, against the matrix products that it cannot do without."""
 
 from collections.abc import Callable
-from time import perf_counter
 
 from threadpoolctl import threadpool_limits
 
 from rbmbench.doctor.checks import Place
 from rbmbench.doctor.findings import FACT, FAILED, WARNING, Finding, first_line
-from rbmbench.timed_steps import matrix_products, training_step
+from rbmbench.timed_steps import best_seconds, matrix_products, training_step
 
 __all__ = ["speed"]
 
@@ -22,7 +21,8 @@ def speed(place: Place) -> Finding:
     try:
         with place.chosen(), threadpool_limits(1):
             step = training_step(*LARGE, "cd", {"k": 1}, place=place.put, steps=1)
-            ours, floor = _best(finished(step, place), finished(matrix_products(*LARGE, 1, place=place.put), place))
+            products = matrix_products(*LARGE, 1, place=place.put)
+            ours, floor = best_seconds(finished(step, place), finished(products, place), seconds=SECONDS)
     except Exception as error:  # a broken installation fails in any way
         return Finding(what, first_line(error), FAILED)
     ratio = ours / floor
@@ -45,17 +45,3 @@ def finished(function: Callable[[], object], place: Place) -> Callable[[], objec
         cupy.cuda.get_current_stream().synchronize()
 
     return call
-
-
-def _best(*functions: Callable[[], object]) -> list[float]:
-    """Return the least seconds of each function: they take turns, for about a second after one call to warm up."""
-    for function in functions:
-        function()
-    best, started = [float("inf")] * len(functions), perf_counter()
-    while True:
-        for number, function in enumerate(functions):
-            before = perf_counter()
-            function()
-            best[number] = min(best[number], perf_counter() - before)
-        if perf_counter() - started >= SECONDS:
-            return best
