@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 
 from rbmbench.kernels.numba_home.bernoulli import sample_flat
-from rbmbench.kernels.numba_home.differences import add_four, add_one
+from rbmbench.kernels.numba_home.differences import add_one
 from rbmbench.kernels.numpy_home.samples import LONGEST_WAIT, SMALLEST_SCALE
 
 __all__ = ["add_states", "add_states_and_sample", "count_distances", "unlearn_samples", "unlearn_waiting"]
@@ -36,13 +36,18 @@ def _on(states):
     return where, count
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=FAST)
 def _add_rows(rows, count, matrix, share, out):
-    """Add share times ``count`` rows of the matrix, four at a time: one walk over ``out`` for four of them."""
-    four = np.full(4, share, out.dtype)
-    for k in range(0, count - 3, 4):
-        add_four(matrix[rows[k]], matrix[rows[k + 1]], matrix[rows[k + 2]], matrix[rows[k + 3]], four, out)
-    for k in range(count // 4 * 4, count):
+    """Add share times ``count`` rows of the matrix, eight at a time: one walk over ``out`` for eight of them."""
+    units = np.uint64(out.size)
+    for k in range(0, count - 7, 8):
+        a, b, c, d = np.uint64(rows[k]), np.uint64(rows[k + 1]), np.uint64(rows[k + 2]), np.uint64(rows[k + 3])
+        e, f, g, h = np.uint64(rows[k + 4]), np.uint64(rows[k + 5]), np.uint64(rows[k + 6]), np.uint64(rows[k + 7])
+        for i in range(units):
+            first, second = matrix[a, i] + matrix[b, i], matrix[c, i] + matrix[d, i]
+            third, fourth = matrix[e, i] + matrix[f, i], matrix[g, i] + matrix[h, i]
+            out[i] += share * ((first + second) + (third + fourth))
+    for k in range(count // 8 * 8, count):
         add_one(matrix[rows[k]], share, out)
 
 
