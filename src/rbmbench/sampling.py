@@ -18,9 +18,11 @@ from threadpoolctl import threadpool_limits
 from rbmbench import samplers
 from rbmbench.datasets import Dataset
 from rbmbench.errors import DataError
+from rbmbench.kernels import walks_in_cache
 from rbmbench.likelihood import IndirectSampling
 from rbmbench.model import RBM
 from rbmbench.settings import SamplerGrid, SamplingSettings
+from rbmbench.shards import SHARD_BYTES
 from rbmbench.streams import Purpose, Stream
 
 __all__ = ["TRAINING_SET", "Sampled", "log_grid", "sampled"]
@@ -29,6 +31,9 @@ TRAINING_SET = "training_set"
 """Stands in a sampler's place where the samples are the training rows."""
 BLOCK = 500  # samples drawn at a time
 COUNT_BYTES = 2**28  # what the counts of streams that are sampled at once may take
+ARRAYS_A_REPLICA = (
+    3  # as large as W, that samplers walk over for every sample: out of the cache they cost many times more
+)
 
 Progress = Callable[[int, int], None]
 
@@ -134,17 +139,42 @@ def _groups(grid: SamplerGrid, trials: int, parts: dict[str, np.ndarray]) -> Ite
         yield SamplerGrid(name=grid.name, options=chosen[0] | own), places
 
 
+class _Shard(NamedTuple):
+    """Replicas that are sampled together, which are ``cut`` out of all."""
+
+    cut: slice
+    rbm: RBM
+    sampler: samplers.Sampler
+    state: dict
+    stream: Stream
+
+    def draw(self, samples: np.ndarray, means: np.ndarray | None) -> None:
+        """Draw the next samples of these replicas, given the place for those of all."""
+        means = None if means is None else means[self.cut]
+        self.sampler.draw(self.rbm, self.state, self.stream, samples[self.cut], means)
+
+
+def _shards(rbm: RBM, data: np.ndarray, trials: list[int], seed: int, chosen: SamplerGrid) -> Iterator[_Shard]:
+    """Yield the replicas in shards whose parameters stay in the cache; a device takes all at once."""
+    replicas, of_replica = len(trials), samplers.REGISTRY.get(chosen.name).of_replica
+    size = max(1, SHARD_BYTES // (ARRAYS_A_REPLICA * rbm.W[0].nbytes)) if walks_in_cache(rbm.W) else replicas
+    for start in range(0, replicas, size):
+        cut = slice(start, start + size)
+        options = {name: value[cut] if name in of_replica else value for name, value in chosen.options.items()}
+        sampler, stream = samplers.REGISTRY.create(chosen.name, options), Stream(seed, trials[cut], Purpose.SAMPLES)
+        yield _Shard(cut, rbm[cut], sampler, sampler.start(rbm[cut], data, 1, stream), stream)
+
+
 class _Streams:
     """Settings of one sampler and all trained models at once: replica s * trials + t has setting s and model t."""
 
     def __init__(self, rbm: RBM, data: Dataset, parts: dict, settings: SamplingSettings, chosen: SamplerGrid):
-        self._sampler = samplers.REGISTRY.create(chosen.name, chosen.options)
-        counts = [len(value) for name, value in chosen.options.items() if name in self._sampler.of_replica]
+        of_replica = samplers.REGISTRY.get(chosen.name).of_replica
+        counts = [len(value) for name, value in chosen.options.items() if name in of_replica]
         copies = counts[0] // len(rbm.W) if counts else 1
         self._rbm = RBM(*(np.concatenate([part] * copies) for part in (rbm.W, rbm.b, rbm.c)))
         self._trials = list(range(len(rbm.W)))
-        self._stream = Stream(settings.seed, self._trials * copies, Purpose.SAMPLES)
-        self._state = self._sampler.start(self._rbm, data.train, 1, self._stream)
+        self._shards = list(_shards(self._rbm, data.train, self._trials * copies, settings.seed, chosen))
         self._found = {name: IndirectSampling(rows, len(self._rbm.W)) for name, rows in parts.items()}
         self._wanted, self._shown = settings.shown, []
         self._done, self._timed, self._cost = 0, 0, 0.0
@@ -160,9 +190,10 @@ class _Streams:
     def _draw(self, count: int, shows: bool) -> None:
         """Draw some samples and count their distances; keep those that are to be shown, time the others."""
         block = np.empty((len(self._rbm.W), 1, count, self._rbm.visible_units), np.uint8)
-        means = np.empty(block.shape, np.float32) if shows and self._sampler.has_means else None
+        means = np.empty(block.shape, np.float32) if shows and self._shards[0].sampler.has_means else None
         began = process_time()
-        self._sampler.draw(self._rbm, self._state, self._stream, block, means)
+        for shard in self._shards:
+            shard.draw(block, means)
         if shows:
             grey = 255 * (block if means is None else means)[:: len(self._trials), 0].astype(np.float32)
             self._shown.append(np.rint(grey).astype(np.uint8))

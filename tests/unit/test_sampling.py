@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from core_helpers import binary_data, random_rbm
@@ -45,6 +46,14 @@ def rbm():
 @pytest.fixture(scope="module")
 def found(rbm, data):
     return sampled(rbm, data, parse(SamplingSettings, SETTINGS, "test"))
+
+
+@pytest.mark.parametrize("size", [1, 3 * 4 * M * N * 3])
+def test_replicas_are_sampled_alike_in_whatever_shards(rbm, data, found, monkeypatch, size):
+    monkeypatch.setattr(sampling, "SHARD_BYTES", size)
+    cut = sampled(rbm, data, parse(SamplingSettings, SETTINGS, "test"))
+    pd.testing.assert_frame_equal(cut.likelihoods, found.likelihoods)
+    assert all(np.array_equal(cut.shown[name], shown) for name, shown in found.shown.items())
 
 
 def test_numbers_of_samples_are_even_in_logarithm_and_end_with_all():
