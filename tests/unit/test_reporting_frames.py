@@ -153,6 +153,7 @@ def test_spec_with_a_missing_key_is_one_line(tmp_path):
 def test_figure_and_table_numbers_come_from_the_key(tmp_path):
     spec = figure_spec(figure(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0)}}}, key="popcd_fig2"))
     assert spec.number == "Figure 2"
+    assert spec.model_copy(update={"key": "popcd_fig2_more_data"}).number == "Figure 2 (more data)"
 
 
 @pytest.mark.parametrize(("words", "text"), [(["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")])

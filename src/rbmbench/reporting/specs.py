@@ -206,9 +206,10 @@ class _Rendered(Spec):
 
     @property
     def number(self) -> str:
-        """The paper's own name of it: "Figure 1" for the key ``popcd_fig1``."""
-        kind, number = re.search(r"_(fig|table)(\w+)$", self.key).groups()
-        return f"{'Figure' if kind == 'fig' else 'Table'} {number.replace('_', ' ')}"
+        """The paper's own name of it, "Figure 1" for the key ``popcd_fig1``; with an addition for ``_fig1_more``."""
+        kind, number, addition = re.search(r"_(fig|table)([^_]+)_?(\w*)$", self.key).groups()
+        name = f"{'Figure' if kind == 'fig' else 'Table'} {number}"
+        return f"{name} ({addition.replace('_', ' ')})" if addition else name
 
 
 class FigureSpec(_Rendered):
