@@ -57,6 +57,7 @@ def groups() -> dict:
         "update_rules": rules.update_rules,
         "coupled_gradients": coupled.coupled_gradients,
         "samples": sampling.samples,
+        "tempered_sweeps": sampling.tempered_sweeps,
         "indirect_likelihoods": sampling.indirect_likelihoods,
         "compiled_kernels": processes.compiled_kernels,
         "whole_runs": processes.whole_runs,

@@ -1,4 +1,4 @@
-"""What a sample of rates-FPCD costs beside one of Gibbs sampling, for one chain and for many; and its likelihood."""
+"""What samples cost: rates-FPCD's beside Gibbs sampling's, tempered chains beside their products; and their likelihood."""
 
 from collections.abc import Callable
 
@@ -11,22 +11,23 @@ from rbmbench.streams import Purpose, Stream
 from rbmbench.timed_steps import made_data
 from timing import FLOOR, OTHER, Clock, line
 
-__all__ = ["indirect_likelihoods", "samples"]
+__all__ = ["indirect_likelihoods", "samples", "tempered_sweeps"]
 
 SIZES = (256, 200), (784, 500)
 CHAINS = 1, 100
+TEMPERED_SIZES, TEMPERATURES = ((784, 16), (784, 500)), 10
 COUNT = 10  # few: a time that other work falls into is not the least
 # About one unit in five is on, as in models of digits.
 LOGITS = -1.4, -1.4
 
 
-def drawing(name: str, visible: int, hidden: int, chains: int) -> Callable[[], None]:
+def drawing(name: str, visible: int, hidden: int, chains: int, **options) -> Callable[[], None]:
     """Return a function that draws `COUNT` samples of every chain of a random model."""
     rbm, stream = (
         initial_rbm(visible, hidden, Stream(0, [0]), kind="normal", width=0.05),
         Stream(1, [0], Purpose.SAMPLES),
     )
-    sampler = samplers.create(name)
+    sampler = samplers.create(name, **options)
     state = sampler.start(rbm, made_data(1000, visible), chains, stream)
     out = np.empty((1, chains, COUNT, visible), np.uint8)
 
@@ -45,6 +46,21 @@ def samples(clock: Clock) -> list[dict]:
         ours, theirs = clock.best(rates, gibbs, rounds=500 if chains == 1 else 50)
         what = f"rates-FPCD sample, {visible}x{hidden}, {chains} chain{'s' * (chains > 1)}"
         lines.append(line(what, ours, "Gibbs sample", OTHER, theirs, "<= 1.50"))
+    return lines
+
+
+def tempered_sweeps(clock: Clock) -> list[dict]:
+    """Compare sweeps of one set of tempered chains with the two products that a library makes for them."""
+    lines = []
+    for visible, hidden in TEMPERED_SIZES:
+        sweeps = drawing("parallel_tempering", visible, hidden, 1, temperatures=TEMPERATURES)
+        W = np.random.default_rng(2).normal(0, 0.05, (visible, hidden)).astype(np.float32)
+        rows, states = made_data(TEMPERATURES, visible), made_data(TEMPERATURES, hidden)
+        rows, states = rows.astype(np.float32), states.astype(np.float32)
+        transposed = np.ascontiguousarray(W.T)
+        ours, floor = clock.best(sweeps, lambda r=rows, s=states, W=W, T=transposed: (r @ W, s @ T), rounds=500)
+        what = f"PT sweep of {TEMPERATURES} chains, {visible}x{hidden}"
+        lines.append(line(what, ours, "its two matrix products", FLOOR, floor))
     return lines
 
 
