@@ -1,4 +1,4 @@
-"""What samples cost: rates-FPCD's beside Gibbs sampling's, tempered chains beside their products; and their likelihood."""
+"""What samples cost: rates-FPCD beside Gibbs sampling, tempered chains beside their products; and their likelihood."""
 
 from collections.abc import Callable
 
