@@ -27,8 +27,9 @@ figures: $(INSTALLED)  ## every figure, table and verdict of $(CONFIGFILE)
 		--max-jobs-per-timespan 10000/1m -- $(TARGETS)
 	echo "Done: open results/$$(sed -n 's/^scale: *//p' $(CONFIGFILE))/report/index.html"
 
+# Three at a time on two cores: some wait for a cluster.
 test: $(INSTALLED)  ## the tests
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 3
 
 test-slow: $(INSTALLED)  ## the tests that take long
 	$(BIN)/python -m pytest -n 2 -m slow
