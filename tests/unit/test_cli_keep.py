@@ -83,13 +83,17 @@ def test_earlier_verdicts_stay_in_the_order_of_the_claims(made):
     assert pd.read_csv(file)[["claim", "verdict"]].to_numpy().tolist() == expected
 
 
-def test_verdicts_of_other_papers_stay(made):
+def test_verdicts_of_other_papers_stay_where_they_are(made):
     assert keep(made) == 0
     file = made / "kept" / "claims.csv"
     line = pd.read_csv(file)
-    pd.concat([line.assign(claim="ucd_1", paper="ucd"), line]).to_csv(file, index=False)
+    others = [line.assign(claim=claim, paper=claim[:-2]) for claim in ("ucd_2", "ucd_1", "sdcp_1")]
+    pd.concat([*others[:2], line, others[2]]).to_csv(file, index=False)
     assert keep(made) == 0
-    assert pd.read_csv(file)["claim"].tolist() == ["popcd_1.a", "ucd_1"]
+    assert pd.read_csv(file)["claim"].tolist() == ["ucd_2", "ucd_1", "popcd_1.a", "sdcp_1"]
+    others[0].to_csv(file, index=False)
+    assert keep(made) == 0
+    assert pd.read_csv(file)["claim"].tolist() == ["ucd_2", "popcd_1.a"]
 
 
 def test_runs_are_kept_alone_and_leave_the_verdicts(made):

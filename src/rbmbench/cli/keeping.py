@@ -52,7 +52,7 @@ def keep(arguments: Namespace) -> None:
 def _with_earlier(verdicts: Any, file: Path) -> Any:
     """Return the verdicts that have a measured value, and in the other claims' places those that the file has.
 
-    Lines of papers whose claims are not given stay, at the end.
+    Papers stay in the order in which the file has them; new ones come at the end.
     """
     import pandas as pd
 
@@ -62,12 +62,15 @@ def _with_earlier(verdicts: Any, file: Path) -> Any:
     earlier = read_claims(file) if file.is_file() else given.iloc[:0]
     stays = earlier["claim"].isin(verdicts["claim"]) | ~earlier["paper"].isin(verdicts["paper"])
     known = earlier[stays & ~earlier["claim"].isin(given["claim"])]
-    places = {claim: place for place, claim in enumerate(verdicts["claim"])}
     parts = [part for part in (given, known) if not part.empty]
     if not parts:
         return given
-    order = {"key": lambda names: names.map(places), "kind": "stable", "ignore_index": True}
-    return pd.concat(parts).sort_values("claim", **order)
+    papers = {paper: place for place, paper in enumerate(pd.concat([earlier["paper"], given["paper"]]).unique())}
+    claims = {claim: place for place, claim in enumerate(verdicts["claim"])}
+    lines = pd.concat(parts, ignore_index=True)
+    places = pd.DataFrame({"paper": lines["paper"].map(papers), "claim": lines["claim"].map(claims)})
+    # Lines of other papers have no place among the claims; sorting keeps their order.
+    return lines.loc[places.sort_values(["paper", "claim"]).index].reset_index(drop=True)
 
 
 def _copy(source: Path, target: Path, change: Callable[[bytes], bytes] = bytes) -> None:
