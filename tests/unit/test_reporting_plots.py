@@ -73,6 +73,25 @@ def test_titles_name_cuts_stand_ins_and_lost_trials(tmp_path):
     assert result.get_suptitle().endswith("tiny scale\nstand-in data: Digits 8x8 in place of MNIST")
 
 
+@pytest.mark.parametrize("side_by_side", [1, 2, 3])
+def test_no_word_above_a_panel_runs_into_the_next(tmp_path, side_by_side):
+    values = rising(-5.0)
+    values[:, 4] = np.inf
+    titled = stand_in("mnist")
+    titled["data"]["title"] = "Handwritten characters of fifty alphabets, other images of 28x28 (stand-in for mnist)"
+    panel = {
+        "curves": {"cd_1": values},
+        "meta": titled,
+        "without": ["CD-10", "PCD-1", "pop-CD-1", "pop-CD-10", "PT-10"],
+    }
+    result = drawn(tmp_path, dict(zip("abc"[:side_by_side], 3 * [panel], strict=False)))
+    result.draw_without_rendering()
+    for ax in result.axes[:side_by_side]:
+        left, room = ax.get_window_extent().x0, result.bbox.width / side_by_side
+        for text in (ax._left_title, *ax.texts):
+            assert text.get_window_extent().x1 - left < room
+
+
 def test_panel_of_which_nothing_is_finite_says_so(tmp_path):
     ax = drawn(tmp_path, {"a": {"curves": {"cd_1": np.full((3, 5), np.nan)}}}).axes[0]
     assert "no trial with finite values" in texts(ax)

@@ -85,7 +85,8 @@ def decline(evidence: Evidence, *, curve: str, metric: str = "log_likelihood") -
     found = evidence.curves(curve, metric)
     trials = found.trials.loc[paired(found)]
     late = _late(found)
-    what = f"fall of the mean {metric_of(metric).title} of {found.label} from its maximum to its end, share of its rise"
+    title = metric_of(metric).title.removeprefix("mean ")
+    what = f"fall of the mean {title} of {found.label} from its maximum to its end, share of its rise"
     return Measurement(*intervals.bootstrap(trials.to_numpy(), lambda means: _fallen(means, late)), what, (found,))
 
 

@@ -28,8 +28,9 @@ __all__ = [
 ]
 
 MOST_OMITTED = 3
-LETTERS = {1: 110, 2: 55}
-"""Small letters that fit above a panel, by the panels side by side; 32 where these are more."""
+LETTERS = {1: 110, 2: 55, 3: 34}
+TITLE_LETTERS = {1: 90, 2: 44, 3: 26}
+"""Small letters, and those of a title, that fit above a panel, by the panels side by side."""
 NARROW = 3
 """As many panels side by side leave each little room for words."""
 START = 0.1
@@ -198,17 +199,18 @@ def annotate(ax: Axes, panel: Panel, summary: pd.DataFrame, omitted: list[str], 
     # Side by side, panels have no room for a long line.
     cut, at_once = panel_cuts(panel), {1: 4, 2: 2}.get(columns, 1)
     lines += [", ".join(cut[first : first + at_once]) for first in range(0, len(cut), at_once)]
-    lines += wrap(f"without {', '.join(panel.without)}", LETTERS.get(columns, 32)) if panel.without else []
+    lines += [f"without {', '.join(panel.without)}"] if panel.without else []
     lines += [f"annealing: {', '.join(annealing_cuts(panel))}"] if annealing_cuts(panel) else []
     lines += [doubt] if doubt else []
     lines += [f"left out: {words}" for words in omitted[:MOST_OMITTED]]
     lines += [f"and {len(omitted) - MOST_OMITTED} trials more"] if len(omitted) > MOST_OMITTED else []
+    lines = _wrapped(lines, LETTERS[columns])
     ax.set_xlabel("epoch" if panel.epoch else "iteration")
-    separator = ", " if columns < NARROW else "\n"
     heading = [f"({panel.name}) {title}", f"α = {panel.rate:g}, {panel.hidden} hidden"]
     heading += [f"batch {panel.batch}"] if panel.batch else []
     heading += initial_words(panel.initial) if panel.initial else []
-    ax.set_title(separator.join(heading), loc="left", pad=4 + 8.5 * len(lines))
+    heading = _wrapped(heading if columns >= NARROW else [", ".join(heading)], TITLE_LETTERS[columns])
+    ax.set_title("\n".join(heading), loc="left", pad=4 + 8.5 * len(lines))
     note = ax.annotate(
         "\n".join(lines),
         (0, 1),
@@ -223,3 +225,8 @@ def annotate(ax: Axes, panel: Panel, summary: pd.DataFrame, omitted: list[str], 
     note.set_in_layout(False)
     if summary.empty:
         ax.text(0.5, 0.5, "no trial with finite values", ha="center", va="center", transform=ax.transAxes)
+
+
+def _wrapped(lines: list[str], letters: int) -> list[str]:
+    """Return the lines, those that are too long in several."""
+    return [part for line in lines for part in wrap(line, letters)]
