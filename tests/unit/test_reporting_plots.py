@@ -76,13 +76,13 @@ def test_titles_name_cuts_stand_ins_and_lost_trials(tmp_path):
 @pytest.mark.parametrize("side_by_side", [1, 2, 3])
 def test_no_word_above_a_panel_runs_into_the_next(tmp_path, side_by_side):
     values = rising(-5.0)
-    values[:, 4] = np.inf
+    values[2, 4] = np.inf
     titled = stand_in("mnist")
     titled["data"]["title"] = "Handwritten characters of fifty alphabets, other images of 28x28 (stand-in for mnist)"
     panel = {
         "curves": {"cd_1": values},
         "meta": titled,
-        "without": ["CD-10", "PCD-1", "pop-CD-1", "pop-CD-10", "PT-10"],
+        "without": ["CD-10", "PCD-1", "pop-CD-1", "pop-CD-10", "PT-10", "UCD"],
     }
     result = drawn(tmp_path, dict(zip("abc"[:side_by_side], 3 * [panel], strict=False)))
     result.draw_without_rendering()
