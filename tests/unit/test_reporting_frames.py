@@ -179,7 +179,7 @@ def test_an_annealing_of_few_particles_is_named(tmp_path):
     panels = {"a": {"curves": curves, "effective_particles": 9.9}, "b": {"curves": curves, "effective_particles": 10.0}}
     spec = parse(FigureSpec, figure(tmp_path, panels), "test")
     doubts = annealing_doubts(frames.annealing_certainty(spec))
-    assert doubts == {"a": "log Z rests on few particles: CD-1 9.9, pop-CD-1 9.9"}
+    assert doubts == {"a": "log Z rests on few particles: CD-1\N{NO-BREAK SPACE}9.9, pop-CD-1\N{NO-BREAK SPACE}9.9"}
 
 
 def test_nothing_is_said_of_annealing_where_there_is_none(tmp_path):

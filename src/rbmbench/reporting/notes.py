@@ -38,7 +38,12 @@ DATA_TITLES = {"mnist": "MNIST", "letters": "Letters"}
 
 def count(number: float) -> str:
     """Return a whole number with its thousands set apart: 50000 gives "50 000" (no-break space)."""
-    return f"{int(number):_}".replace("_", "\N{NO-BREAK SPACE}")
+    return _unbroken(f"{int(number):_}".replace("_", " "))
+
+
+def _unbroken(words: str) -> str:
+    """Return words that stay on one line."""
+    return words.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def data_name(name: str) -> str:
@@ -131,7 +136,7 @@ def annealing_doubts(certainty: pd.DataFrame) -> dict[str, str]:
     few = certainty.assign(effective=effective)[effective < FEW_PARTICLES]
     return {
         panel: "log Z rests on few particles: "
-        + ", ".join(f"{line.algorithm} {line.effective:.2g}" for line in lines.itertuples())
+        + ", ".join(_unbroken(f"{line.algorithm} {line.effective:.2g}") for line in lines.itertuples())
         for panel, lines in few.groupby("panel")
     }
 

@@ -28,8 +28,8 @@ __all__ = [
 ]
 
 MOST_OMITTED = 3
-LETTERS = {1: 110, 2: 55, 3: 34}
-TITLE_LETTERS = {1: 90, 2: 44, 3: 26}
+LETTERS = {1: 110, 2: 66, 3: 42}
+TITLE_LETTERS = {1: 90, 2: 50, 3: 30}
 """Small letters, and those of a title, that fit above a panel, by the panels side by side."""
 NARROW = 3
 """As many panels side by side leave each little room for words."""
