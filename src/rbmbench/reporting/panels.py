@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 MOST_OMITTED = 3
-LETTERS = {1: 110, 2: 66, 3: 42}
+LETTERS = {1: 110, 2: 66, 3: 38}
 TITLE_LETTERS = {1: 90, 2: 50, 3: 30}
 """Small letters, and those of a title, that fit above a panel, by the panels side by side."""
 NARROW = 3
@@ -229,4 +229,4 @@ def annotate(ax: Axes, panel: Panel, summary: pd.DataFrame, omitted: list[str], 
 
 def _wrapped(lines: list[str], letters: int) -> list[str]:
     """Return the lines, those that are too long in several."""
-    return [part for line in lines for part in wrap(line, letters)]
+    return [part for line in lines for part in wrap(line, letters, break_on_hyphens=False)]
