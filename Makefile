@@ -29,7 +29,7 @@ figures: $(INSTALLED)  ## every figure, table and verdict of $(CONFIGFILE)
 
 # Three at a time on two cores: some wait for a cluster.
 test: $(INSTALLED)  ## the tests
-	$(BIN)/python -m pytest -n 3
+	$(BIN)/python -m pytest -n 3 --dist worksteal
 
 test-slow: $(INSTALLED)  ## the tests that take long
 	$(BIN)/python -m pytest -n 2 -m slow
