@@ -31,9 +31,8 @@ TRAINING_SET = "training_set"
 """Stands in a sampler's place where the samples are the training rows."""
 BLOCK = 500  # samples drawn at a time
 COUNT_BYTES = 2**28  # what the counts of streams that are sampled at once may take
-ARRAYS_A_REPLICA = (
-    3  # as large as W, that samplers walk over for every sample: out of the cache they cost many times more
-)
+# As large as W, that samplers walk over for every sample: out of the cache they cost many times more.
+ARRAYS_A_REPLICA = 3
 
 Progress = Callable[[int, int], None]
 

@@ -7,7 +7,7 @@ A library multiplies by every unit, and first rearranges the whole matrix, howev
 import numpy as np
 from numba import njit
 
-__all__ = ["add_four", "add_one", "add_products_of_differences", "multiply_neighbours", "multiply_states"]
+__all__ = ["add_one", "add_products_of_differences", "multiply_neighbours", "multiply_states"]
 
 FEW_ROWS = 8  # rearranging the matrix costs a library about as much as so many rows
 FEW_DIFFERENCES = 0.2  # of the units: above that the library is faster
@@ -16,7 +16,7 @@ FAST = {"contract", "nsz", "nnan", "ninf", "arcp", "reassoc"}
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def add_four(a, b, c, d, s, out):
+def _add_four(a, b, c, d, s, out):
     """Add s[0] a + s[1] b + s[2] c + s[3] d to ``out``: four rows at a time, for one walk over ``out``."""
     for i in range(out.size):
         out[i] += s[0] * a[i] + s[1] * b[i] + s[2] * c[i] + s[3] * d[i]
@@ -46,7 +46,7 @@ def _add_differing_rows(states, neighbours, matrix, unit, sign, out):
     fours = count // 4 * 4
     for k in range(0, fours, 4):
         a, b, c, d = matrix[unit[k]], matrix[unit[k + 1]], matrix[unit[k + 2]], matrix[unit[k + 3]]
-        add_four(a, b, c, d, sign[k : k + 4], out)
+        _add_four(a, b, c, d, sign[k : k + 4], out)
     for k in range(fours, count):
         add_one(matrix[unit[k]], sign[k], out)
 

@@ -3,6 +3,7 @@
 import numpy as np
 from numba import njit
 
+from rbmbench.kernels.numba_home.differences import add_one
 from rbmbench.kernels.numba_home.elementary import exp_minus
 from rbmbench.kernels.numba_home.random import fill_uniforms
 
@@ -47,13 +48,6 @@ def _add_rows(h, rows, a):
         a[i] += first + second + h6 * r6[i] + h7 * r7[i]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def _add_row(h, row, a):
-    """Add a row where its unit is on."""
-    for i in range(a.size):
-        a[i] += h * row[i]
-
-
 @njit(cache=True, nogil=True)
 def _reconstruct(hidden, W_transposed, activation):
     """Write W h of all chains, eight hidden units at a time, then one by one."""
@@ -68,7 +62,7 @@ def _reconstruct(hidden, W_transposed, activation):
             _add_rows(hidden[k, j : j + 8], W_transposed[j : j + 8], activation[k])
     for j in range(whole, n):
         for k in range(chains):
-            _add_row(hidden[k, j], W_transposed[j], activation[k])
+            add_one(W_transposed[j], hidden[k, j], activation[k])
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -87,10 +81,10 @@ def _sample(activation, bias, beta, u, first, out, total):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def _set_energies(visible_part, hidden, c, energy):
-    """Write E(v, h) = - v'(b + W h) - c'h of every chain, given the first product."""
+def _set_energies(hidden, c, energy):
+    """Turn v'(b + W h) of every chain into E(v, h) = - v'(b + W h) - c'h."""
     for k in range(energy.size):
-        total = visible_part[k]
+        total = energy[k]
         for j in range(c.size):
             total += c[j] * hidden[k, j]
         energy[k] = -total
@@ -113,7 +107,7 @@ def _tempered_sweeps(W, b, c, beta, seed, trials, number, purpose, visible, samp
     replicas, sets, chains, m = visible.shape
     n = W.shape[2]
     count = chains * (n + m + 1)
-    u, energy, sums = np.empty(count + 126, W.dtype), np.empty(chains, W.dtype), np.empty(chains, W.dtype)
+    u, energy = np.empty(count + 126, W.dtype), np.empty(chains, W.dtype)
     hidden, to_hidden = np.empty((chains, n), W.dtype), np.empty((chains, n), W.dtype)
     to_visible = np.empty((chains, m), W.dtype)
     for r in range(replicas):
@@ -123,10 +117,10 @@ def _tempered_sweeps(W, b, c, beta, seed, trials, number, purpose, visible, samp
             for sweep in range(samples.shape[2]):
                 at = fill_uniforms(seed, trials[r], number + np.uint64(sweep), purpose, s * count, (s + 1) * count, u)
                 _project(v, W[r], W_transposed, to_hidden)
-                _sample(to_hidden, c[r], beta, u, at, hidden, sums)
+                _sample(to_hidden, c[r], beta, u, at, hidden, energy)
                 _reconstruct(hidden, W_transposed, to_visible)
-                _sample(to_visible, b[r], beta, u, at + chains * n, v, sums)
-                _set_energies(sums, hidden, c[r], energy)
+                _sample(to_visible, b[r], beta, u, at + chains * n, v, energy)
+                _set_energies(hidden, c[r], energy)
                 _swap_neighbours(beta, u[at + chains * (n + m) :], v, energy)
                 samples[r, s, sweep] = v[chains - 1]
 
