@@ -26,6 +26,8 @@ __all__ = [
 
 LARGEST_ENUMERABLE_LAYER = 25
 BLOCK_BYTES = 2**22  # stays in the cache while every replica passes over it
+FEW_ROWS = 64
+SMALL_PRODUCT = 10**6  # multiplications that a library makes without rearranging the matrices first
 
 
 def is_enumerable(visible_units: int, hidden_units: int) -> bool:
@@ -47,6 +49,17 @@ def small_layer_last(rbm: RBM) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndar
     check_enumerable(rbm.visible_units, rbm.hidden_units)
     for W, b, c in zip(*(p.astype(np.float64) for p in (rbm.W, rbm.b, rbm.c)), strict=True):
         yield (W, b, c) if len(c) <= len(b) else (W.T.copy(), c, b)
+
+
+def _activations(v: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """Return v W, few rows at a time where that makes the products small: with AVX-512 they take half as long."""
+    if FEW_ROWS * W.size > SMALL_PRODUCT:
+        return v @ W
+    whole = len(v) - len(v) % FEW_ROWS
+    activation = np.empty_like(v, shape=(len(v), W.shape[1]))
+    np.matmul(v[:whole].reshape(-1, FEW_ROWS, len(W)), W, out=activation[:whole].reshape(-1, FEW_ROWS, W.shape[1]))
+    np.matmul(v[whole:], W, out=activation[whole:])
+    return activation
 
 
 def _log_sum_exp(x: np.ndarray) -> float:
@@ -177,6 +190,6 @@ def log_likelihood(rbm: RBM, data: np.ndarray, log_partition, counts: np.ndarray
         # One replica at a time: its value must not depend on which others it is evaluated with.
         for r, (W, b, c) in enumerate(zip(precise.W, precise.b, precise.c, strict=True)):
             rows = np.empty_like(v, shape=(1, len(v)))
-            home_of(v).softplus_sum((v @ W)[None], c[None], rows)
+            home_of(v).softplus_sum(_activations(v, W)[None], c[None], rows)
             total[r] += float((rows[0] + v @ b) @ counts[start : start + block])
     return (total / float(counts.sum())).reshape(rbm.W.shape[:-2]) - log_partition
