@@ -267,6 +267,8 @@ TEMPERED = [
     Tempered(1, 2, 4, 67, 3, 7, 0.5, 2),
     Tempered(2, 1, 3, 3, 71, 7, 0.5, 3),
     Tempered(1, 2, 7, 5, 2, 11, 6.0, 4),
+    # So many multiplications that no library makes the products.
+    Tempered(1, 1, 101, 127, 83, 2, 0.2, 5),
 ]
 
 

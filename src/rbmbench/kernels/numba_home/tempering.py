@@ -1,6 +1,7 @@
 """Tempered chains of one RBM, sweep after sweep in one compiled loop: the serial cost is arithmetic, not calls."""
 
 import numpy as np
+from llvmlite.binding import get_host_cpu_features
 from numba import njit
 
 from rbmbench.kernels.numba_home.differences import add_one
@@ -10,7 +11,9 @@ from rbmbench.kernels.numba_home.random import fill_uniforms
 __all__ = ["tempered_sweeps"]
 
 FAST = {"contract", "nsz", "nnan", "ninf", "arcp", "reassoc"}
-SMALL = 4096  # entries of W, below which a library's product starts sooner than loops over strips do
+# Multiplications, up to which a library is faster than loops over strips. OpenBLAS has kernels for products as small,
+# which rearrange nothing, for AVX-512 alone.
+SMALL = 10**6 if get_host_cpu_features().get("avx512f") else 40_000
 
 # A handful of chains is too few rows for a library's product to be at its best. Both products walk over strips of W',
 # rows that stay in the first-level cache while all chains take their part of them.
@@ -19,7 +22,7 @@ SMALL = 4096  # entries of W, below which a library's product starts sooner than
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _project(visible, W, W_transposed, activation):
     """Write v W of all chains, four hidden units at a time; what is left of them repeats the last."""
-    if W.size < SMALL:
+    if len(visible) * W.size < SMALL:
         np.dot(visible, W, activation)
         return
     chains, n = activation.shape
@@ -51,7 +54,7 @@ def _add_rows(h, rows, a):
 @njit(cache=True, nogil=True)
 def _reconstruct(hidden, W_transposed, activation):
     """Write W h of all chains, eight hidden units at a time, then one by one."""
-    if W_transposed.size < SMALL:
+    if len(hidden) * W_transposed.size < SMALL:
         np.dot(hidden, W_transposed, activation)
         return
     chains, n = hidden.shape
