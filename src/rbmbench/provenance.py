@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -53,8 +54,12 @@ def versions() -> dict[str, str]:
     return found
 
 
+@cache
 def commit() -> str | None:
-    """Return the commit of the checkout this package runs from, "+changes" added for uncommitted ones; else None."""
+    """Return the commit of the checkout this package runs from, "+changes" added for uncommitted ones; else None.
+
+    It is looked up once: a process that asks as it begins is told what it runs, whatever is committed meanwhile.
+    """
     here = Path(__file__).resolve().parent
     try:
         head = _git(here, "rev-parse", "HEAD")

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from rbmbench import store
+from rbmbench import provenance, store, training
 from rbmbench.cli import main
 from rbmbench.cli.progress import shown_progress
 
@@ -84,6 +84,28 @@ def test_a_run_has_curve_model_and_meta(trained):
     assert meta["versions"]["numpy"] == np.__version__
     assert meta["started"] <= meta["finished"]
     assert meta["hardware"]["cores"] >= 1
+
+
+@pytest.fixture
+def head(monkeypatch):
+    """The head of the checkout, as git tells it; a list of one entry."""
+    found = ["begun with"]
+    monkeypatch.setattr(provenance, "_git", lambda folder, command, *rest: found[0] if command == "rev-parse" else "")
+    provenance.commit.cache_clear()
+    yield found
+    provenance.commit.cache_clear()
+
+
+def test_meta_names_the_commit_that_a_run_began_with(data, tmp_path, head, monkeypatch):
+    whole = training.run
+
+    def commits_and_trains(*arguments, **options):
+        head[0] = "committed meanwhile"
+        return whole(*arguments, **options)
+
+    monkeypatch.setattr(training, "run", commits_and_trains)
+    assert train(data, tmp_path / "run") == 0
+    assert store.read_meta(tmp_path / "run")["commit"] == "begun with"
 
 
 def test_equal_runs_have_equal_models(data, trained, tmp_path):
