@@ -80,7 +80,7 @@ def zip_bomb(megabytes: int, name="W") -> bytes:
     """An archive of one array of zeros that is far larger than the archive."""
     buffer = io.BytesIO()
     with (
-        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as made,
+        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as made,
         made.open(f"{name}.npy", "w", force_zip64=True) as member,
     ):
         member.write(header("'|u1'", (megabytes, 2**20)))
@@ -147,7 +147,7 @@ def xz_of_much_memory() -> bytes:
 REPEATED = pa.array(np.zeros(2**20, np.int8))
 BOMBS = {
     "idx-sizes": lambda: gzip.compress(struct.pack(">4B3I", 0, 0, 8, 3, GIANT - 1, GIANT - 1, 3)),
-    "idx-zeros": lambda: gzip.compress(bytes(10**8)),
+    "idx-zeros": lambda: gzip.compress(bytes(10**8), compresslevel=1),
     "own-shape.npy": lambda: header("'<f8'", (GIANT, GIANT)),
     "own-product.npy": lambda: header("'<f8'", (2**32, 2**32)) + bytes(64),
     "own-empty-texts.npy": lambda: header("'<U0'", (2**40,)),
@@ -170,7 +170,7 @@ BOMBS = {
     ),
     "mat-packed": lambda: mat(1, (GIANT - 1, 1), b"", packed=True),
     "mat-zeros": lambda: mat_bomb(300),
-    "rda-zeros": lambda: lzma.compress(b"RDX2\nX\n" + bytes(3 * 10**7)),
+    "rda-zeros": lambda: lzma.compress(b"RDX2\nX\n" + bytes(3 * 10**7), preset=0),
     "rda-memory": xz_of_much_memory,
     "rda-nested": lambda: lzma.compress(b"RDX2\nX\n" + bytes(12) + struct.pack(">ii", 19, 1) * 10**5),
     "rda-length": lambda: lzma.compress(b"RDX2\nX\n" + bytes(12) + struct.pack(">ii", 13, GIANT - 1)),

@@ -1,5 +1,7 @@
 """The kernels for rows of many replicas, in every home, against the algorithms as the paper writes them."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -56,19 +58,31 @@ def log_probability(v, p):
     return (v * np.log(p) + (1 - v) * np.log1p(-p)).sum()
 
 
-def coupled_by_the_book(draw, where, p, p2, redraw_both):
+def means(units, dtype):
+    """Return p and p' of `activations`, float64 (rows, units)."""
+    a, other, bias = activations(units, dtype)
+    return [sigmoid(x.astype(np.float64) + bias[places().replica]) for x in (a, other)]
+
+
+@cache
+def coupled_by_the_book(units, dtype, redraw_both):
     """Return (v, v', met, rejections) of algorithms 1 and 3 of Qiu, Zhang, Wang, row by row."""
-    results = []
+    (p, p2), where, results = means(units, dtype), places(), []
+
+    @cache
+    def uniforms(t):
+        return uniforms_of_rows(draw().attempt(t), where, units)
+
     for row in range(ROWS):
 
         def propose(means, t, row=row):
-            return (uniforms_of_rows(draw.attempt(t), where, p.shape[1])[row] < means[row]).astype(float)
+            return (uniforms(t)[row] < means[row]).astype(float)
 
         def log_ratio(v, row=row):
             return log_probability(v, p2[row]) - log_probability(v, p[row])
 
         v = propose(p, 0)
-        if np.log(two_uniforms(draw, where)[0, row]) <= log_ratio(v):
+        if np.log(two_uniforms(draw(), where)[0, row]) <= log_ratio(v):
             results.append((v, v, 1, 0))
             continue
         v2, rejections, t = None, 0, 0
@@ -76,7 +90,7 @@ def coupled_by_the_book(draw, where, p, p2, redraw_both):
             v = None
         while v is None or v2 is None:
             t += 1
-            u, u2 = np.log(two_uniforms(draw.attempt(t), where)[:, row])
+            u, u2 = np.log(two_uniforms(draw().attempt(t), where)[:, row])
             if v is None:
                 proposal = propose(p, t)
                 v, rejections = (proposal, rejections) if u > log_ratio(proposal) else (None, rejections + 1)
@@ -101,8 +115,7 @@ def coupled(home, a, other, bias, where, redraw_both, at=None):
 def test_pairs_are_coupled_as_the_paper_says(home, dtype, units, redraw_both):
     # With this seed no uniform lies so close to its bound that rounding decides, in either type.
     (a, other, bias), where = activations(units, dtype), places()
-    p, p2 = (sigmoid(x.astype(np.float64) + bias[where.replica]) for x in (a, other))
-    expected = coupled_by_the_book(draw(), where, p, p2, redraw_both)
+    expected = coupled_by_the_book(units, dtype, redraw_both)
     for found, wanted in zip(coupled(home, a, other, bias, where, redraw_both), expected, strict=True):
         np.testing.assert_array_equal(found, wanted)
     met = expected[2] == 1

@@ -336,8 +336,15 @@ def compile_with_nvrtc(library, source, architecture, options):
     return f"error {failed}: {log.value.decode()}" if failed else ""
 
 
-@pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("architecture", "dtype"),
+    [
+        ("sm_80", "float32"),
+        ("sm_90", "float64"),
+        pytest.param("sm_80", "float64", marks=pytest.mark.slow),
+        pytest.param("sm_90", "float32", marks=pytest.mark.slow),
+    ],
+)
 def test_the_source_compiles_for_devices(tmp_path, architecture, dtype):
     options = [*_device.OPTIONS, f"-DREAL={_device.TYPES[dtype]}"]
     nvcc = shutil.which("nvcc") or shutil.which("nvcc", path=os.environ.get("CUDA_HOME", "/usr/local/cuda") + "/bin")

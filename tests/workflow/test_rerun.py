@@ -3,6 +3,7 @@
 Everything is first marked as made, with Snakemake's own --touch, which records settings without computing anything.
 """
 
+import fcntl
 import shutil
 
 import pytest
@@ -13,16 +14,28 @@ POPCD = ("config/smoke.yaml", "overrides", "popcd")
 
 
 @pytest.fixture(scope="module")
-def all_made(repository, tmp_path_factory):
-    """A workspace where everything of the smoke scale is there and up to date."""
-    workspace = new_workspace(repository, tmp_path_factory.mktemp("made"))
+def all_made(repository, tmp_path_factory, worker_id):
+    """A workspace where everything of the smoke scale is there and up to date; all workers share one."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base if worker_id == "master" else base.parent) / "made"
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            unfinished = folder.with_suffix(".new")
+            unfinished.mkdir()
+            mark_all_made(new_workspace(repository, unfinished))
+            unfinished.rename(folder)
+    return Workspace(folder)
+
+
+def mark_all_made(workspace):
+    """Put every file of the smoke scale there, and have Snakemake record it as up to date."""
     for name in workspace.planned(*SMOKE, "--", "all"):
         file = workspace.folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(name)
     workspace.snakemake("--touch", "--forceall", "--quiet", "all", *SMOKE)
     assert workspace.jobs(*SMOKE) == {}
-    return workspace
 
 
 @pytest.fixture

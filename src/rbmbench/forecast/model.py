@@ -22,7 +22,8 @@ STARTUP_NOISE = 0.7
 """The same of a start: a few compile the kernels, or wait for a disk."""
 PRIOR_SPREAD = 1.0
 """How far the logarithm of a cost may be from its prior, the speed of the machine apart."""
-FOLDS = 100
+FOLDS = 20
+"""Into how many parts records are cut, each forecast from the others."""
 SLOW_GROWTH = 1.5
 """From how many times its noise on the loss of a residual grows slowly."""
 LITTLE_SECONDS = 600.0
@@ -45,7 +46,7 @@ class CostModel:
         In words, what the costs were fitted to.
     off_alike, off_new : tuple of float
         Median and 90 % quantile of how many times too long or too short forecasts of recorded jobs were when they were
-        left out of the fit: alone, and with all others of their problem. NaN where there are too few records.
+        left out of the fit: a few of them, and with all others of their problem. NaN where there are too few records.
     clock : float
         Median of the seconds by the clock for each of the processor in the recorded runs.
     """
