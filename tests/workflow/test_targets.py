@@ -35,7 +35,7 @@ def planned_files(workspace, scale, target) -> set[str]:
     return set(workspace.planned(*SCALES[scale], "--", target))
 
 
-@pytest.mark.parametrize("target", FILES)
+@pytest.mark.parametrize("target", sorted(FILES.keys() - {"all"}))
 def test_targets_make_their_files(workspace, target):
     planned = planned_files(workspace, "smoke", target)
     assert {f"results/smoke/{file}" for file in FILES[target]} <= planned

@@ -269,12 +269,12 @@ def _meta(arguments: Namespace, settings: Settings, data: dict, array: Any) -> d
 
 
 def _settings(model: type[Settings], arguments: Namespace) -> Any:
-    """Return the settings of a step, after a look whether what it will find can be written, and at what code runs."""
+    """Return the settings of a step, after a look whether what it will find can be written; remember what code runs."""
     from rbmbench.store import check_writable
 
-    provenance.commit()
     settings = _read_settings(model, arguments.settings)
     check_writable(arguments.out)
+    provenance.commit()
     return settings
 
 

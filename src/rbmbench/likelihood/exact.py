@@ -11,6 +11,7 @@ import numpy as np
 
 from rbmbench.errors import SettingsError
 from rbmbench.kernels import home_of
+from rbmbench.kernels.blas import SMALL_PRODUCT
 from rbmbench.kernels.numpy_home import binary_states
 from rbmbench.model import RBM, Statistics
 
@@ -27,7 +28,6 @@ __all__ = [
 LARGEST_ENUMERABLE_LAYER = 25
 BLOCK_BYTES = 2**22  # stays in the cache while every replica passes over it
 FEW_ROWS = 64
-SMALL_PRODUCT = 10**6  # multiplications that a library makes without rearranging the matrices first
 
 
 def is_enumerable(visible_units: int, hidden_units: int) -> bool:

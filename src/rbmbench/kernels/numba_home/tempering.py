@@ -4,6 +4,7 @@ import numpy as np
 from llvmlite.binding import get_host_cpu_features
 from numba import njit
 
+from rbmbench.kernels.blas import SMALL_PRODUCT
 from rbmbench.kernels.numba_home.differences import add_one
 from rbmbench.kernels.numba_home.elementary import exp_minus
 from rbmbench.kernels.numba_home.random import fill_uniforms
@@ -11,9 +12,8 @@ from rbmbench.kernels.numba_home.random import fill_uniforms
 __all__ = ["tempered_sweeps"]
 
 FAST = {"contract", "nsz", "nnan", "ninf", "arcp", "reassoc"}
-# Multiplications, up to which a library is faster than loops over strips. OpenBLAS has kernels for products as small,
-# which rearrange nothing, for AVX-512 alone.
-SMALL = 10**6 if get_host_cpu_features().get("avx512f") else 40_000
+# Multiplications, up to which the library is faster than loops over strips.
+SMALL = SMALL_PRODUCT if get_host_cpu_features().get("avx512f") else 40_000
 
 # A handful of chains is too few rows for a library's product to be at its best. Both products walk over strips of W',
 # rows that stay in the first-level cache while all chains take their part of them.
