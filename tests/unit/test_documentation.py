@@ -1,0 +1,29 @@
+"""The pages refer to files and headings that are there."""
+
+import re
+
+import pytest
+
+LINK = re.compile(r"\]\(([^)#\s]*)#?([^)\s]*)\)")
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+PAGES = ["*.md", "docs/*.md", "config/*.md", "results/*.md", "results/reference/*.md"]
+
+
+def anchors(page) -> set[str]:
+    """The names under which headings can be linked to, as GitHub makes them."""
+    headings = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in HEADING.findall(page.read_text("utf-8")))
+    return {heading.strip().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("pattern", PAGES)
+def test_links_lead_somewhere(repository, pattern):
+    pages = list(repository.glob(pattern))
+    assert pages
+    for page in pages:
+        name = page.relative_to(repository)
+        for path, anchor in LINK.findall(page.read_text("utf-8")):
+            if path.startswith("http"):
+                continue
+            target = page.parent / path if path else page
+            assert target.exists(), f"{name} links to {path}, which is not there"
+            assert not anchor or anchor in anchors(target), f"{name} links to {path}#{anchor}: no such heading"
