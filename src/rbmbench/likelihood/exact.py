@@ -184,12 +184,15 @@ def log_likelihood(rbm: RBM, data: np.ndarray, log_partition, counts: np.ndarray
     precise = rbm.astype(np.float64).replicas
     counts = np.asarray(np.ones(len(data)) if counts is None else counts, np.float64, like=precise.W)
     block = max(1, BLOCK_BYTES // (8 * max(data.shape[1], precise.hidden_units)))
-    total = np.zeros(len(precise.W))
+    total, visible_sum = np.zeros(len(precise.W)), np.zeros_like(precise.b[0])
     for start in range(0, len(data), block):
         v = np.asarray(data[start : start + block], np.float64, like=precise.W)
+        weights = counts[start : start + block]
+        visible_sum += weights @ v
         # One replica at a time: its value must not depend on which others it is evaluated with.
-        for r, (W, b, c) in enumerate(zip(precise.W, precise.b, precise.c, strict=True)):
+        for r, (W, c) in enumerate(zip(precise.W, precise.c, strict=True)):
             rows = np.empty_like(v, shape=(1, len(v)))
             home_of(v).softplus_sum(_activations(v, W)[None], c[None], rows)
-            total[r] += float((rows[0] + v @ b) @ counts[start : start + block])
+            total[r] += float(rows[0] @ weights)
+    total += [float(visible_sum @ b) for b in precise.b]
     return (total / float(counts.sum())).reshape(rbm.W.shape[:-2]) - log_partition
