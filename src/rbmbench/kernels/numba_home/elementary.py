@@ -1,4 +1,6 @@
-"""Elementary functions that compile to straight vector code: exp(-a) for sampling, and log of products."""
+"""exp(-a) that compiles to straight vector code, which the C library's does not."""
+
+from math import factorial
 
 import numpy as np
 from numba import njit, types
@@ -27,15 +29,35 @@ def _exp_minus_float32(a):
     return bits.view(np.float32)
 
 
-@njit(cache=True, nogil=True)
+# exp(r) on [-log(2)/2, log(2)/2]: Taylor's series to degree 13, whose remainder is below 2e-17. Log 2 in two parts, the
+# first of few enough digits for its multiples to be exact, leaves r all of its digits.
+T2, T3, T4, T5, T6, T7, T8, T9, T10, T11, T12, T13 = (1 / factorial(k) for k in range(2, 14))
+LOG2_E, LOG_2 = 1.4426950408889634, (0.6931471803691238, 1.9082149292705877e-10)
+ROUND_FLOAT64 = 6755399441055744.0  # 1.5 * 2**52
+EXPONENT_FLOAT64 = np.int64(52)
+MOST_FLOAT64 = 700.0
+
+
+@njit(cache=True, nogil=True, fastmath={"contract", "nsz"})
 def _exp_minus_float64(a):
-    return np.exp(-max(a, -700.0))
+    x = -min(max(a, -MOST_FLOAT64), MOST_FLOAT64)
+    rounded = x * LOG2_E + ROUND_FLOAT64
+    whole = rounded - ROUND_FLOAT64
+    r = (x - whole * LOG_2[0]) - whole * LOG_2[1]
+    r2 = r * r
+    r4 = r2 * r2
+    # In pairs, and pairs of pairs: one term after the other, each would wait for the one before.
+    low = ((1.0 + r) + (T2 + T3 * r) * r2) + ((T4 + T5 * r) + (T6 + T7 * r) * r2) * r4
+    high = ((T8 + T9 * r) + (T10 + T11 * r) * r2) + (T12 + T13 * r) * r4
+    p = low + high * (r4 * r4)
+    bits = np.int64(np.float64(p).view(np.int64) + (np.float64(rounded).view(np.int64) << EXPONENT_FLOAT64))
+    return bits.view(np.float64)
 
 
 def exp_minus(a):
     """Return exp(-a), a clamped where it would leave the range of its type.
 
-    float32: |a| <= 79, relative error below 1e-7 + 6e-8 |a|; float64: that of the C library.
+    float32: |a| <= 79, relative error below 2.5e-7 + 8e-8 |a|; float64: |a| <= 700, relative error below 5e-16.
     """
 
 
