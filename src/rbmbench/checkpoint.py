@@ -18,22 +18,26 @@ from rbmbench.reading import npz_arrays, plain_json
 
 __all__ = ["Checkpoint", "Keeper", "load_checkpoint", "owned", "resumed", "save_checkpoint"]
 
-GROUPS = ("parameters", "state", "memory", "curve", "snapshots")
+GROUPS = ("parameters", "state", "memory", "sums", "curve", "snapshots")
 # What a checkpoint that is not whole, or not one, can end in.
 UNREADABLE = (OSError, ValueError, KeyError, TypeError)
+# Writing checkpoints, which may be large with all their snapshots, takes at most one part in so many of a run's time.
+LEAST_PARTS = 50
 
 
 class Checkpoint(NamedTuple):
     """Everything a run needs to go on.
 
-    ``parameters``, ``state`` (the estimator's) and ``memory`` (the update rule's) are named arrays with a leading axis
-    of replicas, ``iteration`` counts finished iterations, ``draw`` is the training stream's next number, ``curve`` the
-    tidy columns so far, ``snapshots`` the parameters kept for a later evaluation, ``seconds`` the time spent by kind.
+    ``parameters``, ``state`` (the estimator's), ``memory`` (the update rule's) and ``sums`` (of the diagnostics since
+    the last evaluation) are named arrays with a leading axis of replicas, ``iteration`` counts finished iterations,
+    ``draw`` is the training stream's next number, ``curve`` the tidy columns so far, ``snapshots`` the parameters kept
+    for a later evaluation, ``seconds`` the time spent by kind.
     """
 
     parameters: dict[str, np.ndarray]
     state: dict[str, np.ndarray]
     memory: dict[str, np.ndarray]
+    sums: dict[str, np.ndarray]
     iteration: int
     draw: int
     curve: dict[str, np.ndarray]
@@ -159,6 +163,8 @@ def owned(path: Path | None, outputs: Iterable[Path] = ()) -> Iterator[None]:
 class Keeper:
     """Keeps the checkpoints of one run, now and then; ``saved`` is the one to go on from, if any.
 
+    Those that take long to write are written less often.
+
     Parameters
     ----------
     path : Path or None
@@ -166,20 +172,24 @@ class Keeper:
     identity : str
         What tells the run.
     seconds : float
-        Least time between two checkpoints.
+        Least time between two checkpoints; 0 lets all be kept.
     """
 
     def __init__(self, path: Path | None, identity: str, seconds: float):
         self.path, self._identity, self._seconds = path, identity, seconds
+        self._wait = seconds
         self.saved = resumed(path, identity) if path else None
         self.iteration = self.saved.iteration if self.saved else 0
         self._at = monotonic()
 
     def is_due(self) -> bool:
         """Tell whether the last checkpoint is old enough."""
-        return self.path is not None and monotonic() - self._at > self._seconds
+        return self.path is not None and monotonic() - self._at > self._wait
 
     def keep(self, checkpoint: Checkpoint) -> None:
         """Save a checkpoint."""
+        started = monotonic()
         save_checkpoint(self.path, checkpoint, self._identity)
         self.iteration, self._at = checkpoint.iteration, monotonic()
+        if self._seconds > 0:
+            self._wait = max(self._seconds, LEAST_PARTS * (self._at - started))

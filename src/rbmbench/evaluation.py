@@ -303,7 +303,7 @@ def annealed_curve(
             curve.add(np.arange(first_trial, first_trial + trials), iteration, of_snapshot)
         done = min(first + at_once, len(iterations))
         if checkpoint and done < len(iterations):
-            save_checkpoint(checkpoint, Checkpoint({}, {}, {}, done, 0, curve.columns(), {}, {}), identity)
+            save_checkpoint(checkpoint, Checkpoint({}, {}, {}, {}, done, 0, curve.columns(), {}, {}), identity)
         if progress:
             progress(done, len(iterations), float(metrics["log_likelihood"][-1].mean()))
     return curve.frame()

@@ -72,19 +72,19 @@ class Resident:
         self._weighted = _own_name(estimator) == "pop_cd"
         self._kernels = resident_kernels(rbm.W)
 
-    def advance(self, first: int, last: int, state: dict, stream: Stream, rate: float):
-        """Make the iterations first to last - 1 in place.
+    def advance(self, first: int, last: int, state: dict, stream: Stream, rate: float, sums: dict) -> np.ndarray:
+        """Make the iterations first to last - 1 in place, and add the estimator's diagnostics to ``sums``.
 
         Returns
         -------
-        sums : dict of float64 arrays, shape (replicas,)
-            The sums of the estimator's diagnostics.
-        not_finite : int64 ndarray, shape (replicas,)
+        int64 ndarray, shape (replicas,)
             The iteration, counted from 1, after which a replica's parameters were not finite; 0 where they are.
         """
         W, b, c = self._rbm.W, self._rbm.b, self._rbm.c
         not_finite = np.zeros_like(W, shape=(len(W),), dtype=np.int64)
-        sizes = np.zeros_like(W, shape=(len(W),), dtype=np.float64) if self._weighted else None
+        sizes = None
+        if self._weighted:
+            sizes = sums.setdefault("effective_sample_size", np.zeros_like(W, shape=(len(W),), dtype=np.float64))
         mean = 1.0 / self._batches.batch
         rates = rate * mean, rate * (1.0 if self._weighted else mean)
         for index, iterations in self._batches.indices(first, last):
@@ -95,4 +95,4 @@ class Resident:
                 effective_sizes=sizes,
             )
             first += iterations
-        return {"effective_sample_size": sizes} if self._weighted else {}, on_host(not_finite)
+        return on_host(not_finite)

@@ -1,4 +1,4 @@
-"""Shards: some trials of a run that advance together, by themselves, from one evaluation to the next.
+"""Shards: some trials of a run that advance together, by themselves, from one pause to the next.
 
 A shard is of a size that stays in the cache; neither the size nor the other shards change a result.
 """
@@ -20,7 +20,10 @@ SHARD_BYTES = 2**22
 
 
 class Shard:
-    """Some trials of a run: parameters (views of the run's), estimator's state, update rule's memory, random stream."""
+    """Some trials of a run: parameters (views of the run's), estimator's state, update rule's memory, random stream.
+
+    ``sums`` of the estimator's diagnostics, a number a trial, grow until their means are asked for.
+    """
 
     def __init__(self, rbm: RBM, data, settings: RunSettings, trials):
         self.rbm, self._data, self._settings = rbm, data, settings
@@ -29,6 +32,7 @@ class Shard:
         self.stream = Stream(settings.seed, trials, Purpose.TRAINING)
         self.state: dict[str, np.ndarray] = {}
         self.memory: dict[str, np.ndarray] = {}
+        self.sums: dict[str, np.ndarray] = {}
         self._stage = None
         self.ways: dict[str, str] = {}
 
@@ -47,22 +51,26 @@ class Shard:
             self.state = self.estimator.start(self.rbm, self._data, self._settings.batch, self.stream)
             self.memory = self.update.start(self.rbm, self._data)
 
-    def advance(self, first: int, last: int) -> dict[str, np.ndarray]:
-        """Make the iterations first to last - 1; return the means of the diagnostics, one value a trial."""
+    def advance(self, first: int, last: int) -> None:
+        """Make the iterations first to last - 1."""
         # Numbers that overflow are looked for and reported by trial; NumPy's warnings would only come before that.
         with np.errstate(all="ignore"):
-            sums = self._many(first, last) if self._resident else self._one_by_one(first, last)
-            return {name: on_host(total / (last - first)) for name, total in sums.items()}
+            self._many(first, last) if self._resident else self._one_by_one(first, last)
 
-    def _many(self, first: int, last: int) -> dict:
-        sums, not_finite = self._resident.advance(first, last, self.state, self.stream, self._stage.rate)
+    def means(self, iterations: int) -> dict[str, np.ndarray]:
+        """Return the means of the diagnostics over so many iterations, one value a trial, and begin new sums."""
+        with np.errstate(all="ignore"):
+            means = {name: on_host(total / iterations) for name, total in self.sums.items()}
+        self.sums = {}
+        return means
+
+    def _many(self, first: int, last: int) -> None:
+        not_finite = self._resident.advance(first, last, self.state, self.stream, self._stage.rate, self.sums)
         if not_finite.any():
             iteration = not_finite[not_finite > 0].min()
             raise self._not_finite(np.argmax(not_finite == iteration), iteration)
-        return sums
 
-    def _one_by_one(self, first: int, last: int) -> dict:
-        sums: dict = {}
+    def _one_by_one(self, first: int, last: int) -> None:
         looks = reads_at_once(self.rbm.W)
         for iteration in range(first, last):
             batch = self.batches.at(iteration)
@@ -70,13 +78,12 @@ class Shard:
             estimate = self.update.step(self.rbm, *parts)
             self.state = estimate.state
             for name, values in estimate.diagnostics.items():
-                sums[name] = sums.get(name, 0.0) + values
+                self.sums[name] = self.sums.get(name, 0.0) + values
             # A look at every iteration, where it is cheap; sums may overflow before the parameters do, so it proves
             # nothing yet.
             if looks and not np.isfinite(self.rbm.c.sum() + self.rbm.b.sum()):
                 self._check_finite(iteration + 1)
         self._check_finite(last)
-        return sums
 
     def _check_finite(self, iteration: int) -> None:
         parameters = (p.reshape(len(p), -1) for p in (self.rbm.W, self.rbm.b, self.rbm.c))

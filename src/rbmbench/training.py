@@ -1,26 +1,26 @@
-"""The training loop: schedules, mini-batches, scheduled evaluation, checkpoints.
+"""Training: all trials of a run, with its schedule, evaluations and checkpoints.
 
-Trials never touch each other, so they are trained in shards, each from one evaluation to the next, on as many threads
-as are given; neither sharding nor threads nor resuming changes a result.
+Trials never touch each other, so they are trained in shards, each from one pause to the next, on as many threads as are
+given; neither sharding nor threads nor pauses nor resuming changes a result.
 """
 
 import hashlib
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter, process_time
+from time import perf_counter
 
 import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from rbmbench import backends, resident
-from rbmbench.checkpoint import Checkpoint, Keeper
-from rbmbench.errors import DataError, StoppedError, TrainingError
-from rbmbench.evaluation import Curve, WithBiasBound, WithProxy, check_snapshots_fit, evaluator, rows_to_test
-from rbmbench.kernels import name_of_home, on_host
+from rbmbench.checkpoint import Keeper
+from rbmbench.errors import DataError, TrainingError
+from rbmbench.evaluation import WithBiasBound, WithProxy, check_snapshots_fit, evaluator, rows_to_test
+from rbmbench.kernels import name_of_home
+from rbmbench.loop import Loop, Progress, Stopping
 from rbmbench.model import RBM, clipped_base_rate, initial_rbm
 from rbmbench.parsing import parse
 from rbmbench.settings import RunSettings
@@ -30,8 +30,6 @@ from rbmbench.streams import Purpose, Stream
 __all__ = ["TrainingResult", "run", "train"]
 
 CHECKPOINT_SECONDS = 20.0
-Progress = Callable[..., None]
-Stopping = Callable[[], int | None]
 
 
 @dataclass(frozen=True)
@@ -83,13 +81,6 @@ def _checked(data) -> np.ndarray:
     return np.ascontiguousarray(data, np.uint8)
 
 
-def _boundaries(settings: RunSettings) -> list[int]:
-    """Return the iterations at which the loop halts: evaluations, ends of stages, the end."""
-    ends = {stage.until for stage in settings.schedule}
-    further = {iteration for iteration in settings.evaluate_at if iteration < settings.iterations}
-    return sorted(ends | further | set(range(settings.evaluate_every, settings.iterations, settings.evaluate_every)))
-
-
 def run(
     data: np.ndarray,
     settings: RunSettings,
@@ -114,8 +105,8 @@ def run(
         aside, see `rbmbench.checkpoint.resumed`. It stays at the end, until the result is kept somewhere: see
         `rbmbench.checkpoint.owned`, which also keeps other processes off.
     progress : callable, optional
-        Called as progress(iteration, iterations, mean log-likelihood in nats per row) after every evaluation; without
-        the last where it is not known yet.
+        Called as progress(iteration, iterations, mean log-likelihood in nats per row) after every evaluation, and every
+        few seconds between, with the last known likelihood; without it where it is not known yet.
     threads : int
         Threads to train on, of which a trial uses one; results do not depend on it.
     backend : {"auto", "numpy", "cupy"}
@@ -125,8 +116,8 @@ def run(
     checkpoint_seconds : float, optional
         Least time between two checkpoints; by default 20.
     stopping : callable, optional
-        Asked before every stretch between two evaluations: the number of a signal that asks the run to stop, or None.
-        The run then saves its checkpoint, if it has one, and ends in a `StoppedError`.
+        Asked every few seconds, or after every iteration if that takes longer: the number of a signal that asks the run
+        to stop, or None. The run then saves its checkpoint, if it has one, and ends in a `StoppedError`.
 
     Raises
     ------
@@ -172,7 +163,7 @@ def run(
     keeper = Keeper(checkpoint, _identity(data, settings), seconds)
     # Matrix products stay on one thread: cut among several they would round otherwise, and a trial alone would differ.
     with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
-        loop = _Loop(rbm, shards, settings, evaluate, pool, progress)
+        loop = Loop(rbm, shards, settings, evaluate, pool, progress)
         _warm_up(Shard(rbm[:1].copy(), data_there, settings, trials[:1]), settings.schedule)
         evaluate.warm_up(rbm)
         startup = perf_counter() - started
@@ -182,101 +173,6 @@ def run(
     ways = "; ".join(f"{name} {way}" for name, way in shards[0].ways.items())
     where = {"backend": name_of_home(rbm.W), "backend_reason": chosen.reason, "backend_iterations": ways}
     return TrainingResult(rbm.on_host(), loop.curve.frame(), dict(loop.seconds), evaluate.snapshots(), where)
-
-
-class _Loop:
-    """A run in progress."""
-
-    def __init__(self, rbm, shards, settings, evaluate, pool, progress):
-        self.rbm, self.shards, self.settings, self.evaluate, self.pool = rbm, shards, settings, evaluate, pool
-        self.progress = progress
-        self.iteration = 0
-        self.trials = np.concatenate([shard.trials for shard in shards])
-        kinds = ("startup_seconds", "training_seconds", "training_cpu_seconds", "evaluation_seconds")
-        self.seconds = dict.fromkeys(kinds, 0.0)
-
-    def restore(self, saved: Checkpoint | None) -> None:
-        """Go on from a checkpoint, or begin with the evaluation of the initial parameters."""
-        if saved is None:
-            self.curve = Curve()
-            self._evaluate({})
-            return
-        for name, array in saved.parameters.items():
-            getattr(self.rbm, name)[...] = np.asarray(array, like=self.rbm.W)
-        self.curve, self.seconds, self.iteration = Curve(saved.curve), saved.seconds, saved.iteration
-        self.evaluate.restore(saved.snapshots)
-        stage = self._stage()
-        first = 0
-        for shard in self.shards:
-            last = first + len(shard.trials)
-            shard.stream.number = saved.draw
-            # A stage that begins here starts its estimator and rule anew, as it would have without the interruption.
-            begins = any(self.iteration == ended.until for ended in self.settings.schedule)
-            shard.enter(stage, start=begins)
-            if not begins:
-                shard.state, shard.memory = (
-                    {name: np.array(array[first:last], like=self.rbm.W) for name, array in group.items()}
-                    for group in (saved.state, saved.memory)
-                )
-            first = last
-
-    def _stage(self):
-        """Return the stage that the next iteration belongs to."""
-        return next((s for s in self.settings.schedule if s.until > self.iteration), self.settings.schedule[-1])
-
-    def go(self, keeper: Keeper, stopping: Stopping | None) -> None:
-        """Advance from boundary to boundary until the end."""
-        for boundary in _boundaries(self.settings):
-            if boundary <= self.iteration:
-                continue
-            if stopping and (signal := stopping()):
-                self._stop(keeper, signal)
-            self._train_until(boundary)
-            if keeper.is_due() and boundary < self.settings.iterations:
-                keeper.keep(self._checkpoint())
-
-    def _stop(self, keeper: Keeper, signal: int) -> None:
-        """Save what is not saved yet, and end."""
-        if keeper.path and self.iteration > keeper.iteration:
-            keeper.keep(self._checkpoint())
-        saved = f"the same command goes on from {keeper.path}" if keeper.iteration else "nothing is saved"
-        raise StoppedError(f"stopped at iteration {self.iteration} of {self.settings.iterations}; {saved}", signal)
-
-    def _train_until(self, boundary: int) -> None:
-        started, cpu_started, stage = perf_counter(), process_time(), self._stage()
-
-        def advance(shard: Shard):
-            shard.enter(stage, start=True)
-            return shard.advance(self.iteration, boundary)
-
-        parts = list(self.pool.map(advance, self.shards))
-        self.iteration = boundary
-        self.seconds["training_seconds"] += perf_counter() - started
-        self.seconds["training_cpu_seconds"] += process_time() - cpu_started
-        self._evaluate({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
-
-    def _evaluate(self, diagnostics) -> None:
-        started = perf_counter()
-        metrics = self.evaluate(self.rbm, self.iteration)
-        self.curve.add(self.trials, self.iteration, metrics | diagnostics)
-        self.seconds["evaluation_seconds"] += perf_counter() - started
-        if self.progress:
-            values = [float(metrics["log_likelihood"].mean())] if "log_likelihood" in metrics else []
-            self.progress(self.iteration, self.settings.iterations, *values)
-
-    def _checkpoint(self) -> Checkpoint:
-        rbm = self.rbm.on_host()
-        parameters = {"W": rbm.W, "b": rbm.b, "c": rbm.c}
-        state, memory = (_joined([getattr(shard, kind) for shard in self.shards]) for kind in ("state", "memory"))
-        draw = self.shards[0].stream.number
-        snapshots = self.evaluate.snapshots()
-        columns = self.curve.columns()
-        return Checkpoint(parameters, state, memory, self.iteration, draw, columns, self.seconds, snapshots)
-
-
-def _joined(parts: list[dict]) -> dict[str, np.ndarray]:
-    """Return the named arrays of all shards, one below the other."""
-    return {name: np.concatenate([on_host(part[name]) for part in parts]) for name in parts[0]}
 
 
 def train(

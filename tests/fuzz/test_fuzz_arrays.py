@@ -53,7 +53,9 @@ def data_set(folder):
 
 @pytest.fixture(scope="module")
 def checkpoint(folder):
-    state = Checkpoint({"W": NUMBERS[0]}, {"visible": ROWS}, {}, 5, 3, {"trial": np.arange(3)}, {"training": 0.5}, {})
+    state = Checkpoint(
+        {"W": NUMBERS[0]}, {"visible": ROWS}, {}, {}, 5, 3, {"trial": np.arange(3)}, {"training": 0.5}, {}
+    )
     return as_base(folder, "right.npz", lambda path: save_checkpoint(path, state, "mine"))
 
 

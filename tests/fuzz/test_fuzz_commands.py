@@ -87,7 +87,7 @@ def arrays_of(path) -> dict:
 
 
 def test_train(folder, data, monkeypatch):
-    monkeypatch.setattr(training._Loop, "go", lambda *_: None)
+    monkeypatch.setattr(training.Loop, "go", lambda *_: None)
     monkeypatch.setattr(training, "_warm_up", lambda *_: None)
 
     @few

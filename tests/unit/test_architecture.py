@@ -34,6 +34,7 @@ FLOORS = {
     "bias_bound": 3,
     "checkpoint": 3,
     "coupling": 3,
+    "loop": 3,
     "resident": 3,
     "sampling": 3,
     "shards": 3,

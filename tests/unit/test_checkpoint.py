@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from core_helpers import binary_data
-from rbmbench import training
+from rbmbench import loop, training
 from rbmbench.checkpoint import Checkpoint, load_checkpoint, owned, resumed, save_checkpoint
 from rbmbench.errors import CheckpointError, DamagedCheckpointError, RbmbenchWarning, ResultsError
 from rbmbench.parsing import parse
@@ -25,6 +25,7 @@ def example():
         },
         state={"visible": rng.integers(0, 2, (2, 7, 5)).astype(np.float32), "name.with.dots": np.arange(3)},
         memory={"offset": rng.normal(size=(2, 5))},
+        sums={"effective_sample_size": rng.normal(size=2)},
         iteration=17,
         draw=2**40 + 1,
         curve={"trial": np.arange(4), "metric": np.array(["log_likelihood"] * 4), "value": rng.normal(size=4)},
@@ -42,7 +43,7 @@ def saved(tmp_path):
 
 def assert_is_the_example(found):
     expected = example()
-    for group in ("parameters", "state", "memory", "curve", "snapshots"):
+    for group in ("parameters", "state", "memory", "sums", "curve", "snapshots"):
         ours, theirs = getattr(expected, group), getattr(found, group)
         assert list(ours) == list(theirs)
         for name in ours:
@@ -122,7 +123,7 @@ def test_no_flipped_bit_of_the_directory_goes_unnoticed(saved):
     assert flipped(saved, range(content.index(b"PK\x01\x02"), len(content))) == {"refused", "whole"}
 
 
-@pytest.mark.parametrize("group", ["parameters", "state", "memory", "curve"])
+@pytest.mark.parametrize("group", ["parameters", "state", "memory", "sums", "curve"])
 def test_a_checkpoint_that_lacks_an_array_is_damaged(saved, group):
     with np.load(saved) as file:
         arrays = {name: file[name] for name in file.files}
@@ -212,8 +213,9 @@ def settings_for(**changes):
 
 @pytest.fixture
 def interrupted(tmp_path, monkeypatch):
-    """A checkpoint at iteration 5 of a run of `settings_for()` on `DATA`."""
+    """A checkpoint at iteration 9 of a run of `settings_for()` on `DATA`, which pauses after every iteration."""
     monkeypatch.setattr(training, "CHECKPOINT_SECONDS", -1.0)
+    monkeypatch.setattr(loop, "PAUSE_SECONDS", 0.0)
 
     def progress(iteration, iterations, value):
         if iteration == 10:
@@ -281,9 +283,9 @@ def test_half_written_files_of_killed_processes_are_removed_and_no_others(saved,
 def test_it_holds_the_chains_and_the_number_of_the_next_draw(interrupted):
     with np.load(interrupted, allow_pickle=False) as file:
         assert file["state.visible"].shape == (2, 6, 7)
-        assert '"iteration": 5' in str(file["header"])
+        assert '"iteration": 9' in str(file["header"])
         # PCD-1 takes one draw to start and two an iteration.
-        assert '"draw": 11' in str(file["header"])
+        assert '"draw": 19' in str(file["header"])
 
 
 def test_rows_of_the_same_bits_in_another_shape_are_other_data(interrupted):

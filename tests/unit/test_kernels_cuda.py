@@ -82,20 +82,20 @@ def test_chains_of_any_number_and_a_proxy(device, name):
 def test_a_stopped_run_goes_on_bit_for_bit(device, tmp_path, monkeypatch, name):
     monkeypatch.setattr(training, "CHECKPOINT_SECONDS", 0.0)
     whole = trained(name, "cupy")
-    checkpoint, evaluate = tmp_path / "checkpoint.npz", training._Loop._evaluate
+    checkpoint, evaluate = tmp_path / "checkpoint.npz", training.Loop._evaluate
 
-    def stop_at_ten(loop, diagnostics):
+    def stop_at_ten(loop):
         if loop.iteration > 10:
             raise KeyboardInterrupt
-        evaluate(loop, diagnostics)
+        evaluate(loop)
 
     stage = {"until": 13, "estimator": {"name": name, "options": OPTIONS.get(name, {})}, "rate": 0.1}
     values = {"data": {"name": "user"}, "hidden": 5, "batch": 6, "schedule": [stage], "trials": 2, "seed": 2}
     settings = training.parse(training.RunSettings, values | {"precision": "float64", "evaluate_every": 5}, "test")
-    monkeypatch.setattr(training._Loop, "_evaluate", stop_at_ten)
+    monkeypatch.setattr(training.Loop, "_evaluate", stop_at_ten)
     with pytest.raises(KeyboardInterrupt):
         training.run(DATA, settings, checkpoint=checkpoint, backend="cupy")
-    monkeypatch.setattr(training._Loop, "_evaluate", evaluate)
+    monkeypatch.setattr(training.Loop, "_evaluate", evaluate)
     resumed = training.run(DATA, settings, checkpoint=checkpoint, backend="cupy")
     np.testing.assert_array_equal(resumed.rbm.W, whole.rbm.W)
     np.testing.assert_array_equal(resumed.curve.value, whole.curve.value)
@@ -126,7 +126,7 @@ def test_steps_copy_nothing_to_the_device(device, name):
 
 @NEEDS_COMPILER
 @pytest.mark.parametrize("name", ["cd", "pcd", "pop_cd", "pop_cd_joint", "parallel_tempering"])
-def test_the_host_reads_nothing_between_evaluations(device, name):
+def test_the_host_reads_nothing_between_pauses(device, no_pauses, name):
     reads = []
     for iterations in (2, 30):
         before = DeviceArray.read
@@ -136,7 +136,7 @@ def test_the_host_reads_nothing_between_evaluations(device, name):
 
 
 @NEEDS_COMPILER
-def test_parameters_that_are_not_finite_stop_a_run_on_a_device(device):
+def test_parameters_that_are_not_finite_stop_a_run_on_a_device(device, no_pauses):
     with pytest.raises(TrainingError, match=r"^trial 0: parameters are not finite at iteration 5; .*1e\+39"):
         trained("pcd", "cupy", "float32", rate=1e39)
 

@@ -21,7 +21,8 @@ ESTIMATOR = pytest.mark.parametrize(("name", "k"), CASES, ids=[f"{name}-{k}" for
 # More rows than a block takes at once, of which an epoch has two mini-batches and leaves some over; or all of them.
 BATCH = pytest.mark.parametrize("batch", [37, ROWS])
 DATA = binary_data(ROWS, M)
-pytestmark = NEEDS_COMPILER
+# Without pauses launches can be counted.
+pytestmark = [NEEDS_COMPILER, pytest.mark.usefixtures("no_pauses")]
 
 
 @pytest.fixture
@@ -205,7 +206,7 @@ def test_a_trial_that_is_not_finite_stands_still_and_the_others_go_on(device, pa
         rbm = rbm.like(DeviceArray(np.empty(0)))
         batches, stream.number = MiniBatches(DeviceArray(DATA), 37, 2, stream.trials, np.float64), 0
         iterations = resident.Resident(rbm, estimators.create("cd"), updates.create("sgd"), batches)
-        found = [iterations.advance(first, first + 5, {}, stream, 0.1)[1].tolist() for first in (20, 25)]
+        found = [iterations.advance(first, first + 5, {}, stream, 0.1, {}).tolist() for first in (20, 25)]
         assert found == ([[0, 21, 0], [0, 26, 0]] if spoilt else [[0, 0, 0]] * 2)
         ends.append(rbm.on_host())
     for end in zip(*([each.W, each.b, each.c] for each in ends), strict=True):
@@ -284,5 +285,5 @@ def test_the_draws_taken_are_those_of_the_ordinary_iterations(device):
         state = estimator.start(rbm, DeviceArray(DATA), 37, Stream(1, [0, 1]))
         for iteration in range(3):
             update.step(rbm, estimator, batches.at(iteration), state, streams[0], 0.1, {})
-        resident.Resident(rbm, estimator, update, batches).advance(0, 3, state, streams[1], 0.1)
+        resident.Resident(rbm, estimator, update, batches).advance(0, 3, state, streams[1], 0.1, {})
         assert streams[0].number == streams[1].number

@@ -1,5 +1,7 @@
 """The training loop: steps by hand, schedules, mini-batches, and results that do not depend on how the work is cut."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,8 +15,8 @@ from core_helpers import (
     sigmoid,
     two_mode_rbm,
 )
-from rbmbench import estimators, shards, training
-from rbmbench.errors import SettingsError, TrainingError
+from rbmbench import estimators, loop, shards, training
+from rbmbench.errors import SettingsError, StoppedError, TrainingError
 from rbmbench.estimators.cd import CD
 from rbmbench.likelihood import exact_gradient, exact_log_partition, log_likelihood
 from rbmbench.minibatches import MiniBatches
@@ -135,13 +137,15 @@ def test_a_trial_alone_is_the_same_trial_among_25(schedule):
 
 
 @SCHEDULE
-def test_neither_threads_nor_shards_nor_evaluations_change_a_result(schedule, monkeypatch):
+def test_neither_threads_nor_shards_nor_pauses_nor_evaluations_change_a_result(schedule, monkeypatch):
     settings = settings_for(*schedule)
     plain = run(DATA, settings)
     assert_same(run(DATA, settings, threads=2), plain)
     often = run(DATA, settings_for(*schedule, evaluate_every=1))
     assert bytes_of(often.rbm) == bytes_of(plain.rbm)
     monkeypatch.setattr(shards, "SHARD_BYTES", 1)
+    assert_same(run(DATA, settings), plain)
+    monkeypatch.setattr(loop, "PAUSE_SECONDS", 0.0)
     assert_same(run(DATA, settings), plain)
 
 
@@ -207,6 +211,35 @@ def test_a_run_interrupted_after_every_checkpoint_ends_as_if_undisturbed(schedul
     # It stays until the result is kept somewhere.
     assert checkpoint.exists()
     assert_same(result, run(DATA, settings))
+
+
+@SCHEDULE
+def test_a_run_stopped_at_every_iteration_ends_as_if_undisturbed(schedule, tmp_path):
+    settings, checkpoint = settings_for(*schedule), tmp_path / "run.npz"
+    for iteration in range(1, 29):
+        # The first piece is of one iteration. Asked a second time, it says that a signal came.
+        asked = iter([None, 15])
+        line = f"stopped at iteration {iteration} of 29; the same command goes on from {checkpoint}"
+        with pytest.raises(StoppedError, match=f"^{re.escape(line)}$"):
+            run(
+                DATA,
+                settings,
+                checkpoint=checkpoint,
+                threads=1 + iteration % 2,
+                stopping=lambda asked=asked: next(asked),
+            )
+    assert_same(run(DATA, settings, checkpoint=checkpoint), run(DATA, settings))
+
+
+def test_a_run_tells_how_far_it_is_between_evaluations(monkeypatch):
+    monkeypatch.setattr(loop, "PAUSE_SECONDS", 0.0)
+    told = []
+    run(DATA, settings_for(stage("cd", 9)), progress=lambda *values: told.append(values))
+    assert [values[:2] for values in told] == [(iteration, 9) for iteration in range(10)]
+    # With the likelihood of the evaluation before.
+    likelihoods = [value for _, _, value in told]
+    assert likelihoods == [likelihoods[0]] * 7 + [likelihoods[7]] * 2 + [likelihoods[9]]
+    assert len(set(likelihoods)) == 3
 
 
 def test_without_a_checkpoint_due_nothing_is_written(tmp_path):
@@ -495,7 +528,7 @@ def test_the_initial_gradient_is_that_of_the_batch_and_not_of_the_data():
 
 def test_the_clock_of_training_starts_after_a_step_of_every_stage(monkeypatch):
     # The first call of a kernel compiles or loads it, which may take longer than the training of a small model.
-    events, advance, train_until = [], training.Shard.advance, training._Loop._train_until
+    events, advance, train_until = [], training.Shard.advance, training.Loop._train_until
 
     def noted_advance(shard, *iterations):
         events.append(shard.estimator.__class__.__name__)
@@ -506,6 +539,6 @@ def test_the_clock_of_training_starts_after_a_step_of_every_stage(monkeypatch):
         train_until(loop, boundary)
 
     monkeypatch.setattr(training.Shard, "advance", noted_advance)
-    monkeypatch.setattr(training._Loop, "_train_until", noted_train_until)
-    run(DATA, settings_for(stage("cd", 2), stage("pcd", 3)))
-    assert events == ["CD", "PCD", "clock 2", "CD", "clock 3", "PCD"]
+    monkeypatch.setattr(training.Loop, "_train_until", noted_train_until)
+    run(DATA, settings_for(stage("cd", 1), stage("pcd", 2)))
+    assert events == ["CD", "PCD", "clock 1", "CD", "clock 2", "PCD"]

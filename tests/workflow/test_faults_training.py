@@ -122,7 +122,7 @@ def test_a_signal_to_stop_saves_a_checkpoint_and_tells(training, whole, name, mo
     number = getattr(signal, name)
     output = run_cli(training.arguments(), code=128 + number, fault=f"{name} iteration 30")
     assert output.splitlines() == [
-        f"rbmbench: {name}: stopping at the next evaluation; a second SIGINT ends it at once",
+        f"rbmbench: {name}: stopping in some seconds; a second SIGINT ends it at once",
         f"rbmbench: run: stopped at iteration 30 of 60; the same command goes on from {training.checkpoint}",
     ]
     assert training.files() == ["checkpoints/run.npz"]

@@ -35,7 +35,7 @@ class StopSignals:
     def _note(self, number: int, _frame: FrameType | None) -> None:
         if self._received is None:
             name = signal.Signals(number).name
-            text = f"rbmbench: {name}: stopping at the next evaluation; a second SIGINT ends it at once\n"
+            text = f"rbmbench: {name}: stopping in some seconds; a second SIGINT ends it at once\n"
             # Not by print: the signal may have come in the middle of one. And nobody may be there to read it.
             with suppress(OSError):
                 os.write(2, text.encode())
