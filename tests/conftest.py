@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rbmbench import loop
+from rbmbench import pace
 
 
 @pytest.fixture(scope="session")
@@ -17,7 +17,7 @@ def repository() -> Path:
 @pytest.fixture
 def no_pauses(monkeypatch):
     """Runs pause at evaluations alone, whatever an iteration takes."""
-    monkeypatch.setattr(loop, "Pace", lambda: SimpleNamespace(iterations=10**9, note=lambda *_: None))
+    monkeypatch.setattr(pace, "Pace", lambda: SimpleNamespace(steps=10**9, note=lambda *_: None))
 
 
 def pytest_collection_modifyitems(items):

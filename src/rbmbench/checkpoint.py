@@ -16,8 +16,9 @@ from rbmbench.files import remove_leftovers, replaced
 from rbmbench.locks import locked
 from rbmbench.reading import npz_arrays, plain_json
 
-__all__ = ["Checkpoint", "Keeper", "load_checkpoint", "owned", "resumed", "save_checkpoint"]
+__all__ = ["CHECKPOINT_SECONDS", "Checkpoint", "Keeper", "load_checkpoint", "owned", "resumed", "save_checkpoint"]
 
+CHECKPOINT_SECONDS = 20.0
 GROUPS = ("parameters", "state", "memory", "sums", "curve", "snapshots")
 # What a checkpoint that is not whole, or not one, can end in.
 UNREADABLE = (OSError, ValueError, KeyError, TypeError)

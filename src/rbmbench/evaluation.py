@@ -5,19 +5,13 @@ its parameters, and annealed importance sampling evaluates them afterwards, apar
 """
 
 import math
-from collections.abc import Callable
-from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pandas as pd
 
 from rbmbench.bias_bound import bias_and_bounds
-from rbmbench.checkpoint import Checkpoint, resumed, save_checkpoint
 from rbmbench.errors import SettingsError
 from rbmbench.likelihood import (
-    ais_log_partition,
-    base_rate_bias,
     exact_log_partition,
     is_enumerable,
     log_likelihood,
@@ -25,7 +19,7 @@ from rbmbench.likelihood import (
 )
 from rbmbench.model import RBM, check_parameters_fit
 from rbmbench.samplers.enumerated import check_sizes, empirical_distribution
-from rbmbench.settings import AnnealingSettings, RunSettings
+from rbmbench.settings import RunSettings
 from rbmbench.streams import Purpose, Stream
 
 __all__ = [
@@ -34,7 +28,6 @@ __all__ = [
     "SnapshotKeeper",
     "WithBiasBound",
     "WithProxy",
-    "annealed_curve",
     "check_snapshots_fit",
     "evaluator",
     "rows_to_test",
@@ -226,87 +219,6 @@ def snapshots_of(arrays: dict[str, np.ndarray]) -> tuple[list[int], RBM]:
     """Return the iterations of a run's snapshots, and the models, (snapshots, trials, ...)."""
     models = RBM(*(arrays[f"snapshot_{name}"] for name in ("W", "b", "c")))
     return arrays["snapshot_iterations"].tolist(), models
-
-
-def annealed_curve(
-    snapshots: dict[str, np.ndarray],
-    data: np.ndarray,
-    settings: AnnealingSettings,
-    *,
-    test: np.ndarray | None = None,
-    first_trial: int = 0,
-    checkpoint: Path | None = None,
-    identity: str = "",
-    threads: int = 1,
-    arrays: ModuleType = np,
-    progress: Callable[[int, int, float], None] | None = None,
-) -> pd.DataFrame:
-    """Evaluate a run's snapshots by annealed importance sampling, as many at a time as there are threads.
-
-    Parameters
-    ----------
-    snapshots : dict
-        As `SnapshotKeeper.snapshots` returns them.
-    data : ndarray, shape (rows, m), entries 0 or 1
-        The training set.
-    settings : AnnealingSettings
-    test : ndarray, shape (rows, m), entries 0 or 1, optional
-        Test rows, to be evaluated as well.
-    first_trial : int
-        Number of the first trial.
-    checkpoint : Path, optional
-        Where to keep what is done; if it is there already the evaluation goes on from it. A damaged one is moved aside,
-        and it stays at the end: see `rbmbench.checkpoint`, `resumed` and `owned`.
-    identity : str
-        What a checkpoint must agree on.
-    threads : int
-        Results do not depend on it.
-    arrays : module
-        numpy, or cupy to anneal on a GPU.
-    progress : callable, optional
-        Called as progress(finished snapshots, all snapshots, mean log-likelihood in nats per row).
-
-    Returns
-    -------
-    DataFrame
-        Tidy: trial, iteration, metric, value with the metrics log_likelihood (mean over training rows, nats),
-        test_log_likelihood (over test rows, if there are any), log_partition (nats), log_partition_error (its standard
-        error, nats) and annealing_effective_sample_size (of the particles).
-
-    Raises
-    ------
-    CheckpointError
-        If the checkpoint cannot be opened, or is of another evaluation.
-    ResultsError
-        If the checkpoint cannot be written; the one before stays.
-    """
-    iterations, models = snapshots_of(snapshots)
-    rows, trials = EvaluatedRows(data, test), models.W.shape[1]
-    base = base_rate_bias(data) if settings.base == "base_rate" else None
-    saved = resumed(checkpoint, identity) if checkpoint else None
-    curve, done = (Curve(saved.curve), saved.iteration) if saved else (Curve(), 0)
-    at_once = -(-threads // trials)
-    for first in range(done, len(iterations), at_once):
-        part = models[first : first + at_once]
-        keys = np.arange(first * trials, first * trials + part.W.shape[0] * trials)
-        there = part.like(arrays.empty(0))
-        found = ais_log_partition(
-            there, settings.particles, settings.temperatures, settings.seed, base=base, keys=keys, threads=threads
-        )
-        metrics = rows.log_likelihoods(part, found.log_partition) | {
-            "log_partition": found.log_partition,
-            "log_partition_error": found.standard_error,
-            "annealing_effective_sample_size": found.effective_sample_size,
-        }
-        for s, iteration in enumerate(iterations[first : first + at_once]):
-            of_snapshot = {name: values[s] for name, values in metrics.items()}
-            curve.add(np.arange(first_trial, first_trial + trials), iteration, of_snapshot)
-        done = min(first + at_once, len(iterations))
-        if checkpoint and done < len(iterations):
-            save_checkpoint(checkpoint, Checkpoint({}, {}, {}, {}, done, 0, curve.columns(), {}, {}), identity)
-        if progress:
-            progress(done, len(iterations), float(metrics["log_likelihood"][-1].mean()))
-    return curve.frame()
 
 
 class Curve:

@@ -9,6 +9,7 @@ from time import monotonic, perf_counter, process_time
 
 import numpy as np
 
+from rbmbench import pace
 from rbmbench.checkpoint import Checkpoint, Keeper
 from rbmbench.errors import StoppedError
 from rbmbench.evaluation import Curve
@@ -17,9 +18,8 @@ from rbmbench.model import RBM
 from rbmbench.settings import RunSettings
 from rbmbench.shards import Shard
 
-__all__ = ["Loop", "Pace", "Progress", "Stopping", "boundaries"]
+__all__ = ["Loop", "Progress", "Stopping", "boundaries"]
 
-PAUSE_SECONDS = 2.0
 Progress = Callable[..., None]
 Stopping = Callable[[], int | None]
 
@@ -29,18 +29,6 @@ def boundaries(settings: RunSettings) -> list[int]:
     ends = {stage.until for stage in settings.schedule}
     further = {iteration for iteration in settings.evaluate_at if iteration < settings.iterations}
     return sorted(ends | further | set(range(settings.evaluate_every, settings.iterations, settings.evaluate_every)))
-
-
-class Pace:
-    """How many ``iterations`` to make until the next pause: one at first, then as many as take some 2 seconds."""
-
-    def __init__(self):
-        self.iterations = 1
-
-    def note(self, iterations: int, seconds: float) -> None:
-        """Learn what so many iterations took; a few that were quick do not tell much, so it grows by two at most."""
-        fitting = int(iterations * PAUSE_SECONDS / max(seconds, 1e-9))
-        self.iterations = max(1, min(fitting, 2 * max(iterations, self.iterations)))
 
 
 class Loop:
@@ -72,7 +60,7 @@ class Loop:
         self.rbm, self.shards, self.settings, self.evaluate, self.pool = rbm, shards, settings, evaluate, pool
         self.progress = progress
         self.iteration = self.evaluated = 0
-        self.pace = Pace()
+        self.pace = pace.Pace()
         self.trials = np.concatenate([shard.trials for shard in shards])
         kinds = ("startup_seconds", "training_seconds", "training_cpu_seconds", "evaluation_seconds")
         self.seconds = dict.fromkeys(kinds, 0.0)
@@ -123,10 +111,10 @@ class Loop:
             while self.iteration < boundary:
                 if stopping and (signal := stopping()):
                     self._stop(keeper, signal)
-                self._train_until(min(boundary, self.iteration + self.pace.iterations))
+                self._train_until(min(boundary, self.iteration + self.pace.steps))
                 if self.iteration == boundary:
                     self._evaluate()
-                elif monotonic() - self._told_at > PAUSE_SECONDS:
+                elif monotonic() - self._told_at > pace.PAUSE_SECONDS:
                     self._tell()
                 if keeper.is_due() and self.iteration < self.settings.iterations:
                     keeper.keep(self._checkpoint())

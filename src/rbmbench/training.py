@@ -16,7 +16,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from rbmbench import backends, resident
-from rbmbench.checkpoint import Keeper
+from rbmbench.checkpoint import CHECKPOINT_SECONDS, Keeper
 from rbmbench.errors import DataError, TrainingError
 from rbmbench.evaluation import WithBiasBound, WithProxy, check_snapshots_fit, evaluator, rows_to_test
 from rbmbench.kernels import name_of_home
@@ -28,8 +28,6 @@ from rbmbench.shards import Shard, make_shards
 from rbmbench.streams import Purpose, Stream
 
 __all__ = ["TrainingResult", "run", "train"]
-
-CHECKPOINT_SECONDS = 20.0
 
 
 @dataclass(frozen=True)
@@ -193,7 +191,7 @@ def train(
     """Train RBMs on ``data`` with one estimator and plain gradient ascent.
 
     Models of more than 25 units in both layers are not evaluated on the way: their parameters at every evaluation are
-    kept, and `rbmbench.evaluation.annealed_curve` makes a curve of them.
+    kept, and `rbmbench.annealed.annealed_curve` makes a curve of them.
 
     Parameters
     ----------

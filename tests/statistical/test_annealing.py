@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import chi2, norm
 
 from core_helpers import Enumerated, random_rbm, repeated
+from rbmbench import pace
 from rbmbench.errors import SettingsError
 from rbmbench.likelihood import (
     ais_log_partition,
@@ -15,6 +16,7 @@ from rbmbench.likelihood import (
     exact_log_partition,
     reverse_ais_log_partition,
 )
+from rbmbench.likelihood import particles as particles_module
 from rbmbench.model import RBM
 
 ERROR_RATE = 1e-4
@@ -104,7 +106,41 @@ def test_progress_counts_the_steps_of_all_models():
     calls = []
     rbm = random_rbm(5, 3, replicas=(3,), seed=2)
     ais_log_partition(rbm, particles=7, temperatures=250, progress=lambda done, total: calls.append((done, total)))
-    assert calls == [(300, 750), (600, 750), (750, 750)]
+    made = [done for done, _ in calls]
+    assert made[0] == 3
+    assert made == sorted(set(made))
+    assert made[-1] == 750
+    assert {total for _, total in calls} == {750}
+
+
+class Stopped(Exception):
+    pass
+
+
+@pytest.mark.parametrize(("threads", "shard_bytes"), [(1, 2**20), (2, 1), (3, 1)])
+def test_an_annealing_goes_on_from_wherever_it_was_stopped(monkeypatch, threads, shard_bytes):
+    rbm, b0 = random_rbm(5, 3, replicas=(2, 2), seed=2), np.linspace(-1, 1, 5)
+    arguments = {"particles": 31, "temperatures": 17, "seed": 3, "base": b0}
+    expected = ais_log_partition(rbm, **arguments)
+    monkeypatch.setattr(particles_module, "SHARD_BYTES", shard_bytes)
+    monkeypatch.setattr(pace, "PAUSE_SECONDS", 0.0)
+    begun, stops, found = None, 0, None
+    while found is None:
+        kept = []
+
+        def pause(where, kept=kept):
+            kept.append(where())
+            if len(kept) == 3:
+                raise Stopped
+
+        try:
+            # Another number of threads each time.
+            found = ais_log_partition(rbm, **arguments, threads=threads + stops % 2, begun=begun, pause=pause)
+        except Stopped:
+            begun, stops = kept[-1], stops + 1
+    assert stops >= 5
+    for ours, theirs in zip(vars(found).values(), vars(expected).values(), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
 
 
 def test_the_base_rates_are_those_of_the_data():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from core_helpers import binary_data
-from rbmbench import loop, training
+from rbmbench import pace, training
 from rbmbench.checkpoint import Checkpoint, load_checkpoint, owned, resumed, save_checkpoint
 from rbmbench.errors import CheckpointError, DamagedCheckpointError, RbmbenchWarning, ResultsError
 from rbmbench.parsing import parse
@@ -215,7 +215,7 @@ def settings_for(**changes):
 def interrupted(tmp_path, monkeypatch):
     """A checkpoint at iteration 9 of a run of `settings_for()` on `DATA`, which pauses after every iteration."""
     monkeypatch.setattr(training, "CHECKPOINT_SECONDS", -1.0)
-    monkeypatch.setattr(loop, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(pace, "PAUSE_SECONDS", 0.0)
 
     def progress(iteration, iterations, value):
         if iteration == 10:

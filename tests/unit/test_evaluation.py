@@ -1,6 +1,7 @@
 """Snapshots of large models, and the curves that annealing makes of them."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -8,11 +9,12 @@ import pandas as pd
 import pytest
 
 from core_helpers import binary_data
-from rbmbench import datasets, store, training
+from rbmbench import datasets, pace, store, training
+from rbmbench.annealed import annealed_curve
 from rbmbench.cli import main
 from rbmbench.datasets._dataset import build
-from rbmbench.errors import CheckpointError, SettingsError
-from rbmbench.evaluation import ExactEvaluator, SnapshotKeeper, annealed_curve, evaluator, snapshots_of
+from rbmbench.errors import CheckpointError, SettingsError, StoppedError
+from rbmbench.evaluation import ExactEvaluator, SnapshotKeeper, evaluator, snapshots_of
 from rbmbench.likelihood import ais_log_partition, base_rate_bias, exact_log_partition, log_likelihood
 from rbmbench.parsing import parse
 from rbmbench.settings import AnnealingSettings, RunSettings
@@ -131,7 +133,7 @@ def test_threads_and_interruptions_do_not_change_the_curve(result, tmp_path):
     assert annealed_curve(result.snapshots, DATA, ANNEALING, threads=5).equals(expected)
     path, shown = tmp_path / "evaluation.npz", []
 
-    def progress(done, total, value):
+    def progress(done, total, value=None):
         shown.append((done, total))
         if done == 3:
             raise KeyboardInterrupt
@@ -149,7 +151,36 @@ def test_threads_and_interruptions_do_not_change_the_curve(result, tmp_path):
         progress=lambda *call: shown.append(call[:2]),
     )
     assert resumed.equals(expected)
-    assert shown == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert [call for call in shown if isinstance(call[0], int)] == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert shown == sorted(shown)
+
+
+def test_an_evaluation_stopped_again_and_again_ends_as_if_undisturbed(result, tmp_path, monkeypatch):
+    monkeypatch.setattr(pace, "PAUSE_SECONDS", 0.0)
+    expected, path = annealed_curve(result.snapshots, DATA, ANNEALING), tmp_path / "evaluation.npz"
+    found, snapshots = None, []
+    while found is None:
+        asked = iter([None, None, None, None, 15])
+        try:
+            found = annealed_curve(
+                *(result.snapshots, DATA, ANNEALING),
+                checkpoint=path,
+                threads=1 + len(snapshots) % 2 * 6,
+                stopping=lambda asked=asked: next(asked, None),
+            )
+        except StoppedError as stop:
+            line = rf"stopped at snapshot (\d) of 4; the same command goes on from {re.escape(str(path))}"
+            snapshots.append(int(re.fullmatch(line, str(stop))[1]))
+    assert found.equals(expected)
+    assert snapshots == sorted(snapshots)
+    assert len(set(snapshots)) > 1
+    assert len(snapshots) >= 5
+
+
+def test_an_evaluation_without_a_checkpoint_stops_and_says_so(result):
+    with pytest.raises(StoppedError, match=r"^stopped at snapshot 1 of 4; nothing is saved$") as caught:
+        annealed_curve(result.snapshots, DATA, ANNEALING, stopping=lambda: 2)
+    assert caught.value.signal == 2
 
 
 @pytest.fixture(scope="module")

@@ -4,14 +4,14 @@ import pytest
 
 from rbmbench import checkpoint, loop
 from rbmbench.checkpoint import Keeper
-from rbmbench.loop import Pace
+from rbmbench.pace import Pace
 
 
 def pieces(seconds_an_iteration, stretch, iterations):
     """Return how many iterations each piece of a run has that is evaluated after every stretch."""
     pace, found, at = Pace(), [], 0
     while at < iterations:
-        piece = min(pace.iterations, stretch - at % stretch)
+        piece = min(pace.steps, stretch - at % stretch)
         pace.note(piece, piece * seconds_an_iteration)
         found.append(piece)
         at += piece
@@ -34,16 +34,16 @@ def test_what_cannot_be_timed_goes_on_growing():
 def test_short_stretches_are_whole_and_do_not_make_pieces_small_again():
     assert pieces(0.01, 10, 50) == [1, 2, 4, 3, 10, 10, 10, 10]
     pace = Pace()
-    pace.iterations = 200
+    pace.steps = 200
     pace.note(1, 0.01)
-    assert pace.iterations == 200
+    assert pace.steps == 200
 
 
 def test_a_piece_that_took_too_long_is_followed_by_shorter_ones():
     pace = Pace()
-    pace.iterations = 200
+    pace.steps = 200
     pace.note(200, 20.0)
-    assert pace.iterations == 20
+    assert pace.steps == 20
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from core_helpers import (
     sigmoid,
     two_mode_rbm,
 )
-from rbmbench import estimators, loop, shards, training
+from rbmbench import estimators, pace, shards, training
 from rbmbench.errors import SettingsError, StoppedError, TrainingError
 from rbmbench.estimators.cd import CD
 from rbmbench.likelihood import exact_gradient, exact_log_partition, log_likelihood
@@ -145,7 +145,7 @@ def test_neither_threads_nor_shards_nor_pauses_nor_evaluations_change_a_result(s
     assert bytes_of(often.rbm) == bytes_of(plain.rbm)
     monkeypatch.setattr(shards, "SHARD_BYTES", 1)
     assert_same(run(DATA, settings), plain)
-    monkeypatch.setattr(loop, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(pace, "PAUSE_SECONDS", 0.0)
     assert_same(run(DATA, settings), plain)
 
 
@@ -232,7 +232,7 @@ def test_a_run_stopped_at_every_iteration_ends_as_if_undisturbed(schedule, tmp_p
 
 
 def test_a_run_tells_how_far_it_is_between_evaluations(monkeypatch):
-    monkeypatch.setattr(loop, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(pace, "PAUSE_SECONDS", 0.0)
     told = []
     run(DATA, settings_for(stage("cd", 9)), progress=lambda *values: told.append(values))
     assert [values[:2] for values in told] == [(iteration, 9) for iteration in range(10)]

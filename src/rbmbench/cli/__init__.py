@@ -104,14 +104,7 @@ def _add_steps(commands) -> None:
     train = _add(commands, "train", "computing:train", "train all trials of one run, or go on where it was stopped")
     _add_computation(train)
     train.add_argument("--run-id", required=True, metavar="ID", help="id of the run, for meta.json")
-    train.add_argument("--checkpoint", type=Path, metavar="FILE", help="where the state of a stopped run is kept")
-    train.add_argument(
-        "--checkpoint-seconds",
-        type=_seconds,
-        default=os.environ.get("RBMBENCH_CHECKPOINT_SECONDS") or None,
-        metavar="SECONDS",
-        help="least time between two checkpoints (default: the variable RBMBENCH_CHECKPOINT_SECONDS, or 20)",
-    )
+    _add_checkpoint(train)
     _add_backend(train)
 
     evaluate = _add(
@@ -119,7 +112,7 @@ def _add_steps(commands) -> None:
     )
     _add_computation(evaluate)
     evaluate.add_argument("--model", required=True, type=Path, metavar="FOLDER", help="folder of the run")
-    evaluate.add_argument("--checkpoint", type=Path, metavar="FILE", help="where what is done is kept")
+    _add_checkpoint(evaluate)
     _add_backend(evaluate)
 
     truth = _add(commands, "ground-truth", "computing:ground_truth", "compute the model expectations of trained models")
@@ -240,6 +233,18 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", required=True, type=Path, metavar="FOLDER", help="folder to write")
     parser.add_argument("--threads", type=_count, default=1, metavar="N", help="threads to use (default: 1)")
     parser.add_argument("--scale", default="none", metavar="NAME", help="name of the scale, for meta.json")
+
+
+def _add_checkpoint(parser) -> None:
+    """Add where, and how often, a computation is kept that can be stopped and go on."""
+    parser.add_argument("--checkpoint", type=Path, metavar="FILE", help="where the state is kept, to go on from")
+    parser.add_argument(
+        "--checkpoint-seconds",
+        type=_seconds,
+        default=os.environ.get("RBMBENCH_CHECKPOINT_SECONDS") or None,
+        metavar="SECONDS",
+        help="least time between two checkpoints (default: the variable RBMBENCH_CHECKPOINT_SECONDS, or 20)",
+    )
 
 
 def _add_backend(parser: argparse.ArgumentParser) -> None:

@@ -1,7 +1,8 @@
 """The subcommands that compute: training, annealing, ground truths, bias and variance, couplings, samples."""
 
 from argparse import Namespace
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
@@ -53,29 +54,37 @@ def train(arguments: Namespace) -> None:
 
 
 def _trained_now(arguments: Namespace, settings: RunSettings, dataset: Any) -> Any:
-    """Return the result of training, which a signal may stop where there is a checkpoint to go on from."""
+    """Return the result of training."""
     from rbmbench import training
+
+    with _stoppable(arguments, arguments.run_id) as (stopping, progress):
+        return training.run(
+            dataset.train,
+            settings,
+            checkpoint=arguments.checkpoint,
+            progress=progress,
+            threads=arguments.threads,
+            backend=arguments.backend,
+            test=dataset.test,
+            checkpoint_seconds=arguments.checkpoint_seconds,
+            stopping=stopping,
+        )
+
+
+@contextmanager
+def _stoppable(arguments: Namespace, name: str) -> Iterator[tuple[Any, Any]]:
+    """Give what asks to stop, if there is a checkpoint to go on from, and what shows progress; errors get a name."""
     from rbmbench.cli.progress import shown_progress
     from rbmbench.cli.stopping import StopSignals
 
     signals = StopSignals() if arguments.checkpoint else nullcontext()
     try:
-        with signals as stopping, shown_progress(arguments.run_id, "mean log-likelihood") as progress:
-            return training.run(
-                dataset.train,
-                settings,
-                checkpoint=arguments.checkpoint,
-                progress=progress,
-                threads=arguments.threads,
-                backend=arguments.backend,
-                test=dataset.test,
-                checkpoint_seconds=arguments.checkpoint_seconds,
-                stopping=stopping,
-            )
+        with signals as stopping, shown_progress(name, "mean log-likelihood") as progress:
+            yield stopping, progress
     except TrainingError as error:
-        raise TrainingError(f"{arguments.run_id}: {error}") from None
+        raise TrainingError(f"{name}: {error}") from None
     except StoppedError as stop:
-        raise StoppedError(f"{arguments.run_id}: {stop}", stop.signal) from None
+        raise StoppedError(f"{name}: {stop}", stop.signal) from None
 
 
 def evaluate(arguments: Namespace) -> None:
@@ -84,9 +93,9 @@ def evaluate(arguments: Namespace) -> None:
 
     import pandas as pd
 
-    from rbmbench import backends, datasets, evaluation, store
+    from rbmbench import backends, datasets, store
+    from rbmbench.annealed import annealed_curve
     from rbmbench.checkpoint import owned
-    from rbmbench.cli.progress import shown_progress
 
     dataset, meta = datasets.read(arguments.data), store.read_meta(arguments.model)
     snapshots, diagnostics = store.read_snapshots(arguments.model), store.read_curve(arguments.model)
@@ -97,8 +106,8 @@ def evaluate(arguments: Namespace) -> None:
     stopwatch = Stopwatch()
     curve_file, meta_file = (arguments.out / name for name in ("curve.parquet", "meta.json"))
     with owned(arguments.checkpoint, (curve_file, meta_file)):
-        with shown_progress(arguments.out.name, "mean log-likelihood") as progress:
-            curve = evaluation.annealed_curve(
+        with _stoppable(arguments, arguments.out.name) as (stopping, progress):
+            curve = annealed_curve(
                 snapshots,
                 dataset.train,
                 settings,
@@ -109,6 +118,8 @@ def evaluate(arguments: Namespace) -> None:
                 threads=arguments.threads,
                 arrays=chosen.arrays,
                 progress=progress,
+                checkpoint_seconds=arguments.checkpoint_seconds,
+                stopping=stopping,
             )
         wall = meta["wall"] | stopwatch.seconds("annealing")
         own = _meta(arguments, settings, dataset.provenance, chosen.arrays.empty(0))

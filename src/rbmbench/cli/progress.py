@@ -33,7 +33,7 @@ def shown_progress(title: str, value: str = "") -> Iterator[Callable[..., None]]
 def _bar_progress(bar, value: str) -> Callable[..., None]:
     """Return progress shown by a bar, which tells the time left by itself."""
 
-    def progress(done: int, total: int, found: float | None = None) -> None:
+    def progress(done: float, total: int, found: float | None = None) -> None:
         if bar.total is None:
             # What an earlier process did before it was stopped says nothing about the speed of this one.
             bar.total, bar.initial = total, done
@@ -46,10 +46,10 @@ def _bar_progress(bar, value: str) -> Callable[..., None]:
 
 def _line_progress(title: str, value: str) -> Callable[..., None]:
     """Return progress shown by lines: the first and the last call, and one now and then between."""
-    first: list[tuple[float, int]] = []
+    first: list[tuple[float, float]] = []
     shown = [0.0]
 
-    def progress(done: int, total: int, found: float | None = None) -> None:
+    def progress(done: float, total: int, found: float | None = None) -> None:
         now = time.monotonic()
         first.append((now, done)) if not first else None
         if now - shown[0] < SECONDS_BETWEEN_LINES and done < total:
@@ -57,7 +57,7 @@ def _line_progress(title: str, value: str) -> Callable[..., None]:
         shown[0] = now
         began, at = first[0]
         left = (now - began) / (done - at) * (total - done) if done > at else None
-        parts = [f"{done} of {total}"]
+        parts = [f"{done if done % 1 else int(done)} of {total}"]
         parts += [f"{value} {found:.4g}"] if found is not None else []
         parts += [f"{_duration(left)} left"] if left else []
         # A computation goes on when nobody is there any more to read of it.

@@ -16,20 +16,17 @@ Shapes: particles (replicas, particles, m), log weights float64 (replicas, parti
 """
 
 import math
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from rbmbench.errors import SettingsError
-from rbmbench.gibbs import Buffers, hidden_activation, visible_activation
-from rbmbench.kernels import home_of, on_host, walks_in_cache
+from rbmbench.kernels import home_of
+from rbmbench.likelihood.particles import Particles, Pause, Progress, Way, like
 from rbmbench.model import RBM
-from rbmbench.streams import Purpose, Stream
+from rbmbench.streams import Stream
 
 __all__ = [
     "AnnealedEstimate",
@@ -38,11 +35,7 @@ __all__ = [
     "reverse_ais_log_partition",
 ]
 
-SHARD_BYTES = 2**20
-STEPS_BETWEEN_REPORTS = 100
-
 Array = Any
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -101,6 +94,8 @@ def ais_log_partition(
     keys: Sequence[int] | None = None,
     threads: int = 1,
     progress: Progress | None = None,
+    begun: Particles | None = None,
+    pause: Pause | None = None,
 ) -> AnnealedEstimate:
     """Estimate log Z by annealing particles from the start model to the RBM.
 
@@ -122,7 +117,11 @@ def ais_log_partition(
     threads : int
         Models annealed side by side; results do not depend on it.
     progress : callable, optional
-        Called as progress(steps made, all steps), summed over the models.
+        Called as progress(steps made, all steps), summed over the models, every few seconds.
+    begun : Particles, optional
+        Where the same annealing was stopped, to go on from there.
+    pause : callable, optional
+        Called every few seconds with a function that returns where the particles are, to be kept.
 
     Raises
     ------
@@ -135,11 +134,11 @@ def ais_log_partition(
 
     def start(cut: slice, part: RBM, stream: Stream) -> Array:
         visible = np.zeros_like(part.b, shape=(len(part.b), particles, len(b0)))
-        home_of(visible).sample_bernoulli(visible, 0 * part.b + _like(part.b, b0), stream.next())
+        home_of(visible).sample_bernoulli(visible, 0 * part.b + like(part.b, b0), stream.next())
         return visible
 
-    log_weights = _log_weights(rbm, b0, schedule, start, particles, seed, keys, threads, progress)
-    return _estimate(rbm, b0, log_weights, 1)
+    way = Way(rbm, b0, schedule, start, seed, _keys(rbm, keys), particles)
+    return _estimate(rbm, b0, way.log_weights(threads, progress, begun, pause), 1)
 
 
 def reverse_ais_log_partition(
@@ -177,58 +176,10 @@ def reverse_ais_log_partition(
     rows = visible.reshape(-1, *visible.shape[-2:])
 
     def start(cut: slice, part: RBM, stream: Stream) -> Array:
-        return _like(part.b, rows[cut])
+        return like(part.b, rows[cut])
 
-    log_weights = _log_weights(rbm, b0, schedule[::-1], start, rows.shape[1], seed, keys, threads, progress)
-    return _estimate(rbm, b0, log_weights, -1)
-
-
-def _log_weights(rbm, b0, schedule, start, particles, seed, keys, threads, progress) -> np.ndarray:
-    """Return the log weights of all particles, float64 (models, particles): models in shards, shards on threads."""
-    models, keys = rbm.replicas, _keys(rbm, keys)
-    bytes_a_model = particles * (models.visible_units + models.hidden_units) * models.W.itemsize
-    size = max(1, SHARD_BYTES // bytes_a_model) if walks_in_cache(models.W) else max(1, len(models.W))
-    cuts = [slice(first, first + size) for first in range(0, len(models.W), size)]
-    made = 0
-
-    def anneal(cut: slice) -> np.ndarray:
-        part, stream = models[cut], Stream(seed, keys[cut], Purpose.ANNEALING)
-        return _anneal(part, b0, schedule, start(cut, part, stream), stream, advanced)
-
-    def advanced(steps: int) -> None:
-        nonlocal made
-        made += steps
-        if progress:
-            progress(made, len(models.W) * (len(schedule) - 1))
-
-    with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
-        return np.concatenate(list(pool.map(anneal, cuts)))
-
-
-def _anneal(rbm: RBM, b0: np.ndarray, schedule: np.ndarray, visible: Array, stream: Stream, advanced) -> np.ndarray:
-    """Move particles along a schedule of inverse temperatures; return their log weights, float64."""
-    home, buffers = home_of(visible), Buffers()
-    start_bias = _like(rbm.b, b0)
-    bias_difference = (rbm.b - start_bias)[..., None]
-    log_weights = np.zeros_like(visible, shape=visible.shape[:-1], dtype=np.float64)
-    for step, (beta, following) in enumerate(pairwise(schedule.tolist()), start=1):
-        hidden = hidden_activation(rbm, visible, buffers)
-        home.softplus_difference(hidden, rbm.c, beta, following, log_weights)
-        log_weights += (following - beta) * np.matmul(visible, bias_difference)[..., 0]
-        if 0 < following < 1:
-            home.sample_bernoulli(hidden, following * rbm.c, stream.next(), following)
-            visible = visible_activation(rbm, hidden, buffers)
-            bias = (1 - following) * start_bias + following * rbm.b
-            home.sample_bernoulli(visible, bias, stream.next(), following)
-        if step % STEPS_BETWEEN_REPORTS == 0:
-            advanced(STEPS_BETWEEN_REPORTS * len(rbm.W))
-    advanced((len(schedule) - 1) % STEPS_BETWEEN_REPORTS * len(rbm.W))
-    return on_host(log_weights)
-
-
-def _like(array: Array, values) -> Array:
-    """Return values as an array of the same kind and type."""
-    return np.asarray(values, dtype=array.dtype, like=array)
+    way = Way(rbm, b0, schedule[::-1], start, seed, _keys(rbm, keys), rows.shape[1])
+    return _estimate(rbm, b0, way.log_weights(threads, progress), -1)
 
 
 def _estimate(rbm: RBM, b0: np.ndarray, log_weights: np.ndarray, sign: int) -> AnnealedEstimate:

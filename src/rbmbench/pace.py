@@ -1,0 +1,17 @@
+"""How much of a long computation to make until its next pause, by the clock: pauses change no result."""
+
+__all__ = ["PAUSE_SECONDS", "Pace"]
+
+PAUSE_SECONDS = 2.0
+
+
+class Pace:
+    """How many ``steps`` to make until the next pause: one at first, then as many as take some 2 seconds."""
+
+    def __init__(self):
+        self.steps = 1
+
+    def note(self, steps: int, seconds: float) -> None:
+        """Learn what so many steps took; a few that were quick do not tell much, so it grows by two at most."""
+        fitting = int(steps * PAUSE_SECONDS / max(seconds, 1e-9))
+        self.steps = max(1, min(fitting, 2 * max(steps, self.steps)))
