@@ -176,8 +176,9 @@ class _Moments:
         mean = sum(self.sums) / count
         blocks = np.stack(self.sums) / sizes[..., None]
         variance = (self.squares / count - np.einsum("tp,tp->t", mean, mean)) / mean.shape[1]
-        distances = ((blocks - mean) ** 2).mean(axis=-1)
-        of_mean = (sizes * distances).sum(axis=0) / max(1, len(sizes) - 1) / count
+        distances = sizes * ((blocks - mean) ** 2).mean(axis=-1)
+        # A trial's own row: along the first axis NumPy adds in another order when there is a single trial.
+        of_mean = np.ascontiguousarray(distances.T).sum(axis=1) / max(1, len(sizes) - 1) / count
         return self.reference + mean, self.reference + blocks, variance, of_mean
 
 
