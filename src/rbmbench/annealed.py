@@ -8,17 +8,14 @@ from types import ModuleType
 import numpy as np
 import pandas as pd
 
-from rbmbench.checkpoint import CHECKPOINT_SECONDS, Checkpoint, Keeper
-from rbmbench.errors import StoppedError
+from rbmbench.checkpoint import Checkpoint, Keeper
 from rbmbench.evaluation import Curve, EvaluatedRows, snapshots_of
 from rbmbench.likelihood import ais_log_partition, base_rate_bias
 from rbmbench.likelihood.particles import Particles
+from rbmbench.pace import Progress, Stopping
 from rbmbench.settings import AnnealingSettings
 
 __all__ = ["annealed_curve"]
-
-Progress = Callable[..., None]
-Stopping = Callable[[], int | None]
 
 
 def annealed_curve(
@@ -83,8 +80,7 @@ def annealed_curve(
     StoppedError
         If it was asked to stop; what it has made is saved then, if it has a checkpoint.
     """
-    seconds = CHECKPOINT_SECONDS if checkpoint_seconds is None else checkpoint_seconds
-    evaluation = _Evaluation(snapshots, Keeper(checkpoint, identity, seconds), stopping, progress)
+    evaluation = _Evaluation(snapshots, Keeper(checkpoint, identity, checkpoint_seconds), stopping, progress)
     rows, trials = EvaluatedRows(data, test), evaluation.models.W.shape[1]
     base = base_rate_bias(data) if settings.base == "base_rate" else None
     while evaluation.done < len(evaluation.iterations):
@@ -144,10 +140,7 @@ class _Evaluation:
             draw, state = found.pop("draw"), {name: np.asarray(value) for name, value in found.items()}
             self._keep(state | {"snapshots": np.array(count)}, draw)
         if signal:
-            path = self._keeper.path
-            saved = f"the same command goes on from {path}" if path else "nothing is saved"
-            text = f"stopped at snapshot {self.done + 1} of {len(self.iterations)}; {saved}"
-            raise StoppedError(text, signal)
+            raise self._keeper.stopped(f"snapshot {self.done + 1} of {len(self.iterations)}", signal)
 
     def add(self, metrics: dict[str, np.ndarray], trials: np.ndarray) -> None:
         """Add what is known of the snapshots that went, and keep it."""

@@ -11,12 +11,12 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from rbmbench.errors import CheckpointError, DamagedCheckpointError, RbmbenchWarning
+from rbmbench.errors import CheckpointError, DamagedCheckpointError, RbmbenchWarning, StoppedError
 from rbmbench.files import remove_leftovers, replaced
 from rbmbench.locks import locked
 from rbmbench.reading import npz_arrays, plain_json
 
-__all__ = ["CHECKPOINT_SECONDS", "Checkpoint", "Keeper", "load_checkpoint", "owned", "resumed", "save_checkpoint"]
+__all__ = ["Checkpoint", "Keeper", "load_checkpoint", "owned", "resumed", "save_checkpoint"]
 
 CHECKPOINT_SECONDS = 20.0
 GROUPS = ("parameters", "state", "memory", "sums", "curve", "snapshots")
@@ -172,13 +172,13 @@ class Keeper:
         Where; None keeps nothing.
     identity : str
         What tells the run.
-    seconds : float
-        Least time between two checkpoints; 0 lets all be kept.
+    seconds : float, optional
+        Least time between two checkpoints; by default 20. 0 lets all be kept.
     """
 
-    def __init__(self, path: Path | None, identity: str, seconds: float):
-        self.path, self._identity, self._seconds = path, identity, seconds
-        self._wait = seconds
+    def __init__(self, path: Path | None, identity: str, seconds: float | None = None):
+        self.path, self._identity = path, identity
+        self._seconds = self._wait = CHECKPOINT_SECONDS if seconds is None else seconds
         self.saved = resumed(path, identity) if path else None
         self.iteration = self.saved.iteration if self.saved else 0
         self._at = monotonic()
@@ -194,3 +194,9 @@ class Keeper:
         self.iteration, self._at = checkpoint.iteration, monotonic()
         if self._seconds > 0:
             self._wait = max(self._seconds, LEAST_PARTS * (self._at - started))
+
+    def stopped(self, where: str, signal: int) -> StoppedError:
+        """Return the error of a computation that a signal has stopped, which says whether it can go on."""
+        there = self.path is not None and self.path.exists()
+        saved = f"the same command goes on from {self.path}" if there else "nothing is saved"
+        return StoppedError(f"stopped at {where}; {saved}", signal)

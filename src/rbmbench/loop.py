@@ -3,7 +3,6 @@
 A pause changes no result. In it a run may keep a checkpoint, tell how far it is, or stop.
 """
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from time import monotonic, perf_counter, process_time
 
@@ -11,17 +10,14 @@ import numpy as np
 
 from rbmbench import pace
 from rbmbench.checkpoint import Checkpoint, Keeper
-from rbmbench.errors import StoppedError
 from rbmbench.evaluation import Curve
 from rbmbench.kernels import on_host
 from rbmbench.model import RBM
+from rbmbench.pace import Progress, Stopping
 from rbmbench.settings import RunSettings
 from rbmbench.shards import Shard
 
-__all__ = ["Loop", "Progress", "Stopping", "boundaries"]
-
-Progress = Callable[..., None]
-Stopping = Callable[[], int | None]
+__all__ = ["Loop", "boundaries"]
 
 
 def boundaries(settings: RunSettings) -> list[int]:
@@ -123,8 +119,7 @@ class Loop:
         """Save what is not saved yet, and end."""
         if keeper.path and self.iteration > keeper.iteration:
             keeper.keep(self._checkpoint())
-        saved = f"the same command goes on from {keeper.path}" if keeper.iteration else "nothing is saved"
-        raise StoppedError(f"stopped at iteration {self.iteration} of {self.settings.iterations}; {saved}", signal)
+        raise keeper.stopped(f"iteration {self.iteration} of {self.settings.iterations}", signal)
 
     def _train_until(self, pause: int) -> None:
         started, cpu_started, stage = perf_counter(), process_time(), self._stage()

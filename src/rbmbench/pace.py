@@ -1,8 +1,13 @@
 """How much of a long computation to make until its next pause, by the clock: pauses change no result."""
 
-__all__ = ["PAUSE_SECONDS", "Pace"]
+from collections.abc import Callable
+
+__all__ = ["PAUSE_SECONDS", "Pace", "Progress", "Stopping"]
 
 PAUSE_SECONDS = 2.0
+# What a computation that pauses may be given: told how far it is, and asked for the signal that stops it, if one came.
+Progress = Callable[..., None]
+Stopping = Callable[[], int | None]
 
 
 class Pace:

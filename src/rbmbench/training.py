@@ -16,12 +16,13 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from rbmbench import backends, resident
-from rbmbench.checkpoint import CHECKPOINT_SECONDS, Keeper
+from rbmbench.checkpoint import Keeper
 from rbmbench.errors import DataError, TrainingError
 from rbmbench.evaluation import WithBiasBound, WithProxy, check_snapshots_fit, evaluator, rows_to_test
 from rbmbench.kernels import name_of_home
-from rbmbench.loop import Loop, Progress, Stopping
+from rbmbench.loop import Loop
 from rbmbench.model import RBM, clipped_base_rate, initial_rbm
+from rbmbench.pace import Progress, Stopping
 from rbmbench.parsing import parse
 from rbmbench.settings import RunSettings
 from rbmbench.shards import Shard, make_shards
@@ -157,8 +158,7 @@ def run(
     if settings.bias_bound:
         evaluate = WithBiasBound(evaluate, data, settings)
     shards = make_shards(rbm, data_there, settings, threads)
-    seconds = CHECKPOINT_SECONDS if checkpoint_seconds is None else checkpoint_seconds
-    keeper = Keeper(checkpoint, _identity(data, settings), seconds)
+    keeper = Keeper(checkpoint, _identity(data, settings), checkpoint_seconds)
     # Matrix products stay on one thread: cut among several they would round otherwise, and a trial alone would differ.
     with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
         loop = Loop(rbm, shards, settings, evaluate, pool, progress)

@@ -92,7 +92,7 @@ def test_a_stopped_run_goes_on_bit_for_bit(tmp_path, monkeypatch, name):
     values = {"data": {"name": "user"}, "hidden": 5, "batch": 37, "schedule": stages, "trials": 3, "evaluate_every": 10}
     settings, data = training.parse(training.RunSettings, values, "test"), binary_data(79, 19)
     whole, checkpoint = training.run(data, settings, backend="cupy"), tmp_path / "checkpoint.npz"
-    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("rbmbench.checkpoint.CHECKPOINT_SECONDS", 0.0)
 
     def interrupt(iteration, *others):
         if iteration == 20:

@@ -214,7 +214,7 @@ def settings_for(**changes):
 @pytest.fixture
 def interrupted(tmp_path, monkeypatch):
     """A checkpoint at iteration 9 of a run of `settings_for()` on `DATA`, which pauses after every iteration."""
-    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", -1.0)
+    monkeypatch.setattr("rbmbench.checkpoint.CHECKPOINT_SECONDS", -1.0)
     monkeypatch.setattr(pace, "PAUSE_SECONDS", 0.0)
 
     def progress(iteration, iterations, value):

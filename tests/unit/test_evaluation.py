@@ -92,7 +92,7 @@ def test_small_runs_keep_none():
 
 
 def test_a_large_run_that_is_stopped_goes_on_with_its_snapshots(result, tmp_path, monkeypatch):
-    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", -1.0)
+    monkeypatch.setattr("rbmbench.checkpoint.CHECKPOINT_SECONDS", -1.0)
 
     def progress(iteration, iterations, *values):
         assert not values  # the likelihood is not known yet

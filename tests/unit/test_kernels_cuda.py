@@ -80,7 +80,7 @@ def test_chains_of_any_number_and_a_proxy(device, name):
 @NEEDS_COMPILER
 @pytest.mark.parametrize("name", ["pcd", "parallel_tempering"])
 def test_a_stopped_run_goes_on_bit_for_bit(device, tmp_path, monkeypatch, name):
-    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("rbmbench.checkpoint.CHECKPOINT_SECONDS", 0.0)
     whole = trained(name, "cupy")
     checkpoint, evaluate = tmp_path / "checkpoint.npz", training.Loop._evaluate
 

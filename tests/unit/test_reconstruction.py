@@ -157,7 +157,7 @@ def test_it_depends_on_seed_trial_and_iteration_only():
 
 @pytest.mark.parametrize("hidden", [4, 31])
 def test_a_stopped_run_goes_on_bit_for_bit(hidden, tmp_path, monkeypatch):
-    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", -1.0)
+    monkeypatch.setattr("rbmbench.checkpoint.CHECKPOINT_SECONDS", -1.0)
     whole, path = training.run(DATA, settings_for(hidden)), tmp_path / "run.npz"
 
     def stop(iteration, iterations, *_):

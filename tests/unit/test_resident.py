@@ -123,7 +123,7 @@ def test_a_stopped_run_goes_on_bit_for_bit(device, tmp_path, monkeypatch, name, 
     whole = training.run(DATA, settings, backend="cupy")
     assert whole.backend["backend_iterations"] == f"cd many a launch; {name} many a launch"
     checkpoint = tmp_path / "checkpoint.npz"
-    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("rbmbench.checkpoint.CHECKPOINT_SECONDS", 0.0)
 
     def interrupt_at(stop):
         def interrupt(iteration, *others):
@@ -143,7 +143,7 @@ def test_a_run_stopped_with_the_kernel_goes_on_without(device, tmp_path, monkeyp
     values = {"data": {"name": "user"}, "hidden": N, "batch": 37, "schedule": [stage], "seed": 2}
     settings = training.parse(training.RunSettings, values | {"evaluate_every": 5, "precision": "float64"}, "test")
     whole, checkpoint = training.run(DATA, settings, backend="numpy"), tmp_path / "checkpoint.npz"
-    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("rbmbench.checkpoint.CHECKPOINT_SECONDS", 0.0)
     keep = training.Keeper.keep
 
     def interrupt(*arguments):

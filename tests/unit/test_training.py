@@ -194,7 +194,7 @@ class Interruption:
 @SCHEDULE
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_run_interrupted_after_every_checkpoint_ends_as_if_undisturbed(schedule, threads, tmp_path, monkeypatch):
-    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", -1.0)
+    monkeypatch.setattr("rbmbench.checkpoint.CHECKPOINT_SECONDS", -1.0)
     settings, checkpoint, begun = settings_for(*schedule), tmp_path / "run.npz", []
     result = None
     while result is None:
