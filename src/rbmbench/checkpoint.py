@@ -11,8 +11,14 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from rbmbench.errors import CheckpointError, DamagedCheckpointError, RbmbenchWarning, StoppedError
-from rbmbench.files import remove_leftovers, replaced
+from rbmbench.errors import (
+    CheckpointError,
+    DamagedCheckpointError,
+    RbmbenchWarning,
+    ResultsError,
+    StoppedError,
+)
+from rbmbench.files import remove, remove_leftovers, replaced, writable
 from rbmbench.locks import locked
 from rbmbench.reading import npz_arrays, plain_json
 
@@ -89,9 +95,12 @@ def load_checkpoint(path: Path, identity: str) -> Checkpoint | None:
 def _opened(path: Path) -> BinaryIO | None:
     """Return the open file, or None if there is none: what cannot be opened need not be damaged."""
     try:
+        writable(path)
         return open(path, "rb")
     except FileNotFoundError:
         return None
+    except ResultsError as error:
+        raise CheckpointError(str(error)) from None
     except OSError as error:
         raise CheckpointError(
             f"{path}: the checkpoint cannot be opened ({error.strerror}); mend that, or delete it to start the run anew"
@@ -129,7 +138,9 @@ def resumed(path: Path, identity: str) -> Checkpoint | None:
     except DamagedCheckpointError as error:
         aside = path.with_name(f"{path.name}.unreadable")
         try:
-            os.replace(path, aside)
+            os.replace(path, writable(aside))
+        except ResultsError as failure:
+            raise CheckpointError(f"{error}; it cannot be moved aside: {failure}") from None
         except OSError as failure:
             raise CheckpointError(f"{error}; it cannot be moved to {aside} ({failure.strerror}); delete it") from None
         text = f"{error}; moved to {aside.name}, the run starts from the beginning"
@@ -158,7 +169,7 @@ def owned(path: Path | None, outputs: Iterable[Path] = ()) -> Iterator[None]:
         for file in (path, *outputs):
             remove_leftovers(file)
         yield
-        path.unlink(missing_ok=True)
+        remove(path)
 
 
 class Keeper:

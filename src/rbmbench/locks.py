@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from rbmbench.errors import InUseError, RbmbenchWarning
-from rbmbench.files import cannot_write
+from rbmbench.files import cannot_write, remove, writable
 
 __all__ = ["locked"]
 
@@ -33,6 +33,7 @@ def locked(path: Path) -> Iterator[None]:
         If the lock file cannot be written.
     """
     file = path.with_name(f"{path.name}.lock")
+    writable(file)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = _acquired(file, path)
@@ -43,14 +44,14 @@ def locked(path: Path) -> Iterator[None]:
     finally:
         # While it is still held: who comes later finds another file, or none.
         with suppress(OSError):
-            file.unlink()
+            remove(file)
         os.close(descriptor)
 
 
 def _acquired(file: Path, path: Path) -> int:
     """Return an open descriptor of a lock file that this process has the lock of."""
     while True:
-        descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o666)
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
         try:
             _lock(descriptor, path)
             # The holder before may have removed the file between the two calls: then the lock is of no file.

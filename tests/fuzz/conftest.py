@@ -2,12 +2,14 @@
 
 import os
 import resource
+import stat
 import sys
 from pathlib import Path
 
 import fuzz_record
 import pytest
 from hypothesis import HealthCheck, settings
+from mutations import DEVICE
 
 # Results to start from are made by a helper of the unit tests.
 sys.path.append(str(Path(__file__).parents[1] / "unit"))
@@ -24,6 +26,13 @@ def _written_record():
     yield
     if path := os.environ.get("RBMBENCH_FUZZ_RECORD"):
         fuzz_record.write(path)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _the_device_stays():
+    """No input makes a regular file of the device that is drawn, nor removes it."""
+    yield
+    assert not stat.S_ISREG(os.lstat(DEVICE).st_mode)
 
 
 @pytest.fixture(scope="module")

@@ -1,14 +1,33 @@
 """Strategies: what can be wrong with bytes, texts and plain data, starting from some that are right."""
 
+import atexit
 import copy
 import io
 import json
+import os
+import shutil
+import stat
 import struct
+import tempfile
 import zipfile
+from pathlib import Path
 
 import numpy as np
 from hypothesis import strategies as st
 
+def a_device() -> Path:
+    """Make a device that swallows what is written to it, or else a pipe, in a folder of its own: never draw a real one."""
+    folder = tempfile.mkdtemp(prefix="rbmbench-fuzz-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    device = Path(folder, "device")
+    try:
+        os.mknod(device, stat.S_IFCHR | 0o600, os.makedev(1, 3))
+    except PermissionError:
+        os.mkfifo(device)
+    return device
+
+
+DEVICE = a_device()
 NUMBERS = (0, 1, 2, 3, 7, 8, 127, 128, 255, 256, 2**15, 2**16, 2**24, 2**31 - 1, 2**31, 2**32 - 1)
 
 
@@ -152,7 +171,7 @@ SCALARS = st.sampled_from(
         "a",
         "fig1.a",
         "../..",
-        "/dev/null",
+        str(DEVICE),
         "\0",
         "a\nb",
         "\x1b[31m",

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from rbmbench.errors import ResultsError
-from rbmbench.files import replaced
+from rbmbench.files import remove, replaced, writable
 
 __all__ = ["run_notebook"]
 
@@ -58,6 +58,8 @@ def run_notebook(
     log = Path(log) if log else executed.with_suffix(".log.ipynb")
     if not template.is_file():
         raise ResultsError(f"{template}: is missing")
+    for file in (log, executed, html):
+        writable(file)
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
         _execute(template, parameters, log)
@@ -65,7 +67,7 @@ def run_notebook(
             temporary.write_text(_page(log), encoding="utf-8")
         with replaced(executed) as temporary:
             shutil.copyfile(log, temporary)
-        log.unlink()
+        remove(log)
     except OSError as error:
         raise ResultsError(f"{log}: cannot be written ({error.strerror or error})") from error
 
