@@ -100,7 +100,7 @@ def _opened(path: Path) -> BinaryIO | None:
     except FileNotFoundError:
         return None
     except ResultsError as error:
-        raise CheckpointError(str(error)) from None
+        raise CheckpointError(f"{error}; mend that, or delete it to start the run anew") from None
     except OSError as error:
         raise CheckpointError(
             f"{path}: the checkpoint cannot be opened ({error.strerror}); mend that, or delete it to start the run anew"
