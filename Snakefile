@@ -4,7 +4,7 @@
 #   snakemake -c2 popcd_table1 --configfile config/desktop.yaml      one table, in less time
 #   snakemake -c2 all --configfile config/smoke.yaml                 everything small, in minutes
 #
-# What is computed is decided in src/rbmbench/experiments.py from config/; the rules only say how.
+# What is computed is decided in src/rbmbench/planning/plan.py from config/; the rules only say how.
 
 
 from snakemake.utils import min_version

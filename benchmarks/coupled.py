@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from rbmbench import RBM, estimators
-from rbmbench.streams import Purpose, Stream
+from rbmbench.base.streams import Purpose, Stream
 from timing import OTHER, Clock, line
 
 __all__ = ["coupled_gradients"]

@@ -3,8 +3,8 @@
 import os
 
 from rbmbench.kernels import home_of
-from rbmbench.resident import VARIABLE
-from rbmbench.timed_steps import matrix_products, training_step
+from rbmbench.training.fused import VARIABLE
+from rbmbench.training.timing import matrix_products, training_step
 from steps import PRODUCTS
 from timing import FLOOR, OTHER, Clock, line
 

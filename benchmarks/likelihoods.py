@@ -3,9 +3,9 @@
 import numpy as np
 
 from rbmbench import likelihood
-from rbmbench.kernels import numpy_home
-from rbmbench.model import initial_rbm
-from rbmbench.streams import Stream
+from rbmbench.base.streams import Stream
+from rbmbench.kernels import numpy as numpy_kernels
+from rbmbench.model.rbm import initial_rbm
 from timing import FLOOR, OTHER, Clock, line
 
 __all__ = ["annealing", "enumeration"]
@@ -18,7 +18,7 @@ def enumeration(clock: Clock) -> list[dict]:
     rbm = initial_rbm(784, 16, Stream(0, [0]), kind="normal", width=0.3)
     W, b, c = (p[0].astype(np.float64) for p in (rbm.W, rbm.b, rbm.c))
     ours, plain = clock.best(
-        lambda: likelihood.exact_log_partition(rbm), lambda: numpy_home.hidden_log_weights(W, b, c), rounds=5
+        lambda: likelihood.exact_log_partition(rbm), lambda: numpy_kernels.hidden_log_weights(W, b, c), rounds=5
     )
     return [line("Exact log Z, 784x16", ours, "straightforward NumPy sum", OTHER, plain, "<= 0.02")]
 

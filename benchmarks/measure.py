@@ -25,10 +25,10 @@ def write(lines: list[dict], folder: Path) -> None:
 
     import gpu
     import peers
-    from rbmbench import provenance
-    from rbmbench.files import replaced
+    from rbmbench.io import provenance
+    from rbmbench.io.atomic import replaced
+    from rbmbench.io.results import write_json
     from rbmbench.reporting import speed
-    from rbmbench.store import write_json
 
     left_out = [f"Not installed: {peer}" for peer in peers.missing()] + [gpu.why_none()]
     meta = provenance.collect() | {"threads": 1, "precision": "float32", "left_out": [why for why in left_out if why]}

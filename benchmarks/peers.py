@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable
 from importlib.util import find_spec
 
-from rbmbench.timed_steps import made_data
+from rbmbench.training.timing import made_data
 
 __all__ = ["cd_steps", "missing", "pcd_steps"]
 

@@ -5,9 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from rbmbench import datasets, provenance
-from rbmbench.timed_steps import training_step
-from rbmbench.training import train
+from rbmbench import datasets
+from rbmbench.io import provenance
+from rbmbench.training.timing import training_step
+from rbmbench.training.trainer import train
 from timing import OTHER, Clock, line
 
 __all__ = ["compiled_kernels", "run_job", "start_up", "whole_runs"]

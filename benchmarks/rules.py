@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from time import process_time
 
-from rbmbench.timed_steps import training_step
+from rbmbench.training.timing import training_step
 from timing import OTHER, Clock, line
 
 __all__ = ["update_rules"]

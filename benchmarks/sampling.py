@@ -5,10 +5,10 @@ from collections.abc import Callable
 import numpy as np
 
 from rbmbench import samplers
+from rbmbench.base.streams import Purpose, Stream
 from rbmbench.likelihood import IndirectSampling
-from rbmbench.model import initial_rbm
-from rbmbench.streams import Purpose, Stream
-from rbmbench.timed_steps import made_data
+from rbmbench.model.rbm import initial_rbm
+from rbmbench.training.timing import made_data
 from timing import FLOOR, OTHER, Clock, line
 
 __all__ = ["indirect_likelihoods", "samples", "tempered_sweeps"]

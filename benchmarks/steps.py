@@ -1,7 +1,7 @@
 """Training steps against their matrix products, against other programs, and against each other."""
 
 import peers
-from rbmbench.timed_steps import matrix_products, training_step
+from rbmbench.training.timing import matrix_products, training_step
 from timing import FLOOR, OTHER, PEER, Clock, line
 
 __all__ = ["large_steps", "small_steps"]

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rbmbench import pace
+from rbmbench.base import pace
 
 
 @pytest.fixture(scope="session")

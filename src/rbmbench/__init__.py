@@ -4,24 +4,26 @@ from importlib import import_module
 
 __all__ = [
     "RBM",
-    "bias",
+    "Stream",
     "datasets",
     "estimators",
     "exact_gradient",
     "likelihood",
+    "measurements",
     "samplers",
     "train",
     "updates",
 ]
 
 _HOMES = {
-    "RBM": "rbmbench.model",
+    "RBM": "rbmbench.model.rbm",
+    "Stream": "rbmbench.base.streams",
     "exact_gradient": "rbmbench.likelihood",
-    "train": "rbmbench.training",
-    "bias": "rbmbench",
+    "train": "rbmbench.training.trainer",
     "datasets": "rbmbench",
     "estimators": "rbmbench",
     "likelihood": "rbmbench",
+    "measurements": "rbmbench",
     "samplers": "rbmbench",
     "updates": "rbmbench",
 }

@@ -3,16 +3,12 @@
 import os
 import resource
 import stat
-import sys
 from pathlib import Path
 
 import fuzz_record
 import pytest
 from hypothesis import HealthCheck, settings
 from mutations import DEVICE
-
-# Results to start from are made by a helper of the unit tests.
-sys.path.append(str(Path(__file__).parents[1] / "unit"))
 
 COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck), "database": None}
 settings.register_profile("small", max_examples=200, derandomize=True, **COMMON)

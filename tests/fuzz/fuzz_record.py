@@ -8,7 +8,7 @@ from time import process_time
 
 import numpy as np
 
-from rbmbench.errors import RbmbenchError
+from rbmbench.base.errors import RbmbenchError
 
 TRIED = defaultdict(lambda: {"inputs": 0, "refused": 0, "longest_processor_seconds": 0.0})
 MOST_CHARACTERS = 2100

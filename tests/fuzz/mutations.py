@@ -15,8 +15,9 @@ from pathlib import Path
 import numpy as np
 from hypothesis import strategies as st
 
+
 def a_device() -> Path:
-    """Make a device that swallows what is written to it, or else a pipe, in a folder of its own: never draw a real one."""
+    """Make a device that swallows what is written, or else a pipe, in a folder of its own: never draw a real one."""
     folder = tempfile.mkdtemp(prefix="rbmbench-fuzz-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     device = Path(folder, "device")

@@ -10,12 +10,14 @@ from fuzz_record import is_plain_matrix, read_or_refused
 from hypothesis import given
 from mutations import mutated, npy_files, npy_of, npz_files, small_arrays
 
-from rbmbench import datasets, store
-from rbmbench.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from rbmbench import datasets
+from rbmbench.base.errors import RbmbenchError
 from rbmbench.datasets._downloads import File
 from rbmbench.datasets._formats import grey_npz
-from rbmbench.errors import RbmbenchError
-from rbmbench.reading import UnreadableError, npy_array
+from rbmbench.io import results
+from rbmbench.io.arrays import npy_array
+from rbmbench.io.guard import UnreadableError
+from rbmbench.training.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 
 ROWS = np.random.default_rng(1).integers(0, 2, (7, 5), np.uint8)
 NUMBERS = np.random.default_rng(2).normal(size=(2, 3, 5, 7)).astype(np.float32)
@@ -84,14 +86,14 @@ def test_an_archive_of_the_users_own(folder, content):
 @given(npz_files(MODEL))
 def test_models(folder, content):
     (folder / "model.npz").write_bytes(content)
-    found = read_or_refused("model.npz", lambda: store.read_model(folder), "model.npz")
+    found = read_or_refused("model.npz", lambda: results.read_model(folder), "model.npz")
     assert found is None or np.isfinite(found["W"]).all()
 
 
 @given(npz_files(MODEL))
 def test_snapshots(folder, content):
     (folder / "model.npz").write_bytes(content)
-    found = read_or_refused("snapshots", lambda: store.read_snapshots(folder), "model.npz")
+    found = read_or_refused("snapshots", lambda: results.read_snapshots(folder), "model.npz")
     assert found is None or found["snapshot_W"].shape[:3] == found["snapshot_b"].shape
 
 
@@ -99,7 +101,7 @@ def test_snapshots(folder, content):
 def test_ground_truths_and_samples_shown(folder, content):
     path = folder / "ground_truth.npz"
     path.write_bytes(content)
-    read_or_refused("ground_truth.npz, shown.npz", lambda: store.read_arrays(path, ("mean", "blocks")), path.name)
+    read_or_refused("ground_truth.npz, shown.npz", lambda: results.read_arrays(path, ("mean", "blocks")), path.name)
 
 
 # A fixture cannot be a part of a strategy, so what is drawn is how to make one.
@@ -145,7 +147,7 @@ def test_what_is_right_is_read(folder, data_set, checkpoint):
     np.savez(buffer, **MODEL)
     (folder / "model.npz").write_bytes(buffer.getvalue())
     for name, array in MODEL.items():
-        assert np.array_equal(store.read_snapshots(folder)[name], array)
+        assert np.array_equal(results.read_snapshots(folder)[name], array)
 
 
 class Payload:
@@ -169,7 +171,7 @@ def test_objects_are_never_unpickled(tmp_path):
     for name, content in (("model.npz", buffer.getvalue()), ("own.npy", objects), ("run.npz", pickled)):
         (tmp_path / name).write_bytes(content)
     readers = (
-        lambda: store.read_model(tmp_path),
+        lambda: results.read_model(tmp_path),
         lambda: datasets.read(tmp_path / "model.npz"),
         lambda: datasets.load("user_file", path=str(tmp_path / "model.npz")),
         lambda: datasets.load("user_file", path=str(tmp_path / "own.npy")),
@@ -197,6 +199,6 @@ def test_objects_are_never_unpickled(tmp_path):
     ],
 )
 def test_models_that_cannot_be(tmp_path, name, wrong, told):
-    store.write_arrays(tmp_path / "model.npz", MODEL | {name: wrong})
+    results.write_arrays(tmp_path / "model.npz", MODEL | {name: wrong})
     with pytest.raises(RbmbenchError, match=rf"model\.npz: .*{told}"):
-        (store.read_snapshots if name.startswith("snapshot") else store.read_model)(tmp_path)
+        (results.read_snapshots if name.startswith("snapshot") else results.read_model)(tmp_path)

@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 from mutations import edited, mutated_text, npz_files
 from reporting_results import DIFFERENCE, falling, figure, rising
 
-from rbmbench import cli, store, training
-from rbmbench.errors import RbmbenchError
-from rbmbench.reporting import notebook_runner
+from rbmbench import cli
+from rbmbench.base.errors import RbmbenchError
+from rbmbench.io import results as files
+from rbmbench.reporting.page import notebooks
+from rbmbench.training import trainer
 
 pytestmark = pytest.mark.usefixtures("bounded_memory")
 # A command takes longer than a reader.
@@ -73,9 +75,9 @@ def run(folder, data):
     out = folder / "a_run-2h-x"
     arguments = ["--settings", json.dumps(RUN), "--data", data, "--out", out, "--run-id", out.name]
     assert cli.main([str(part) for part in ("train", *arguments)]) == 0
-    model = store.read_model(out)
+    model = files.read_model(out)
     snapshots = {f"snapshot_{name}": np.stack([model[name]] * 2) for name in ("W", "b", "c")}
-    store.write_arrays(out / "model.npz", {**model, **snapshots, "snapshot_iterations": np.array([0, 3])})
+    files.write_arrays(out / "model.npz", {**model, **snapshots, "snapshot_iterations": np.array([0, 3])})
     truth = ["ground-truth", "--settings", json.dumps(TRUTH), "--data", data, "--model", out, "--out", folder / "truth"]
     assert cli.main([str(part) for part in truth]) == 0
     return out
@@ -87,8 +89,8 @@ def arrays_of(path) -> dict:
 
 
 def test_train(folder, data, monkeypatch):
-    monkeypatch.setattr(training.Loop, "go", lambda *_: None)
-    monkeypatch.setattr(training, "_warm_up", lambda *_: None)
+    monkeypatch.setattr(trainer.Loop, "go", lambda *_: None)
+    monkeypatch.setattr(trainer, "_warm_up", lambda *_: None)
 
     @few
     @given(edited(RUN).map(json.dumps) | mutated_text(json.dumps(RUN)).map(lambda text: text.decode("latin-1")))
@@ -135,7 +137,7 @@ def test_models_and_metas(folder, data, run, monkeypatch, command, right, more):
     try:
         holds()
     finally:
-        store.write_arrays(folder / "truth" / "ground_truth.npz", truth)
+        files.write_arrays(folder / "truth" / "ground_truth.npz", truth)
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +157,7 @@ def metas_of(spec):
 
 
 def test_reports(results, monkeypatch):
-    monkeypatch.setattr(notebook_runner, "run_notebook", lambda *_: None)
+    monkeypatch.setattr(notebooks, "run_notebook", lambda *_: None)
     scale, spec = results
     file, first = scale / "specs" / "popcd_fig1.json", metas_of(spec)[0]
     meta = json.load(open(first))  # noqa: SIM115
@@ -232,7 +234,7 @@ def test_models_of_other_data_are_refused(folder, run, capsys, command):
 @pytest.mark.parametrize("wrong", [{"mean": np.zeros((2, 3))}, {"blocks": np.zeros((4, 2, 11), int)}])
 def test_ground_truths_of_other_models_are_refused(folder, data, run, tmp_path, capsys, wrong):
     right = arrays_of(folder / "truth" / "ground_truth.npz")
-    store.write_arrays(tmp_path / "ground_truth.npz", right | wrong)
+    files.write_arrays(tmp_path / "ground_truth.npz", right | wrong)
     (tmp_path / "meta.json").write_bytes((folder / "truth" / "meta.json").read_bytes())
     common = ("--settings", json.dumps(ESTIMATE), "--data", data, "--model", run, "--out", tmp_path / "out")
     assert cli.main(["estimate", *map(str, common), "--ground-truths", str(tmp_path / "ground_truth.npz")]) == 2

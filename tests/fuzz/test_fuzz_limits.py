@@ -28,12 +28,14 @@ MOST_MB = 1024
 CODE = """
 import json, resource, sys
 from pathlib import Path
-from rbmbench import configuration, datasets, store
-from rbmbench.checkpoint import load_checkpoint
+from rbmbench import datasets
+from rbmbench.config.loading import read_yaml
+from rbmbench.io import results
+from rbmbench.io.tables import csv_table, parquet_table
+from rbmbench.training.checkpoint import load_checkpoint
 from rbmbench.datasets import _formats, _rdata, we8there
 from rbmbench.datasets._downloads import File
-from rbmbench.errors import RbmbenchError
-from rbmbench.reading import csv_table, parquet_table
+from rbmbench.base.errors import RbmbenchError
 import pandas, pyarrow.parquet, scipy.io
 
 def published(reader):
@@ -43,9 +45,9 @@ READERS = {
     "idx": published(_formats.idx_images), "mat": published(_formats.taskar_mat), "rda": published(_rdata.r_objects),
     "reviews": published(we8there._present), "reviews": published(we8there._present),
     "grey": published(_formats.grey_npz), "own": lambda path: datasets.load("user_file", path=str(path)),
-    "data": datasets.read, "arrays": lambda path: store.read_arrays(path, ("W",)),
-    "checkpoint": lambda path: load_checkpoint(path, "mine"), "json": store.read_json, "yaml": configuration.read_yaml,
-    "parquet": lambda path: store.read_table(path, {}), "csv": store.read_csv,
+    "data": datasets.read, "arrays": lambda path: results.read_arrays(path, ("W",)),
+    "checkpoint": lambda path: load_checkpoint(path, "mine"), "json": results.read_json, "yaml": read_yaml,
+    "parquet": lambda path: results.read_table(path, {}), "csv": results.read_csv,
 }
 pages = int(Path("/proc/self/statm").read_text().split()[0])
 most = pages * resource.getpagesize() + 2**30

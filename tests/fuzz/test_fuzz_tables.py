@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from mutations import mutated, mutated_text
 from pyarrow import parquet
 
-from rbmbench import store
-from rbmbench.errors import RbmbenchError
-from rbmbench.reporting import claims, html, speed
+from rbmbench.base.errors import RbmbenchError
+from rbmbench.io import results
+from rbmbench.reporting import speed
+from rbmbench.reporting.claims import judge
+from rbmbench.reporting.page import html
 
 CURVE = pd.DataFrame(
     {"trial": [0, 0, 1], "iteration": [0, 5, 0], "metric": ["log_likelihood", "b", "b"], "value": [0.5, np.nan, -2.0]}
@@ -57,12 +59,12 @@ RIGHT = pa.Table.from_pandas(CURVE)
        | packings.flatmap(lambda packing: mutated(parquet_of(RIGHT, compression=packing))))  # fmt: skip
 def test_curves(folder, content):
     (folder / "curve.parquet").write_bytes(content)
-    found = read_or_refused("parquet", lambda: store.read_curve(folder), "curve.parquet")
+    found = read_or_refused("parquet", lambda: results.read_curve(folder), "curve.parquet")
     assert found is None or found["trial"].dtype.kind in "iu"
 
 
 VERDICTS = pd.DataFrame(
-    [["popcd_1.a", "popcd", "Fig", "text", "2", 0.5, 0.1, 0.9, claims.REPRODUCED, ""]], columns=claims.COLUMNS
+    [["popcd_1.a", "popcd", "Fig", "text", "2", 0.5, 0.1, 0.9, judge.REPRODUCED, ""]], columns=judge.COLUMNS
 )
 CSV = VERDICTS.to_csv(index=False)
 
@@ -70,7 +72,7 @@ CSV = VERDICTS.to_csv(index=False)
 @given(mutated_text(CSV))
 def test_verdicts(folder, content):
     (folder / "claims.csv").write_bytes(content)
-    found = read_or_refused("claims.csv", lambda: claims.read_claims(folder / "claims.csv"), "claims.csv")
+    found = read_or_refused("claims.csv", lambda: judge.read_claims(folder / "claims.csv"), "claims.csv")
     if found is not None:
         html.claims_table(found)
 
@@ -83,8 +85,8 @@ def test_measured_steps(folder, content):
 
 @pytest.mark.parametrize("table", [CURVE, CURVE.iloc[:0]])
 def test_what_is_right_is_read_as_pandas_reads_it(folder, table):
-    store.write_table(folder / "curve.parquet", table)
-    pd.testing.assert_frame_equal(store.read_curve(folder), pd.read_parquet(folder / "curve.parquet"))
+    results.write_table(folder / "curve.parquet", table)
+    pd.testing.assert_frame_equal(results.read_curve(folder), pd.read_parquet(folder / "curve.parquet"))
 
 
 @pytest.mark.parametrize(
@@ -93,4 +95,4 @@ def test_what_is_right_is_read_as_pandas_reads_it(folder, table):
 def test_columns_of_other_kinds_are_refused(folder, more):
     (folder / "curve.parquet").write_bytes(parquet_of(RIGHT.append_column("more", more)))
     with pytest.raises(RbmbenchError, match="column 'more' holds"):
-        store.read_curve(folder)
+        results.read_curve(folder)

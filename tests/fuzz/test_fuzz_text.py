@@ -12,12 +12,10 @@ from hypothesis import strategies as st
 from mutations import FRAGMENTS, SCALARS, VALUES, edited, mutated_text
 from reporting_results import DIFFERENCE, falling, figure, make_run, rising
 
-from rbmbench import configuration, coupling, datasets, estimators, experiments, samplers, store, updates
-from rbmbench.errors import RbmbenchError, SettingsError
-from rbmbench.parsing import parse
-from rbmbench.reading import UnreadableError, plain_json, plain_yaml
-from rbmbench.reporting import claims, spec_files, specs
-from rbmbench.settings import (
+from rbmbench import datasets, estimators, samplers, updates
+from rbmbench.base.errors import RbmbenchError, SettingsError
+from rbmbench.base.parsing import parse
+from rbmbench.base.settings import (
     AnnealingSettings,
     CouplingSettings,
     EstimateSettings,
@@ -25,6 +23,14 @@ from rbmbench.settings import (
     RunSettings,
     SamplingSettings,
 )
+from rbmbench.config import loading
+from rbmbench.io import results
+from rbmbench.io.guard import UnreadableError
+from rbmbench.io.text import plain_json, plain_yaml
+from rbmbench.measurements import meeting_times
+from rbmbench.planning import plan
+from rbmbench.reporting import spec_files, specs
+from rbmbench.reporting.claims import judge
 
 CONFIG = Path(__file__).parents[2] / "config"
 FILES = sorted(CONFIG.rglob("*.yaml"))
@@ -73,11 +79,11 @@ KNOWN = {str(file): yaml.load(file.read_text(), yaml.CSafeLoader) for file in FI
 
 def with_files(monkeypatch, changed: dict) -> None:
     """Let the configuration read ``changed`` in the place of files of the same name."""
-    monkeypatch.setattr(configuration, "read_yaml", lambda path: (KNOWN | changed)[str(path)])
+    monkeypatch.setattr(loading, "read_yaml", lambda path: (KNOWN | changed)[str(path)])
 
 
 def planned(files):
-    return experiments.plan(configuration.load(files))
+    return plan.plan(loading.load(files))
 
 
 MAIN = {"scale": "tiny", "papers": ["popcd"], "data": {"mirror": None, "cache": None}, "backend": "auto"}
@@ -126,7 +132,7 @@ def file_of_claims(key: str):
     entries = [
         {"id": kind, "kind": kind, **about}
         | {name: names.get(name, "fig1.a.cd_1") for name in list(inspect.signature(check).parameters)[1:]}
-        for kind, check in claims.CHECKS.items()
+        for kind, check in judge.CHECKS.items()
     ]
     chosen = st.lists(st.sampled_from([*entries, *CLAIMS[key]["claims"]]), min_size=1, max_size=3)
     return chosen.flatmap(lambda found: edited({**CLAIMS[key], "claims": found}))
@@ -135,7 +141,7 @@ def file_of_claims(key: str):
 @given(values=st.sampled_from(sorted(CLAIMS)).flatmap(file_of_claims))
 def test_claims(shown, values):
     spec = {"scale": "tiny", "figures": [shown], "tables": [], "claims": {"popcd": values}}
-    read_or_refused("claims/*.yaml", lambda: claims.evaluate(parse(claims.ClaimsSpec, spec, "claims")))
+    read_or_refused("claims/*.yaml", lambda: judge.evaluate(parse(judge.ClaimsSpec, spec, "claims")))
 
 
 # Settings of the commands.
@@ -202,8 +208,8 @@ def test_metas(folder, meta):
 
     @given(edited(meta))
     def holds(values):
-        store.write_json(folder / "meta.json", values)
-        found = read_or_refused("meta.json", lambda: store.read_meta(folder), "meta.json")
+        results.write_json(folder / "meta.json", values)
+        found = read_or_refused("meta.json", lambda: results.read_meta(folder), "meta.json")
         if found is not None:
             read_or_refused("meta.json", lambda: (found["settings"]["first_trial"], found["data"]["rows"]), "meta.json")
 
@@ -213,7 +219,7 @@ def test_metas(folder, meta):
 def test_specs(folder, shown):
     @given(edited(shown))
     def holds(values):
-        store.write_json(folder / "spec.json", values)
+        results.write_json(folder / "spec.json", values)
         for read in (
             lambda: spec_files.read_spec(folder / "spec.json", specs.FigureSpec),
             lambda: spec_files.read_values(folder / "spec.json", spec_files.FIGURES),
@@ -261,12 +267,12 @@ def test_combinations_are_counted_before_they_are_made():
         parse(SamplingSettings, sampling, "--settings")
     entry = {"id": "a", "each": [[{"x": 1}] * 100] * 9}
     with pytest.raises(SettingsError, match=r"'a': .*each: found 1000000000000000000 combinations"):
-        next(claims.expanded(entry))
+        next(judge.expanded(entry))
 
 
 def test_texts_are_filled_in_without_format_specifications():
     entry = {"id": "{x}", "text": "{x:>1000000000} {x.__class__}", "each": [[{"x": 1}]]}
-    assert next(claims.expanded(entry)) == {"id": "1", "text": "{x:>1000000000} {x.__class__}"}
+    assert next(judge.expanded(entry)) == {"id": "1", "text": "{x:>1000000000} {x.__class__}"}
 
 
 @pytest.mark.parametrize(
@@ -279,21 +285,21 @@ def test_texts_are_filled_in_without_format_specifications():
 def test_models_that_would_not_fit_are_refused_by_their_size(size, told):
     values = {"visible": 3, "hidden": 2, "coupling": "rbm"} | size
     with pytest.raises(SettingsError, match=told):
-        coupling.coupled_stopping_times(parse(CouplingSettings, values, "--settings"))
+        meeting_times.coupled_stopping_times(parse(CouplingSettings, values, "--settings"))
 
 
 @pytest.mark.parametrize(
     ("change", "key"), [({"wall": 3}, "wall"), ({"data": {"rows": None}}, "data.rows"), ({"trials": 0}, "trials")]
 )
 def test_metas_that_cannot_be(folder, meta, change, key):
-    store.write_json(folder / "meta.json", meta | change)
+    results.write_json(folder / "meta.json", meta | change)
     with pytest.raises(RbmbenchError, match=rf"meta\.json: {key}.*: found"):
-        store.read_meta(folder)
+        results.read_meta(folder)
 
 
 def test_a_key_that_a_meta_lacks_is_named(folder):
-    store.write_json(folder / "meta.json", {"settings": {"schedule": [{"until": 3}]}})
-    found = store.read_meta(folder)
+    results.write_json(folder / "meta.json", {"settings": {"schedule": [{"until": 3}]}})
+    found = results.read_meta(folder)
     with pytest.raises(
         RbmbenchError, match=r"meta\.json: key 'settings\.schedule\.0\.estimator' is missing; found until"
     ):
@@ -303,4 +309,4 @@ def test_a_key_that_a_meta_lacks_is_named(folder):
 @pytest.mark.parametrize("each", [None, 3, [{"x": 1}], [[]], [[1]]])
 def test_lists_of_claims_that_cannot_be(each):
     with pytest.raises(SettingsError, match="claim 'a': each"):
-        next(claims.expanded({"id": "a", "each": each}))
+        next(judge.expanded({"id": "a", "each": each}))

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from core_helpers import (
     Enumerated,
     all_states,
@@ -15,11 +14,14 @@ from core_helpers import (
     total_variation_bound,
     training_stream,
 )
-from rbmbench import backends, estimators, samplers, training
-from rbmbench.gibbs import Buffers, sample_hidden, sample_visible
-from rbmbench.kernels import name_of_home, numpy_home, on_host
-from rbmbench.kernels.cupy_home import _device, tempering
+
+from rbmbench import estimators, samplers
+from rbmbench.kernels import backends, name_of_home, on_host
+from rbmbench.kernels import numpy as numpy_kernels
+from rbmbench.kernels.cupy import _device, tempering
 from rbmbench.likelihood import exact_gradient, exact_log_partition, log_likelihood
+from rbmbench.model.gibbs import Buffers, sample_hidden, sample_visible
+from rbmbench.training import trainer
 
 MISSING = backends.what_a_gpu_lacks()
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(MISSING is not None, reason=str(MISSING))]
@@ -101,7 +103,7 @@ def test_sums_and_means(cupy, home, dtype, shape):
 @DTYPES
 def test_uniforms_are_those_of_the_reference(home, dtype):
     draw = training_stream(3).next()
-    np.testing.assert_array_equal(on_host(home.uniforms(draw, 7001, dtype)), numpy_home.uniforms(draw, 7001, dtype))
+    np.testing.assert_array_equal(on_host(home.uniforms(draw, 7001, dtype)), numpy_kernels.uniforms(draw, 7001, dtype))
 
 
 @pytest.mark.parametrize("shape", [(7, 5), (5, 7), (211, 8)])
@@ -168,7 +170,7 @@ def test_a_run_is_that_of_the_host(cupy, name):
     # float64: with these seeds no uniform lies between two roundings of a mean, so that all states are the same.
     values = {"batch": 6, "iterations": 37, "trials": 3, "seed": 2, "precision": "float64", "evaluate_every": 10}
     results = [
-        training.train(
+        trainer.train(
             binary_data(23, 7), hidden=5, estimator=name, options=OPTIONS.get(name, {}), backend=backend, **values
         )
         for backend in ("cupy", "numpy")
@@ -181,5 +183,5 @@ def test_a_run_is_that_of_the_host(cupy, name):
 
 def test_a_run_may_be_repeated_bit_for_bit(cupy):
     values = {"hidden": 11, "estimator": "pop_cd", "batch": 50, "iterations": 23, "trials": 5, "backend": "cupy"}
-    first, second = (training.train(binary_data(211, 101), evaluate_every=23, **values).rbm for _ in range(2))
+    first, second = (trainer.train(binary_data(211, 101), evaluate_every=23, **values).rbm for _ in range(2))
     np.testing.assert_array_equal(first.W, second.W)

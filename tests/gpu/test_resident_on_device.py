@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from core_helpers import binary_data
 
 import rbmbench
-from core_helpers import binary_data
-from rbmbench import backends, resident, training
-from rbmbench.errors import TrainingError
-from rbmbench.kernels import resident_kernels
-from rbmbench.kernels.cupy_home import _device
+from rbmbench.base.errors import TrainingError
+from rbmbench.kernels import backends, resident_kernels
+from rbmbench.kernels.cupy import _device
+from rbmbench.training import fused, trainer
 
 MISSING = backends.what_a_gpu_lacks()
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(MISSING is not None, reason=str(MISSING))]
@@ -59,7 +59,7 @@ def test_a_run_with_the_kernel_is_that_without(monkeypatch, name, k):
     for precision, absolute in (("float64", 1e-10), ("float32", 1e-5)):
         ours = trained(name, k, precision=precision)
         with monkeypatch.context() as patched:
-            patched.setenv(resident.VARIABLE, "off")
+            patched.setenv(fused.VARIABLE, "off")
             theirs = trained(name, k, precision=precision)
         assert theirs.backend["backend_iterations"] == f"{name} one by one: RBMBENCH_RESIDENT is off"
         hold(ours, theirs, absolute)
@@ -90,17 +90,17 @@ def test_where_the_workspace_lies_changes_nothing(kernels, monkeypatch, name):
 def test_a_stopped_run_goes_on_bit_for_bit(tmp_path, monkeypatch, name):
     stages = [{"until": 23, "estimator": {"name": name}, "rate": 0.1}]
     values = {"data": {"name": "user"}, "hidden": 5, "batch": 37, "schedule": stages, "trials": 3, "evaluate_every": 10}
-    settings, data = training.parse(training.RunSettings, values, "test"), binary_data(79, 19)
-    whole, checkpoint = training.run(data, settings, backend="cupy"), tmp_path / "checkpoint.npz"
-    monkeypatch.setattr("rbmbench.checkpoint.CHECKPOINT_SECONDS", 0.0)
+    settings, data = trainer.parse(trainer.RunSettings, values, "test"), binary_data(79, 19)
+    whole, checkpoint = trainer.run(data, settings, backend="cupy"), tmp_path / "checkpoint.npz"
+    monkeypatch.setattr("rbmbench.training.checkpoint.CHECKPOINT_SECONDS", 0.0)
 
     def interrupt(iteration, *others):
         if iteration == 20:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        training.run(data, settings, checkpoint=checkpoint, backend="cupy", progress=interrupt)
-    resumed = training.run(data, settings, checkpoint=checkpoint, backend="cupy")
+        trainer.run(data, settings, checkpoint=checkpoint, backend="cupy", progress=interrupt)
+    resumed = trainer.run(data, settings, checkpoint=checkpoint, backend="cupy")
     hold(resumed, whole, 0)
     np.testing.assert_array_equal(resumed.curve.value, whole.curve.value)
 

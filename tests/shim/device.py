@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rbmbench.kernels.cupy_home import _device, _grids
+from rbmbench.kernels.cupy import _device, _grids
 from shim.host_array import DeviceArray
 
 __all__ = ["HostDevice", "cuda_on_cpu", "missing_compiler"]
@@ -68,7 +68,7 @@ class Launch(ctypes.Structure):
 
 
 class HostDevice:
-    """What `rbmbench.kernels.cupy_home._device` offers, on the CPU; stricter about arguments than CuPy.
+    """What `rbmbench.kernels.cupy._device` offers, on the CPU; stricter about arguments than CuPy.
 
     ``launches`` counts kernels by name; ``shared_limit`` is what a block may have of shared memory.
     """

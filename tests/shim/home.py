@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from rbmbench.kernels import cupy_home
-from rbmbench.streams import Places
+from rbmbench.base.streams import Places
+from rbmbench.kernels import cupy as cupy_kernels
 from shim.device import cuda_on_cpu
 from shim.host_array import DeviceArray
 
@@ -36,7 +36,7 @@ def _on_numpy(kernel):
 
 
 cuda_home = SimpleNamespace(
-    __name__="rbmbench.kernels.cupy_home",
-    __all__=cupy_home.__all__,
-    **{name: _on_numpy(getattr(cupy_home, name)) for name in cupy_home.__all__},
+    __name__="rbmbench.kernels.cupy",
+    __all__=cupy_kernels.__all__,
+    **{name: _on_numpy(getattr(cupy_kernels, name)) for name in cupy_kernels.__all__},
 )

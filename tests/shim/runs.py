@@ -2,7 +2,7 @@
 
 from contextlib import contextmanager
 
-from rbmbench import backends
+from rbmbench.kernels import backends
 from shim.device import cuda_on_cpu
 from shim.host_array import DeviceArray
 
@@ -10,7 +10,7 @@ __all__ = ["runs_on_cpu"]
 
 
 class DeviceNamespace:
-    """What `rbmbench.backends` gives for CuPy, with arrays of the shim."""
+    """What `rbmbench.kernels.backends` gives for CuPy, with arrays of the shim."""
 
     @staticmethod
     def asarray(array):

@@ -5,19 +5,14 @@ Every comparison is of a statistic that is nearly normal by the number of partic
 
 import numpy as np
 import pytest
+from core_helpers import Enumerated, random_rbm, repeated
 from scipy.stats import chi2, norm
 
-from core_helpers import Enumerated, random_rbm, repeated
-from rbmbench import pace
-from rbmbench.errors import SettingsError
-from rbmbench.likelihood import (
-    ais_log_partition,
-    base_rate_bias,
-    exact_log_partition,
-    reverse_ais_log_partition,
-)
+from rbmbench.base import pace
+from rbmbench.base.errors import SettingsError
+from rbmbench.likelihood import ais_log_partition, base_rate_bias, exact_log_partition, reverse_ais_log_partition
 from rbmbench.likelihood import particles as particles_module
-from rbmbench.model import RBM
+from rbmbench.model.rbm import RBM
 
 ERROR_RATE = 1e-4
 M, N = 23, 16

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from core_helpers import Enumerated, binary_data, random_rbm, repeated, training_stream, two_mode_rbm
 from scipy.stats import norm
 
-from core_helpers import Enumerated, binary_data, random_rbm, repeated, training_stream, two_mode_rbm
 from rbmbench import estimators
-from rbmbench.bias_bound import (
+from rbmbench.likelihood.cd_bias import (
     bias_and_bounds,
     bias_bound,
     largest_energy_change,
@@ -14,8 +14,8 @@ from rbmbench.bias_bound import (
     statistics_of,
     total_variation,
 )
-from rbmbench.gibbs import Buffers, population_statistics
-from rbmbench.model import RBM
+from rbmbench.model.gibbs import Buffers, population_statistics
+from rbmbench.model.rbm import RBM
 
 MODELS, STEPS = 1000, range(1, 11)
 ROUNDING = 1e-12

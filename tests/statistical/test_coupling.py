@@ -4,8 +4,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from scipy.stats import binom, norm
-
 from core_helpers import (
     Enumerated,
     random_rbm,
@@ -15,13 +13,15 @@ from core_helpers import (
     training_stream,
     two_mode_rbm,
 )
+from scipy.stats import binom, norm
+
 from rbmbench import estimators
-from rbmbench.gibbs import Buffers, hidden_mean
+from rbmbench.base.streams import Places
 from rbmbench.kernels import home_of
+from rbmbench.model.gibbs import Buffers, hidden_mean
 from rbmbench.samplers._pairs import Pairs
 from rbmbench.samplers.coupled_gibbs import COUPLINGS as NAMES
 from rbmbench.samplers.coupled_gibbs import CoupledGibbs, stopping_times
-from rbmbench.streams import Places
 
 ERROR_RATE = 1e-5  # of every single comparison; there are about 400
 COUPLINGS = pytest.mark.parametrize("coupling", NAMES)

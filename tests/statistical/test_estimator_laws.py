@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.stats import norm
-
 from core_helpers import (
     Enumerated,
     binary_data,
@@ -14,8 +12,10 @@ from core_helpers import (
     training_stream,
     two_mode_rbm,
 )
+from scipy.stats import norm
+
 from rbmbench import estimators
-from rbmbench.gibbs import Buffers, population_statistics
+from rbmbench.model.gibbs import Buffers, population_statistics
 
 ERROR_RATE = 1e-4  # of every test in this file, Bonferroni over its components
 

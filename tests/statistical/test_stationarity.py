@@ -7,7 +7,6 @@ import itertools
 
 import numpy as np
 import pytest
-
 from core_helpers import (
     Enumerated,
     frequencies,
@@ -17,7 +16,8 @@ from core_helpers import (
     training_stream,
     two_mode_rbm,
 )
-from rbmbench.gibbs import Buffers, sample_hidden, sample_visible
+
+from rbmbench.model.gibbs import Buffers, sample_hidden, sample_visible
 from rbmbench.samplers import ParallelTemperingSampler, create
 
 ERROR_RATE = 1e-5  # of every single comparison in this file; there are about 100

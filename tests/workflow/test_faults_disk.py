@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from disks import small_disk
 
-from rbmbench import store
+from rbmbench.base.errors import ResultsError
 from rbmbench.cli import main
-from rbmbench.errors import ResultsError
+from rbmbench.io import results
 
 # Neither layer can be enumerated: the run keeps its parameters, so that its checkpoint grows with every evaluation.
 STAGE = {"until": 12, "estimator": {"name": "cd"}, "rate": 0.1}
@@ -98,10 +98,10 @@ def test_a_disk_without_room_for_the_outputs_costs_no_training(data, whole, tmp_
 def test_a_full_disk_leaves_the_old_file(tmp_path):
     with small_disk(tmp_path / "disk", "64k") as disk:
         file = disk.folder / "numbers.npz"
-        store.write_arrays(file, {"a": np.arange(3)})
+        results.write_arrays(file, {"a": np.arange(3)})
         before = file.read_bytes()
         with pytest.raises(ResultsError, match=r"numbers\.npz: cannot be written \(no space left on device, 0\.\d MB"):
-            store.write_arrays(file, {"a": np.random.default_rng(0).random(10**5)})
+            results.write_arrays(file, {"a": np.random.default_rng(0).random(10**5)})
         assert os.listdir(disk.folder) == ["numbers.npz"]
         assert file.read_bytes() == before
 
@@ -112,11 +112,11 @@ def test_what_a_file_system_tells_late_is_told_too(tmp_path, monkeypatch):
     def full(_descriptor):
         raise OSError(122, os.strerror(122))
 
-    store.write_json(tmp_path / "values.json", 1)
+    results.write_json(tmp_path / "values.json", 1)
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(ResultsError, match=r"values\.json: cannot be written \(disk quota exceeded, "):
-        store.write_json(tmp_path / "values.json", 2)
-    assert store.read_json(tmp_path / "values.json") == 1
+        results.write_json(tmp_path / "values.json", 2)
+    assert results.read_json(tmp_path / "values.json") == 1
     assert os.listdir(tmp_path) == ["values.json"]
 
 

@@ -12,7 +12,7 @@ from tiny_paper import add_tiny_paper
 from workspaces import wait_for
 
 from rbmbench.cli import main
-from rbmbench.store import read_json
+from rbmbench.io.results import read_json
 
 PAPER = {
     "key": "tiny",

@@ -5,7 +5,7 @@ import json
 import pytest
 from workspaces import run_cli, start_cli, wait_for
 
-from rbmbench.store import read_curve
+from rbmbench.io.results import read_curve
 
 
 @pytest.mark.parametrize("estimator", ["pcd", "parallel_tempering"])

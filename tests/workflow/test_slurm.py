@@ -14,7 +14,7 @@ import slurm_cluster
 from tiny_paper import FILES, PAPER
 from workspaces import Workspace, new_workspace, wait_for
 
-from rbmbench.store import read_curve
+from rbmbench.io.results import read_curve
 
 PROFILE = "workflow/profiles/slurm"
 # Jobs are looked after more often than on a cluster that others use too.

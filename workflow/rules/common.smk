@@ -5,11 +5,11 @@ import os
 import sys
 from functools import cache
 
-from rbmbench.configuration import load
-from rbmbench.errors import RbmbenchError
-from rbmbench.experiments import plan
-from rbmbench.forecast import requests
-from rbmbench.store import check_writable
+from rbmbench.config.loading import load
+from rbmbench.base.errors import RbmbenchError
+from rbmbench.planning.plan import plan
+from rbmbench.planning.forecast import requests
+from rbmbench.io.results import check_writable
 
 
 def checked_plan():

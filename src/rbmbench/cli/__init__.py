@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 
-from rbmbench.errors import RbmbenchError, RbmbenchWarning, StoppedError
+from rbmbench.base.errors import RbmbenchError, RbmbenchWarning, StoppedError
 
 __all__ = ["main"]
 

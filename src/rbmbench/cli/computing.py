@@ -7,10 +7,8 @@ from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
 
-from rbmbench import provenance
-from rbmbench.cli.making import plain_data
-from rbmbench.errors import DataError, ResultsError, StoppedError, TrainingError
-from rbmbench.settings import (
+from rbmbench.base.errors import DataError, ResultsError, StoppedError, TrainingError
+from rbmbench.base.settings import (
     AnnealingSettings,
     CouplingSettings,
     EstimateSettings,
@@ -19,6 +17,8 @@ from rbmbench.settings import (
     SamplingSettings,
     Settings,
 )
+from rbmbench.cli.making import plain_data
+from rbmbench.io import provenance
 
 __all__ = ["couple", "estimate", "evaluate", "ground_truth", "sample", "train"]
 
@@ -40,7 +40,7 @@ def train(arguments: Namespace) -> None:
     settings = _settings(RunSettings, arguments)
 
     from rbmbench import datasets
-    from rbmbench.checkpoint import owned
+    from rbmbench.training.checkpoint import owned
 
     dataset = datasets.read(arguments.data)
     before = provenance.seconds_since_start()
@@ -55,10 +55,10 @@ def train(arguments: Namespace) -> None:
 
 def _trained_now(arguments: Namespace, settings: RunSettings, dataset: Any) -> Any:
     """Return the result of training."""
-    from rbmbench import training
+    from rbmbench.training import trainer
 
     with _stoppable(arguments, arguments.run_id) as (stopping, progress):
-        return training.run(
+        return trainer.run(
             dataset.train,
             settings,
             checkpoint=arguments.checkpoint,
@@ -93,12 +93,14 @@ def evaluate(arguments: Namespace) -> None:
 
     import pandas as pd
 
-    from rbmbench import backends, datasets, store
-    from rbmbench.annealed import annealed_curve
-    from rbmbench.checkpoint import owned
+    from rbmbench import datasets
+    from rbmbench.io import results
+    from rbmbench.kernels import backends
+    from rbmbench.training.checkpoint import owned
+    from rbmbench.training.snapshots import annealed_curve
 
-    dataset, meta = datasets.read(arguments.data), store.read_meta(arguments.model)
-    snapshots, diagnostics = store.read_snapshots(arguments.model), store.read_curve(arguments.model)
+    dataset, meta = datasets.read(arguments.data), results.read_meta(arguments.model)
+    snapshots, diagnostics = results.read_snapshots(arguments.model), results.read_curve(arguments.model)
     models = snapshots["snapshot_W"]
     _check_width(models.shape[-2], dataset, arguments.model)
     # The two matrix products of a step, for all trials of a snapshot.
@@ -123,23 +125,25 @@ def evaluate(arguments: Namespace) -> None:
             )
         wall = meta["wall"] | stopwatch.seconds("annealing")
         own = _meta(arguments, settings, dataset.provenance, chosen.arrays.empty(0))
-        store.write_table(curve_file, pd.concat([curve, diagnostics], ignore_index=True))
-        store.write_json(meta_file, meta | {"wall": wall, "evaluation": own | {"backend_reason": chosen.reason}})
+        results.write_table(curve_file, pd.concat([curve, diagnostics], ignore_index=True))
+        results.write_json(meta_file, meta | {"wall": wall, "evaluation": own | {"backend_reason": chosen.reason}})
 
 
 def ground_truth(arguments: Namespace) -> None:
     """Compute the model expectations of trained models, and write them with their meta."""
     settings = _settings(GroundTruthSettings, arguments)
 
-    from rbmbench import bias, datasets, store
+    from rbmbench import datasets
     from rbmbench.cli.progress import shown_progress
+    from rbmbench.io import results
+    from rbmbench.measurements import gradient_bias
 
     dataset = datasets.read(arguments.data)
     rbm = _trained(arguments.model, dataset)
     stopwatch = Stopwatch()
     with shown_progress(arguments.out.name) as progress:
-        truth = bias.ground_truth(rbm, dataset.train, settings, progress=progress)
-    store.write_arrays(arguments.out / "ground_truth.npz", truth.arrays())
+        truth = gradient_bias.ground_truth(rbm, dataset.train, settings, progress=progress)
+    results.write_arrays(arguments.out / "ground_truth.npz", truth.arrays())
     _write_measurement(arguments, settings, dataset.provenance, rbm, stopwatch)
 
 
@@ -147,18 +151,20 @@ def estimate(arguments: Namespace) -> None:
     """Measure bias and variance of a gradient estimator on trained models, and write them with their meta."""
     settings = _settings(EstimateSettings, arguments)
 
-    from rbmbench import bias, datasets, store
+    from rbmbench import datasets
     from rbmbench.cli.progress import shown_progress
+    from rbmbench.io import results
+    from rbmbench.measurements import gradient_bias
 
     dataset = datasets.read(arguments.data)
     rbm = _trained(arguments.model, dataset)
     truths = {}
     for file in arguments.ground_truths:
-        truths[store.read_meta(file.parent)["settings"]["method"]] = _truth(file, rbm)
+        truths[results.read_meta(file.parent)["settings"]["method"]] = _truth(file, rbm)
     stopwatch = Stopwatch()
     with shown_progress(arguments.out.name) as progress:
-        measured = bias.measure(rbm, dataset.train, settings, truths, progress=progress)
-    store.write_table(arguments.out / "bias.parquet", measured)
+        measured = gradient_bias.measure(rbm, dataset.train, settings, truths, progress=progress)
+    results.write_table(arguments.out / "bias.parquet", measured)
     _write_measurement(arguments, settings, dataset.provenance, rbm, stopwatch)
 
 
@@ -168,30 +174,33 @@ def couple(arguments: Namespace) -> None:
 
     import pandas as pd
 
-    from rbmbench import coupling, store
+    from rbmbench.io import results
+    from rbmbench.measurements import meeting_times
 
     stopwatch = Stopwatch()
-    times = coupling.coupled_stopping_times(settings)
+    times = meeting_times.coupled_stopping_times(settings)
     table = pd.DataFrame({"chain": range(len(times)), "stopping_time": times})
     wall = stopwatch.seconds("measuring") | {"total_seconds": provenance.seconds_since_start()}
-    store.write_table(arguments.out / "stopping_times.parquet", table)
-    store.write_json(arguments.out / "meta.json", _meta(arguments, settings, {}, times) | {"wall": wall})
+    results.write_table(arguments.out / "stopping_times.parquet", table)
+    results.write_json(arguments.out / "meta.json", _meta(arguments, settings, {}, times) | {"wall": wall})
 
 
 def sample(arguments: Namespace) -> None:
     """Draw streams of samples of trained models, and write how well they cover rows, the first samples, and meta."""
     settings = _settings(SamplingSettings, arguments)
 
-    from rbmbench import datasets, sampling, store
+    from rbmbench import datasets
     from rbmbench.cli.progress import shown_progress
+    from rbmbench.io import results
+    from rbmbench.measurements import sampling
 
     dataset = datasets.read(arguments.data)
     rbm = _trained(arguments.model, dataset)
     stopwatch = Stopwatch()
     with shown_progress(arguments.out.name) as progress:
         found = sampling.sampled(rbm, dataset, settings, progress)
-    store.write_table(arguments.out / "isl.parquet", found.likelihoods)
-    store.write_arrays(arguments.out / "shown.npz", found.shown)
+    results.write_table(arguments.out / "isl.parquet", found.likelihoods)
+    results.write_arrays(arguments.out / "shown.npz", found.shown)
     more = {
         "run": arguments.model.name,
         "wall": stopwatch.seconds("measuring") | {"total_seconds": provenance.seconds_since_start()},
@@ -199,13 +208,13 @@ def sample(arguments: Namespace) -> None:
         "grids": {name: grid.settings for name, grid in settings.samplers.items()},
         "seconds_per_sample": found.seconds,
     }
-    store.write_json(arguments.out / "meta.json", _meta(arguments, settings, dataset.provenance, rbm.W) | more)
+    results.write_json(arguments.out / "meta.json", _meta(arguments, settings, dataset.provenance, rbm.W) | more)
 
 
 def _truth(file: Path, rbm: Any) -> Any:
     """Return a ground truth of trained models."""
-    from rbmbench.bias import GroundTruth
-    from rbmbench.store import read_arrays
+    from rbmbench.io.results import read_arrays
+    from rbmbench.measurements.gradient_bias import GroundTruth
 
     arrays = read_arrays(file, ("mean", "blocks"))
     mean, blocks = arrays["mean"], arrays["blocks"]
@@ -226,8 +235,8 @@ def _check_width(visible: int, dataset: Any, folder: Path) -> None:
 
 def _trained(folder: Path, dataset: Any) -> Any:
     """Return the trained models of a run on a data set, one replica a trial."""
-    from rbmbench.model import RBM
-    from rbmbench.store import read_model
+    from rbmbench.io.results import read_model
+    from rbmbench.model.rbm import RBM
 
     arrays = read_model(folder)
     _check_width(arrays["W"].shape[-2], dataset, folder)
@@ -236,7 +245,7 @@ def _trained(folder: Path, dataset: Any) -> Any:
 
 def _write_measurement(arguments: Namespace, settings: Settings, data: dict, rbm: Any, stopwatch: Stopwatch) -> None:
     """Write the meta of a ground truth or of estimates."""
-    from rbmbench.store import write_json
+    from rbmbench.io.results import write_json
 
     meta = _meta(arguments, settings, data, rbm.W) | {
         "run": arguments.model.name,
@@ -248,13 +257,13 @@ def _write_measurement(arguments: Namespace, settings: Settings, data: dict, rbm
 
 def _write_run(arguments: Namespace, settings: RunSettings, data: dict, result: Any, wall: dict[str, float]) -> None:
     """Write the folder of a run."""
-    from rbmbench import store
+    from rbmbench.io import results
 
     rbm = result.rbm
     model = {"W": rbm.W, "b": rbm.b, "c": rbm.c, "iteration": settings.iterations, "seed": settings.seed}
     model |= result.snapshots
-    store.write_table(arguments.out / "curve.parquet", result.curve)
-    store.write_arrays(arguments.out / "model.npz", model)
+    results.write_table(arguments.out / "curve.parquet", result.curve)
+    results.write_arrays(arguments.out / "model.npz", model)
     meta = _meta(arguments, settings, data, rbm.W) | {
         "run": arguments.run_id,
         "wall": wall,
@@ -262,7 +271,7 @@ def _write_run(arguments: Namespace, settings: RunSettings, data: dict, result: 
         "iterations": settings.iterations,
         "trials": settings.trials,
     }
-    store.write_json(arguments.out / "meta.json", meta)
+    results.write_json(arguments.out / "meta.json", meta)
 
 
 def _meta(arguments: Namespace, settings: Settings, data: dict, array: Any) -> dict[str, Any]:
@@ -281,7 +290,7 @@ def _meta(arguments: Namespace, settings: Settings, data: dict, array: Any) -> d
 
 def _settings(model: type[Settings], arguments: Namespace) -> Any:
     """Return the settings of a step, after a look whether what it will find can be written; remember what code runs."""
-    from rbmbench.store import check_writable
+    from rbmbench.io.results import check_writable
 
     settings = _read_settings(model, arguments.settings)
     check_writable(arguments.out)
@@ -291,8 +300,8 @@ def _settings(model: type[Settings], arguments: Namespace) -> Any:
 
 def _read_settings(model: type[Settings], text: str) -> Any:
     """Return settings that are given as JSON, or as the name of a JSON file."""
-    from rbmbench.parsing import parse
-    from rbmbench.store import read_json
+    from rbmbench.base.parsing import parse
+    from rbmbench.io.results import read_json
 
     if not text.lstrip().startswith("{"):
         return parse(model, read_json(Path(text)), text)

@@ -7,7 +7,7 @@ __all__ = ["doctor"]
 
 def doctor(arguments: Namespace) -> int:
     """Print what was found, as tables or as JSON; return 1 if anything does not work."""
-    from rbmbench.doctor import Report, examine, table
+    from rbmbench.cli.doctor import Report, examine, table
 
     asked = arguments.results, arguments.mirror, arguments.cache, arguments.online, arguments.self_test
     sections = []

@@ -12,10 +12,10 @@ __all__ = ["forecast"]
 
 def forecast(arguments: Namespace) -> None:
     """Print what every figure and table of a scale still takes, and write it as csv."""
-    from rbmbench import forecast as forecasts
-    from rbmbench.configuration import load
-    from rbmbench.experiments import plan
-    from rbmbench.files import replaced
+    from rbmbench.config.loading import load
+    from rbmbench.io.atomic import replaced
+    from rbmbench.planning import forecast as forecasts
+    from rbmbench.planning.plan import plan
 
     values = None if arguments.values is None else plain_data("--values", arguments.values)
     asked = plan(load([arguments.config, *arguments.configfile], values))
@@ -51,7 +51,7 @@ def _shown(table, cores: int) -> str:
 
 def _certainty(model) -> str:
     """Return what the forecast rests on, and how far such forecasts were off."""
-    from rbmbench.forecast.work import ASSUMED_STOPPING_TIME
+    from rbmbench.planning.forecast.work import ASSUMED_STOPPING_TIME
 
     lines = [f"Fitted to {model.basis}."]
     if math.isfinite(model.off_alike[0]):

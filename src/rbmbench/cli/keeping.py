@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rbmbench.errors import ResultsError
-from rbmbench.files import replaced
-from rbmbench.parsing import parse
+from rbmbench.base.errors import ResultsError
+from rbmbench.base.parsing import parse
+from rbmbench.io.atomic import replaced
 
 __all__ = ["keep"]
 
@@ -25,9 +25,9 @@ def keep(arguments: Namespace) -> None:
     Verdicts that were kept before stay, unless they are given anew. Of single runs the curve and meta are copied: laid
     below results/SCALE/runs/ again, they count as done, so that a long figure can be made in parts.
     """
-    from rbmbench.reporting import claims
+    from rbmbench.io.results import write_json
+    from rbmbench.reporting.claims import judge
     from rbmbench.reporting.spec_files import FIGURES, TABLES, read_values
-    from rbmbench.store import write_json
 
     kept: dict[str, list[dict[str, Any]]] = {"figures": [], "tables": []}
     for kind, files in PLACES.items():
@@ -45,8 +45,8 @@ def keep(arguments: Namespace) -> None:
         for name in ("curve.parquet", "meta.json"):
             _copy(folder / name, arguments.out / "runs" / folder.name / name)
     given = {"key": "claims", "scale": arguments.scale, **kept, "claims": _claims(arguments.claims)}
-    verdicts = claims.evaluate(parse(claims.ClaimsSpec, given, "claims"))
-    claims.write_claims(_with_earlier(verdicts, arguments.out / "claims.csv"), arguments.out / "claims.csv")
+    verdicts = judge.evaluate(parse(judge.ClaimsSpec, given, "claims"))
+    judge.write_claims(_with_earlier(verdicts, arguments.out / "claims.csv"), arguments.out / "claims.csv")
 
 
 def _with_earlier(verdicts: Any, file: Path) -> Any:
@@ -56,7 +56,7 @@ def _with_earlier(verdicts: Any, file: Path) -> Any:
     """
     import pandas as pd
 
-    from rbmbench.reporting.claims import read_claims
+    from rbmbench.reporting.claims.judge import read_claims
 
     given = verdicts[verdicts["measured"].notna()]
     earlier = read_claims(file) if file.is_file() else given.iloc[:0]
@@ -81,14 +81,14 @@ def _copy(source: Path, target: Path, change: Callable[[bytes], bytes] = bytes) 
 
 
 def _claims(files: list[Path]) -> dict[str, Any]:
-    from rbmbench.configuration import read_yaml
+    from rbmbench.config.loading import read_yaml
 
     return {file.stem: read_yaml(file) for file in files}
 
 
 def _metas(spec: dict[str, Any]) -> dict[str, Any]:
     """Return the meta of every run and measurement that a figure or table rests on, by the folder's name."""
-    from rbmbench.store import read_meta
+    from rbmbench.io.results import read_meta
 
     runs = [run["folder"] for panel in spec.get("panels", []) for run in panel["runs"]]
     runs += [panel["samples"]["folder"] for panel in spec.get("panels", []) if "samples" in panel]

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from rbmbench.errors import DataError, SettingsError
-from rbmbench.reading import UnreadableError, plain_json
+from rbmbench.base.errors import DataError, SettingsError
+from rbmbench.io.guard import UnreadableError
+from rbmbench.io.text import plain_json
 
 __all__ = ["claims", "config_check", "config_schema", "data", "plain_data", "render", "report", "run_times", "spec"]
 
@@ -17,7 +18,7 @@ TABLE_FILES, FIGURE_FILES = ("csv", "md", "tex"), ("png", "pdf")
 def data(arguments: Namespace) -> None:
     """Make or fetch a data set and write it."""
     from rbmbench import datasets
-    from rbmbench.store import check_writable
+    from rbmbench.io.results import check_writable
 
     options = plain_data("--options", arguments.options)
     check_writable(arguments.out.parent)
@@ -33,7 +34,7 @@ def data(arguments: Namespace) -> None:
 
 def spec(arguments: Namespace) -> None:
     """Write the spec of a figure or table."""
-    from rbmbench.store import write_json
+    from rbmbench.io.results import write_json
 
     write_json(arguments.out, plain_data("--values", arguments.values))
 
@@ -45,9 +46,9 @@ def render(arguments: Namespace) -> None:
 
 def claims(arguments: Namespace) -> None:
     """Write the spec of the claims, and run the notebook that judges them."""
-    from rbmbench.configuration import read_yaml
+    from rbmbench.config.loading import read_yaml
+    from rbmbench.io.results import write_json
     from rbmbench.reporting.spec_files import FIGURES, TABLES, read_values
-    from rbmbench.store import write_json
 
     values = {
         "key": "claims",
@@ -62,7 +63,7 @@ def claims(arguments: Namespace) -> None:
 
 def report(arguments: Namespace) -> None:
     """Write the page that shows everything of a scale."""
-    from rbmbench.reporting.html import write_report
+    from rbmbench.reporting.page.html import write_report
     from rbmbench.reporting.spec_files import FIGURES, TABLES, read_values
 
     folder = arguments.claims.parent
@@ -84,8 +85,8 @@ def run_times(arguments: Namespace) -> None:
     """Tabulate what each run took."""
     import pandas as pd
 
-    from rbmbench.files import replaced
-    from rbmbench.store import read_meta
+    from rbmbench.io.atomic import replaced
+    from rbmbench.io.results import read_meta
 
     lines = [_run_time(read_meta(folder)) for folder in arguments.runs]
     with replaced(arguments.out) as temporary:
@@ -94,8 +95,8 @@ def run_times(arguments: Namespace) -> None:
 
 def config_check(arguments: Namespace) -> None:
     """Check the configuration, and tell what it asks for."""
-    from rbmbench.configuration import load
-    from rbmbench.experiments import plan
+    from rbmbench.config.loading import load
+    from rbmbench.planning.plan import plan
 
     found = plan(load(arguments.files))
     results = ", ".join([*found.figures, *found.tables])
@@ -104,8 +105,8 @@ def config_check(arguments: Namespace) -> None:
 
 def config_schema(arguments: Namespace) -> None:
     """Write the JSON schemas of the configuration."""
-    from rbmbench.config_schema import schemas
-    from rbmbench.store import write_json
+    from rbmbench.config.paper import schemas
+    from rbmbench.io.results import write_json
 
     for name, schema in schemas().items():
         write_json(arguments.out / name, schema)
@@ -125,7 +126,7 @@ def plain_data(argument: str, text: str) -> dict[str, Any]:
 
 def _run_notebook(arguments: Namespace, parameters: dict[str, str]) -> None:
     """Run the notebook that the arguments name."""
-    from rbmbench.reporting.notebook_runner import run_notebook
+    from rbmbench.reporting.page.notebooks import run_notebook
 
     run_notebook(arguments.template, parameters, arguments.notebook, arguments.page, arguments.log)
 

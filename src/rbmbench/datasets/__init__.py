@@ -3,11 +3,11 @@
 A set's class takes its options and checks them when it is made; its ``load`` method reads or generates the rows.
 """
 
+from rbmbench.base.registry import Registry
 from rbmbench.datasets._dataset import Dataset, build, read, save
 from rbmbench.datasets._downloads import Sources
 from rbmbench.datasets._transfers import shown_place
 from rbmbench.datasets._whereabouts import whereabouts
-from rbmbench.registry import Registry
 
 __all__ = ["REGISTRY", "Dataset", "Sources", "build", "load", "read", "save", "shown_place", "whereabouts"]
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from rbmbench.errors import DataError
-from rbmbench.files import replaced
-from rbmbench.reading import npz_arrays, plain_json
+from rbmbench.base.errors import DataError
+from rbmbench.io.arrays import npz_arrays
+from rbmbench.io.atomic import replaced
+from rbmbench.io.text import plain_json
 
 __all__ = ["Dataset", "build", "read", "save"]
 

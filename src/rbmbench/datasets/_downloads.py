@@ -9,9 +9,9 @@ from importlib.resources import files as package_files
 from pathlib import Path
 from typing import Any
 
+from rbmbench.base.errors import DataError, ResultsError
 from rbmbench.datasets._transfers import NotThereError, download, is_address, shown_place
-from rbmbench.errors import DataError, ResultsError
-from rbmbench.files import replaced
+from rbmbench.io.atomic import replaced
 
 __all__ = [
     "Copy",

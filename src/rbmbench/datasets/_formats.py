@@ -8,8 +8,10 @@ from io import BytesIO
 
 import numpy as np
 
-from rbmbench.errors import DataError
-from rbmbench.reading import UnreadableError, mat_arrays, npz_arrays, text_array
+from rbmbench.base.errors import DataError
+from rbmbench.io.arrays import npz_arrays, text_array
+from rbmbench.io.guard import UnreadableError
+from rbmbench.io.matlab import mat_arrays
 
 __all__ = [
     "amat",

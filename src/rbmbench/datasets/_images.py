@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from rbmbench.base.streams import Purpose, Stream
 from rbmbench.kernels import home_of
-from rbmbench.streams import Purpose, Stream
 
 __all__ = ["above", "as_probabilities", "binarised", "fetch_images"]
 

@@ -2,7 +2,7 @@
 
 from numbers import Integral, Real
 
-from rbmbench.errors import SettingsError
+from rbmbench.base.errors import SettingsError
 
 __all__ = ["check_choice", "check_number", "check_text", "check_truth_value", "check_whole_number"]
 

@@ -8,7 +8,7 @@ import struct
 
 import numpy as np
 
-from rbmbench.errors import DataError
+from rbmbench.base.errors import DataError
 
 __all__ = ["r_objects"]
 

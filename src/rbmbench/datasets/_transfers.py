@@ -7,7 +7,7 @@ from concurrent.futures import Future, wait
 from io import BytesIO
 from threading import Thread
 
-from rbmbench.errors import DataError
+from rbmbench.base.errors import DataError
 
 __all__ = ["NotThereError", "download", "is_address", "shown_place"]
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from rbmbench.base.errors import DataError
 from rbmbench.datasets._downloads import File, Sources, catalogue, checked, on_disk, places_of
 from rbmbench.datasets._transfers import is_address
-from rbmbench.errors import DataError
 
 __all__ = ["Whereabouts", "whereabouts"]
 

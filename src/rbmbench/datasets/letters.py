@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from rbmbench.base.errors import DataError
 from rbmbench.datasets import REGISTRY, Dataset, build
-from rbmbench.errors import DataError
 
 __all__ = ["Letters", "content_sha256", "in_order"]
 

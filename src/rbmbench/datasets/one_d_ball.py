@@ -4,9 +4,9 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from rbmbench.base.errors import SettingsError
 from rbmbench.datasets import REGISTRY, Dataset, build
 from rbmbench.datasets._options import check_whole_number
-from rbmbench.errors import SettingsError
 
 __all__ = ["OneDBall"]
 

@@ -4,13 +4,13 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from rbmbench.base.errors import SettingsError
+from rbmbench.base.streams import Purpose, Stream
 from rbmbench.datasets import REGISTRY, Dataset, build
 from rbmbench.datasets._options import check_number, check_whole_number
-from rbmbench.errors import SettingsError
 from rbmbench.likelihood.exact import LARGEST_ENUMERABLE_LAYER, is_enumerable
-from rbmbench.model import RBM, initial_rbm
+from rbmbench.model.rbm import RBM, initial_rbm
 from rbmbench.samplers.exact import exact_samples
-from rbmbench.streams import Purpose, Stream
 
 __all__ = ["SimulatedRbm", "true_rbm"]
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
+from rbmbench.base.errors import DataError, SettingsError
 from rbmbench.datasets import REGISTRY, Dataset, build
 from rbmbench.datasets._options import check_text
-from rbmbench.errors import DataError, SettingsError
-from rbmbench.reading import UnreadableError, bounded_bytes, npy_array, npz_arrays, text_array
+from rbmbench.io.arrays import npy_array, npz_arrays, text_array
+from rbmbench.io.guard import UnreadableError, bounded_bytes
 
 __all__ = ["UserFile"]
 

@@ -4,11 +4,11 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from rbmbench.base.errors import DataError
+from rbmbench.base.streams import Purpose, Stream
 from rbmbench.datasets import REGISTRY, Dataset, build
 from rbmbench.datasets._options import check_text, check_whole_number
-from rbmbench.errors import DataError
 from rbmbench.kernels import home_of
-from rbmbench.streams import Purpose, Stream
 
 __all__ = ["We8there"]
 

@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from rbmbench.errors import SettingsError
-from rbmbench.gibbs import Buffers, Population, Sums, hidden_mean, population_sums
-from rbmbench.model import RBM, Statistics
-from rbmbench.registry import Registry
-from rbmbench.streams import Stream
+from rbmbench.base.errors import SettingsError
+from rbmbench.base.registry import Registry
+from rbmbench.base.streams import Stream
+from rbmbench.model.gibbs import Buffers, Population, Sums, hidden_mean, population_sums
+from rbmbench.model.rbm import RBM, Statistics
 
 __all__ = ["REGISTRY", "Estimate", "Estimator", "check_goes_on"]
 

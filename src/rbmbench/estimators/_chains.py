@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from rbmbench.gibbs import Buffers, Population
+from rbmbench.base.options import positive_integer
+from rbmbench.base.streams import Stream
 from rbmbench.kernels import home_of
-from rbmbench.options import positive_integer
-from rbmbench.streams import Stream
+from rbmbench.model.gibbs import Buffers, Population
 
 __all__ = ["chain_starts", "number_of_chains"]
 

@@ -4,9 +4,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbmbench.gibbs import Buffers
 from rbmbench.kernels import home_of
-from rbmbench.model import Statistics
+from rbmbench.model.gibbs import Buffers
+from rbmbench.model.rbm import Statistics
 
 __all__ = ["Sums", "TermSums"]
 

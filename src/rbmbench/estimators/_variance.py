@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from rbmbench.gibbs import Buffers, Population, population_statistics
 from rbmbench.kernels import on_host
-from rbmbench.model import Statistics
+from rbmbench.model.gibbs import Buffers, Population, population_statistics
+from rbmbench.model.rbm import Statistics
 
 __all__ = ["TermRecord", "population_variances"]
 

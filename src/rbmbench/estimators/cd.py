@@ -9,11 +9,11 @@ Source: Hinton 2002; Krause, Fischer, Igel, section 2; Qiu, Zhang, Wang 2020, se
 Shapes: chains (replicas, N, m) and (replicas, N, n).
 """
 
+from rbmbench.base.options import positive_integer, truth_value
 from rbmbench.estimators._base import REGISTRY, Estimator
 from rbmbench.estimators._chains import chain_starts, number_of_chains
 from rbmbench.estimators._variance import population_variances
-from rbmbench.gibbs import Population, hidden_mean, run_chain, sample_visible
-from rbmbench.options import positive_integer, truth_value
+from rbmbench.model.gibbs import Population, hidden_mean, run_chain, sample_visible
 
 __all__ = ["CD"]
 

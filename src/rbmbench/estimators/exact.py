@@ -8,7 +8,7 @@ Shapes: statistics (replicas, m, n), (replicas, m), (replicas, n), of the parame
 
 from rbmbench.estimators._base import REGISTRY, Estimator
 from rbmbench.likelihood.exact import check_enumerable, exact_model_statistics
-from rbmbench.model import Statistics
+from rbmbench.model.rbm import Statistics
 
 __all__ = ["Exact"]
 

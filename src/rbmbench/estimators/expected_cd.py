@@ -4,22 +4,16 @@
 
 f(v) = (v p(h|v)', v, p(h|v)), v_i the rows of the mini-batch, T the transition matrix of a Gibbs step.
 
-Source: Fischer, Igel 2011, section 3. The chain is enumerated as `rbmbench.samplers.enumerated` says.
+Source: Fischer, Igel 2011, section 3. The chain is enumerated as `rbmbench.model.enumeration` says.
 Shapes: a population of all 2^m visible states, weights p_k (replicas, 2^m).
 """
 
 import numpy as np
 
+from rbmbench.base.options import positive_integer
 from rbmbench.estimators._base import REGISTRY, Estimator
-from rbmbench.gibbs import Population
-from rbmbench.options import positive_integer
-from rbmbench.samplers.enumerated import (
-    Conditional,
-    all_states,
-    check_sizes,
-    hidden_given_visible,
-    visible_given_hidden,
-)
+from rbmbench.model.enumeration import Conditional, all_states, check_sizes, hidden_given_visible, visible_given_hidden
+from rbmbench.model.gibbs import Population
 
 __all__ = ["ExpectedCD"]
 

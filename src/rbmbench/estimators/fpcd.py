@@ -18,12 +18,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rbmbench.base.options import LARGEST_FAST_RATE, number_within
 from rbmbench.estimators._base import REGISTRY, Estimate
 from rbmbench.estimators.pcd import PCD
-from rbmbench.gibbs import Sums
 from rbmbench.kernels import home_of
-from rbmbench.model import RBM
-from rbmbench.options import LARGEST_FAST_RATE, number_within
+from rbmbench.model.gibbs import Sums
+from rbmbench.model.rbm import RBM
 
 __all__ = ["FPCD"]
 

@@ -11,11 +11,11 @@ Source: Krause, Fischer, Igel, section 4.1; Desjardins et al. 2010.
 Shapes: state "visible" (replicas, sets, temperatures, m).
 """
 
-from rbmbench.errors import SettingsError
+from rbmbench.base.errors import SettingsError
+from rbmbench.base.options import positive_integer
 from rbmbench.estimators._base import REGISTRY, Estimator
-from rbmbench.gibbs import Population, hidden_mean
-from rbmbench.minibatches import random_rows
-from rbmbench.options import positive_integer
+from rbmbench.model.gibbs import Population, hidden_mean
+from rbmbench.model.minibatches import random_rows
 from rbmbench.samplers.parallel_tempering import ParallelTemperingSampler
 
 __all__ = ["ParallelTempering"]

@@ -9,12 +9,12 @@ Source: Tieleman 2008; Krause, Fischer, Igel, section 1; Qiu, Zhang, Wang 2020, 
 Shapes: state "visible" (replicas, N, m).
 """
 
+from rbmbench.base.options import positive_integer, truth_value
 from rbmbench.estimators._base import REGISTRY, Estimator
 from rbmbench.estimators._chains import number_of_chains
 from rbmbench.estimators._variance import population_variances
-from rbmbench.gibbs import Population, hidden_mean, run_chain, sample_visible
-from rbmbench.minibatches import random_rows
-from rbmbench.options import positive_integer, truth_value
+from rbmbench.model.gibbs import Population, hidden_mean, run_chain, sample_visible
+from rbmbench.model.minibatches import random_rows
 
 __all__ = ["PCD"]
 

@@ -14,10 +14,10 @@ Shapes: weights (replicas, batch), float64, summing to 1.
 
 import numpy as np
 
+from rbmbench.base.options import positive_integer
 from rbmbench.estimators._base import REGISTRY, Estimator
-from rbmbench.gibbs import Population, run_chain, visible_activation
 from rbmbench.kernels import home_of
-from rbmbench.options import positive_integer
+from rbmbench.model.gibbs import Population, run_chain, visible_activation
 
 __all__ = ["PopCD", "effective_sample_size", "mean_and_log_marginal", "normalised_weights", "weighted_proposal"]
 

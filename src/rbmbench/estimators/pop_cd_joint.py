@@ -12,9 +12,11 @@ Shapes: weights (replicas, batch), float64, summing to 1.
 
 import numpy as np
 
+from rbmbench.base.options import positive_integer
 from rbmbench.estimators._base import REGISTRY, Estimator
 from rbmbench.estimators.pop_cd import effective_sample_size, normalised_weights
-from rbmbench.gibbs import (
+from rbmbench.kernels import home_of
+from rbmbench.model.gibbs import (
     Population,
     hidden_activation,
     hidden_mean,
@@ -22,8 +24,6 @@ from rbmbench.gibbs import (
     sample_visible,
     visible_activation,
 )
-from rbmbench.kernels import home_of
-from rbmbench.options import positive_integer
 
 __all__ = ["PopCDJoint"]
 

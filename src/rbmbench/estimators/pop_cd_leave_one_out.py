@@ -11,11 +11,11 @@ Shapes: weights (replicas, batch), float64, not summing to 1.
 
 import numpy as np
 
-from rbmbench.errors import SettingsError
+from rbmbench.base.errors import SettingsError
+from rbmbench.base.options import positive_integer
 from rbmbench.estimators._base import REGISTRY, Estimator
 from rbmbench.estimators.pop_cd import effective_sample_size, weighted_proposal
-from rbmbench.gibbs import Population, run_chain
-from rbmbench.options import positive_integer
+from rbmbench.model.gibbs import Population, run_chain
 
 __all__ = ["PopCDLeaveOneOut"]
 

@@ -14,12 +14,12 @@ Shapes: scores log p(v_i|h'_j) (replicas, batch / tau, tau, tau).
 
 import numpy as np
 
-from rbmbench.errors import SettingsError
+from rbmbench.base.errors import SettingsError
+from rbmbench.base.options import positive_integer
 from rbmbench.estimators._base import REGISTRY, Estimator
 from rbmbench.estimators.pop_cd import effective_sample_size, mean_and_log_marginal, normalised_weights
-from rbmbench.gibbs import Population, run_chain, visible_activation
 from rbmbench.kernels import home_of
-from rbmbench.options import positive_integer
+from rbmbench.model.gibbs import Population, run_chain, visible_activation
 
 __all__ = ["PopCDMixture"]
 

@@ -1,8 +1,8 @@
 """Array kernels in several homes with one interface; the array's type picks the home.
 
 All arrays carry one leading axis of replicas: activations and states are (replicas, rows, units), biases
-(replicas, units), draws hold one key per replica. ``numpy_home`` is the readable reference and the fallback,
-``numba_home`` what NumPy arrays run on where Numba is installed, ``cupy_home`` what CuPy arrays run on. Homes agree on
+(replicas, units), draws hold one key per replica. ``numpy`` is the readable reference and the fallback,
+``numba`` what NumPy arrays run on where Numba is installed, ``cupy`` what CuPy arrays run on. Homes agree on
 the same uniforms.
 """
 
@@ -32,10 +32,10 @@ _reference_only = False
 @cache
 def _home_of_type(array_type: type, reference_only: bool) -> ModuleType:
     if _is_cupy(array_type):
-        return import_module("rbmbench.kernels.cupy_home")
+        return import_module("rbmbench.kernels.cupy")
     if not issubclass(array_type, np.ndarray):
         raise TypeError(f"no kernels for arrays of type {array_type.__name__}; allowed: numpy.ndarray, cupy.ndarray")
-    name = "numba_home" if _numba_is_there() and not reference_only else "numpy_home"
+    name = "numba" if _numba_is_there() and not reference_only else "numpy"
     return import_module(f"rbmbench.kernels.{name}")
 
 
@@ -78,23 +78,23 @@ def reference_kernels() -> Iterator[None]:
 
 def name_of_home(array) -> str:
     """Return the short name of the home: "numpy", "numba" or "cupy"."""
-    return home_of(array).__name__.rpartition(".")[2].removesuffix("_home")
+    return home_of(array).__name__.rpartition(".")[2]
 
 
 def resident_kernels(array) -> ModuleType | None:
     """Return the module whose kernels make whole iterations of training on such arrays, or None if there is none.
 
-    `rbmbench.kernels.cupy_home.resident` documents what such a module offers.
+    `rbmbench.kernels.cupy.resident` documents what such a module offers.
     """
-    return import_module("rbmbench.kernels.cupy_home.resident") if _is_cupy(type(array)) else None
+    return import_module("rbmbench.kernels.cupy.resident") if _is_cupy(type(array)) else None
 
 
 def pair_kernels(array) -> ModuleType | None:
     """Return the module whose kernels follow pairs of coupled chains to their end, or None if there is none.
 
-    `rbmbench.kernels.numba_home.pairs` documents what such a module offers.
+    `rbmbench.kernels.numba.pairs` documents what such a module offers.
     """
-    return import_module("rbmbench.kernels.numba_home.pairs") if name_of_home(array) == "numba" else None
+    return import_module("rbmbench.kernels.numba.pairs") if name_of_home(array) == "numba" else None
 
 
 def walks_in_cache(array) -> bool:

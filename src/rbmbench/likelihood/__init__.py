@@ -1,11 +1,6 @@
 """Partition functions and log-likelihoods, in float64."""
 
-from rbmbench.likelihood.annealing import (
-    AnnealedEstimate,
-    ais_log_partition,
-    base_rate_bias,
-    reverse_ais_log_partition,
-)
+from rbmbench.likelihood.annealing import AnnealedEstimate, ais_log_partition, base_rate_bias, reverse_ais_log_partition
 from rbmbench.likelihood.exact import (
     LARGEST_ENUMERABLE_LAYER,
     data_statistics,

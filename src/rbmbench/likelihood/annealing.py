@@ -22,11 +22,11 @@ from typing import Any
 
 import numpy as np
 
-from rbmbench.errors import SettingsError
+from rbmbench.base.errors import SettingsError
+from rbmbench.base.streams import Stream
 from rbmbench.kernels import home_of
 from rbmbench.likelihood.particles import Particles, Pause, Progress, Way, like
-from rbmbench.model import RBM
-from rbmbench.streams import Stream
+from rbmbench.model.rbm import RBM
 
 __all__ = [
     "AnnealedEstimate",

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rbmbench.errors import SettingsError
+from rbmbench.base.errors import SettingsError
 from rbmbench.kernels import home_of
 from rbmbench.kernels.blas import SMALL_PRODUCT
-from rbmbench.kernels.numpy_home import binary_states
-from rbmbench.model import RBM, Statistics
+from rbmbench.kernels.numpy import binary_states
+from rbmbench.model.rbm import RBM, Statistics
 
 __all__ = [
     "LARGEST_ENUMERABLE_LAYER",

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from rbmbench.errors import SettingsError
+from rbmbench.base.errors import SettingsError
 from rbmbench.kernels import home_of, on_host
 
 __all__ = ["FLIPS", "IndirectSampling"]

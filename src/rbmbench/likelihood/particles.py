@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from rbmbench import pace
-from rbmbench.gibbs import Buffers, hidden_activation, visible_activation
+from rbmbench.base import pace
+from rbmbench.base.streams import Purpose, Stream
 from rbmbench.kernels import home_of, on_host, walks_in_cache
-from rbmbench.model import RBM
-from rbmbench.streams import Purpose, Stream
+from rbmbench.model.gibbs import Buffers, hidden_activation, visible_activation
+from rbmbench.model.rbm import RBM
 
 __all__ = ["Particles", "Pause", "Progress", "Way", "like"]
 

@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from rbmbench.errors import SettingsError
-from rbmbench.gibbs import Buffers, hidden_mean, run_chain, visible_activation
+from rbmbench.base.errors import SettingsError
+from rbmbench.base.streams import Stream
 from rbmbench.kernels import home_of, on_host
-from rbmbench.model import RBM
-from rbmbench.streams import Stream
+from rbmbench.model.gibbs import Buffers, hidden_mean, run_chain, visible_activation
+from rbmbench.model.rbm import RBM
 
 __all__ = ["reconstruction_log_likelihood"]
 

@@ -6,12 +6,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from rbmbench.errors import ResultsError
-from rbmbench.reporting.notes import count, cuts, listed
-from rbmbench.reporting.palette import BLUE, GREEN, VERMILLION
+from rbmbench.base.errors import ResultsError
+from rbmbench.io.results import read_stopping_times
 from rbmbench.reporting.plots import LOOK, page
 from rbmbench.reporting.specs import Coupling, CouplingTimesSpec
-from rbmbench.store import read_stopping_times
+from rbmbench.reporting.style import BLUE, GREEN, VERMILLION
+from rbmbench.reporting.words import count, cuts, listed
 
 __all__ = ["caption", "distribution", "figure", "read_times", "stopping_times"]
 

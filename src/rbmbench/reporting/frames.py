@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rbmbench.errors import ResultsError
-from rbmbench.metrics import metric_of
+from rbmbench.base.errors import ResultsError
+from rbmbench.base.metrics import metric_of
+from rbmbench.io.results import read_bias, read_curve, read_meta
 from rbmbench.reporting.specs import Band, FigureSpec, Panel, Row, Run, TableSpec
-from rbmbench.store import read_bias, read_curve, read_meta
 
 __all__ = [
     "QUANTITIES",
@@ -185,7 +185,7 @@ def bias_variance(spec: TableSpec) -> pd.DataFrame:
     DataFrame
         Columns row, data, data_title, hidden, rate, k, algorithm, label, stand_in, iterations (of the training of the
         models), estimates (how many each number rests on), model (index of the trained model), ground_truth, quantity,
-        value. Quantities are per parameter, see `rbmbench.bias`.
+        value. Quantities are per parameter, see `rbmbench.measurements.gradient_bias`.
 
     Raises
     ------

@@ -9,12 +9,12 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, ScalarFormatter
 
-from rbmbench.metrics import metric_of
+from rbmbench.base.metrics import metric_of
 from rbmbench.reporting.frames import initial_words
 from rbmbench.reporting.marks import marks
-from rbmbench.reporting.notes import annealing_cuts, count, data_name, panel_cuts
 from rbmbench.reporting.references import Reference
 from rbmbench.reporting.specs import Panel
+from rbmbench.reporting.words import annealing_cuts, count, data_name, panel_cuts
 
 __all__ = [
     "FURTHER",

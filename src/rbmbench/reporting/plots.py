@@ -8,13 +8,13 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from rbmbench.files import replaced
+from rbmbench.io.atomic import replaced
 from rbmbench.reporting.frames import annealing_certainty, summarise
-from rbmbench.reporting.notes import annealing_doubts, band_note, figure_title, further_lines, left_out
-from rbmbench.reporting.palette import styles
 from rbmbench.reporting.panels import FURTHER, REFERENCE_LOOKS, annotate, draw, exponent_of, left_label
 from rbmbench.reporting.references import TITLES, references
 from rbmbench.reporting.specs import FigureSpec, Panel
+from rbmbench.reporting.style import styles
+from rbmbench.reporting.words import annealing_doubts, band_note, figure_title, further_lines, left_out
 
 __all__ = ["LOOK", "grid", "learning_curves", "page", "save"]
 

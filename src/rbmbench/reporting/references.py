@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from rbmbench import datasets
-from rbmbench.errors import ResultsError
-from rbmbench.evaluation import DistinctRows
+from rbmbench.base.errors import ResultsError
+from rbmbench.io.results import read_arrays
 from rbmbench.likelihood import exact_log_partition, is_enumerable, log_likelihood
-from rbmbench.model import RBM
+from rbmbench.model.rbm import RBM
 from rbmbench.reporting.specs import Panel
-from rbmbench.store import read_arrays
+from rbmbench.training.evaluation import DistinctRows
 
 __all__ = ["TITLES", "TRUE_ARRAYS", "Reference", "maximum", "references", "true_model"]
 

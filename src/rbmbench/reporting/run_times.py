@@ -12,12 +12,12 @@ from typing import Any
 
 import pandas as pd
 
-from rbmbench.files import replaced
+from rbmbench.io.atomic import replaced
+from rbmbench.io.results import read_meta
 from rbmbench.reporting.frames import data_of, machine_of, training_seconds
-from rbmbench.reporting.notes import count, listed, panel_cuts, stand_ins
 from rbmbench.reporting.specs import RunTimesSpec
-from rbmbench.reporting.tables import markdown_table, significant, tex_text
-from rbmbench.store import read_meta
+from rbmbench.reporting.text_tables import markdown_table, significant, tex_text
+from rbmbench.reporting.words import count, listed, panel_cuts, stand_ins
 
 __all__ = ["caption", "layout", "notes", "run_times", "write_markdown", "write_tex"]
 

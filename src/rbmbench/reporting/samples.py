@@ -9,14 +9,14 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from rbmbench.errors import ResultsError
+from rbmbench.base.errors import ResultsError
+from rbmbench.io.results import read_isl, read_meta
+from rbmbench.measurements.sampling import TRAINING_SET
 from rbmbench.reporting.frames import data_of
-from rbmbench.reporting.notes import count, cuts, data_name, listed, panel_cuts
-from rbmbench.reporting.palette import styles
 from rbmbench.reporting.plots import LOOK, page
 from rbmbench.reporting.specs import IslCurvesSpec, SampledPanel, SampleSheetsSpec
-from rbmbench.sampling import TRAINING_SET
-from rbmbench.store import read_isl, read_meta
+from rbmbench.reporting.style import styles
+from rbmbench.reporting.words import count, cuts, data_name, listed, panel_cuts
 
 __all__ = [
     "caption",

@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from rbmbench.reporting.notes import count
+from rbmbench.io.results import read_arrays, read_meta
 from rbmbench.reporting.plots import LOOK, page
 from rbmbench.reporting.samples import chosen, differences, options_in_words, title, whole_side
 from rbmbench.reporting.specs import SampleSheetsSpec
-from rbmbench.store import read_arrays, read_meta
+from rbmbench.reporting.words import count
 
 __all__ = ["caption", "figure", "numbers", "sheet"]
 

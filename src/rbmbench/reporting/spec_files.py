@@ -9,8 +9,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from rbmbench.errors import SettingsError, unknown_name
-from rbmbench.parsing import parse
+from rbmbench.base.errors import SettingsError, unknown_name
+from rbmbench.base.parsing import parse
+from rbmbench.base.settings import Settings
+from rbmbench.io.results import read_json
 from rbmbench.reporting.specs import (
     CouplingTimesSpec,
     FigureSpec,
@@ -19,8 +21,6 @@ from rbmbench.reporting.specs import (
     SampleSheetsSpec,
     TableSpec,
 )
-from rbmbench.settings import Settings
-from rbmbench.store import read_json
 
 __all__ = ["FIGURES", "TABLES", "read_spec", "read_values", "rooted"]
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from rbmbench.settings import Settings
+from rbmbench.base.settings import Settings
 
 __all__ = [
     "AnyFigure",

@@ -11,10 +11,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from rbmbench.errors import ResultsError
-from rbmbench.reporting.palette import BLUE, GREY, ORANGE
+from rbmbench.base.errors import ResultsError
+from rbmbench.io.results import read_csv
 from rbmbench.reporting.plots import LOOK, PAGE_WIDTH
-from rbmbench.store import read_csv
+from rbmbench.reporting.style import BLUE, GREY, ORANGE
 
 __all__ = ["COLUMNS", "bars", "caption", "conditions", "markdown", "read_steps", "step_bars"]
 

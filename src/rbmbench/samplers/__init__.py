@@ -4,9 +4,9 @@ Those that yield a stream of samples are found by their names, see `create`; `Co
 what imports them.
 """
 
+from rbmbench.model.enumeration import distribution_after, transition_matrix
 from rbmbench.samplers._base import REGISTRY, Sampler
 from rbmbench.samplers.coupled_gibbs import CoupledGibbs, stopping_times
-from rbmbench.samplers.enumerated import distribution_after, transition_matrix
 from rbmbench.samplers.exact import exact_samples
 from rbmbench.samplers.parallel_tempering import ParallelTemperingSampler
 

@@ -4,15 +4,15 @@ from typing import Any
 
 import numpy as np
 
-from rbmbench.errors import SettingsError
-from rbmbench.gibbs import Buffers
-from rbmbench.model import RBM, Statistics
-from rbmbench.registry import Registry
-from rbmbench.streams import Stream
+from rbmbench.base.errors import SettingsError
+from rbmbench.base.registry import Registry
+from rbmbench.base.streams import Stream
+from rbmbench.model.gibbs import Buffers
+from rbmbench.model.rbm import RBM, Statistics
 
 __all__ = ["REGISTRY", "Sampler", "check_numbers", "no_rates", "of_replicas"]
 
-REGISTRY = Registry("rbmbench.samplers", "sampler", besides=("coupled_gibbs", "enumerated", "exact"))
+REGISTRY = Registry("rbmbench.samplers", "sampler", besides=("coupled_gibbs", "exact"))
 
 Array = Any
 State = dict[str, Array]

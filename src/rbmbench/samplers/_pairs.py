@@ -4,10 +4,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbmbench.gibbs import Buffers
+from rbmbench.base.streams import Draw, Places, Stream
 from rbmbench.kernels import home_of, on_host, pair_kernels
-from rbmbench.model import RBM
-from rbmbench.streams import Draw, Places, Stream
+from rbmbench.model.gibbs import Buffers
+from rbmbench.model.rbm import RBM
 
 __all__ = ["Model", "Pairs", "Rows"]
 

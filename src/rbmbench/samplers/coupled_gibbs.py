@@ -21,13 +21,13 @@ from typing import Any, NamedTuple, Protocol, get_args
 
 import numpy as np
 
-from rbmbench.errors import SettingsError
-from rbmbench.gibbs import Buffers, hidden_mean
-from rbmbench.model import RBM
-from rbmbench.options import truth_value
+from rbmbench.base.errors import SettingsError
+from rbmbench.base.options import truth_value
+from rbmbench.base.settings import Coupling
+from rbmbench.base.streams import Stream
+from rbmbench.model.gibbs import Buffers, hidden_mean
+from rbmbench.model.rbm import RBM
 from rbmbench.samplers._pairs import Pairs, Rows
-from rbmbench.settings import Coupling
-from rbmbench.streams import Stream
 
 __all__ = ["COUPLINGS", "CoupledGibbs", "Meetings", "Rows", "stopping_times"]
 

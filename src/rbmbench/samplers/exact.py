@@ -10,13 +10,13 @@ of their terms.
 
 import numpy as np
 
-from rbmbench.errors import SettingsError
-from rbmbench.gibbs import Buffers, sample_visible
+from rbmbench.base.errors import SettingsError
+from rbmbench.base.streams import Stream
 from rbmbench.kernels import home_of
-from rbmbench.kernels.numpy_home import states_of
+from rbmbench.kernels.numpy import states_of
 from rbmbench.likelihood.exact import LARGEST_ENUMERABLE_LAYER, is_enumerable, small_layer_last
-from rbmbench.model import RBM
-from rbmbench.streams import Stream
+from rbmbench.model.gibbs import Buffers, sample_visible
+from rbmbench.model.rbm import RBM
 
 __all__ = ["exact_samples"]
 

@@ -5,10 +5,10 @@ with h drawn from p(h|x).
 Shapes: state "hidden" (replicas, chains, n).
 """
 
-from rbmbench.gibbs import Buffers, sample_hidden, sample_visible, visible_activation
+from rbmbench.base.options import positive_integer
 from rbmbench.kernels import home_of
-from rbmbench.minibatches import random_rows
-from rbmbench.options import positive_integer
+from rbmbench.model.gibbs import Buffers, sample_hidden, sample_visible, visible_activation
+from rbmbench.model.minibatches import random_rows
 from rbmbench.samplers._base import REGISTRY, Sampler
 
 __all__ = ["Gibbs"]

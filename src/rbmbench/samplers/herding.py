@@ -12,8 +12,8 @@ Shapes: as `rbmbench.samplers.rates_fpcd`, with "data" (rows, m) and "block" (1,
 
 import numpy as np
 
-from rbmbench.gibbs import Population, population_statistics
-from rbmbench.options import positive_integer
+from rbmbench.base.options import positive_integer
+from rbmbench.model.gibbs import Population, population_statistics
 from rbmbench.samplers._base import REGISTRY, no_rates
 from rbmbench.samplers.rates_fpcd import DRIFTS
 from rbmbench.samplers.rates_herding import RatesHerding

@@ -13,13 +13,13 @@ Source: Krause, Fischer, Igel, section 4.1; Desjardins et al. 2010.
 
 import numpy as np
 
-from rbmbench.errors import SettingsError
+from rbmbench.base.errors import SettingsError
+from rbmbench.base.options import positive_integer
+from rbmbench.base.streams import Stream
 from rbmbench.kernels import home_of
-from rbmbench.minibatches import random_rows
-from rbmbench.model import RBM
-from rbmbench.options import positive_integer
+from rbmbench.model.minibatches import random_rows
+from rbmbench.model.rbm import RBM
 from rbmbench.samplers._base import REGISTRY, Sampler
-from rbmbench.streams import Stream
 
 __all__ = ["ParallelTempering", "ParallelTemperingSampler"]
 

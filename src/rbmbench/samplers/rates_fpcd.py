@@ -21,11 +21,11 @@ weights are scale W + factor drift_W, and a sample changes only the rows of W wh
 
 import numpy as np
 
-from rbmbench.gibbs import hidden_activation, visible_activation
+from rbmbench.base.options import LARGEST_FAST_RATE
 from rbmbench.kernels import home_of, walks_in_cache
 from rbmbench.likelihood.exact import data_statistics
-from rbmbench.model import RBM, Statistics
-from rbmbench.options import LARGEST_FAST_RATE
+from rbmbench.model.gibbs import hidden_activation, visible_activation
+from rbmbench.model.rbm import RBM, Statistics
 from rbmbench.samplers._base import REGISTRY, check_numbers, of_replicas
 from rbmbench.samplers.gibbs import Gibbs
 

@@ -1,6 +1,6 @@
 """Update rules, which turn estimates into new parameters: one file each, found by its name."""
 
-from rbmbench.registry import Registry
+from rbmbench.base.registry import Registry
 
 __all__ = ["REGISTRY", "create"]
 

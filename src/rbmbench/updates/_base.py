@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from rbmbench.gibbs import Sums
 from rbmbench.kernels import home_of
-from rbmbench.model import RBM
+from rbmbench.model.gibbs import Sums
+from rbmbench.model.rbm import RBM
 
 __all__ = ["Memory", "UpdateRule", "ascend"]
 

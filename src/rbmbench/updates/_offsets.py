@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbmbench.gibbs import Sums
-from rbmbench.model import RBM
+from rbmbench.model.gibbs import Sums
+from rbmbench.model.rbm import RBM
 from rbmbench.updates._base import Memory, ascend
 
 __all__ = ["Offsets", "ascend_centered", "first_offsets"]

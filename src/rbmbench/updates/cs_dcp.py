@@ -11,8 +11,8 @@ Source: Upadhya, Sastry 2017, algorithm 4.
 Shapes: memory "visible_offset" (replicas, m), "hidden_offset" (replicas, n).
 """
 
+from rbmbench.base.options import positive_integer
 from rbmbench.estimators import check_goes_on
-from rbmbench.options import positive_integer
 from rbmbench.updates import REGISTRY
 from rbmbench.updates._offsets import Offsets, ascend_centered
 from rbmbench.updates.centered import Centered

@@ -10,8 +10,8 @@ the mini-batch and run on through the steps, each of K' Gibbs steps under its ow
 Source: Upadhya, Sastry 2017, algorithm 3.
 """
 
+from rbmbench.base.options import positive_integer
 from rbmbench.estimators import check_goes_on
-from rbmbench.options import positive_integer
 from rbmbench.updates import REGISTRY
 from rbmbench.updates._base import UpdateRule, ascend
 

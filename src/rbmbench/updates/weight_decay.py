@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rbmbench.errors import SettingsError
+from rbmbench.base.errors import SettingsError
 from rbmbench.updates import REGISTRY
 from rbmbench.updates.sgd import SGD
 

@@ -1,0 +1,98 @@
+"""Check plain data against a model, and tell the first value that is not allowed in one line."""
+
+from collections.abc import Callable
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from rbmbench.base.errors import SettingsError, unknown_name
+
+__all__ = ["parse"]
+
+
+def parse(model: type[BaseModel], values: Any, where: str | Callable[[tuple], str]) -> Any:
+    """Return ``values`` as ``model``, or raise an error of one line for the first value that is not allowed.
+
+    Parameters
+    ----------
+    model : type of Settings
+        What the values should be.
+    values : mapping
+        Plain data, as read from YAML or JSON.
+    where : str or callable
+        The file or argument the values come from, put in front of the message; or what tells it from a key's location
+        (a tuple of names and indices), for values put together from several files.
+
+    Raises
+    ------
+    SettingsError
+        Names ``where``, the key, what was found and what is allowed.
+    """
+    try:
+        return model.model_validate(values)
+    except ValidationError as failure:
+        error = failure.errors()[0]
+        location = _location(values, error["loc"])
+        key = ".".join(str(part) for part in location) or "settings"
+        where = where(location) if callable(where) else where
+        if error["type"] == "extra_forbidden":
+            allowed = _fields_at(model, values, location[:-1])
+            what = unknown_name("key", location[-1], allowed) if allowed else "unknown key"
+            raise SettingsError(f"{where}: {key}: {what}") from None
+        if error["type"] == "missing":
+            found = "nothing"
+        elif isinstance(error["input"], dict | list):
+            found = f"a {type(error['input']).__name__}"
+        else:
+            found = repr(error["input"])
+        message = error["msg"].removeprefix("Value error, ")
+        # What one of our own checks refuses of several values it names itself.
+        own = error["type"] == "value_error" and isinstance(error["input"], dict | list)
+        told = "" if own else f"found {found}; "
+        raise SettingsError(f"{where}: {key}: {told}{message[:1].lower()}{message[1:]}") from None
+
+
+def _location(values: Any, location: tuple) -> tuple:
+    """Return a location in ``values`` without the names that pydantic puts in for the kind of a model."""
+    kept = []
+    for number, part in enumerate(location, start=1):
+        if number < len(location) and isinstance(values, dict) and part not in values:
+            continue
+        kept.append(part)
+        values = _part(values, part)
+    return tuple(kept)
+
+
+def _part(values: Any, part: Any) -> Any:
+    """Return what ``values`` holds at one part of a location, None where it cannot be followed."""
+    try:
+        return values[part]
+    except (KeyError, IndexError, TypeError):
+        return None
+
+
+def _fields_at(model: type[BaseModel], values: Any, location: tuple) -> list[str]:
+    """Return the field names of the model that sits at ``location`` inside ``model``, as far as it can be followed."""
+    candidates = [model]
+    for part in location:
+        fields = _of_kind(candidates, values).model_fields
+        values = _part(values, part)
+        if isinstance(part, str) and part in fields:
+            candidates = _models_in(fields[part].annotation)
+            if not candidates:
+                return []
+    return list(_of_kind(candidates, values).model_fields)
+
+
+def _of_kind(candidates: list[type[BaseModel]], values: Any) -> type[BaseModel]:
+    """Return the model whose ``kind`` the values have, or else the first."""
+    kind = _part(values, "kind")
+    fields = ((candidate, candidate.model_fields.get("kind")) for candidate in candidates)
+    return next((model for model, field in fields if field and kind in get_args(field.annotation)), candidates[0])
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    """Return the pydantic models named anywhere inside a type annotation."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for part in getattr(annotation, "__args__", ()) for model in _models_in(part)]

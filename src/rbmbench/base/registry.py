@@ -1,0 +1,76 @@
+"""Find the parts of a package by name: one module a part, imported only when it is asked for."""
+
+import inspect
+import pkgutil
+from collections.abc import Callable, Collection, Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from rbmbench.base.errors import SettingsError, unknown_name
+
+__all__ = ["Registry"]
+
+
+class Registry:
+    """The named parts of one package.
+
+    Every module of the package whose name has no leading underscore is one part, and the module's name is the part's.
+    The module marks what makes the part with ``@REGISTRY.register``: a class or a function whose keyword arguments are
+    the part's options. A new file is therefore found without any list being edited.
+
+    Parameters
+    ----------
+    package : str
+        Full name of the package that holds the parts.
+    kind : str
+        What the parts are, in words, for error messages.
+    besides : collection of str
+        Modules of the package that are no parts.
+    """
+
+    def __init__(self, package: str, kind: str, besides: Collection[str] = ()):
+        self.package = package
+        self.besides = besides
+        self.kind = kind
+        self._makers: dict[str, Callable] = {}
+
+    def register(self, maker: Callable) -> Callable:
+        """Mark ``maker`` as what makes the part of the module it is defined in."""
+        self._makers[maker.__module__.rpartition(".")[2]] = maker
+        return maker
+
+    def names(self) -> list[str]:
+        """Return the names of all parts, sorted."""
+        paths = find_spec(self.package).submodule_search_locations
+        modules = (module.name for module in pkgutil.iter_modules(paths))
+        return sorted(name for name in modules if not name.startswith("_") and name not in self.besides)
+
+    def get(self, name: str) -> Callable:
+        """Return what makes the part ``name``.
+
+        Raises
+        ------
+        SettingsError
+            If there is no such part; the message names the nearest.
+        """
+        if name not in self._makers:
+            if name not in self.names():
+                raise SettingsError(unknown_name(self.kind, name, self.names()))
+            import_module(f"{self.package}.{name}")
+        return self._makers[name]
+
+    def create(self, name: str, options: Mapping[str, Any] | None = None) -> Any:
+        """Make the part ``name`` with the given options.
+
+        Raises
+        ------
+        SettingsError
+            If the part or one of its options is unknown, or an option's value is not allowed.
+        """
+        maker, options = self.get(name), dict(options or {})
+        allowed = [key for key in inspect.signature(maker).parameters if not key.startswith("_")]
+        for option in options:
+            if option not in allowed:
+                raise SettingsError(f"{self.kind} {name!r}: {unknown_name('option', option, allowed)}")
+        return maker(**options)

@@ -1,0 +1,1 @@
+"""The configuration: its models, and how it is read, merged and checked."""

@@ -1,0 +1,158 @@
+"""What the files under ``config/`` are made of below figures and tables: data, algorithms, and what a panel trains."""
+
+from itertools import pairwise
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from rbmbench.base.settings import (
+    AnnealingBudget,
+    BiasBound,
+    Choice,
+    Count,
+    Initial,
+    Iterations,
+    Proxy,
+    Rate,
+    Seed,
+    Settings,
+)
+
+__all__ = [
+    "Algorithm",
+    "AlgorithmStage",
+    "DataAccess",
+    "DataEntry",
+    "Defaults",
+    "FigureName",
+    "MainConfig",
+    "Name",
+    "Names",
+    "Panel",
+    "TableName",
+]
+
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+FigureName = Annotated[str, Field(pattern=r"^fig[a-z0-9_]*$")]
+TableName = Annotated[str, Field(pattern=r"^table[a-z0-9_]*$")]
+Names = Annotated[tuple[Name, ...], Field(min_length=1)]
+
+
+class DataAccess(Settings):
+    """Where data sets that are not made on the spot come from."""
+
+    mirror: str | None = Field(
+        default=None, description="folder or base address tried before the public addresses; null: none"
+    )
+    cache: str | None = Field(default=None, description="folder downloads are kept in; null: the user's cache folder")
+
+
+class MainConfig(Settings):
+    """config.yaml and its overlays, after they are merged."""
+
+    scale: Name = Field(description="name of the scale; everything made goes to results/SCALE/")
+    papers: Names = Field(description="keys of the papers to run: config/papers/KEY.yaml")
+    data: DataAccess = DataAccess()
+    backend: Literal["auto", "numpy", "cupy"] = Field(
+        default="auto", description="arrays to train on: NumPy's, CuPy's on a GPU, or what suits each run"
+    )
+    overrides: dict[Name, dict[str, Any]] = Field(
+        default={}, description="by paper: what is merged, deeply, onto config/papers/KEY.yaml at this scale"
+    )
+
+
+class Defaults(Settings):
+    """Settings of every run of a paper, unless a panel says otherwise."""
+
+    trials: Count = Field(description="independent repetitions of every run")
+    seed: Seed = Field(description="the seed every run's own seed is derived from")
+    initial: Initial = Field(default=Initial(), description="distribution of the initial parameters")
+    evaluate_every: Count = Field(default=100, description="iterations between evaluations of the log-likelihood")
+    evaluate_at: Iterations = Field(default=(), description="further iterations at which runs are evaluated")
+    precision: Literal["float32", "float64"] = Field(
+        default="float32", description="what is sampled and trained in; likelihoods are always float64"
+    )
+    annealing: AnnealingBudget = Field(
+        default=AnnealingBudget(), description="budget of log Z where neither layer can be enumerated"
+    )
+    proxy: Proxy | None = Field(
+        default=None, description="reconstruction log-likelihood, evaluated beside the log-likelihood; null: none"
+    )
+    bias_bound: BiasBound | None = Field(
+        default=None, description="CD's bias and its bounds, evaluated beside the log-likelihood; null: none"
+    )
+    test_likelihood: bool = Field(
+        default=False,
+        description="whether the log-likelihood of the test rows is evaluated beside that of the training",
+    )
+
+
+class DataEntry(Settings):
+    """A data set as one paper uses it."""
+
+    name: str = Field(description="name of the data set: a module of rbmbench.datasets")
+    options: dict[str, Any] = Field(default={}, description="options of the data set")
+    rows: Count = Field(description="training rows; the data set is refused when it has another number")
+    visible: Count = Field(description="visible units; the data set is refused when it has another number")
+    batch: Count = Field(
+        description="rows of a mini-batch; a divisor of rows, or the remainder of an epoch is left out"
+    )
+
+
+class AlgorithmStage(Settings):
+    """One stage of an algorithm: what the iterations up to ``until`` are made with."""
+
+    estimator: str = Field(description="name of the estimator: a module of rbmbench.estimators")
+    options: dict[str, Any] = Field(default={}, description="options of the estimator")
+    update: Choice = Field(default=Choice(name="sgd"), description="update rule: a module of rbmbench.updates")
+    until: Count | None = Field(
+        default=None, description="iteration the stage ends with, from the start of the run; null: the panel's last"
+    )
+    rate: Rate | None = Field(default=None, description="learning rate; null: the panel's")
+
+
+class Algorithm(Settings):
+    """A training algorithm: a gradient estimator with its options and an update rule, or a schedule of several."""
+
+    label: str = Field(description="how figures and tables name it")
+    estimator: str | None = Field(default=None, description="name of the estimator: a module of rbmbench.estimators")
+    options: dict[str, Any] = Field(default={}, description="options of the estimator")
+    update: Choice = Field(default=Choice(name="sgd"), description="update rule: a module of rbmbench.updates")
+    schedule: Annotated[tuple[AlgorithmStage, ...], Field(min_length=1)] | None = Field(
+        default=None, description="stages in place of a single estimator; each goes on from the one before"
+    )
+
+    @property
+    def stages(self) -> tuple[AlgorithmStage, ...]:
+        """All stages; one for an algorithm without a schedule."""
+        own = {"estimator": self.estimator, "options": self.options, "update": self.update}
+        return self.schedule or (AlgorithmStage(**own),)
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Self:
+        if (self.estimator is None) == (self.schedule is None):
+            found = "neither" if self.estimator is None else "both"
+            raise ValueError(f"should have 'estimator' or 'schedule', has {found}")
+        if self.schedule and (self.options or self.update != Choice(name="sgd")):
+            raise ValueError("has a 'schedule'; 'options' and 'update' belong into its stages")
+        ends = [stage.until for stage in self.schedule or ()]
+        if None in ends[:-1] or any(b is not None and b <= a for a, b in pairwise(ends)):
+            raise ValueError(f"schedule: 'until' should ascend and may be left out in the last stage, found {ends}")
+        return self
+
+
+class Panel(Settings):
+    """What one panel of a figure, or one row of a table, trains."""
+
+    data: Name = Field(description="key of the data set in this file's data")
+    hidden: Count = Field(description="hidden units")
+    rate: Rate = Field(description="learning rate")
+    iterations: Count = Field(description="iterations of training")
+    trials: Count | None = Field(default=None, description="repetitions; null: those of defaults")
+    batch: Count | None = Field(default=None, description="rows of a mini-batch; null: those of the data set's entry")
+    initial: Initial | None = Field(default=None, description="distribution of the parameters; null: that of defaults")
+    evaluate_every: Count | None = Field(default=None, description="iterations between evaluations; null: of defaults")
+    evaluate_at: Iterations | None = Field(default=None, description="further evaluations; null: those of defaults")
+    annealing: AnnealingBudget | None = Field(default=None, description="budget of log Z; null: that of defaults")
+    proxy: Proxy | None = Field(default=None, description="reconstruction log-likelihood; null: that of defaults")
+    bias_bound: BiasBound | None = Field(default=None, description="CD's bias and bounds; null: those of defaults")

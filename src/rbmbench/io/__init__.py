@@ -1,0 +1,1 @@
+"""Files: whole writes, locks, provenance, folders of results, and readers that bound what they take."""

@@ -1,0 +1,129 @@
+"""Write files whole or not at all."""
+
+import errno
+import glob
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rbmbench.base.errors import ResultsError
+
+__all__ = ["cannot_write", "is_regular", "remove", "remove_leftovers", "replaced", "writable"]
+
+
+@contextmanager
+def replaced(path: str | os.PathLike) -> Iterator[Path]:
+    """Give a temporary name beside ``path``; when the block ends well, rename it to ``path``.
+
+    A reader sees the old file or the new one, never a part, also after a loss of power. The folder is made if need be.
+    A symbolic link is followed: what it points to is replaced, and the link stays.
+
+    Raises
+    ------
+    ResultsError
+        If the folder or the file cannot be written, with the free space where the device is full; or if there is
+        something at ``path`` that is no regular file.
+    """
+    path = writable(path)
+    temporary = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
+        os.close(handle)
+        temporary = Path(name)
+        yield temporary
+        _reach_the_device(temporary)
+        # mkstemp makes private files; results are for everyone the folder is for.
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o666 & ~umask)
+        writable(path)
+        os.replace(temporary, path)
+    except OSError as error:
+        if temporary is not None:  # before what is free is told
+            temporary.unlink(missing_ok=True)
+        raise cannot_write(path, error) from error
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def writable(path: str | os.PathLike) -> Path:
+    """Return ``path`` with its symbolic links followed, if a regular file is or can be there.
+
+    Renaming over a device, a pipe or a socket would replace it for every program of the machine, if run by root.
+
+    Raises
+    ------
+    ResultsError
+        If there is something else, such as a device or a folder.
+    """
+    real = Path(os.path.realpath(path))
+    try:
+        mode = os.lstat(real).st_mode
+    except (OSError, ValueError):  # nothing there, or nothing that can be: writing tells which
+        return real
+    if not stat.S_ISREG(mode):
+        raise ResultsError(f"{path}: cannot be written (is {_kind_of(mode)}; allowed: a regular file, or none yet)")
+    return real
+
+
+def _kind_of(mode: int) -> str:
+    """Return in words what a file's mode says it is."""
+    kinds = {
+        stat.S_IFDIR: "a folder",
+        stat.S_IFCHR: "a device",
+        stat.S_IFBLK: "a device",
+        stat.S_IFIFO: "a pipe",
+        stat.S_IFSOCK: "a socket",
+        stat.S_IFLNK: "a symbolic link in a circle",
+    }
+    return kinds.get(stat.S_IFMT(mode), "no regular file")
+
+
+def is_regular(path: str | os.PathLike) -> bool:
+    """Return whether ``path`` itself is a regular file; a symbolic link is none."""
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except OSError:
+        return False
+
+
+def remove(path: str | os.PathLike) -> None:
+    """Remove a regular file; anything else that is at ``path`` stays, and nothing need be there."""
+    if is_regular(path):
+        Path(path).unlink(missing_ok=True)
+
+
+def cannot_write(path: str | os.PathLike, error: OSError) -> ResultsError:
+    """Return the error of a file that cannot be written: why, and what to do about a device that is full."""
+    reason = error.strerror or error
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        folder = next(folder for folder in Path(path).absolute().parents if folder.exists())
+        free = shutil.disk_usage(folder).free / 1e6
+        what = "no space left on device" if error.errno == errno.ENOSPC else "disk quota exceeded"
+        reason = f"{what}, {free:.1f} MB free; make room and run the same command again"
+    return ResultsError(f"{path}: cannot be written ({reason})")
+
+
+def remove_leftovers(path: str | os.PathLike) -> None:
+    """Remove what processes that were killed while they wrote ``path`` have left beside it.
+
+    Only for who knows that nobody else is writing it now, see `rbmbench.io.locks`.
+    """
+    path = Path(path)
+    for leftover in path.parent.glob(f".{glob.escape(path.name)}.????????{glob.escape(path.suffix)}"):
+        remove(leftover)
+
+
+def _reach_the_device(path: Path) -> None:
+    """Wait until a file is on the device: some file systems, NFS for one, only then tell that there is no room."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,114 @@
+"""What ``meta.json`` may hold, and a mapping of it that names file and key where something is missing."""
+
+from typing import Any, NoReturn
+
+from pydantic import ConfigDict, Field
+
+from rbmbench.base.errors import ResultsError, SettingsError
+from rbmbench.base.parsing import parse
+from rbmbench.base.settings import Count, Settings
+
+__all__ = ["Meta", "checked_meta"]
+
+
+class _Part(Settings):
+    """Base: what is not named here is passed over, and what is named may be left out."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+
+class _Estimator(_Part):
+    name: str = ""
+    options: dict[str, Any] = {}  # noqa: RUF012
+
+
+class _Stage(_Part):
+    estimator: _Estimator = _Estimator()
+
+
+class _RunSettings(_Part):
+    """Of the settings of any command, those that others read."""
+
+    hidden: Count = 1
+    batch: Count = 1
+    first_trial: int = 0
+    schedule: tuple[_Stage, ...] = ()
+    method: str = ""
+
+
+class _File(_Part):
+    name: str = ""
+    sha256: str = ""
+
+
+class _Data(_Part):
+    title: str = ""
+    rows: Count | dict[str, int] = 1
+    visible: Count = 1
+    source: str | None = None
+    preprocessing: str | None = None
+    stand_in_for: str | None = None
+    files: tuple[_File, ...] | None = None
+
+
+class _Hardware(_Part):
+    cpu: str | None = None
+    gpu: str | None = None
+    cores: Count | None = None
+    memory_gb: float = 0.0
+
+
+class MetaFile(_Part):
+    """The parts of ``meta.json`` that reports and later steps read."""
+
+    run: str = ""
+    settings: _RunSettings = _RunSettings()
+    data: _Data = _Data()
+    hardware: _Hardware = _Hardware()
+    versions: dict[str, str] = {}  # noqa: RUF012
+    commit: str | None = None
+    wall: dict[str, float] = {}  # noqa: RUF012
+    backend: str = ""
+    threads: Count = 1
+    iterations: Count = 1
+    trials: Count = 1
+    peak_memory_mb: float = Field(default=0.0, allow_inf_nan=False)
+    grids: dict[str, tuple[dict[str, Any], ...]] = {}  # noqa: RUF012
+    seconds_per_sample: dict[str, tuple[float | None, ...]] = {}  # noqa: RUF012
+
+
+class Meta(dict):
+    """A mapping that raises a `ResultsError` naming file and key where a key is missing."""
+
+    def __init__(self, values: dict[str, Any], path: str, keys: tuple[str, ...] = ()):
+        super().__init__(values)
+        self._path, self._keys = path, keys
+        for key, part in values.items():
+            self[key] = self._told(part, (*keys, key))
+
+    def _told(self, part: Any, keys: tuple[str, ...]) -> Any:
+        """Return a part whose own mappings name the keys that are missing."""
+        if isinstance(part, list):
+            return [self._told(one, (*keys, str(number))) for number, one in enumerate(part)]
+        return Meta(part, self._path, keys) if isinstance(part, dict) else part
+
+    def __missing__(self, key: str) -> NoReturn:
+        name = ".".join((*self._keys, key))
+        raise ResultsError(f"{self._path}: key {name!r} is missing; found {', '.join(sorted(self)) or 'nothing'}")
+
+
+def checked_meta(values: Any, path: str) -> Meta:
+    """Return the mapping that a ``meta.json`` holds.
+
+    Raises
+    ------
+    ResultsError
+        If it is no mapping, or a value is not what it should be; and later, where a key that is asked for is missing.
+    """
+    if not isinstance(values, dict):
+        raise ResultsError(f"{path}: holds a {type(values).__name__}, not a mapping")
+    try:
+        parse(MetaFile, values, path)
+    except SettingsError as error:
+        raise ResultsError(str(error)) from None
+    return Meta(values, path)

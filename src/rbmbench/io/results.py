@@ -1,0 +1,312 @@
+"""Read and write the folders of results: plain files, checked when read, never a pickle.
+
+A run's folder holds ``curve.parquet``, ``model.npz`` and ``meta.json``; a ground truth's ``ground_truth.npz`` and
+``meta.json``; a measurement's ``bias.parquet`` and ``meta.json``; coupled chains' ``stopping_times.parquet`` and
+``meta.json``; streams of samples ``isl.parquet``, ``shown.npz`` and ``meta.json``. Equal arrays give equal bytes.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rbmbench.base.errors import ResultsError
+from rbmbench.io.arrays import npz_arrays
+from rbmbench.io.atomic import replaced
+from rbmbench.io.guard import UnreadableError, bounded_bytes
+from rbmbench.io.meta import Meta, checked_meta
+from rbmbench.io.tables import csv_table, parquet_table
+from rbmbench.io.text import MOST_JSON_BYTES, plain_json
+
+__all__ = [
+    "BIAS_COLUMNS",
+    "CURVE_COLUMNS",
+    "ISL_COLUMNS",
+    "MODEL_ARRAYS",
+    "SNAPSHOT_ARRAYS",
+    "STOPPING_TIME_COLUMNS",
+    "check_writable",
+    "read_arrays",
+    "read_bias",
+    "read_csv",
+    "read_curve",
+    "read_isl",
+    "read_json",
+    "read_meta",
+    "read_model",
+    "read_snapshots",
+    "read_stopping_times",
+    "read_table",
+    "write_arrays",
+    "write_json",
+    "write_table",
+]
+
+CURVE_COLUMNS = {"trial": "i", "iteration": "i", "metric": "s", "value": "f"}
+BIAS_COLUMNS = {"trial": "i", "ground_truth": "s", "quantity": "s", "value": "f"}
+STOPPING_TIME_COLUMNS = {"chain": "i", "stopping_time": "i"}
+ISL_COLUMNS = {
+    "sampler": "s",
+    "setting": "i",
+    "trial": "i",
+    "samples": "i",
+    "validation": "f",
+    "test": "f",
+    "flip": "f",
+}
+MODEL_ARRAYS = ("W", "b", "c", "iteration", "seed")
+SNAPSHOT_ARRAYS = ("snapshot_iterations", "snapshot_W", "snapshot_b", "snapshot_c")
+
+Location = str | PathLike
+
+
+def check_writable(folder: Location) -> None:
+    """Raise an error unless files can be written below ``folder``, which need not be there yet.
+
+    Raises
+    ------
+    ResultsError
+        If the nearest folder that is there is none, is not writable, or is of a file system that is read-only.
+    """
+    folder = Path(folder)
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not there.is_dir():
+        raise ResultsError(f"{folder}: cannot be written ({there} is not a folder)")
+    if os.statvfs(there).f_flag & os.ST_RDONLY:
+        raise ResultsError(f"{folder}: cannot be written ({there} is on a read-only file system)")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise ResultsError(f"{folder}: cannot be written (no permission to write in {there})")
+
+
+def write_json(path: Location, values: Any) -> None:
+    """Write plain data as JSON with sorted keys: the same text for the same values.
+
+    Raises
+    ------
+    ResultsError
+        If the file cannot be written.
+    """
+    text = json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False)
+    with replaced(path) as temporary:
+        temporary.write_text(text + "\n", encoding="utf-8")
+
+
+def read_json(path: Location) -> Any:
+    """Return the plain data of a JSON file.
+
+    Raises
+    ------
+    ResultsError
+        If the file is missing or is not JSON.
+    """
+    try:
+        return plain_json(bounded_bytes(_existing(path), MOST_JSON_BYTES))
+    except (UnreadableError, OSError) as error:
+        raise _damaged(path, error) from None
+
+
+def write_arrays(path: Location, arrays: Mapping[str, Any]) -> None:
+    """Write named arrays as a compressed npz file, without any time stamp in it.
+
+    Raises
+    ------
+    ResultsError
+        If the file cannot be written.
+    """
+    with replaced(path) as temporary, temporary.open("wb") as handle:
+        np.savez_compressed(handle, allow_pickle=False, **{name: np.asarray(arrays[name]) for name in sorted(arrays)})
+
+
+def read_arrays(path: Location, names: Iterable[str]) -> dict[str, np.ndarray]:
+    """Return the arrays of an npz file, which must hold at least ``names``.
+
+    Raises
+    ------
+    ResultsError
+        If the file is missing, damaged, or lacks one of the names.
+    """
+    try:
+        arrays = npz_arrays(_existing(path))
+    except (UnreadableError, OSError) as error:
+        raise _damaged(path, error) from None
+    for name in names:
+        if name not in arrays:
+            raise ResultsError(f"{path}: array {name!r} is missing; found {', '.join(arrays) or 'nothing'}")
+    return arrays
+
+
+def write_table(path: Location, table: pd.DataFrame) -> None:
+    """Write a tidy table as parquet.
+
+    Raises
+    ------
+    ResultsError
+        If the file cannot be written.
+    """
+    with replaced(path) as temporary:
+        table.to_parquet(temporary, index=False, compression="zstd")
+
+
+def read_table(path: Location, columns: Mapping[str, str]) -> pd.DataFrame:
+    """Return the tidy table of a parquet file.
+
+    Parameters
+    ----------
+    path : path
+        The parquet file.
+    columns : mapping of str to str
+        The columns it must have, and of what kind: "i" integers, "f" floats, "s" text.
+
+    Raises
+    ------
+    ResultsError
+        If the file is missing or damaged, or a column is missing or of another kind.
+    """
+    try:
+        table = parquet_table(_existing(path))
+    except (UnreadableError, OSError) as error:
+        raise _damaged(path, error) from None
+    is_kind = {
+        "i": pd.api.types.is_integer_dtype,
+        "f": pd.api.types.is_float_dtype,
+        "s": pd.api.types.is_string_dtype,
+    }
+    for name, kind in columns.items():
+        if name not in table.columns:
+            raise ResultsError(f"{path}: column {name!r} is missing; found {', '.join(table.columns) or 'nothing'}")
+        if not is_kind[kind](table[name]):
+            raise ResultsError(f"{path}: column {name!r} holds {table[name].dtype}, not what it should")
+    return table
+
+
+def read_csv(path: Location, columns: Iterable[str] = (), **options: Any) -> pd.DataFrame:
+    """Return the table of a csv file, which must have ``columns``; ``options`` are those of ``pandas.read_csv``.
+
+    Raises
+    ------
+    ResultsError
+        If the file is missing or damaged, or lacks a column.
+    """
+    try:
+        table = csv_table(path, **options)
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot be read ({error.strerror})") from None
+    except UnreadableError as error:
+        raise ResultsError(f"{path}: cannot be read ({error})") from None
+    for name in columns:
+        if name not in table.columns:
+            raise ResultsError(f"{path}: column {name!r} is missing; found {', '.join(map(str, table.columns))}")
+    return table
+
+
+def read_curve(folder: Location) -> pd.DataFrame:
+    """Return the learning curves of a run: columns trial, iteration, metric, value (see `read_table` for errors)."""
+    return read_table(Path(folder) / "curve.parquet", CURVE_COLUMNS)
+
+
+def read_bias(folder: Location) -> pd.DataFrame:
+    """Return what was measured of an estimator: columns trial, ground_truth, quantity, value (see `read_table`)."""
+    return read_table(Path(folder) / "bias.parquet", BIAS_COLUMNS)
+
+
+def read_stopping_times(folder: Location) -> pd.DataFrame:
+    """Return the stopping times of coupled chains: columns chain, stopping_time (see `read_table` for errors)."""
+    return read_table(Path(folder) / "stopping_times.parquet", STOPPING_TIME_COLUMNS)
+
+
+def read_isl(folder: Location) -> pd.DataFrame:
+    """Return the likelihoods of streams of samples: columns sampler, setting, trial, samples, validation, test, flip.
+
+    See `read_table` for errors.
+    """
+    return read_table(Path(folder) / "isl.parquet", ISL_COLUMNS)
+
+
+def read_meta(folder: Location) -> Meta:
+    """Return the settings and provenance of a result's folder.
+
+    Raises
+    ------
+    ResultsError
+        If ``meta.json`` is missing, damaged, or not what it should be; and later, where a key that is asked for is not
+        there.
+    """
+    path = Path(folder) / "meta.json"
+    return checked_meta(read_json(path), str(path))
+
+
+def read_model(folder: Location) -> dict[str, np.ndarray]:
+    """Return the parameters of a run's trained models.
+
+    Returns
+    -------
+    dict
+        W (trials, m, n), b (trials, m), c (trials, n), and the 0-d integers iteration and seed.
+
+    Raises
+    ------
+    ResultsError
+        If the file is missing or damaged, or the shapes do not belong together.
+    """
+    path = Path(folder) / "model.npz"
+    arrays = read_arrays(path, MODEL_ARRAYS)
+    _check_parameters(path, {name: arrays[name] for name in ("W", "b", "c")}, ("trials",))
+    return arrays
+
+
+def read_snapshots(folder: Location) -> dict[str, np.ndarray]:
+    """Return the parameters that a run has kept for a later evaluation.
+
+    Returns
+    -------
+    dict
+        snapshot_iterations (snapshots,), and snapshot_W, snapshot_b, snapshot_c with leading axes (snapshots, trials).
+
+    Raises
+    ------
+    ResultsError
+        If the file is missing or damaged, or holds no snapshots.
+    """
+    path = Path(folder) / "model.npz"
+    arrays = read_arrays(path, SNAPSHOT_ARRAYS)
+    iterations, *parameters = SNAPSHOT_ARRAYS
+    _check_parameters(path, {name: arrays[name] for name in parameters}, ("snapshots", "trials"))
+    found = arrays[iterations]
+    if found.dtype.kind not in "iu" or found.shape != arrays["snapshot_W"].shape[:1]:
+        raise ResultsError(f"{path}: {iterations}: found {found.dtype} {found.shape}; should be a number a snapshot")
+    if (found[1:] <= found[:-1]).any():
+        raise ResultsError(f"{path}: {iterations}: found numbers that do not ascend; should ascend")
+    return arrays
+
+
+def _check_parameters(path: Path, parameters: Mapping[str, np.ndarray], leading: tuple[str, ...]) -> None:
+    """Refuse W, b and c of shapes that do not belong together, or of anything but finite floating-point numbers."""
+    W, b, c = parameters.values()
+    if W.ndim != len(leading) + 2 or 0 in W.shape or b.shape != W.shape[:-1] or c.shape != (*W.shape[:-2], W.shape[-1]):
+        shapes = ", ".join(f"{name} {array.shape}" for name, array in parameters.items())
+        first = ", ".join(leading)
+        raise ResultsError(f"{path}: found {shapes}; should be ({first}, m, n), ({first}, m), ({first}, n)")
+    for name, array in parameters.items():
+        if array.dtype not in (np.float32, np.float64) or array.dtype != W.dtype:
+            raise ResultsError(f"{path}: {name}: found {array.dtype}; should be float32 or float64, one type for all")
+        if not np.isfinite(array).all():
+            raise ResultsError(f"{path}: {name}: found a number that is not finite; should be finite")
+
+
+def _existing(path: Location) -> Path:
+    """Return ``path``, or raise the error of a missing result."""
+    path = Path(path)
+    if not path.is_file():
+        raise ResultsError(f"{path}: is missing")
+    return path
+
+
+def _damaged(path: Location, error: Exception) -> ResultsError:
+    """Return the error of a file that cannot be read, on one line."""
+    reason = " ".join(str(error).split())
+    return ResultsError(f"{path}: cannot be read, it may be damaged or cut short ({reason})")

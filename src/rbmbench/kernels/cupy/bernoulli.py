@@ -1,0 +1,122 @@
+"""Launches over units and rows: sampling, means, sums, uniforms, steps."""
+
+import numpy as np
+
+from rbmbench.kernels.cupy import _device
+from rbmbench.kernels.cupy._grids import (
+    SUM_BYTES,
+    THREADS,
+    contiguous,
+    draw_words,
+    power_of_two,
+    row_stride,
+    sized,
+    start,
+)
+
+__all__ = [
+    "ascend",
+    "bernoulli_mean",
+    "bernoulli_mean_and_softplus_sum",
+    "gather_rows",
+    "sample",
+    "sample_bernoulli",
+    "sample_bernoulli_and_log_probability",
+    "softplus_difference",
+    "softplus_sum",
+    "uniforms",
+]
+
+LANES, COINS, UNIFORMS = 16, 8, 4  # as philox.cuh
+
+
+def _over_elements(name: str, dtype, count: int, *arguments) -> None:
+    """Run a kernel with a thread for each of ``count`` things."""
+    start(name, dtype, -(-count // THREADS), arguments)
+
+
+def _over_rows(name: str, dtype, shape: tuple[int, int, int], *arguments) -> None:
+    """Run a kernel with lanes for every row of (replicas, rows, units), and the shape as its last arguments."""
+    replicas, rows, units = shape
+    lanes = min(THREADS, power_of_two(units))
+    blocks = -(-replicas * rows // (THREADS // lanes))
+    start(name, dtype, blocks, (*arguments, *sized(*shape)), lanes=lanes, shared_bytes=SUM_BYTES)
+
+
+def _over_coins(name: str, array, *arguments, after=()) -> None:
+    """Run a kernel with a thread for every Philox block that the coins of an array (replicas, ...) take."""
+    replicas, size = len(array), array.size // len(array)
+    blocks = -(-size // (LANES * COINS)) * LANES
+    _over_elements(name, array.dtype, replicas * blocks, *arguments, *sized(replicas, size), *after)
+
+
+def uniforms(draw, count, dtype=np.float32):
+    """See `rbmbench.kernels.numpy.uniforms`."""
+    replicas, stride = len(draw.trials), -(-count // (LANES * UNIFORMS)) * LANES * UNIFORMS
+    out = _device.empty((replicas, stride), np.dtype(dtype))
+    _over_elements("uniforms", dtype, replicas * stride // UNIFORMS, out, *draw_words(draw), *sized(replicas, stride))
+    return out[:, :count]
+
+
+def gather_rows(data, index, out):
+    """See `rbmbench.kernels.numpy.gather_rows`; ``index`` is int64, its rows may lie apart."""
+    _over_rows("gather_rows", out.dtype, out.shape, contiguous(data), index, row_stride(index), contiguous(out))
+
+
+def bernoulli_mean(activation, bias):
+    """See `rbmbench.kernels.numpy.bernoulli_mean`."""
+    _over_rows("bernoulli_mean", activation.dtype, activation.shape, contiguous(activation), contiguous(bias))
+
+
+def bernoulli_mean_and_softplus_sum(activation, bias, softplus):
+    """See `rbmbench.kernels.numpy.bernoulli_mean_and_softplus_sum`."""
+    arrays = contiguous(activation), contiguous(bias), contiguous(softplus)
+    _over_rows("bernoulli_mean_and_softplus_sum", activation.dtype, activation.shape, *arrays)
+
+
+def softplus_sum(activation, bias, softplus):
+    """See `rbmbench.kernels.numpy.softplus_sum`."""
+    arrays = contiguous(activation), contiguous(bias), contiguous(softplus)
+    _over_rows("softplus_sum", activation.dtype, activation.shape, *arrays)
+
+
+def softplus_difference(activation, bias, first, second, difference):
+    """See `rbmbench.kernels.numpy.softplus_difference`."""
+    kind = activation.dtype.type
+    arguments = contiguous(activation), contiguous(bias), kind(first), kind(second), contiguous(difference)
+    _over_rows("softplus_difference", activation.dtype, activation.shape, *arguments)
+
+
+def ascend(parameter, up, up_rate, down, down_rate):
+    """See `rbmbench.kernels.numpy.ascend`."""
+    kind = parameter.dtype.type
+    arguments = contiguous(parameter), contiguous(up), kind(up_rate), contiguous(down), kind(down_rate)
+    _over_elements("ascend", parameter.dtype, parameter.size, *arguments, *sized(parameter.size))
+
+
+def sample(mean, draw, out):
+    """See `rbmbench.kernels.numpy.sample`."""
+    _over_coins("sample", mean, contiguous(mean), contiguous(out), *draw_words(draw))
+
+
+def sample_bernoulli(activation, bias, draw, scale=1.0):
+    """See `rbmbench.kernels.numpy.sample_bernoulli`."""
+    arguments = contiguous(activation), contiguous(bias), activation.dtype.type(scale), *draw_words(draw)
+    _over_coins("sample_bernoulli", activation, *arguments, after=(np.uint32(bias.shape[1]),))
+
+
+def sample_bernoulli_and_log_probability(activation, bias, draw, log_probability):
+    """See `rbmbench.kernels.numpy.sample_bernoulli_and_log_probability`."""
+    replicas, rows, units = activation.shape
+    # As many rows a block as its threads have coins for.
+    lanes = min(THREADS, power_of_two(-(-units // COINS)))
+    blocks = -(-rows // (THREADS // lanes))
+    arrays = contiguous(activation), contiguous(bias), contiguous(log_probability)
+    start(
+        "sample_bernoulli_and_log_probability",
+        activation.dtype,
+        replicas * blocks,
+        (*arrays, *draw_words(draw), np.int64(rows), np.uint32(units), np.int64(blocks)),
+        lanes=lanes,
+        shared_bytes=SUM_BYTES + THREADS * COINS * activation.itemsize,
+    )

@@ -1,0 +1,45 @@
+"""Launches over rows of any number of replicas, a thread block a row; products are the library's."""
+
+import numpy as np
+
+from rbmbench.kernels.cupy import _device
+from rbmbench.kernels.cupy._grids import THREADS, contiguous, draw_words, power_of_two, sized, start
+from rbmbench.kernels.numpy.coupling import add_products_of_differences, multiply_neighbours, multiply_states
+
+__all__ = [
+    "add_products_of_differences",
+    "couple_visible",
+    "mean_of_rows",
+    "multiply_neighbours",
+    "multiply_states",
+    "sample_rows",
+]
+
+COINS = 8  # as philox.cuh
+
+
+def _over_rows(name: str, array, *arguments) -> None:
+    """Run a kernel with a thread block for each row (rows, units), and the units as its last argument."""
+    rows, units = array.shape
+    lanes = min(THREADS, max(16, power_of_two(-(-units // COINS))))  # 16: a chunk of Philox blocks
+    if rows:
+        shape, shared_bytes = (lanes, 1), 8 * lanes
+        _device.launch(name, np.dtype(array.dtype).name, rows, shape, (*arguments, *sized(units)), shared_bytes)
+
+
+def mean_of_rows(activation, bias, places):
+    """See `rbmbench.kernels.numpy.mean_of_rows`."""
+    blocks = -(-activation.size // THREADS)
+    arrays = contiguous(activation), contiguous(bias), places.replica
+    start("mean_of_rows", activation.dtype, blocks, (*arrays, *sized(*activation.shape)))
+
+
+def sample_rows(mean, places, draw, out):
+    """See `rbmbench.kernels.numpy.sample_rows`."""
+    _over_rows("sample_rows", mean, contiguous(mean), contiguous(out), *places, *draw_words(draw))
+
+
+def couple_visible(activation, other, bias, places, draw, redraw_both, met, rejections):
+    """See `rbmbench.kernels.numpy.couple_visible`."""
+    arrays = contiguous(activation), contiguous(other), contiguous(bias), *places, *draw_words(draw)
+    _over_rows("couple_visible", activation, *arrays, np.int32(redraw_both), contiguous(met), contiguous(rejections))

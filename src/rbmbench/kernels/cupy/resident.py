@@ -1,0 +1,117 @@
+"""Whole iterations of training small RBMs: one thread block a trial, many iterations in one launch."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rbmbench.kernels.cupy import _device
+from rbmbench.kernels.cupy._grids import contiguous, draw_words, row_stride, start
+
+__all__ = ["resident_iterations", "what_forbids"]
+
+KERNEL = "resident_iterations"
+NULL = np.uint64(0)
+LANES, THREADS = 16, 512  # as philox.cuh and resident.cuh
+SUM_BYTES = 8 * THREADS
+# Operations of a trial's iteration up to which one multiprocessor is left alone with them. The ordinary iteration takes
+# some 20 launches of about 10 us each, in which a multiprocessor makes some 2e7 operations. Assumed, not measured.
+MOST_WORK = 2e7
+# Operations of a trial up to which a launch is one: a device that also draws a screen ends launches of some seconds.
+LAUNCH_WORK = 1e10
+
+
+class _Sizes(NamedTuple):
+    """What the memory of a trial follows from: rows of a mini-batch, units, bytes of a number."""
+
+    rows: int
+    m: int
+    n: int
+    itemsize: int
+
+    def parameter_bytes(self) -> int:
+        """Return what W with rows of odd length, b and c take, in whole float64; as resident.cuh."""
+        return -(-(self.m * (self.n | 1) + self.m + self.n) * self.itemsize // 8) * 8
+
+    def work(self, k: int) -> float:
+        """Return the operations of an iteration: 2 k + 1 matrix products of the chains, and 2 of the statistics."""
+        return 2.0 * (2 * k + 3) * self.rows * self.m * self.n
+
+    def workspace_doubles(self, weighted: bool) -> int:
+        """Return how many float64 hold the mini-batch, the chains, the means and the weights; as resident.cuh."""
+        numbers = (8 + self.itemsize) * self.rows * weighted + 2 * self.itemsize * self.rows * self.n
+        return -(-(numbers + self.rows * (2 * self.m + self.n)) // 8)
+
+
+def what_forbids(rows: int, m: int, n: int, k: int, dtype) -> str | None:
+    """Return why iterations of these sizes are none for these kernels, or None.
+
+    Parameters
+    ----------
+    rows : int
+        Rows of a mini-batch.
+    m, n, k : int
+        Visible units, hidden units, Gibbs steps.
+    dtype : type
+        Type of the parameters.
+    """
+    sizes = _Sizes(rows, m, n, np.dtype(dtype).itemsize)
+    if sizes.work(k) > MOST_WORK:
+        return f"{sizes.work(k):.1e} operations of a trial's iteration, the limit is {MOST_WORK:.0e}"
+    needed = SUM_BYTES + sizes.parameter_bytes()
+    if needed > _device.most_shared_bytes():
+        return f"{needed} bytes of shared memory, the device has {_device.most_shared_bytes()}"
+    return None
+
+
+def resident_iterations(
+    W, b, c, data, index, draw, k, rates, rows, first, iterations, not_finite, *, chains=None, effective_sizes=None
+) -> None:
+    """Make iterations of CD-k, PCD-k or pop-CD-k and plain ascent in place, as the ordinary kernels would.
+
+    Parameters
+    ----------
+    W, b, c : arrays, shapes (replicas, m, n), (replicas, m), (replicas, n)
+        Changed in place.
+    data : array, shape (any rows, m), uint8
+    index : int64 array, shape (replicas, iterations * rows), or None
+        Which rows of ``data`` are the mini-batches, one after the other; None for the first rows of ``data`` always.
+    draw : Draw
+        The first of 2 k successive draws an iteration.
+    k : int
+        Gibbs steps.
+    rates : (float, float)
+        What the sums of the positive phase and of the negative phase are multiplied by.
+    rows : int
+        Rows of a mini-batch.
+    first : int
+        Iterations made before; counts what ``not_finite`` says.
+    iterations : int
+    not_finite : int64 array, shape (replicas,)
+        Gets the iteration after which a replica's parameters were not finite; it then stands still. Zero elsewhere.
+    chains : array, shape (replicas, rows, m), optional
+        Visible states of chains that persist, changed in place; without them chains start at the mini-batch.
+    effective_sizes : float64 array, shape (replicas,), optional
+        The effective sample size of every iteration is added; without it the chains' ends count alike.
+    """
+    replicas, m, n = W.shape
+    sizes, kind = _Sizes(rows, m, n, W.itemsize), W.dtype.type
+    workspace, doubles, shared = _memory(replicas, sizes, effective_sizes is not None)
+    before = contiguous(W), contiguous(b), contiguous(c), contiguous(data)
+    given = (NULL if array is None else contiguous(array) for array in (chains, effective_sizes))
+    after = *given, contiguous(not_finite), workspace, doubles
+    most = max(1, int(LAUNCH_WORK / sizes.work(k)))
+    for done in range(0, iterations, most):
+        chosen = (NULL, np.int64(0)) if index is None else (index[:, done * rows :], row_stride(index))
+        now = draw._replace(number=draw.number + np.uint64(2 * k * done))
+        counts = (np.int32(count) for count in (min(most, iterations - done), k, rows, m, n))
+        numbers = *draw_words(now), *map(kind, rates), np.int64(first + done), *counts
+        arguments = *before, *chosen, *after, *numbers
+        start(KERNEL, W.dtype, replicas, arguments, lanes=LANES, threads=THREADS, shared_bytes=shared)
+
+
+def _memory(replicas: int, sizes: _Sizes, weighted: bool) -> tuple:
+    """Return the workspace, the float64 of a trial's share, and the shared memory: one of these holds the workspace."""
+    doubles, shared = sizes.workspace_doubles(weighted), SUM_BYTES + sizes.parameter_bytes()
+    if shared + 8 * doubles <= _device.most_shared_bytes():
+        return NULL, np.int64(doubles), shared + 8 * doubles
+    return _device.empty((replicas, doubles), np.dtype(np.float64)), np.int64(doubles), shared

@@ -1,0 +1,253 @@
+"""Sampling Bernoulli units: bias, sigmoid, coin and comparison in one pass over cache-sized tiles."""
+
+import numpy as np
+from numba import njit
+
+from rbmbench.kernels.numba.elementary import exp_minus
+from rbmbench.kernels.numba.random import fill_coins, refinement
+
+__all__ = [
+    "ascend",
+    "bernoulli_mean",
+    "gather_rows",
+    "mark_open",
+    "mean_row",
+    "sample",
+    "sample_bernoulli",
+    "sample_bernoulli_and_log_probability",
+    "sample_flat",
+]
+
+# Rows are shorter than a vector loop likes, so whole tiles of rows are walked at once, against a bias repeated as
+# often. Kernels that turn activations into states or means do so in place: with a second array that may be the same
+# one, compilers fall back to scalar code.
+TILE = 4096  # coins made at a time: they stay in the first-level cache
+SIDES = np.float32(65536)
+OPEN, LIMIT = np.float32(256), np.float32(100)
+BLOCK = 64
+SMALL = 1e-200
+# NaN may be compared any way: parameters that are not finite are found by the training loop, not here.
+FAST = {"contract", "nsz", "nnan", "ninf", "arcp", "reassoc"}
+
+
+# A unit is on where its uniform (k + r) / 65536 is below p = 1 / (1 + t); k is its coin of 16 bits. In all but one of
+# 65536 cases k alone decides. Where it does not, the unit is marked as open, and r is drawn for it alone.
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def mark_open(mean, k, out):
+    """Sample from means on coins ``k``; return how many units are open, which are marked by 2."""
+    zero, one, two = mean.dtype.type(0), mean.dtype.type(1), mean.dtype.type(2)
+    count = zero
+    for i in range(mean.size):
+        x = mean[i] * SIDES - k[i]
+        is_open = (x > zero) & (x < one)
+        out[i] = two if is_open else (one if x >= one else zero)
+        count += one if is_open else zero
+    return count
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _sample_row(a, scale, bias, k):
+    """Turn activations into states; return how many units are open, which are marked by activation + OPEN."""
+    zero, one = a.dtype.type(0), a.dtype.type(1)
+    count = zero
+    for i in range(a.size):
+        x = scale * a[i] + bias[i]
+        s = one + exp_minus(x)
+        at_least = k[i] * s
+        is_on = at_least + s <= SIDES
+        is_open = (at_least < SIDES) & (not is_on)
+        a[i] = min(max(x, -LIMIT), LIMIT) + OPEN if is_open else (one if is_on else zero)
+        count += one if is_open else zero
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _is_on(x, k, r):
+    return r < 65536.0 / (1.0 + np.exp(-np.float64(x))) - k
+
+
+@njit(cache=True, nogil=True)
+def _close(a, k, seed, trial, number, purpose, position):
+    """Decide the open units of some of which the first has the given position."""
+    for i in range(a.size):
+        if a[i] > LIMIT:
+            a[i] = _is_on(a[i] - OPEN, k[i], refinement(seed, trial, number, purpose, position + i))
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+def mean_row(a, bias):
+    """Turn activations into means."""
+    one = a.dtype.type(1)
+    for i in range(a.size):
+        a[i] = one / (one + exp_minus(a[i] + bias[i]))
+
+
+@njit(cache=True, nogil=True)
+def repeat_row(row, tile):
+    units = np.uint64(row.size)
+    for start in range(0, tile.size, row.size):
+        for i in range(units):
+            tile[np.uint64(start) + i] = row[i]
+
+
+@njit(cache=True, nogil=True)
+def sample_flat(a, scale, bias, seed, trials, number, purpose):
+    """Sample activations (replicas, rows * units) as `sample_bernoulli` does."""
+    replicas, size = a.shape
+    units = bias.shape[1]
+    tile = min(size, max(1, TILE // units) * units)
+    coins, tiled_bias = np.empty(tile + 254, a.dtype), np.empty(tile, a.dtype)
+    for r in range(replicas):
+        repeat_row(bias[r], tiled_bias)
+        for first in range(0, size, tile):
+            last = min(size, first + tile)
+            at = fill_coins(seed, trials[r], number, purpose, first, last, coins)
+            k = coins[at : at + last - first]
+            if _sample_row(a[r, first:last], scale, tiled_bias, k):
+                _close(a[r, first:last], k, seed, trials[r], number, purpose, first)
+
+
+@njit(cache=True, nogil=True)
+def _bernoulli_mean(a, bias):
+    replicas, size = a.shape
+    units = bias.shape[1]
+    tile = min(size, max(1, TILE // units) * units)
+    tiled_bias = np.empty(tile, a.dtype)
+    for r in range(replicas):
+        repeat_row(bias[r], tiled_bias)
+        for first in range(0, size, tile):
+            mean_row(a[r, first : min(size, first + tile)], tiled_bias)
+
+
+@njit(cache=True, nogil=True)
+def _sample(mean, seed, trials, number, purpose, out):
+    replicas, size = out.shape
+    coins = np.empty(TILE + 254, out.dtype)
+    for r in range(replicas):
+        for first in range(0, size, TILE):
+            last = min(size, first + TILE)
+            at = fill_coins(seed, trials[r], number, purpose, first, last, coins)
+            if mark_open(mean[r, first:last], coins[at : at + last - first], out[r, first:last]):
+                for i in range(first, last):
+                    if out[r, i] > 1:
+                        x = mean[r, i] * 65536.0 - coins[at + i - first]
+                        out[r, i] = refinement(seed, trials[r], number, purpose, i) < x
+
+
+# A row's log probability is the log of the product of its units' probabilities. Where the coin decides, a unit's is at
+# least 2**-16, and a block of BLOCK units falls out of float32 once in 2**62 blocks; open units, which may have less,
+# are left out of the product and their logs added one by one.
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+def _sample_tile(a, bias, k, probability):
+    """Sample as `_sample_row`; write the probability of each state, 1 for units that are open."""
+    zero, one = a.dtype.type(0), a.dtype.type(1)
+    count = zero
+    for i in range(a.size):
+        x = a[i] + bias[i]
+        t = exp_minus(x)
+        s = one + t
+        at_least = k[i] * s
+        is_on = at_least + s <= SIDES
+        is_open = (at_least < SIDES) & (not is_on)
+        probability[i] = one if is_open else (one if is_on else t) / s
+        a[i] = min(max(x, -LIMIT), LIMIT) + OPEN if is_open else (one if is_on else zero)
+        count += one if is_open else zero
+    return count
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _multiply_rows(factor, units, log_sum, product):
+    """Write the product of every ``units`` factors of [0, 1]; what would leave float64 goes as a log to ``log_sum``."""
+    for row in range(product.size):
+        row_log, row_product = 0.0, 1.0
+        for start in range(row * units, (row + 1) * units, BLOCK):
+            block_product = factor.dtype.type(1)
+            for j in range(min(BLOCK, (row + 1) * units - start)):
+                block_product *= factor[np.uint64(start) + np.uint64(j)]
+            row_product *= block_product
+            if row_product < SMALL:
+                row_log += np.log(row_product)
+                row_product = 1.0
+        log_sum[row], product[row] = row_log, row_product
+
+
+@njit(cache=True, nogil=True)
+def _score_open(a, k, seed, trial, number, purpose, position, units, score):
+    """Decide the open units of some rows, and add the log probability of their states to the rows' scores."""
+    for i in range(a.size):
+        if a[i] > LIMIT:
+            x = np.float64(a[i] - OPEN)
+            a[i] = _is_on(x, k[i], refinement(seed, trial, number, purpose, position + i))
+            score[i // units] -= np.log1p(np.exp(-x if a[i] else x))
+
+
+@njit(cache=True, nogil=True)
+def _sample_and_score(a, bias, seed, trials, number, purpose, score, product):
+    replicas, size = a.shape
+    units = bias.shape[1]
+    tile = min(size, max(1, TILE // units) * units)
+    coins, tiled_bias, probability = np.empty(tile + 254, a.dtype), np.empty(tile, a.dtype), np.empty(tile, a.dtype)
+    for r in range(replicas):
+        repeat_row(bias[r], tiled_bias)
+        for first in range(0, size, tile):
+            last = min(size, first + tile)
+            rows = slice(first // units, last // units)
+            at = fill_coins(seed, trials[r], number, purpose, first, last, coins)
+            states, k = a[r, first:last], coins[at : at + last - first]
+            open_units = _sample_tile(states, tiled_bias, k, probability)
+            _multiply_rows(probability, units, score[r, rows], product[r, rows])
+            if open_units:
+                _score_open(states, k, seed, trials[r], number, purpose, first, units, score[r, rows])
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _ascend(parameter, up, up_rate, down, down_rate):
+    for i in range(parameter.size):
+        parameter[i] += up_rate * up[i] - down_rate * down[i]
+
+
+def ascend(parameter, up, up_rate, down, down_rate):
+    """See `rbmbench.kernels.numpy.ascend`."""
+    kind = parameter.dtype.type
+    _ascend(parameter.reshape(-1), up.reshape(-1), kind(up_rate), down.reshape(-1), kind(down_rate))
+
+
+@njit(cache=True, nogil=True)
+def gather_rows(data, index, out):
+    """See `rbmbench.kernels.numpy.gather_rows`."""
+    for r in range(index.shape[0]):
+        for row in range(index.shape[1]):
+            source = data[index[r, row]]
+            target = out[r, row]
+            for i in range(target.size):
+                target[i] = source[i]
+
+
+def bernoulli_mean(activation, bias):
+    """See `rbmbench.kernels.numpy.bernoulli_mean`."""
+    _bernoulli_mean(activation.reshape(len(bias), -1), bias)
+
+
+def sample(mean, draw, out):
+    """See `rbmbench.kernels.numpy.sample`."""
+    replicas = len(mean)
+    flat = out.reshape(replicas, -1)
+    _sample(mean.reshape(replicas, -1), draw.seed, draw.trials, draw.number, draw.purpose, flat)
+
+
+def sample_bernoulli(activation, bias, draw, scale=1.0):
+    """See `rbmbench.kernels.numpy.sample_bernoulli`."""
+    flat = activation.reshape(len(bias), -1)
+    sample_flat(flat, flat.dtype.type(scale), bias, draw.seed, draw.trials, draw.number, draw.purpose)
+
+
+def sample_bernoulli_and_log_probability(activation, bias, draw, log_probability):
+    """See `rbmbench.kernels.numpy.sample_bernoulli_and_log_probability`."""
+    product = np.empty_like(log_probability)
+    flat = activation.reshape(len(bias), -1)
+    _sample_and_score(flat, bias, draw.seed, draw.trials, draw.number, draw.purpose, log_probability, product)
+    log_probability += np.log(product, out=product)

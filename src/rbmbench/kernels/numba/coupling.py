@@ -1,0 +1,271 @@
+"""Half steps of coupled Gibbs chains: a pair's visible states are proposed, tested and drawn again in one pass."""
+
+import numpy as np
+from numba import njit
+
+from rbmbench.base.streams import ATTEMPTS
+from rbmbench.kernels.numba.bernoulli import mark_open, mean_row, repeat_row
+from rbmbench.kernels.numba.elementary import exp_minus
+from rbmbench.kernels.numba.random import fill_coins, refinement, row_uniforms
+
+__all__ = ["couple_visible", "mean_of_rows", "sample_rows"]
+
+BLOCK = 64
+TILE, CHUNK = 4096, 128  # units tossed at once; coins that come together
+LARGE = 1e270
+MOST_COIN = np.float32(65535)
+FAST = {"contract", "nsz", "nnan", "ninf", "arcp", "reassoc"}
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _mirror(k):
+    for i in range(k.size):
+        k[i] = k.dtype.type(MOST_COIN) - k[i]
+
+
+# Rows are short where layers are small. So rows whose places lie close together are tossed at once: their coins share
+# Philox blocks, and one walk over them all is what vector loops like.
+
+
+@njit(cache=True, nogil=True)
+def _end_of_replica(row, replica, most):
+    """Return the end of the rows from ``row`` on that are of its replica, at most so many."""
+    last = row + 1
+    while last < replica.size and last < row + most and replica[last] == replica[row]:
+        last += 1
+    return last
+
+
+@njit(cache=True, nogil=True)
+def _end_of_tile(row, place, units):
+    """Return the end of the rows from ``row`` on that share a window of coins."""
+    last, most = row + 1, place[row] + max(1, TILE // units)
+    while last < place.size and place[last] < most:
+        if not 0 <= (place[last] - place[last - 1]) * units <= CHUNK + units:
+            break
+        last += 1
+    return last
+
+
+@njit(cache=True, nogil=True)
+def _fill_tile(place, mirrored, units, seed, trial, number, purpose, window, coins):
+    """Write the coins of a tile's rows, one row after the other."""
+    start = place[0] * units
+    at = fill_coins(seed, trial, number, purpose, start, (place[place.size - 1] + 1) * units, window)
+    for row in range(place.size):
+        first = at + place[row] * units - start
+        k = coins[row * units : (row + 1) * units]
+        k[:] = window[first : first + units]
+        if mirrored[row]:
+            _mirror(k)
+
+
+@njit(cache=True, nogil=True)
+def _fill_rows(place, mirrored, units, seed, trial, number, purpose, window, coins):
+    """Write the coins of rows of one replica, one row after the other, tile by tile."""
+    row = 0
+    while row < place.size:
+        last = _end_of_tile(row, place, units)
+        tile = slice(row, last)
+        of_tile = coins[row * units : last * units]
+        _fill_tile(place[tile], mirrored[tile], units, seed, trial, number, purpose, window, of_tile)
+        row = last
+
+
+@njit(cache=True, nogil=True)
+def _toss(mean, k, place, mirrored, units, seed, trial, number, purpose, out):
+    """Sample rows from their means, all flat, on their coins."""
+    if mark_open(mean, k, out):
+        for i in range(mean.size):
+            if out[i] > 1:
+                row = i // units
+                r = refinement(seed, trial, number, purpose, place[row] * units + i % units)
+                out[i] = (1.0 - r if mirrored[row] else r) < mean[i] * 65536.0 - k[i]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+def _means_and_difference(a, a2, bias, mean, mean2, difference, linear, ratio):
+    """Write both means, a' - a, and linear and ratio with softplus(a) - softplus(a') = linear + log ratio; all flat."""
+    zero, one = bias.dtype.type(0), bias.dtype.type(1)
+    for i in range(a.size):
+        x, x2 = a[i] + bias[i], a2[i] + bias[i]
+        t, t2 = exp_minus(abs(x)), exp_minus(abs(x2))
+        s, s2 = one / (one + t), one / (one + t2)
+        mean[i] = s if x >= zero else t * s
+        mean2[i] = s2 if x2 >= zero else t2 * s2
+        difference[i] = x2 - x
+        linear[i] = max(x, zero) - max(x2, zero)
+        ratio[i] = (one + t) * s2
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _normaliser(linear, ratio):
+    """Return the sum of linear + log ratio, in float64 from block to block."""
+    total, product = 0.0, 1.0
+    for start in range(0, linear.size, BLOCK):
+        part, block_product = linear.dtype.type(0), ratio.dtype.type(1)
+        for j in range(min(BLOCK, linear.size - start)):
+            i = np.uint64(start) + np.uint64(j)
+            part += linear[i]
+            block_product *= ratio[i]
+        total += part
+        product *= block_product
+        if not 1.0 / LARGE < product < LARGE:
+            total += np.log(product)
+            product = 1.0
+    return total + np.log(product)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _product(v, difference):
+    """Return the inner product, in float64 from block to block."""
+    total = 0.0
+    for start in range(0, v.size, BLOCK):
+        part = v.dtype.type(0)
+        for j in range(min(BLOCK, v.size - start)):
+            i = np.uint64(start) + np.uint64(j)
+            part += v[i] * difference[i]
+        total += part
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _is_kept(log_odds, u):
+    """Return whether log u <= log_odds."""
+    return log_odds >= 0 or np.log(u) <= log_odds
+
+
+@njit(cache=True, nogil=True)
+def _meets(log_odds, seed, trial, number, purpose, place, mirrored):
+    """Return whether a pair keeps its first proposal; a uniform is drawn only where the odds leave that open."""
+    return log_odds >= 0 or _is_kept(log_odds, row_uniforms(seed, trial, number, purpose, place, mirrored)[0])
+
+
+@njit(cache=True, nogil=True)
+def _move(row, to, means, difference, normaliser, place, mirrored, at):
+    """Move what is known of a pair to another row."""
+    if to < row:
+        means[0, to], means[1, to], difference[to] = means[0, row], means[1, row], difference[row]
+        normaliser[to], place[to], mirrored[to], at[to] = normaliser[row], place[row], mirrored[row], at[row]
+
+
+@njit(cache=True, nogil=True)
+def _redraw(
+    left, redraw_both, means, difference, normaliser, place, mirrored, at, seed, trial, number, purpose, window, coins,
+    states, v, v2, rejections,
+):  # fmt: skip
+    """Draw the states of pairs of one replica that have not met, attempt by attempt, until all are accepted."""
+    units = states.shape[2]
+    pending = np.ones((2, left), np.bool_)
+    pending[0] = redraw_both
+    for t in range(1, ATTEMPTS + 1):
+        attempt = np.uint32(purpose | np.uint32(t << 8))
+        where, mirrors, k = place[:left], mirrored[:left], coins[: left * units]
+        _fill_rows(where, mirrors, units, seed, trial, number, attempt, window, k)
+        for chain in range(2):
+            if pending[chain, :left].any():
+                p, drawn = means[chain, :left].reshape(-1), states[chain, :left].reshape(-1)
+                _toss(p, k, where, mirrors, units, seed, trial, number, attempt, drawn)
+        rows, left = left, 0
+        for row in range(rows):
+            u = row_uniforms(seed, trial, number, attempt, place[row], mirrored[row])
+            for chain in range(2):
+                if pending[chain, row]:
+                    odds = normaliser[row] + _product(states[chain, row], difference[row])
+                    pending[chain, row] = _is_kept(odds if chain == 0 else -odds, u[chain]) and t < ATTEMPTS
+                    rejections[at[row]] += pending[chain, row]
+                    if not pending[chain, row]:
+                        (v if chain == 0 else v2)[at[row]] = states[chain, row]
+            if pending[0, row] or pending[1, row]:
+                _move(row, left, means, difference, normaliser, place, mirrored, at)
+                pending[:, left] = pending[:, row]
+                left += 1
+        if not left:
+            return
+
+
+@njit(cache=True, nogil=True)
+def couple_some_rows(
+    activation, other, bias, replica, place, mirrored, seed, trials, number, purpose, redraw_both, met, rejections
+):
+    """See `rbmbench.kernels.numpy.couple_visible`."""
+    units, kind = bias.shape[1], activation.dtype
+    room = min(max(1, TILE // units), replica.size)
+    window, coins = np.empty(max(room * units, TILE) + 254, kind), np.empty(room * units, kind)
+    shape = 2, room, units
+    means, states, parts = np.empty(shape, kind), np.empty(shape, kind), np.empty(shape, kind)
+    difference, tiled_bias = np.empty((room, units), kind), np.empty(room * units, kind)
+    normaliser, at = np.empty(room), np.empty(room, np.int64)
+    apart, mirrors = np.empty(room, np.int64), np.empty(room, np.uint8)
+    row = 0
+    while row < replica.size:
+        last = _end_of_replica(row, replica, room)
+        r, rows = replica[row], last - row
+        trial, some = trials[r], slice(row, last)
+        bias_of_rows = tiled_bias[: rows * units]
+        repeat_row(bias[r], bias_of_rows)
+        _means_and_difference(
+            activation[some].reshape(-1), other[some].reshape(-1), bias_of_rows, means[0, :rows].reshape(-1),
+            means[1, :rows].reshape(-1), difference[:rows].reshape(-1), parts[0, :rows].reshape(-1),
+            parts[1, :rows].reshape(-1),
+        )  # fmt: skip
+        k, p, drawn = coins[: rows * units], means[0, :rows].reshape(-1), states[0, :rows].reshape(-1)
+        _fill_rows(place[some], mirrored[some], units, seed, trial, number, purpose, window, k)
+        _toss(p, k, place[some], mirrored[some], units, seed, trial, number, purpose, drawn)
+        left = 0
+        for i in range(rows):
+            apart[i], mirrors[i], at[i] = place[row + i], mirrored[row + i], row + i
+            normaliser[i] = _normaliser(parts[0, i], parts[1, i])
+            odds = normaliser[i] + _product(states[0, i], difference[i])
+            met[row + i] = _meets(odds, seed, trial, number, purpose, apart[i], mirrors[i])
+            rejections[row + i] = 0
+            activation[row + i] = states[0, i]
+            if met[row + i]:
+                other[row + i] = states[0, i]
+            else:
+                _move(i, left, means, difference, normaliser, apart, mirrors, at)
+                left += 1
+        if left:
+            _redraw(
+                left, redraw_both, means, difference, normaliser, apart, mirrors, at, seed, trial, number, purpose,
+                window, coins, states, activation, other, rejections,
+            )  # fmt: skip
+        row = last
+
+
+@njit(cache=True, nogil=True)
+def sample_some_rows(mean, replica, place, mirrored, seed, trials, number, purpose, out):
+    """See `rbmbench.kernels.numpy.sample_rows`."""
+    units = mean.shape[1]
+    room = min(max(1, TILE // units), replica.size)
+    window, coins = np.empty(max(room * units, TILE) + 254, mean.dtype), np.empty(room * units, mean.dtype)
+    row = 0
+    while row < replica.size:
+        last = _end_of_replica(row, replica, room)
+        places, mirrors, trial = place[row:last], mirrored[row:last], trials[replica[row]]
+        k, p, drawn = coins[: (last - row) * units], mean[row:last].reshape(-1), out[row:last].reshape(-1)
+        _fill_rows(places, mirrors, units, seed, trial, number, purpose, window, k)
+        _toss(p, k, places, mirrors, units, seed, trial, number, purpose, drawn)
+        row = last
+
+
+@njit(cache=True, nogil=True)
+def mean_of_some_rows(activation, bias, replica):
+    for row in range(replica.size):
+        mean_row(activation[row], bias[replica[row]])
+
+
+def mean_of_rows(activation, bias, places):
+    """See `rbmbench.kernels.numpy.mean_of_rows`."""
+    mean_of_some_rows(activation, bias, places.replica)
+
+
+def sample_rows(mean, places, draw, out):
+    """See `rbmbench.kernels.numpy.sample_rows`."""
+    sample_some_rows(mean, *places, draw.seed, draw.trials, draw.number, draw.purpose, out)
+
+
+def couple_visible(activation, other, bias, places, draw, redraw_both, met, rejections):
+    """See `rbmbench.kernels.numpy.couple_visible`."""
+    words = draw.seed, draw.trials, draw.number, draw.purpose
+    couple_some_rows(activation, other, bias, *places, *words, redraw_both, met, rejections)

@@ -1,0 +1,122 @@
+"""Products of states of 0 and 1 that come cheaper than by BLAS: of few rows, and of rows beside others much like them.
+
+A row of states times a matrix is a sum of rows of the matrix, and beside another one only the units count that differ.
+A library multiplies by every unit, and first rearranges the whole matrix, however few rows there are.
+"""
+
+import numpy as np
+from numba import njit
+
+__all__ = ["add_one", "add_products_of_differences", "multiply_neighbours", "multiply_states"]
+
+FEW_ROWS = 8  # rearranging the matrix costs a library about as much as so many rows
+FEW_DIFFERENCES = 0.2  # of the units: above that the library is faster
+WIDE = 128  # other units: below that, looking for what differs costs more than a product by the library
+FAST = {"contract", "nsz", "nnan", "ninf", "arcp", "reassoc"}
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _add_four(a, b, c, d, s, out):
+    """Add s[0] a + s[1] b + s[2] c + s[3] d to ``out``: four rows at a time, for one walk over ``out``."""
+    for i in range(out.size):
+        out[i] += s[0] * a[i] + s[1] * b[i] + s[2] * c[i] + s[3] * d[i]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def add_one(a, s, out):
+    """Add s a to ``out``."""
+    for i in range(out.size):
+        out[i] += s * a[i]
+
+
+@njit(cache=True, nogil=True)
+def _differences(states, neighbours, unit, sign):
+    """Write which units differ, and by what; return how many."""
+    count = 0
+    for j in range(states.size):
+        unit[count], sign[count] = j, neighbours[j] - states[j]
+        count += sign[count] != 0
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _add_differing_rows(states, neighbours, matrix, unit, sign, out):
+    """Add (neighbours - states) times the matrix, for one row of each."""
+    count = _differences(states, neighbours, unit, sign)
+    fours = count // 4 * 4
+    for k in range(0, fours, 4):
+        a, b, c, d = matrix[unit[k]], matrix[unit[k + 1]], matrix[unit[k + 2]], matrix[unit[k + 3]]
+        _add_four(a, b, c, d, sign[k : k + 4], out)
+    for k in range(fours, count):
+        add_one(matrix[unit[k]], sign[k], out)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _few_differ(states, neighbours):
+    count = 0.0
+    for row in range(states.shape[0]):
+        row_count = states.dtype.type(0)
+        for i in range(states.shape[1]):
+            row_count += abs(states[row, i] - neighbours[row, i])
+        count += row_count
+    return count <= FEW_DIFFERENCES * states.size
+
+
+@njit(cache=True, nogil=True)
+def _multiply(states, matrix, zero, unit, sign, out):
+    if states.shape[0] > FEW_ROWS:
+        np.dot(states, matrix, out)
+        return
+    for row in range(states.shape[0]):
+        out[row, :] = 0
+        _add_differing_rows(zero, states[row], matrix, unit, sign, out[row])
+
+
+@njit(cache=True, nogil=True)
+def multiply_states(states, bounds, matrix, out):
+    """See `rbmbench.kernels.numpy.multiply_states`."""
+    units = states.shape[1]
+    unit, sign, zero = np.empty(units + 1, np.int64), np.empty(units + 1, states.dtype), np.zeros(units, states.dtype)
+    for r in range(matrix.shape[0]):
+        part = slice(bounds[r], bounds[r + 1])
+        _multiply(states[part], matrix[r], zero, unit, sign, out[part])
+
+
+@njit(cache=True, nogil=True)
+def multiply_neighbours(states, product, neighbours, bounds, matrix, out):
+    """See `rbmbench.kernels.numpy.multiply_neighbours`."""
+    units = states.shape[1]
+    unit, sign, zero = np.empty(units + 1, np.int64), np.empty(units + 1, states.dtype), np.zeros(units, states.dtype)
+    for r in range(matrix.shape[0]):
+        part = slice(bounds[r], bounds[r + 1])
+        rows = bounds[r + 1] - bounds[r]
+        if (rows <= FEW_ROWS or matrix.shape[2] >= WIDE) and _few_differ(states[part], neighbours[part]):
+            for row in range(bounds[r], bounds[r + 1]):
+                out[row, :] = product[row]
+                _add_differing_rows(states[row], neighbours[row], matrix[r], unit, sign, out[row])
+        else:
+            _multiply(neighbours[part], matrix[r], zero, unit, sign, out[part])
+
+
+@njit(cache=True, nogil=True)
+def _add_differing_products(differences, mean, W):
+    for row in range(differences.shape[0]):
+        for i in range(differences.shape[1]):
+            if differences[row, i] != 0:
+                add_one(mean[row], differences[row, i], W[i])
+
+
+@njit(cache=True, nogil=True)
+def add_products_of_differences(states, neighbours, bounds, mean, W, b):
+    """See `rbmbench.kernels.numpy.add_products_of_differences`."""
+    one = states.dtype.type(1)
+    for r in range(W.shape[0]):
+        part = slice(bounds[r], bounds[r + 1])
+        differences = states[part] - neighbours[part]
+        few = differences.shape[0] <= FEW_ROWS or mean.shape[1] >= WIDE
+        if few and _few_differ(states[part], neighbours[part]):
+            _add_differing_products(differences, mean[part], W[r])
+        else:
+            W[r] += np.dot(differences.T, mean[part])
+        for row in range(differences.shape[0]):
+            add_one(differences[row], one, b[r])

@@ -1,0 +1,158 @@
+"""Pairs of coupled chains, followed until all have met, in one call.
+
+The last pairs to meet are few, and their steps would be mostly calls of kernels for a row or two. So the loop over the
+steps is compiled as well, and goes replica by replica. It takes the random numbers that the readable form takes
+(`rbmbench.samplers.coupled_gibbs`), and keeps the rows of terms that the sums keep (`rbmbench.estimators._terms`).
+"""
+
+import numpy as np
+from numba import njit
+
+from rbmbench.kernels.numba.coupling import couple_some_rows, mean_of_some_rows, sample_some_rows
+from rbmbench.kernels.numba.differences import add_products_of_differences, multiply_neighbours, multiply_states
+
+__all__ = ["follow_pairs"]
+
+GENERAL, BOTH_LAYERS = 0, 2  # numbers of couplings
+# The draws of a step: hidden states of either chain, and the visible states of both.
+OTHER_HIDDEN, VISIBLE, A_STEP = np.uint64(1), np.uint64(2), np.uint64(3)
+
+
+@njit(cache=True, nogil=True)
+def _flush(sums, r):
+    """Add the product of a replica's kept rows to its sums."""
+    visible, hidden = sums.visible[r, : sums.kept[r]], sums.hidden[r, : sums.kept[r]]
+    sums.W[r] += np.dot(visible.T, hidden)
+    for row in range(sums.kept[r]):
+        for j in range(hidden.shape[1]):
+            sums.c[r, j] += hidden[row, j]
+    sums.kept[r] = 0
+
+
+@njit(cache=True, nogil=True)
+def _add_differences(sums, r, bounds, visible, mean, other, other_mean):
+    """Add f(v) - f(v') of every row."""
+    if sums.kept[r] + visible.shape[0] > sums.visible.shape[1]:
+        _flush(sums, r)
+    for row in range(visible.shape[0]):
+        at = sums.kept[r] + row
+        sums.visible[r, at] = visible[row]
+        for j in range(mean.shape[1]):
+            sums.hidden[r, at, j] = mean[row, j] - other_mean[row, j]
+    sums.kept[r] += visible.shape[0]
+    add_products_of_differences(visible, other, bounds, other_mean, sums.W[r : r + 1], sums.b[r : r + 1])
+
+
+@njit(cache=True, nogil=True)
+def _count(rejected, pair, rejections):
+    for row in range(rejected.size):
+        rejections[pair[row]] += rejected[row]
+
+
+@njit(cache=True, nogil=True)
+def _drop_met(met, visible, other, place, mirrored, pair):
+    """Move the pairs that have not met to the front; return their number."""
+    left = 0
+    for row in range(met.size):
+        if not met[row]:
+            if left < row:
+                visible[left], other[left] = visible[row], other[row]
+                place[left], mirrored[left], pair[left] = place[row], mirrored[row], pair[row]
+            left += 1
+    return left
+
+
+@njit(cache=True, nogil=True)
+def _hidden_half_step(coupling, mean, mean2, c, replica, place, mirrored, draw, h, h2, met, rejected):
+    """Draw h and h', and turn the activations ``mean`` and ``mean2`` into means."""
+    seed, trials, number, purpose = draw
+    rejected[:] = 0
+    if coupling == BOTH_LAYERS:
+        h[:], h2[:] = mean, mean2
+        couple_some_rows(h, h2, c, replica, place, mirrored, seed, trials, number, purpose, True, met, rejected)
+    mean_of_some_rows(mean, c, replica)
+    mean_of_some_rows(mean2, c, replica)
+    if coupling != BOTH_LAYERS:
+        of_other = number + OTHER_HIDDEN if coupling == GENERAL else number
+        sample_some_rows(mean, replica, place, mirrored, seed, trials, number, purpose, h)
+        sample_some_rows(mean2, replica, place, mirrored, seed, trials, of_other, purpose, h2)
+
+
+@njit(cache=True, nogil=True)
+def _follow_replica(r, visible, other, places, model, words, t, last, coupling, sums, tau, rejections):
+    seed, trials, number, purpose = words
+    left, n, kind = visible.shape[0], model.c.shape[1], visible.dtype
+    mean, other_mean = np.empty((left, n), kind), np.empty((left, n), kind)
+    hidden, other_hidden = np.empty((left, n), kind), np.empty((left, n), kind)
+    met, rejected, bounds = np.empty(left, np.uint8), np.empty(left, np.int64), np.zeros(2, np.int64)
+    replica, place, mirrored, pair = places[0], places[1].copy(), places[2].copy(), np.arange(left)
+    W, W_transposed = model.W[r : r + 1], model.W_transposed[r : r + 1]
+    while left and t < last:
+        v, v2, p, p2, h, h2 = (
+            visible[:left], other[:left], mean[:left], other_mean[:left], hidden[:left], other_hidden[:left],
+        )  # fmt: skip
+        bounds[1] = left
+        rows, where, mirrors = replica[:left], place[:left], mirrored[:left]
+        multiply_states(v, bounds, W, p)
+        multiply_neighbours(v, p, v2, bounds, W, p2)
+        draw = seed, trials, number, purpose
+        _hidden_half_step(coupling, p, p2, model.c, rows, where, mirrors, draw, h, h2, met[:left], rejected[:left])
+        _count(rejected[:left], pair, rejections)
+        _add_differences(sums, r, bounds, v, p, v2, p2)
+        multiply_states(h, bounds, W_transposed, v)
+        multiply_neighbours(h, v, h2, bounds, W_transposed, v2)
+        t += 1
+        redraw_both, of_visible = coupling != GENERAL, number + VISIBLE
+        couple_some_rows(
+            v, v2, model.b, rows, where, mirrors, seed, trials, of_visible, purpose, redraw_both, met[:left],
+            rejected[:left],
+        )  # fmt: skip
+        _count(rejected[:left], pair, rejections)
+        number += A_STEP
+        for row in range(left):
+            tau[pair[row]] = t if met[row] else 0
+        left = _drop_met(met[:left], v, v2, place, mirrored, pair)
+
+
+@njit(cache=True, nogil=True)
+def _follow_pairs(visible, other, bounds, places, model, words, t, last, coupling, sums, tau, rejections):
+    for r in range(bounds.size - 1):
+        if bounds[r] < bounds[r + 1]:
+            some = slice(bounds[r], bounds[r + 1])
+            of_replica = places.replica[some], places.place[some], places.mirrored[some]
+            _follow_replica(
+                r, visible[some], other[some], of_replica, model, words, t, last, coupling, sums, tau[some],
+                rejections[some],
+            )  # fmt: skip
+
+
+def follow_pairs(visible, other, bounds, places, model, draw, t, last, coupling, sums):
+    """Follow pairs of chains from step t until all have met, or to step ``last``, and add up their terms.
+
+    Parameters
+    ----------
+    visible, other : ndarray, shape (pairs, m)
+        v and v' at step t, 1 <= t; overwritten.
+    bounds : ndarray, shape (replicas + 1,), int64
+        Replica r has the pairs from ``bounds[r]`` to ``bounds[r + 1]``.
+    places : Places
+        Of the pairs.
+    model : named tuple
+        W (replicas, m, n), W_transposed, b, c.
+    draw : Draw
+        The next one; three are taken a step.
+    t, last : int
+    coupling : int
+        The number of the coupling among `rbmbench.samplers.coupled_gibbs.COUPLINGS`.
+    sums : named tuple
+        W, b, c, the sums to add to; visible, hidden, kept, the rows kept for later, see `rbmbench.estimators._terms`.
+
+    Returns
+    -------
+    tau, rejections : ndarray, shape (pairs,), int64
+        The step at which a pair met, 0 for those that have not; the proposals that were not accepted.
+    """
+    tau, rejections = np.zeros((2, len(visible)), np.int64)
+    words = draw.seed, draw.trials, draw.number, draw.purpose
+    _follow_pairs(visible, other, bounds, places, model, words, t, last, coupling, sums, tau, rejections)
+    return tau, rejections

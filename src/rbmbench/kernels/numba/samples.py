@@ -1,0 +1,164 @@
+"""What samplers do with their samples, in one pass over the parameters, and row by row."""
+
+import numpy as np
+from numba import njit
+
+from rbmbench.kernels.numba.bernoulli import sample_flat
+from rbmbench.kernels.numba.differences import add_one
+from rbmbench.kernels.numpy.samples import LONGEST_WAIT, SMALLEST_SCALE
+
+__all__ = ["add_states", "add_states_and_sample", "count_distances", "unlearn_samples", "unlearn_waiting"]
+
+FAST = {"contract", "nsz", "nnan", "ninf", "arcp", "reassoc"}
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _drift(parameter, decay, drift):
+    for i in range(parameter.size):
+        parameter[i] = decay * parameter[i] + drift[i]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _make_whole(parameter, scale, factor, drift):
+    for i in range(parameter.size):
+        parameter[i] = scale * parameter[i] + factor * drift[i]
+
+
+@njit(cache=True, nogil=True)
+def _on(states):
+    """Return for every unit the rows of the states in which it is on, and how many they are."""
+    rows, units = states.shape
+    where, count = np.empty((units, rows), np.int32), np.zeros(units, np.int64)
+    for row in range(rows):
+        for i in range(units):
+            where[i, count[i] if count[i] < rows else 0] = row
+            count[i] += states[row, i] != 0
+    return where, count
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _add_rows(rows, count, matrix, share, out):
+    """Add share times ``count`` rows of the matrix, eight at a time: one walk over ``out`` for eight of them."""
+    units = np.uint64(out.size)
+    for k in range(0, count - 7, 8):
+        a, b, c, d = np.uint64(rows[k]), np.uint64(rows[k + 1]), np.uint64(rows[k + 2]), np.uint64(rows[k + 3])
+        e, f, g, h = np.uint64(rows[k + 4]), np.uint64(rows[k + 5]), np.uint64(rows[k + 6]), np.uint64(rows[k + 7])
+        for i in range(units):
+            first, second = matrix[a, i] + matrix[b, i], matrix[c, i] + matrix[d, i]
+            third, fourth = matrix[e, i] + matrix[f, i], matrix[g, i] + matrix[h, i]
+            out[i] += share * ((first + second) + (third + fourth))
+    for k in range(count // 8 * 8, count):
+        add_one(matrix[rows[k]], share, out)
+
+
+@njit(cache=True, nogil=True)
+def _unlearn(W, b, c, drift_W, drift_b, drift_c, decay, share, visible, hidden):
+    """Change one replica's parameters; ``share`` is what each chain adds."""
+    _unlearn_biases(b, c, drift_b, drift_c, decay, share, visible, hidden)
+    chains, count = _on(visible)
+    for i in range(W.shape[0]):
+        _drift(W[i], decay, drift_W[i])
+        _add_rows(chains[i], count[i], hidden, share, W[i])
+
+
+@njit(cache=True, nogil=True)
+def _unlearn_biases(b, c, drift_b, drift_c, decay, share, visible, hidden):
+    """Change one replica's biases; ``share`` is what each chain adds."""
+    _drift(b, decay, drift_b)
+    _drift(c, decay, drift_c)
+    for chain in range(visible.shape[0]):
+        add_one(visible[chain], share, b)
+        add_one(hidden[chain], share, c)
+
+
+@njit(cache=True, nogil=True)
+def _unlearn_all(W, b, c, drift_W, drift_b, drift_c, decay, rate, visible, hidden):
+    for r in range(W.shape[0]):
+        share = -rate[r] / W.dtype.type(visible.shape[1])
+        _unlearn(W[r], b[r], c[r], drift_W[r], drift_b[r], drift_c[r], decay[r], share, visible[r], hidden[r])
+
+
+def unlearn_samples(W, b, c, drift_W, drift_b, drift_c, decay, rate, visible, hidden):
+    """See `rbmbench.kernels.numpy.unlearn_samples`."""
+    _unlearn_all(W, b, c, drift_W, drift_b, drift_c, decay, rate, visible, hidden)
+
+
+@njit(cache=True, nogil=True)
+def _unlearn_waiting(W, b, c, drift_W, drift_b, drift_c, decay, rate, scale, factor, visible, hidden):
+    kind = W.dtype.type
+    for r in range(W.shape[0]):
+        share = -rate[r] / kind(visible.shape[1])
+        factor[r] = decay[r] * factor[r] + 1
+        scale[r] *= decay[r]
+        if factor[r] >= LONGEST_WAIT or scale[r] < SMALLEST_SCALE:
+            for i in range(W.shape[1]):
+                _make_whole(W[r, i], kind(scale[r]), kind(factor[r]), drift_W[r, i])
+            scale[r], factor[r] = 1, 0
+        of_weights = kind(share / scale[r])
+        _unlearn_biases(b[r], c[r], drift_b[r], drift_c[r], decay[r], share, visible[r], hidden[r])
+        for chain in range(visible.shape[1]):
+            for i in range(W.shape[1]):
+                if visible[r, chain, i] != 0:
+                    add_one(hidden[r, chain], of_weights, W[r, i])
+
+
+def unlearn_waiting(W, b, c, drift_W, drift_b, drift_c, decay, rate, scale, factor, visible, hidden):
+    """See `rbmbench.kernels.numpy.unlearn_waiting`."""
+    _unlearn_waiting(W, b, c, drift_W, drift_b, drift_c, decay, rate, scale, factor, visible, hidden)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _scale(values, number):
+    for i in range(values.size):
+        values[i] *= number
+
+
+@njit(cache=True, nogil=True)
+def _add_states(activation, states, scale, factor, matrix):
+    kind, units = activation.dtype.type, states.shape[2]
+    rows = np.empty(units, np.int32)
+    for r in range(activation.shape[0]):
+        for chain in range(activation.shape[1]):
+            count = 0
+            for i in range(units):
+                rows[count] = i
+                count += states[r, chain, i] != 0
+            if scale[r] != 1:
+                _scale(activation[r, chain], kind(scale[r]))
+            _add_rows(rows, count, matrix[r], kind(factor[r]), activation[r, chain])
+
+
+def add_states(activation, states, scale, factor, matrix):
+    """See `rbmbench.kernels.numpy.add_states`."""
+    _add_states(activation, states, scale, factor, matrix)
+
+
+@njit(cache=True, nogil=True)
+def _add_states_and_sample(activation, states, scale, factor, matrix, bias, seed, trials, number, purpose):
+    _add_states(activation, states, scale, factor, matrix)
+    flat = activation.reshape((activation.shape[0], activation.shape[1] * activation.shape[2]))
+    sample_flat(flat, activation.dtype.type(1), bias, seed, trials, number, purpose)
+
+
+def add_states_and_sample(activation, states, scale, factor, matrix, bias, draw):
+    """See `rbmbench.kernels.numpy.add_states_and_sample`."""
+    words = draw.seed, draw.trials, draw.number, draw.purpose
+    _add_states_and_sample(activation, states, scale, factor, matrix, bias, *words)
+
+
+@njit(cache=True, nogil=True)
+def _count(products, ones, sample_ones, counts):
+    replicas, rows, samples = products.shape
+    distance = np.empty(samples, np.int32)
+    for r in range(replicas):
+        for row in range(rows):
+            on, product, count = ones[row], products[r, row], counts[r, row]
+            for s in range(samples):
+                distance[s] = np.int32(on + sample_ones[r, s] - (product[s] + product[s]))
+            for s in range(samples):
+                count[distance[s]] += 1
+
+
+def count_distances(products, ones, sample_ones, counts):
+    """See `rbmbench.kernels.numpy.count_distances`."""
+    _count(products, ones, sample_ones, counts)

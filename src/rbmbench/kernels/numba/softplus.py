@@ -1,0 +1,111 @@
+"""Row sums of softplus(a) = log(1 + exp(a)), alone, beside the means, and at two inverse temperatures."""
+
+import numpy as np
+from numba import njit
+
+from rbmbench.kernels.numba.elementary import exp_minus
+
+__all__ = ["bernoulli_mean_and_softplus_sum", "softplus_difference", "softplus_sum"]
+
+BLOCK = 64
+LARGE = 1e270
+FAST = {"contract", "nsz", "nnan", "ninf", "arcp", "reassoc"}
+
+# A row's sum of softplus(a) is the sum of its positive parts plus the log of the product of 1 + exp(-|a|), all factors
+# in (1, 2]: BLOCK of them fit float32, and the logs of whole rows are taken together, by NumPy's vectorised log. Blocks
+# are walked with unsigned indices, which need no check for negative values and so vectorise.
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+def _softplus_parts(activation, bias, positive, product):
+    replicas, rows, units = activation.shape
+    zero, one = bias.dtype.type(0), bias.dtype.type(1)
+    for r in range(replicas):
+        for row in range(rows):
+            row_positive, row_product = 0.0, 1.0
+            for start in range(0, units, BLOCK):
+                block_positive, block_product = zero, one
+                for k in range(min(BLOCK, units - start)):
+                    i = np.uint64(start) + np.uint64(k)
+                    a = activation[r, row, i] + bias[r, i]
+                    block_positive += max(a, zero)
+                    block_product *= one + exp_minus(abs(a))
+                row_positive += block_positive
+                row_product *= block_product
+                if row_product > LARGE:
+                    row_positive += np.log(row_product)
+                    row_product = 1.0
+            positive[r, row], product[r, row] = row_positive, row_product
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+def _mean_and_softplus_parts(a, bias, positive, product):
+    replicas, rows, units = a.shape
+    zero, one = bias.dtype.type(0), bias.dtype.type(1)
+    for r in range(replicas):
+        for row in range(rows):
+            row_positive, row_product = 0.0, 1.0
+            for start in range(0, units, BLOCK):
+                block_positive, block_product = zero, one
+                for k in range(min(BLOCK, units - start)):
+                    i = np.uint64(start) + np.uint64(k)
+                    x = a[r, row, i] + bias[r, i]
+                    t = exp_minus(abs(x))
+                    block_positive += max(x, zero)
+                    block_product *= one + t
+                    a[r, row, i] = (one if x >= zero else t) / (one + t)
+                row_positive += block_positive
+                row_product *= block_product
+                if row_product > LARGE:
+                    row_positive += np.log(row_product)
+                    row_product = 1.0
+            positive[r, row], product[r, row] = row_positive, row_product
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+def _softplus_difference(activation, bias, first, second, positive, first_product, second_product):
+    """Add to ``positive`` the difference of the positive parts; write the products for both inverse temperatures."""
+    replicas, rows, units = activation.shape
+    zero, one = bias.dtype.type(0), bias.dtype.type(1)
+    for r in range(replicas):
+        for row in range(rows):
+            row_positive, row_first, row_second = 0.0, 1.0, 1.0
+            for start in range(0, units, BLOCK):
+                block_positive, block_first, block_second = zero, one, one
+                for k in range(min(BLOCK, units - start)):
+                    i = np.uint64(start) + np.uint64(k)
+                    a = activation[r, row, i] + bias[r, i]
+                    block_positive += max(a, zero)
+                    block_first *= one + exp_minus(first * abs(a))
+                    block_second *= one + exp_minus(second * abs(a))
+                row_positive += block_positive
+                row_first *= block_first
+                row_second *= block_second
+                if row_first > LARGE or row_second > LARGE:
+                    positive[r, row] += np.log(row_second) - np.log(row_first)
+                    row_first, row_second = 1.0, 1.0
+            positive[r, row] += np.float64(second - first) * row_positive
+            first_product[r, row], second_product[r, row] = row_first, row_second
+
+
+def softplus_difference(activation, bias, first, second, difference):
+    """See `rbmbench.kernels.numpy.softplus_difference`."""
+    products = np.empty((2, *difference.shape))
+    kind = activation.dtype.type
+    _softplus_difference(activation, bias, kind(first), kind(second), difference, *products)
+    np.log(products, out=products)
+    difference += products[1] - products[0]
+
+
+def softplus_sum(activation, bias, softplus):
+    """See `rbmbench.kernels.numpy.softplus_sum`."""
+    product = np.empty_like(softplus)
+    _softplus_parts(activation, bias, softplus, product)
+    softplus += np.log(product, out=product)
+
+
+def bernoulli_mean_and_softplus_sum(activation, bias, softplus):
+    """See `rbmbench.kernels.numpy.bernoulli_mean_and_softplus_sum`."""
+    product = np.empty_like(softplus)
+    _mean_and_softplus_parts(activation, bias, softplus, product)
+    softplus += np.log(product, out=product)

@@ -1,0 +1,134 @@
+"""Tempered chains of one RBM, sweep after sweep in one compiled loop: the serial cost is arithmetic, not calls."""
+
+import numpy as np
+from llvmlite.binding import get_host_cpu_features
+from numba import njit
+
+from rbmbench.kernels.blas import SMALL_PRODUCT
+from rbmbench.kernels.numba.differences import add_one
+from rbmbench.kernels.numba.elementary import exp_minus
+from rbmbench.kernels.numba.random import fill_uniforms
+
+__all__ = ["tempered_sweeps"]
+
+FAST = {"contract", "nsz", "nnan", "ninf", "arcp", "reassoc"}
+# Multiplications, up to which the library is faster than loops over strips.
+SMALL = SMALL_PRODUCT if get_host_cpu_features().get("avx512f") else 40_000
+
+# A handful of chains is too few rows for a library's product to be at its best. Both products walk over strips of W',
+# rows that stay in the first-level cache while all chains take their part of them.
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _project(visible, W, W_transposed, activation):
+    """Write v W of all chains, four hidden units at a time; what is left of them repeats the last."""
+    if len(visible) * W.size < SMALL:
+        np.dot(visible, W, activation)
+        return
+    chains, n = activation.shape
+    last = n - 1
+    for j in range(0, n, 4):
+        j1, j2, j3 = min(j + 1, last), min(j + 2, last), min(j + 3, last)
+        row0, row1, row2, row3 = W_transposed[j], W_transposed[j1], W_transposed[j2], W_transposed[j3]
+        for k in range(chains):
+            v = visible[k]
+            sum0 = sum1 = sum2 = sum3 = activation.dtype.type(0)
+            for i in range(v.size):
+                sum0 += v[i] * row0[i]
+                sum1 += v[i] * row1[i]
+                sum2 += v[i] * row2[i]
+                sum3 += v[i] * row3[i]
+            activation[k, j], activation[k, j1], activation[k, j2], activation[k, j3] = sum0, sum1, sum2, sum3
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _add_rows(h, rows, a):
+    """Add eight rows, each where its unit is on."""
+    h0, h1, h2, h3, h4, h5, h6, h7 = h[0], h[1], h[2], h[3], h[4], h[5], h[6], h[7]
+    r0, r1, r2, r3, r4, r5, r6, r7 = rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7]
+    for i in range(a.size):
+        first, second = h0 * r0[i] + h1 * r1[i] + h2 * r2[i] + h3 * r3[i], h4 * r4[i] + h5 * r5[i]
+        a[i] += first + second + h6 * r6[i] + h7 * r7[i]
+
+
+@njit(cache=True, nogil=True)
+def _reconstruct(hidden, W_transposed, activation):
+    """Write W h of all chains, eight hidden units at a time, then one by one."""
+    if len(hidden) * W_transposed.size < SMALL:
+        np.dot(hidden, W_transposed, activation)
+        return
+    chains, n = hidden.shape
+    whole = n - n % 8
+    activation[...] = 0
+    for j in range(0, whole, 8):
+        for k in range(chains):
+            _add_rows(hidden[k, j : j + 8], W_transposed[j : j + 8], activation[k])
+    for j in range(whole, n):
+        for k in range(chains):
+            add_one(W_transposed[j], hidden[k, j], activation[k])
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _sample(activation, bias, beta, u, first, out, total):
+    """Sample the units of all chains; write each chain's sum of the biased activations of those that are on."""
+    chains, units = out.shape
+    one = out.dtype.type(1)
+    for k in range(chains):
+        at, sum_on = np.uint64(first + k * units), out.dtype.type(0)
+        for i in range(np.uint64(units)):
+            a = activation[k, i] + bias[i]
+            state = out.dtype.type(u[at + i] + u[at + i] * exp_minus(beta[k] * a) < one)
+            out[k, i] = state
+            sum_on += state * a
+        total[k] = sum_on
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _set_energies(hidden, c, energy):
+    """Turn v'(b + W h) of every chain into E(v, h) = - v'(b + W h) - c'h."""
+    for k in range(energy.size):
+        total = energy[k]
+        for j in range(c.size):
+            total += c[j] * hidden[k, j]
+        energy[k] = -total
+
+
+@njit(cache=True, nogil=True)
+def _swap_neighbours(beta, u, visible, energy):
+    """Swap the states of the even and then of the odd neighbours with the Metropolis probability."""
+    for first in range(2):
+        for k in range(first, energy.size - 1, 2):
+            exponent = (beta[k] - beta[k + 1]) * (energy[k] - energy[k + 1])
+            if exponent >= 0 or u[k] < np.exp(exponent):
+                energy[k], energy[k + 1] = energy[k + 1], energy[k]
+                for i in range(visible.shape[1]):
+                    visible[k, i], visible[k + 1, i] = visible[k + 1, i], visible[k, i]
+
+
+@njit(cache=True, nogil=True)
+def _tempered_sweeps(W, b, c, beta, seed, trials, number, purpose, visible, samples):
+    replicas, sets, chains, m = visible.shape
+    n = W.shape[2]
+    count = chains * (n + m + 1)
+    u, energy = np.empty(count + 126, W.dtype), np.empty(chains, W.dtype)
+    hidden, to_hidden = np.empty((chains, n), W.dtype), np.empty((chains, n), W.dtype)
+    to_visible = np.empty((chains, m), W.dtype)
+    for r in range(replicas):
+        W_transposed = W[r].T.copy()
+        for s in range(sets):
+            v = visible[r, s]
+            for sweep in range(samples.shape[2]):
+                at = fill_uniforms(seed, trials[r], number + np.uint64(sweep), purpose, s * count, (s + 1) * count, u)
+                _project(v, W[r], W_transposed, to_hidden)
+                _sample(to_hidden, c[r], beta, u, at, hidden, energy)
+                _reconstruct(hidden, W_transposed, to_visible)
+                _sample(to_visible, b[r], beta, u, at + chains * n, v, energy)
+                _set_energies(hidden, c[r], energy)
+                _swap_neighbours(beta, u[at + chains * (n + m) :], v, energy)
+                samples[r, s, sweep] = v[chains - 1]
+
+
+def tempered_sweeps(W, b, c, inverse_temperatures, draw, visible, samples):
+    """See `rbmbench.kernels.numpy.tempered_sweeps`."""
+    beta = np.asarray(inverse_temperatures, W.dtype)
+    _tempered_sweeps(W, b, c, beta, draw.seed, draw.trials, draw.number, draw.purpose, visible, samples)

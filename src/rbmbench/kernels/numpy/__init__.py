@@ -1,0 +1,187 @@
+"""The reference kernels in plain NumPy: readable, exact about what they compute, and the fallback without Numba.
+
+Shapes as in `rbmbench.kernels`; `random` says which random number goes where.
+"""
+
+import numpy as np
+
+from rbmbench.base.streams import Draw
+from rbmbench.kernels.numpy import elementary
+from rbmbench.kernels.numpy.coupling import (
+    add_products_of_differences,
+    couple_visible,
+    mean_of_rows,
+    multiply_neighbours,
+    multiply_states,
+    sample_rows,
+)
+from rbmbench.kernels.numpy.random import toss, uniforms
+from rbmbench.kernels.numpy.samples import (
+    add_states,
+    add_states_and_sample,
+    count_distances,
+    unlearn_samples,
+    unlearn_waiting,
+)
+
+__all__ = [
+    "add_products_of_differences",
+    "add_states",
+    "add_states_and_sample",
+    "ascend",
+    "bernoulli_mean",
+    "bernoulli_mean_and_softplus_sum",
+    "count_distances",
+    "couple_visible",
+    "gather_rows",
+    "hidden_log_weights",
+    "mean_of_rows",
+    "multiply_neighbours",
+    "multiply_states",
+    "sample",
+    "sample_bernoulli",
+    "sample_bernoulli_and_log_probability",
+    "sample_rows",
+    "softplus_difference",
+    "softplus_sum",
+    "tempered_sweeps",
+    "uniforms",
+    "unlearn_samples",
+    "unlearn_waiting",
+]
+
+
+def gather_rows(data: np.ndarray, index: np.ndarray, out: np.ndarray) -> None:
+    """Write rows ``data[index]`` as floats: data (rows, m) uint8, index (replicas, batch), out (replicas, batch, m)."""
+    out[...] = data[index]
+
+
+def bernoulli_mean(activation, bias) -> None:
+    """Overwrite ``activation`` with sigmoid(activation + bias)."""
+    activation[...] = elementary.sigmoid(activation + bias[:, None, :])
+
+
+def bernoulli_mean_and_softplus_sum(activation, bias, softplus) -> None:
+    """Overwrite ``activation`` with sigmoid(activation + bias), and ``softplus`` with the row sums of its softplus.
+
+    ``softplus`` is float64 (replicas, rows): sum of log(1 + exp(activation + bias)), nats.
+    """
+    softplus_sum(activation, bias, softplus)
+    bernoulli_mean(activation, bias)
+
+
+def ascend(parameter, up, up_rate: float, down, down_rate: float) -> None:
+    """Add up_rate * up - down_rate * down to ``parameter``; arrays of one shape."""
+    kind = parameter.dtype.type
+    parameter += kind(up_rate) * up - kind(down_rate) * down
+
+
+def softplus_sum(activation, bias, softplus) -> None:
+    """Write the row sums of softplus(activation + bias), in nats, to ``softplus``: float64 (replicas, rows)."""
+    softplus[...] = elementary.softplus(activation + bias[:, None, :]).sum(axis=-1, dtype=np.float64)
+
+
+def sample(mean, draw: Draw, out) -> None:
+    """Write 1 with probability ``mean``, else 0, as `toss` decides."""
+    out[...] = toss(draw, mean)
+
+
+def softplus_difference(activation, bias, first: float, second: float, difference) -> None:
+    """Add the row sums of softplus(second (activation + bias)) - softplus(first (activation + bias)) to ``difference``.
+
+    ``difference`` is float64 (replicas, rows), nats; ``first`` and ``second`` are inverse temperatures.
+    """
+    a = activation + bias[:, None, :]
+    kind = a.dtype.type
+    difference += (elementary.softplus(kind(second) * a) - elementary.softplus(kind(first) * a)).sum(
+        axis=-1, dtype=np.float64
+    )
+
+
+def sample_bernoulli(activation, bias, draw: Draw, scale: float = 1.0) -> None:
+    """Overwrite ``activation`` with a sample of Bernoulli(sigmoid(scale * activation + bias))."""
+    activation[...] = toss(draw, elementary.sigmoid(activation.dtype.type(scale) * activation + bias[:, None, :]))
+
+
+def sample_bernoulli_and_log_probability(activation, bias, draw: Draw, log_probability) -> None:
+    """Sample as `sample_bernoulli` and write each row's log probability of its own sample.
+
+    ``log_probability`` is float64 (replicas, rows): sum over units of x a - softplus(a), a = activation + bias, nats.
+    """
+    a = activation + bias[:, None, :]
+    activation[...] = toss(draw, elementary.sigmoid(a))
+    log_probability[...] = (activation * a - elementary.softplus(a)).sum(axis=-1, dtype=np.float64)
+
+
+def tempered_sweeps(W, b, c, inverse_temperatures, draw: Draw, visible, samples) -> None:
+    """Advance tempered chains of one-or-more independent sets and record the state at inverse temperature 1.
+
+    A sweep is: h ~ sigmoid(beta (c + v W)), v ~ sigmoid(beta (b + W h)) for every chain, then swaps of the even and
+    then of the odd neighbouring pairs of whole states (v, h), accepted with probability
+    min(1, exp((beta_r - beta_s) (E_r - E_s))), E the energy of (v, h). Sweep s uses draw number + s.
+
+    Parameters
+    ----------
+    W, b, c : ndarray, shapes (replicas, m, n), (replicas, m), (replicas, n)
+    inverse_temperatures : ndarray, shape (chains,), ascending to 1
+    draw : Draw
+        The first of as many successive draws as there are sweeps.
+    visible : ndarray, shape (replicas, sets, chains, m)
+        The chains' visible states; changed in place.
+    samples : ndarray, shape (replicas, sets, sweeps, m)
+        Receives the visible state of the last chain after every sweep.
+    """
+    replicas, sets, chains, m = visible.shape
+    n = W.shape[-1]
+    beta = inverse_temperatures[:, None]
+    for sweep in range(samples.shape[2]):
+        number = draw._replace(number=draw.number + np.uint64(sweep))
+        u = uniforms(number, sets * chains * (n + m + 1), W.dtype).reshape(replicas, sets, chains * (n + m + 1))
+        u_h, u_v, u_swap = np.split(u, [chains * n, chains * (n + m)], axis=-1)
+        hidden_activation = visible @ W[:, None] + c[:, None, None, :]
+        hidden = (u_h.reshape(hidden_activation.shape) < elementary.sigmoid(beta * hidden_activation)).astype(W.dtype)
+        activation = hidden @ W.swapaxes(-1, -2)[:, None] + b[:, None, None, :]
+        visible[...] = u_v.reshape(activation.shape) < elementary.sigmoid(beta * activation)
+        energy = -(visible * activation).sum(-1) - (hidden * c[:, None, None, :]).sum(-1)
+        for first in (0, 1):
+            for r in range(first, chains - 1, 2):
+                exponent = (inverse_temperatures[r] - inverse_temperatures[r + 1]) * (
+                    energy[..., r] - energy[..., r + 1]
+                )
+                swap = u_swap[..., r] < np.exp(np.minimum(exponent, 0))
+                for state in (visible, energy):
+                    pair = state[:, :, r : r + 2]
+                    pair[swap] = pair[swap][:, ::-1]
+        samples[:, :, sweep] = visible[:, :, -1]
+
+
+def hidden_log_weights(W, b, c) -> np.ndarray:
+    """Return log sum_v exp(-E(v, h)) for every hidden state h of one RBM, in nats: the straightforward sum.
+
+    Parameters
+    ----------
+    W, b, c : float64 ndarrays, shapes (m, n), (m,), (n,)
+
+    Returns
+    -------
+    ndarray, float64, shape (2**n,)
+        State number s has hidden unit j equal to bit n - 1 - j of s.
+    """
+    n = len(c)
+    log_weights = np.empty(2**n)
+    block = max(1, min(2**n, 2**22 // max(1, len(b))))
+    for start in range(0, 2**n, block):
+        h = binary_states(n, start, min(2**n, start + block))
+        log_weights[start : start + len(h)] = h @ c + elementary.softplus(h @ W.T + b).sum(axis=1)
+    return log_weights
+
+
+def binary_states(units: int, start: int = 0, stop: int | None = None) -> np.ndarray:
+    """Return states ``start`` to ``stop`` of binary units, float64 (states, units), unit 0 the highest bit."""
+    return states_of(np.arange(start, 2**units if stop is None else stop), units)
+
+
+def states_of(numbers: np.ndarray, units: int) -> np.ndarray:
+    """Return the states of binary units that have these numbers, float64 (..., units), unit 0 the highest bit."""
+    bits = np.arange(units - 1, -1, -1, dtype=np.uint64)
+    return ((numbers.astype(np.uint64)[..., None] >> bits) & np.uint64(1)).astype(np.float64)

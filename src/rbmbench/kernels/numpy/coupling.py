@@ -1,0 +1,131 @@
+"""Half steps of coupled Gibbs chains, for rows of any number of replicas: the reference.
+
+A population of pairs of chains is ragged: pairs that have met are gone, so replicas have rows in different numbers.
+Rows lie one below the other, (rows, units), and `rbmbench.base.streams.Places` says whose they are. Parameters and
+draws hold one entry a replica.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+
+from rbmbench.base.streams import ATTEMPTS, Draw, Places
+from rbmbench.kernels.numpy.elementary import sigmoid, softplus
+from rbmbench.kernels.numpy.random import row_uniforms, toss_rows
+
+__all__ = [
+    "add_products_of_differences",
+    "couple_visible",
+    "mean_of_rows",
+    "multiply_neighbours",
+    "multiply_states",
+    "parts_of",
+    "sample_rows",
+]
+
+
+def parts_of(bounds) -> Iterator[tuple[int, slice]]:
+    """Give the replicas that have rows, and which: replica r those from ``bounds[r]`` to ``bounds[r + 1]``."""
+    for r, (first, last) in enumerate(pairwise(bounds.tolist())):
+        if first < last:
+            yield r, slice(first, last)
+
+
+def multiply_states(states, bounds, matrix, out) -> None:
+    """Write each row of states, 0 and 1, times its replica's matrix.
+
+    Parameters
+    ----------
+    states, out : array, shapes (rows, units), (rows, other units)
+    bounds : ndarray, shape (replicas + 1,), int64
+        Replica r has the rows from ``bounds[r]`` to ``bounds[r + 1]``.
+    matrix : array, shape (replicas, units, other units)
+    """
+    for r, part in parts_of(bounds):
+        np.matmul(states[part], matrix[r], out=out[part])
+
+
+def multiply_neighbours(states, product, neighbours, bounds, matrix, out) -> None:
+    """Write neighbours times matrix as `multiply_states`, where ``product`` is that of ``states``.
+
+    Homes may use that most units of both are equal.
+    """
+    multiply_states(neighbours, bounds, matrix, out)
+
+
+def add_products_of_differences(states, neighbours, bounds, mean, W, b) -> None:
+    """Add (states - neighbours)' mean to ``W`` and the sum of states - neighbours to ``b``, for every replica.
+
+    Shapes (rows, m) twice, (rows, n), (replicas, m, n), (replicas, m); ``bounds`` as in `multiply_states`.
+    """
+    for r, part in parts_of(bounds):
+        difference = states[part] - neighbours[part]
+        W[r] += difference.T @ mean[part]
+        b[r] += difference.sum(axis=0)
+
+
+def mean_of_rows(activation, bias, places: Places) -> None:
+    """Overwrite ``activation`` (rows, units) with sigmoid(activation + bias), ``bias`` (replicas, units)."""
+    activation[...] = sigmoid(activation + bias[places.replica])
+
+
+def sample_rows(mean, places: Places, draw: Draw, out) -> None:
+    """Write 1 with probability ``mean`` (rows, units), else 0."""
+    out[...] = toss_rows(draw, places, mean)
+
+
+def couple_visible(activation, other, bias, places: Places, draw: Draw, redraw_both: bool, met, rejections) -> None:
+    """Draw v ~ p(v|h) and v' ~ p(v|h') for pairs of chains so that v = v' as often as any coupling can make it.
+
+    v is drawn; both take it with probability min(1, p(v|h') / p(v|h)). Otherwise v' is drawn until it is accepted, with
+    probability 1 - min(1, p(v'|h) / p(v'|h')). With ``redraw_both`` v is drawn again too, from the same uniforms,
+    until it is accepted, with probability 1 - min(1, p(v|h') / p(v|h)). Attempt number t takes draw `Draw.attempt` (t);
+    the last of ATTEMPTS is accepted as it is.
+
+    Source: Qiu, Zhang, Wang 2020, algorithm 1 (lines 3 to 7) and, with ``redraw_both``, algorithm 3 (lines 1 to 14).
+
+    Parameters
+    ----------
+    activation, other : ndarray, shape (pairs, m)
+        W h and W h' without the bias; overwritten by v and v'.
+    bias : ndarray, shape (replicas, m)
+    places : Places
+        Of the pairs.
+    draw : Draw
+    redraw_both : bool
+    met : ndarray, shape (pairs,), uint8
+        Receives 1 where both took the same v.
+    rejections : ndarray, shape (pairs,), int64
+        Receives the number of drawn states that were not accepted.
+    """
+    a, a2 = activation + bias[places.replica], other + bias[places.replica]
+    mean, mean2, difference = sigmoid(a), sigmoid(a2), a2 - a
+    normaliser = (softplus(a) - softplus(a2)).sum(axis=1, dtype=np.float64)
+
+    def log_odds(v, rows):
+        """Return log p(v|h') - log p(v|h), nats."""
+        return (v * difference[rows]).sum(axis=1, dtype=np.float64) + normaliser[rows]
+
+    v = toss_rows(draw, places, mean)
+    u, _ = row_uniforms(draw, places)
+    odds = log_odds(v, slice(None))
+    met[...] = np.log(u) <= odds
+    activation[...], other[...], rejections[...] = v, v, 0
+    pending, pending2 = (met == 0) & redraw_both, met == 0
+    for t in range(1, ATTEMPTS + 1):
+        rows = np.flatnonzero(pending | pending2)
+        if not len(rows):
+            return
+        attempt, of_rows = draw.attempt(t), places.of(rows)
+        u, u2 = row_uniforms(attempt, of_rows)
+        for states, p, waits, log_u, sign in (
+            (activation, mean, pending, np.log(u), 1),
+            (other, mean2, pending2, np.log(u2), -1),
+        ):
+            v = toss_rows(attempt, of_rows, p[rows])
+            accepted = (log_u > sign * log_odds(v, rows)) | (t == ATTEMPTS)
+            now = waits[rows] & accepted
+            states[rows[now]] = v[now]
+            rejections[rows] += waits[rows] & ~accepted
+            waits[rows[now]] = False

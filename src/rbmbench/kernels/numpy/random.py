@@ -1,0 +1,127 @@
+"""Philox4x32-10 in plain NumPy, and what is made of its words: uniforms, coins, tosses.
+
+Uniforms and coins of one draw form one flat sequence per replica; element (row, unit) of a (rows, units) array takes
+position row * units + unit. Sampling tosses coins: 16 bits decide nearly every unit, and further bits are drawn only
+for the rest, so that half the random bits give a resolution of 2**-48.
+"""
+
+import numpy as np
+
+from rbmbench.base.streams import Draw, Places
+
+__all__ = ["coins", "philox", "row_uniforms", "toss", "toss_rows", "uniforms"]
+
+MULTIPLIERS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
+WEYL = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)
+LOW = np.uint64(0xFFFFFFFF)
+REFINED, ROW = np.uint32(0x80000000), np.uint32(0x40000000)  # bits of the purpose: what else a draw gives
+CHUNK = 64  # positions served by 16 Philox blocks: vectorised code then writes each of the 4 words contiguously
+
+
+def philox(counter, key):
+    """Return the four output words of Philox4x32-10 (Salmon et al. 2011) for arrays of counters and keys.
+
+    Parameters
+    ----------
+    counter : sequence of 4 uint32 arrays
+    key : sequence of 2 uint32 arrays
+        Broadcast against the counters.
+    """
+    c0, c1, c2, c3 = (np.asarray(word, dtype=np.uint64) for word in counter)
+    k0, k1 = (np.asarray(word, dtype=np.uint64) for word in key)
+    for _ in range(10):
+        p0, p1 = MULTIPLIERS[0] * c0, MULTIPLIERS[1] * c2
+        c0, c1, c2, c3 = (p1 >> np.uint64(32)) ^ c1 ^ k0, p1 & LOW, (p0 >> np.uint64(32)) ^ c3 ^ k1, p0 & LOW
+        k0, k1 = (k0 + np.uint64(WEYL[0])) & LOW, (k1 + np.uint64(WEYL[1])) & LOW
+    return tuple(word.astype(np.uint32) for word in (c0, c1, c2, c3))
+
+
+def uniforms(draw: Draw, count: int, dtype=np.float32) -> np.ndarray:
+    """Return the first ``count`` uniforms of a draw for every replica.
+
+    Position p is served by Philox block 16 * (p // 64) + p % 16, word (p // 16) % 4. A word x becomes
+    (x >> 8) * 2**-24 in float32 and (x + 1/2) * 2**-32 in float64.
+
+    Returns
+    -------
+    ndarray, shape (replicas, count), on [0, 1)
+    """
+    chunks = -(-count // CHUNK)
+    blocks = np.arange(16 * chunks, dtype=np.uint32)
+    words = _words(draw, draw.purpose, blocks)
+    bits = np.stack([word.reshape(len(draw.trials), chunks, 16) for word in words], axis=2)
+    bits = bits.reshape(len(draw.trials), chunks * CHUNK)[:, :count]
+    if dtype == np.float32:
+        return (bits >> np.uint32(8)).astype(np.float32) * np.float32(2**-24)
+    return (bits + 0.5) * 2.0**-32
+
+
+def coins(draw: Draw, count: int) -> np.ndarray:
+    """Return the first ``count`` coins of a draw for every replica: 16-bit numbers, uint32 (replicas, count).
+
+    Position p is served by Philox block 16 * (p // 128) + p % 16, word (p // 16) % 4, of which positions with
+    p % 128 < 64 take the low half.
+    """
+    chunks = -(-count // (2 * CHUNK))
+    blocks = np.arange(16 * chunks, dtype=np.uint32)
+    words = _words(draw, draw.purpose, blocks)
+    bits = np.stack([word.reshape(len(draw.trials), chunks, 16) for word in words], axis=2)
+    halves = np.stack([bits & np.uint32(0xFFFF), bits >> np.uint32(16)], axis=2)
+    return halves.reshape(len(draw.trials), chunks * 2 * CHUNK)[:, :count]
+
+
+def toss(draw: Draw, mean: np.ndarray) -> np.ndarray:
+    """Return where the uniform (k + r) / 65536 of each position is below ``mean``, shape (replicas, ...).
+
+    k is the position's coin. r, uniform on (0, 1), is drawn only where k leaves the matter open: from Philox block p of
+    the same draw with the top bit of its purpose set, as (x + 1/2) * 2**-32 of the first word x.
+    """
+    flat = mean.reshape(len(mean), -1)
+    x = flat * 65536.0 - coins(draw, flat.shape[1])
+    result = x >= 1
+    replica, position = np.nonzero((x > 0) & (x < 1))
+    result[replica, position] = _refinements(draw, replica, position) < x[replica, position]
+    return result.reshape(mean.shape)
+
+
+def toss_rows(draw: Draw, places: Places, mean: np.ndarray) -> np.ndarray:
+    """Return where the uniform of each unit is below ``mean``, (rows, units): `toss` for rows of many replicas.
+
+    Unit i of a row takes position place * units + i of its replica; mirrored rows take 1 - u for every uniform u.
+    """
+    units = mean.shape[1]
+    position = places.place[:, None] * units + np.arange(units)
+    words = _words_at(draw, places.replica[:, None], 16 * (position // (2 * CHUNK)) + position % 16)
+    k = np.choose(position // 16 % 4, words)
+    k = np.where(position % (2 * CHUNK) < CHUNK, k & np.uint32(0xFFFF), k >> np.uint32(16))
+    x = mean * 65536.0 - np.where(places.mirrored[:, None], 65535 - k, k)
+    result = x >= 1
+    row, unit = np.nonzero((x > 0) & (x < 1))
+    r = _refinements(draw, places.replica[row], position[row, unit])
+    result[row, unit] = np.where(places.mirrored[row], 1 - r, r) < x[row, unit]
+    return result
+
+
+def row_uniforms(draw: Draw, places: Places) -> tuple[np.ndarray, np.ndarray]:
+    """Return two uniforms a row, float64 (rows,) each: of the first two words of the Philox block of its place."""
+    words = _words_at(draw._replace(purpose=draw.purpose | ROW), places.replica, places.place)
+    u = ((word + 0.5) * 2.0**-32 for word in words[:2])
+    return tuple(np.where(places.mirrored, 1 - one, one) for one in u)
+
+
+def _refinements(draw: Draw, replica, position) -> np.ndarray:
+    """Return what decides positions whose coins do not."""
+    words = _words_at(draw._replace(purpose=draw.purpose | REFINED), replica, position)
+    return (words[0] + 0.5) * 2.0**-32
+
+
+def _words_at(draw: Draw, replica, block) -> tuple:
+    """Return the output words of one Philox block of a replica for each entry of two arrays that broadcast."""
+    low, high = np.uint32(draw.number & LOW), np.uint32(draw.number >> np.uint64(32))
+    return philox((block, low, high, draw.purpose), (draw.seed, draw.trials[replica]))
+
+
+def _words(draw: Draw, purpose, blocks) -> tuple:
+    """Return the output words of Philox blocks, shape (replicas, blocks) each."""
+    low, high = np.uint32(draw.number & LOW), np.uint32(draw.number >> np.uint64(32))
+    return philox((blocks, low, high, purpose), (draw.seed, draw.trials[:, None]))

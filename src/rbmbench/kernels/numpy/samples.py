@@ -1,0 +1,113 @@
+"""What samplers do with their samples: unlearning them, and counting how far they lie from rows: the reference."""
+
+import numpy as np
+
+from rbmbench.base.streams import Draw
+from rbmbench.kernels.numpy.elementary import sigmoid
+from rbmbench.kernels.numpy.random import toss
+
+__all__ = [
+    "LONGEST_WAIT",
+    "SMALLEST_SCALE",
+    "add_states",
+    "add_states_and_sample",
+    "count_distances",
+    "unlearn_samples",
+    "unlearn_waiting",
+]
+
+LONGEST_WAIT = 64
+SMALLEST_SCALE = 1 / 32
+"""What is added to weights that wait is as much larger as their scale is smaller."""
+
+
+def unlearn_samples(W, b, c, drift_W, drift_b, drift_c, decay, rate, visible, hidden) -> None:
+    """Let parameters decay, drift, and move away from the samples that the chains are in.
+
+        W <- decay W + drift_W - rate mean(x h'),   b <- decay b + drift_b - rate mean(x),
+
+    and c as b, with h; the means are over the chains of a replica.
+
+    Parameters
+    ----------
+    W, b, c : array, shapes (replicas, m, n), (replicas, m), (replicas, n)
+        Changed in place.
+    drift_W, drift_b, drift_c : array, shapes as W, b, c
+    decay, rate : array, shape (replicas,), of the parameters' type
+    visible, hidden : array, shapes (replicas, chains, m), (replicas, chains, n), entries 0 or 1
+    """
+    share = rate / rate.dtype.type(visible.shape[1])
+    statistics = visible.swapaxes(-1, -2) @ hidden, visible.sum(axis=1), hidden.sum(axis=1)
+    for parameter, drift, sums in zip((W, b, c), (drift_W, drift_b, drift_c), statistics, strict=True):
+        ones = (slice(None), *[None] * (parameter.ndim - 1))
+        parameter[...] = decay[ones] * parameter + drift - share[ones] * sums
+
+
+def unlearn_waiting(W, b, c, drift_W, drift_b, drift_c, decay, rate, scale, factor, visible, hidden) -> None:
+    """Change parameters as `unlearn_samples`; decay and drift of W wait, and the weights are scale W + factor drift_W.
+
+        factor <- decay factor + 1,   scale <- decay scale,   W <- W - (rate / scale) mean(x h')
+
+    Before a replica's last step W is made whole once factor has reached LONGEST_WAIT or scale is below SMALLEST_SCALE.
+
+    Parameters
+    ----------
+    scale, factor : ndarray, shape (replicas,), float64
+        Changed in place, as W, b, c are; 1 and 0 where W is whole.
+    W, b, c, drift_W, drift_b, drift_c, decay, rate, visible, hidden
+        As of `unlearn_samples`.
+    """
+    factor[...] = decay * factor + 1
+    scale *= decay
+    for r in np.flatnonzero((factor >= LONGEST_WAIT) | (scale < SMALLEST_SCALE)):
+        one = slice(int(r), int(r) + 1)
+        own_scale, own_factor = (numbers[one, None, None].astype(W.dtype) for numbers in (scale, factor))
+        W[one] = own_scale * W[one] + own_factor * drift_W[one]
+        scale[one], factor[one] = 1, 0
+    share = rate / rate.dtype.type(visible.shape[1])
+    W -= (share / scale).astype(W.dtype)[:, None, None] * (visible.swapaxes(-1, -2) @ hidden)
+    for parameter, drift, states in ((b, drift_b, visible), (c, drift_c, hidden)):
+        parameter[...] = decay[:, None] * parameter + drift - share[:, None] * states.sum(axis=1)
+
+
+def add_states(activation, states, scale, factor, matrix) -> None:
+    """Overwrite ``activation`` with scale activation + factor states matrix.
+
+    Parameters
+    ----------
+    activation : array, shape (replicas, chains, units)
+    states : array, shape (replicas, chains, other units), entries 0 or 1
+    scale, factor : ndarray, shape (replicas,), float64
+    matrix : array, shape (replicas, other units, units)
+    """
+    scale, factor = (numbers.astype(activation.dtype)[:, None, None] for numbers in (scale, factor))
+    activation[...] = scale * activation + factor * (states @ matrix)
+
+
+def add_states_and_sample(activation, states, scale, factor, matrix, bias, draw: Draw) -> None:
+    """Do as `add_states`, and overwrite ``activation`` with a sample of Bernoulli(sigmoid(activation + bias)).
+
+    ``bias`` is (replicas, units); the sample is that of `rbmbench.kernels.numpy.sample_bernoulli`.
+    """
+    add_states(activation, states, scale, factor, matrix)
+    activation[...] = toss(draw, sigmoid(activation + bias[:, None, :]))
+
+
+def count_distances(products, ones, sample_ones, counts) -> None:
+    """Count the samples at every Hamming distance |x| + |s| - 2 x's from every row.
+
+    Parameters
+    ----------
+    products : array, shape (replicas, rows, samples)
+        x's of every row with every sample, whole numbers as floats.
+    ones : array, shape (rows,), of the type of ``products``
+        |x|, the units that are on in each row.
+    sample_ones : array, shape (replicas, samples), of the type of ``products``
+        |s|.
+    counts : array, shape (replicas, rows, m + 1), int64
+        Entry d is raised by the number of samples at distance d.
+    """
+    lengths = counts.shape[-1]
+    distance = (ones[:, None] + sample_ones[:, None, :] - 2 * products).astype(np.int64)
+    place = distance + lengths * np.arange(counts[..., 0].size).reshape(*distance.shape[:2], 1)
+    counts += np.bincount(place.ravel(), minlength=counts.size).reshape(counts.shape)

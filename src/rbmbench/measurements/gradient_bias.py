@@ -1,0 +1,295 @@
+"""Bias and variance of gradient estimates, each from one mini-batch: positive less negative phase.
+
+    bias     = || mean of the estimates - ground truth ||^2 / P,
+    variance = mean of || estimate - mean of the estimates ||^2 / P,      P = m n + m + n parameters.
+
+A mini-batch has its share in both phases. CD's chains stay near their rows, so that what the rows add to one phase they
+take from the other; pop-CD's negative phase hardly depends on the rows, and the positive one's variance stays. The
+variance of the negative phase alone is reported beside that of the gradient. The bias is the same for both, since the
+positive phase has none.
+
+N estimates and an estimated ground truth put a floor under the bias that is seen even where there is none; the debiased
+value is the bias less that floor, with a 95 % interval.
+
+Source: Krause, Fischer, Igel, section 4.1, third experiment, and their table of biases and variances.
+"""
+
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+import pandas as pd
+from scipy.special import stdtrit
+from threadpoolctl import threadpool_limits
+
+from rbmbench import estimators
+from rbmbench.base.settings import EstimateSettings, GroundTruthSettings
+from rbmbench.base.streams import Purpose, Stream
+from rbmbench.kernels import on_host
+from rbmbench.likelihood import data_statistics, exact_model_statistics
+from rbmbench.model.gibbs import Buffers, Population, Sums, hidden_mean, population_statistics
+from rbmbench.model.minibatches import MiniBatches, random_rows
+from rbmbench.model.rbm import RBM
+from rbmbench.samplers import ParallelTemperingSampler
+
+__all__ = ["GroundTruth", "ground_truth", "measure"]
+
+BLOCKS = 20
+SWEEPS_AT_ONCE = 500
+
+
+@dataclass(frozen=True)
+class GroundTruth:
+    """The model expectation that estimates are held against.
+
+    ``mean`` is float64 (trials, P) in the order W (row-major), b, c; ``blocks`` float64 (blocks, trials, P) holds the
+    means of successive parts of the samples, from which the mean's own error is known, and is empty for an exact one.
+    """
+
+    mean: np.ndarray
+    blocks: np.ndarray
+
+    @property
+    def floor(self) -> np.ndarray:
+        """Estimated squared error of the mean per parameter, (trials,)."""
+        if len(self.blocks) == 0:
+            return np.zeros(len(self.mean))
+        return self.blocks.var(axis=0, ddof=1).mean(axis=-1) / len(self.blocks)
+
+    def variance_along(self, direction: np.ndarray) -> np.ndarray:
+        """Return the estimated variance of mean . direction for a direction (trials, P): (trials,)."""
+        if len(self.blocks) == 0:
+            return np.zeros(len(self.mean))
+        return np.einsum("btp,tp->bt", self.blocks, direction).var(axis=0, ddof=1) / len(self.blocks)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return what a file of it holds."""
+        return {"mean": self.mean, "blocks": self.blocks}
+
+
+def ground_truth(rbm: RBM, data: np.ndarray, settings: GroundTruthSettings, progress=None) -> GroundTruth:
+    """Compute the model expectation of every RBM, exactly or by parallel tempering.
+
+    Parameters
+    ----------
+    rbm : RBM
+        With one leading axis of replicas (the trained trials).
+    data : ndarray, shape (rows, m), uint8
+        Training rows, which tempered chains start at.
+    settings : GroundTruthSettings
+    progress : callable, optional
+        Called as progress(finished sweeps, all sweeps).
+
+    Raises
+    ------
+    SettingsError
+        If an exact one is asked for and neither layer can be enumerated.
+    """
+    if settings.method == "exact":
+        mean = on_host(exact_model_statistics(rbm).flat())
+        return GroundTruth(mean, np.empty((0, *mean.shape)))
+    with threadpool_limits(1):
+        return _tempered_ground_truth(rbm, np.asarray(data, like=rbm.W), settings, progress)
+
+
+def _tempered_ground_truth(rbm, data, settings, progress) -> GroundTruth:
+    """Average f(v) over one sample a sweep of one set of tempered chains, after the burn-in."""
+    replicas, m = rbm.b.shape
+    sampler, buffers = ParallelTemperingSampler(settings.chains), Buffers()
+    stream = Stream(settings.seed, np.arange(replicas), Purpose.GROUND_TRUTH)
+    visible = random_rows(data, settings.chains, rbm.W, stream)[:, None]
+
+    def sweep(count: int):
+        samples = buffers.get(("samples", count), (replicas, 1, count, m), rbm.W)
+        sampler.sweep(rbm, visible, stream, samples)
+        if progress:
+            progress(stream.number - 1, settings.burn_in + settings.samples)
+        return samples[:, 0]
+
+    for count in _portions(settings.burn_in):
+        sweep(count)
+    blocks = []
+    for size in _equal_parts(settings.samples):
+        total = 0.0
+        for count in _portions(size):
+            samples = sweep(count)
+            population = Population(samples, hidden_mean(rbm, samples, buffers, ("mean", count)))
+            statistics = on_host(population_statistics(population, buffers, count).flat())
+            total = total + count * statistics.astype(np.float64)
+        blocks.append((total, size))
+    mean = sum(total for total, _ in blocks) / settings.samples
+    return GroundTruth(mean, np.stack([total / size for total, size in blocks]))
+
+
+def _portions(count: int) -> list[int]:
+    """Cut a number of sweeps into portions whose samples fit in the cache."""
+    whole, rest = divmod(count, SWEEPS_AT_ONCE)
+    return [SWEEPS_AT_ONCE] * whole + [rest] * (rest > 0)
+
+
+def _equal_parts(count: int) -> list[int]:
+    """Cut a number into at most BLOCKS parts that differ by one at most."""
+    parts = min(BLOCKS, count)
+    return [count // parts + (part < count % parts) for part in range(parts)]
+
+
+def _whole_epochs(estimates: int, per_epoch: int) -> list[int]:
+    """Cut a number of estimates into blocks of whole epochs; what is left over joins the last.
+
+    An epoch shows every row once, so that estimates depend on each other within it, but not from one to the next.
+    """
+    epochs = estimates // per_epoch
+    if epochs < 3:
+        return _equal_parts(estimates)
+    sizes = [per_epoch * part for part in _equal_parts(epochs)]
+    sizes[-1] += estimates - sum(sizes)
+    return sizes
+
+
+class _Moments:
+    """Streaming float64 moments of estimates less a reference, in blocks."""
+
+    def __init__(self, reference: np.ndarray):
+        self.reference = reference
+        self.squares = np.zeros(len(reference))
+        self.sums: list[np.ndarray] = []
+        self.sizes: list[int] = []
+
+    def begin_block(self, size: int) -> None:
+        """Start the next block of estimates."""
+        self.sums.append(np.zeros_like(self.reference))
+        self.sizes.append(size)
+
+    def add(self, estimate: np.ndarray) -> None:
+        """Add one estimate, (trials, P)."""
+        difference = estimate - self.reference
+        self.sums[-1] += difference
+        self.squares += np.einsum("tp,tp->t", difference, difference)
+
+    def summary(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return the mean, the block means, and per parameter the variance and that of the mean.
+
+        Shapes (trials, P), (blocks, trials, P), (trials,), (trials,). The variance of the mean is that of the block
+        means, which holds where estimates within a block depend on each other.
+        """
+        count, sizes = sum(self.sizes), np.array(self.sizes)[:, None]
+        mean = sum(self.sums) / count
+        blocks = np.stack(self.sums) / sizes[..., None]
+        variance = (self.squares / count - np.einsum("tp,tp->t", mean, mean)) / mean.shape[1]
+        distances = sizes * ((blocks - mean) ** 2).mean(axis=-1)
+        # A trial's own row: along the first axis NumPy adds in another order when there is a single trial.
+        of_mean = np.ascontiguousarray(distances.T).sum(axis=1) / max(1, len(sizes) - 1) / count
+        return self.reference + mean, self.reference + blocks, variance, of_mean
+
+
+def measure(
+    rbm: RBM, data: np.ndarray, settings: EstimateSettings, ground_truths: dict[str, GroundTruth], progress=None
+) -> pd.DataFrame:
+    """Make gradient estimates and hold their mean and spread against ground truths.
+
+    Parameters
+    ----------
+    rbm : RBM
+        With one leading axis of replicas (the trained trials).
+    data : ndarray, shape (rows, m), uint8
+    settings : EstimateSettings
+    ground_truths : dict
+        By name: "exact", "parallel_tempering".
+    progress : callable, optional
+        Called as progress(finished estimates, all estimates).
+
+    Returns
+    -------
+    DataFrame
+        Tidy: trial, ground_truth, quantity, value, with the quantities variance, variance_negative_phase, bias,
+        bias_floor, bias_debiased, bias_low, bias_high (95 % interval of the debiased bias), all per parameter, and
+        seconds_per_estimate, of one trial.
+
+    Raises
+    ------
+    SettingsError
+        If the batch is larger than the data, or the estimator or an option is unknown.
+    """
+    started = perf_counter()
+    data = np.asarray(data, like=rbm.W)
+    with threadpool_limits(1):
+        reference = next(iter(ground_truths.values())).mean
+        gradients, negatives = _estimate_moments(rbm, data, settings, reference, progress)
+    seconds = (perf_counter() - started) / (settings.estimates * len(rbm.W))
+    mean, blocks, variance, of_mean = gradients.summary()
+    of_negative = negatives.summary()[2]
+    rows = []
+    for name, truth in ground_truths.items():
+        quantities = {
+            "variance": variance,
+            "variance_negative_phase": of_negative,
+            **_bias(mean, blocks, of_mean, truth),
+        }
+        quantities["seconds_per_estimate"] = np.full(len(mean), seconds)
+        for quantity, values in quantities.items():
+            rows += [(trial, name, quantity, float(value)) for trial, value in enumerate(values)]
+    return pd.DataFrame(rows, columns=["trial", "ground_truth", "quantity", "value"])
+
+
+def _flat(sums: Sums) -> np.ndarray:
+    return sums.scale * on_host(sums.sums.flat()).astype(np.float64)
+
+
+def _estimate_moments(rbm, data, settings, reference, progress) -> tuple[_Moments, _Moments]:
+    """Make all estimates, each from its own mini-batch; return the moments of gradients and of negative phases.
+
+    A gradient is held as the estimate of the model expectation that it amounts to with the positive phase of all rows.
+    """
+    estimator = estimators.REGISTRY.create(settings.estimator.name, settings.estimator.options)
+    trials = np.arange(len(rbm.W))
+    batches = MiniBatches(data, settings.batch, settings.seed, trials, rbm.W.dtype)
+    stream = Stream(settings.seed, trials, Purpose.TRAINING)
+    state = estimator.start(rbm, data, settings.batch, stream)
+    positive_phase = on_host(data_statistics(rbm, data).flat())
+    gradients, negatives, iteration = _Moments(reference), _Moments(reference), 0
+    negatives.begin_block(settings.estimates)
+    for size in _whole_epochs(settings.estimates, batches.per_epoch):
+        gradients.begin_block(size)
+        for _ in range(size):
+            estimate = estimator.estimate(rbm, batches.at(iteration), state, stream)
+            state = estimate.state
+            positive, negative = (_flat(sums) for sums in estimator.phase_sums(estimate))
+            negatives.add(negative)
+            gradients.add(negative - (positive - positive_phase))
+            iteration += 1
+        if progress:
+            progress(iteration, settings.estimates)
+    return gradients, negatives
+
+
+def _bias(mean, blocks, variance_of_mean, truth: GroundTruth) -> dict[str, np.ndarray]:
+    """Return the raw bias, its floor, the debiased bias and its 95 % interval, each (trials,)."""
+    parameters = mean.shape[1]
+    difference = mean - truth.mean
+    raw = np.einsum("tp,tp->t", difference, difference) / parameters
+    floor = variance_of_mean + truth.floor
+    error = np.sqrt(_jackknife_variance(blocks - truth.mean) + 4 * truth.variance_along(difference) / parameters**2)
+    half_width = stdtrit(max(1, len(blocks) - 1), 0.975) * error
+    debiased = raw - floor
+    return {
+        "bias": raw,
+        "bias_floor": floor,
+        "bias_debiased": debiased,
+        "bias_low": debiased - half_width,
+        "bias_high": debiased + half_width,
+    }
+
+
+def _jackknife_variance(blocks: np.ndarray) -> np.ndarray:
+    """Return the jackknife variance of the debiased squared norm per parameter of the mean over blocks, (trials,).
+
+    The debiased squared norm is || mean ||^2 - tr(cov) / blocks = the mean of x_i . x_j over pairs of different blocks.
+    """
+    count, _, parameters = blocks.shape
+    if count < 3:
+        return np.full(blocks.shape[1], np.inf)
+    products = np.stack([of_trial @ of_trial.T for of_trial in np.ascontiguousarray(blocks.swapaxes(0, 1))])
+    products[:, np.arange(count), np.arange(count)] = 0
+    total = products.sum(axis=(1, 2))
+    left_out = (total[:, None] - 2 * products.sum(axis=2)) / ((count - 1) * (count - 2)) / parameters
+    return (count - 1) / count * ((left_out - left_out.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)

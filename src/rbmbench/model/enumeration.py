@@ -1,0 +1,191 @@
+"""Gibbs chains without sampling: the distribution of their states, over all states of small RBMs.
+
+A Gibbs step goes from v to h ~ p(h|v) and on to v' ~ p(v|h). Its transition matrix over the 2^m visible states is
+
+    T(v, v') = sum_h p(h|v) p(v'|h),      p(h|v) = prod_j p(h_j|v),      p(v|h) = prod_i p(v_i|h),
+
+and a chain that starts with the distribution mu has the distribution mu T^k after k steps. T itself is not needed for
+it: mu goes through one half step after the other. A half step sums over the states y of one layer,
+
+    sum_y mu(y) prod_i p(x_i|y) = sum_y [mu(y) prod_{i in A} p(x_i|y)] [prod_{i in B} p(x_i|y)],
+
+with A and B the two halves of the other layer's units: a product of matrices (2^|A|, states of y) and
+(states of y, 2^|B|).
+
+Source: Fischer, Igel 2011, section 3 (the expected value of the CD-1 update).
+Shapes: distributions are float64 (replicas, states); states come by their binary numbers, unit 0 the highest bit.
+"""
+
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+
+from rbmbench.base.errors import SettingsError
+from rbmbench.kernels import home_of
+from rbmbench.kernels.numpy import binary_states
+from rbmbench.model.gibbs import Buffers, hidden_mean, visible_activation
+from rbmbench.model.rbm import RBM
+
+__all__ = [
+    "MOST_UNITS",
+    "Conditional",
+    "all_states",
+    "check_sizes",
+    "distribution_after",
+    "empirical_distribution",
+    "hidden_given_visible",
+    "transition_matrix",
+    "visible_distribution",
+    "visible_given_hidden",
+]
+
+MOST_UNITS = 24
+"""Most units, of both layers together, whose states are enumerated: 2^24 products a half step and replica."""
+
+Array = Any
+
+
+def check_sizes(visible_units: int, hidden_units: int) -> None:
+    """Raise a `SettingsError` if an RBM has too many units for its Gibbs chains to be enumerated."""
+    if visible_units + hidden_units > MOST_UNITS:
+        raise SettingsError(
+            f"enumerated Gibbs chains: found {visible_units} visible and {hidden_units} hidden units; "
+            f"allowed: at most {MOST_UNITS} in both layers together"
+        )
+
+
+def product_table(mean: Array) -> Array:
+    """Return prod_i p_i^{x_i} (1 - p_i)^{1 - x_i} of all states x of units that are on with the probabilities p.
+
+    Parameters
+    ----------
+    mean : array, shape (replicas, states of y, units)
+        p, given the states of other units.
+
+    Returns
+    -------
+    array, shape (replicas, 2**units, states of y)
+    """
+    replicas, given, units = mean.shape
+    table = np.ones_like(mean, shape=(replicas, 1, given))
+    for unit in range(units):
+        p = mean[:, None, :, unit]
+        both = np.empty_like(mean, shape=(replicas, table.shape[1], 2, given))
+        np.multiply(table, 1 - p, out=both[:, :, 0])
+        np.multiply(table, p, out=both[:, :, 1])
+        table = both.reshape(replicas, -1, given)
+    return table
+
+
+class Conditional:
+    """p(x|y) = prod_i p(x_i|y): the states x of one layer's independent units, given some states y of the other.
+
+    Parameters
+    ----------
+    mean : array, float64, shape (replicas, states of y, units)
+        p(x_i = 1 | y).
+    """
+
+    def __init__(self, mean: Array):
+        self.mean = mean
+
+    @cached_property
+    def _halves(self) -> tuple[Array, Array]:
+        half = self.mean.shape[-1] // 2
+        return product_table(self.mean[..., :half]), product_table(self.mean[..., half:])
+
+    def push(self, distribution: Array) -> Array:
+        """Return sum_y mu(y) p(x|y), (replicas, states of x), for mu of shape (replicas, states of y)."""
+        first, second = self._halves
+        pushed = (distribution[:, None, :] * first) @ second.swapaxes(-1, -2)
+        return pushed.reshape(len(distribution), -1)
+
+    def table(self) -> Array:
+        """Return p(x|y), (replicas, states of y, states of x)."""
+        return product_table(self.mean).swapaxes(-1, -2)
+
+
+@cache
+def _states(units: int) -> np.ndarray:
+    """Return all states of so many units, which must not be written to."""
+    states = binary_states(units)
+    states.flags.writeable = False
+    return states
+
+
+def all_states(units: int, like: Array) -> Array:
+    """Return all states of binary units, (replicas, 2**units, units), of the kind, type and replicas of ``like``.
+
+    They lie in memory once for all replicas, and must not be written to.
+    """
+    states = np.asarray(_states(units), like=like).astype(like.dtype, copy=False)
+    return np.broadcast_to(states, (len(like), 2**units, units))
+
+
+def hidden_given_visible(rbm: RBM) -> Conditional:
+    """Return p(h|v) of all visible states, computed in float64, for RBMs with one leading axis of replicas."""
+    rbm = rbm.astype(np.float64)
+    return Conditional(hidden_mean(rbm, all_states(rbm.visible_units, rbm.W), Buffers()))
+
+
+def visible_given_hidden(rbm: RBM) -> Conditional:
+    """Return p(v|h) of all hidden states, computed in float64, for RBMs with one leading axis of replicas."""
+    rbm = rbm.astype(np.float64)
+    mean = visible_activation(rbm, all_states(rbm.hidden_units, rbm.W), Buffers())
+    home_of(mean).bernoulli_mean(mean, rbm.b)
+    return Conditional(mean)
+
+
+def transition_matrix(rbm: RBM) -> Array:
+    """Return T(v, v') of a Gibbs step, float64 (replicas, 2**m, 2**m); rows sum to one.
+
+    Raises
+    ------
+    SettingsError
+        If the RBM has more than 24 units.
+    """
+    check_sizes(rbm.visible_units, rbm.hidden_units)
+    return hidden_given_visible(rbm).table() @ visible_given_hidden(rbm).table()
+
+
+def distribution_after(rbm: RBM, start: Array, k: int) -> Array:
+    """Return the distribution mu T^k of the visible states of Gibbs chains after k steps.
+
+    Parameters
+    ----------
+    rbm : RBM
+        With one leading axis of replicas.
+    start : array, float64, shape (replicas, 2**m)
+        mu, the distribution of the chains' first visible states.
+    k : int
+
+    Returns
+    -------
+    array, float64, shape (replicas, 2**m)
+
+    Raises
+    ------
+    SettingsError
+        If the RBM has more than 24 units.
+    """
+    check_sizes(rbm.visible_units, rbm.hidden_units)
+    to_hidden, to_visible = hidden_given_visible(rbm), visible_given_hidden(rbm)
+    for _ in range(k):
+        start = to_visible.push(to_hidden.push(start))
+    return start
+
+
+def visible_distribution(rbm: RBM) -> Array:
+    """Return p(v) = exp(-F(v)) / Z of all visible states, float64 (replicas, 2**m)."""
+    rbm = rbm.astype(np.float64)
+    log_weights = -rbm.free_energy(all_states(rbm.visible_units, rbm.W))
+    weights = np.exp(log_weights - log_weights.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+def empirical_distribution(rows: np.ndarray) -> np.ndarray:
+    """Return which share of the rows (rows, m), entries 0 or 1, each visible state has: float64 (2**m,)."""
+    units = rows.shape[1]
+    numbers = rows.astype(np.int64) @ (1 << np.arange(units - 1, -1, -1))
+    return np.bincount(numbers, minlength=2**units) / len(rows)

@@ -1,0 +1,171 @@
+"""Populations of states and the half steps of block Gibbs sampling, in buffers that are used again.
+
+Everything here takes RBMs with exactly one leading axis of replicas. Arrays made in a `Buffers` stay valid until the
+same name is asked for again; whoever keeps a state for later copies it.
+"""
+
+from collections.abc import Hashable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rbmbench.base.streams import Stream
+from rbmbench.kernels import home_of
+from rbmbench.model.rbm import RBM, Statistics
+
+__all__ = [
+    "Buffers",
+    "Population",
+    "Sums",
+    "hidden_activation",
+    "hidden_mean",
+    "population_statistics",
+    "population_sums",
+    "run_chain",
+    "sample_hidden",
+    "sample_visible",
+    "visible_activation",
+]
+
+Array = Any
+
+
+class Buffers:
+    """Arrays kept by name, so that a training step allocates nothing."""
+
+    def __init__(self):
+        self._arrays: dict[Hashable, Array] = {}
+
+    def get(self, name: Hashable, shape: tuple, like: Array, dtype=None) -> Array:
+        """Return the array of this name; it is made anew, uninitialised, when shape or type change.
+
+        Parameters
+        ----------
+        name : hashable
+        shape : tuple of int
+        like : array
+            Gives the kind of array, and the type of its entries where ``dtype`` is None.
+        dtype : type or None
+        """
+        dtype = like.dtype if dtype is None else np.dtype(dtype)
+        array = self._arrays.get(name)
+        if array is None or array.shape != shape or array.dtype != dtype:
+            array = self._arrays[name] = np.empty_like(like, shape=shape, dtype=dtype, order="C")
+        return array
+
+    def ones(self, shape: tuple, like: Array) -> Array:
+        """Return an array of ones that is kept, and must not be written to."""
+        array = self._arrays.get(("ones", shape))
+        if array is None or array.dtype != like.dtype:
+            array = self._arrays["ones", shape] = np.ones_like(like, shape=shape)
+        return array
+
+
+class Population(NamedTuple):
+    """Weighted rows whose weighted sum of (v h', v, h) estimates an expectation.
+
+    ``visible`` (replicas, rows, m) and ``hidden`` (replicas, rows, n) hold states or conditional means;
+    ``weights`` (replicas, rows), of any sign, are None where every row counts 1 / rows.
+    """
+
+    visible: Array
+    hidden: Array
+    weights: Array | None = None
+
+
+class Sums(NamedTuple):
+    """Sums over a population's rows, and what to multiply them by: statistics = scale * sums."""
+
+    sums: Statistics
+    scale: float
+
+
+def population_sums(population: Population, buffers: Buffers, name: Hashable) -> Sums:
+    """Return the weighted sums of (v h', v, h) over the rows of every replica, in buffers that belong to ``name``.
+
+    Rows without weights are summed as they are, and the scale is 1 / rows: no pass over them is spent on it.
+    """
+    visible, hidden, weights = population
+    replicas, rows, m = visible.shape
+    n = hidden.shape[-1]
+    W = buffers.get((name, "W"), (replicas, m, n), hidden)
+    b = buffers.get((name, "b"), (replicas, 1, m), hidden)
+    c = buffers.get((name, "c"), (replicas, 1, n), hidden)
+    weighted, scale = hidden, 1.0
+    if weights is None:
+        weights, scale = buffers.ones((replicas, rows), hidden), 1.0 / rows
+    else:
+        weighted = buffers.get((name, "weighted hidden"), hidden.shape, hidden)
+        np.multiply(hidden, weights[..., None], out=weighted)
+    np.matmul(visible.swapaxes(-1, -2), weighted, out=W)
+    np.matmul(weights[:, None, :], visible, out=b)
+    np.matmul(weights[:, None, :], hidden, out=c)
+    return Sums(Statistics(W, b[:, 0], c[:, 0]), scale)
+
+
+def population_statistics(population: Population, buffers: Buffers, name: Hashable) -> Statistics:
+    """Return sum_i w_i (v_i h_i', v_i, h_i) for every replica, in buffers that belong to ``name``."""
+    sums, scale = population_sums(population, buffers, name)
+    if scale != 1:
+        for part in sums:
+            part *= part.dtype.type(scale)
+    return sums
+
+
+def hidden_activation(rbm: RBM, visible: Array, buffers: Buffers) -> Array:
+    """Return v W, (replicas, rows, n), without the bias."""
+    out = buffers.get("hidden activation", (*visible.shape[:-1], rbm.hidden_units), rbm.W)
+    return np.matmul(visible, rbm.W, out=out)
+
+
+def visible_activation(rbm: RBM, hidden: Array, buffers: Buffers) -> Array:
+    """Return W h, (replicas, rows, m), without the bias."""
+    out = buffers.get("visible activation", (*hidden.shape[:-1], rbm.visible_units), rbm.W)
+    return np.matmul(hidden, rbm.W.swapaxes(-1, -2), out=out)
+
+
+def hidden_mean(rbm: RBM, visible: Array, buffers: Buffers, name: Hashable = "hidden mean") -> Array:
+    """Return p(h = 1 | v), (replicas, rows, n)."""
+    out = buffers.get(name, (*visible.shape[:-1], rbm.hidden_units), rbm.W)
+    np.matmul(visible, rbm.W, out=out)
+    home_of(out).bernoulli_mean(out, rbm.c)
+    return out
+
+
+def sample_hidden(rbm: RBM, visible: Array, stream: Stream, buffers: Buffers) -> Array:
+    """Return h ~ p(h | v), (replicas, rows, n); one draw of the stream."""
+    activation = hidden_activation(rbm, visible, buffers)
+    home_of(activation).sample_bernoulli(activation, rbm.c, stream.next())
+    return activation
+
+
+def sample_visible(rbm: RBM, hidden: Array, stream: Stream, buffers: Buffers) -> Array:
+    """Return v ~ p(v | h), (replicas, rows, m); one draw of the stream."""
+    activation = visible_activation(rbm, hidden, buffers)
+    home_of(activation).sample_bernoulli(activation, rbm.b, stream.next())
+    return activation
+
+
+def run_chain(rbm: RBM, start_mean: Array, k: int, stream: Stream, buffers: Buffers) -> Array:
+    """Return h^(k-1), the hidden states that the k-th visible states of Gibbs chains are drawn from.
+
+    Parameters
+    ----------
+    rbm : RBM
+    start_mean : array, shape (replicas, rows, n)
+        p(h = 1 | v^(0)) of the chains' first visible states.
+    k : int
+        Number of Gibbs steps, at least 1; the last visible half step is left to the caller.
+    stream : Stream
+        2 k - 1 draws are taken.
+    buffers : Buffers
+
+    Returns
+    -------
+    array, shape (replicas, rows, n), entries 0 or 1
+    """
+    hidden = buffers.get("hidden activation", start_mean.shape, rbm.W)
+    home_of(hidden).sample(start_mean, stream.next(), hidden)
+    for _ in range(k - 1):
+        hidden = sample_hidden(rbm, sample_visible(rbm, hidden, stream, buffers), stream, buffers)
+    return hidden

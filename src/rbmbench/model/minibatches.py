@@ -1,0 +1,102 @@
+"""Mini-batches as a pure function of (seed, trial, iteration): blocks of a permutation that is drawn anew each epoch.
+
+Source: Krause, Fischer, Igel, section 4.1, where batch sizes divide the data set; rows left over by others sit out the
+epoch.
+"""
+
+import numpy as np
+
+from rbmbench.base.errors import SettingsError
+from rbmbench.base.streams import Purpose, Stream
+from rbmbench.kernels import home_of
+
+__all__ = ["MiniBatches", "random_rows"]
+
+
+def random_rows(data, rows: int, like, stream: Stream):
+    """Return rows drawn from ``data`` with replacement, (trials, rows, m), of the type of ``like``.
+
+    Parameters
+    ----------
+    data : array, shape (rows of the set, m), uint8
+    rows : int
+        How many rows a trial gets.
+    like : array
+        Gives the kind of array and the type of its entries.
+    stream : Stream
+        One draw is taken.
+    """
+    home = home_of(like)
+    index = (home.uniforms(stream.next(), rows, np.float64) * len(data)).astype(np.int64)
+    out = np.empty_like(like, shape=(len(index), rows, data.shape[1]))
+    home.gather_rows(data, index, out)
+    return out
+
+
+class MiniBatches:
+    """The mini-batches of some trials.
+
+    Parameters
+    ----------
+    data : array, shape (rows, m), uint8
+        Mini-batches are arrays of the same kind.
+    batch : int
+        Rows of a mini-batch; the whole set is used in its own order when they are as many as ``data`` has.
+    seed : int
+    trials : sequence of int
+    dtype : type
+        Type of the mini-batches.
+
+    Raises
+    ------
+    SettingsError
+        If the mini-batch is larger than the data set.
+    """
+
+    def __init__(self, data, batch: int, seed: int, trials, dtype=np.float32):
+        if batch > len(data):
+            raise SettingsError(f"batch: found {batch}; allowed: at most the {len(data)} rows of the data set")
+        self.data, self.batch, self._seed = data, batch, seed
+        self._trials = np.asarray(trials, np.uint32)
+        self.per_epoch = len(data) // batch
+        self._epoch = -1
+        self._order = None
+        shape = (len(self._trials), batch, data.shape[1])
+        if batch == len(data):
+            self._out = np.broadcast_to(data.astype(dtype), shape)
+        else:
+            self._out = np.empty_like(data, shape=shape, dtype=dtype)
+
+    def at(self, iteration: int):
+        """Return the mini-batch of an iteration (counted from 0), (trials, batch, m); valid until the next call."""
+        if self.batch == len(self.data):
+            return self._out
+        index, _ = next(self.indices(iteration, iteration + 1))
+        home_of(self._out).gather_rows(self.data, index, self._out)
+        return self._out
+
+    def indices(self, first: int, last: int):
+        """Yield the rows of the mini-batches ``first`` to ``last`` - 1, for as many at a time as lie side by side.
+
+        Yields
+        ------
+        index : int64 array, shape (trials, iterations * batch), or None
+            Rows of the data; None where every mini-batch is the whole set. Valid until the next.
+        iterations : int
+            How many mini-batches these are.
+        """
+        if self.batch == len(self.data):
+            yield None, last - first
+            return
+        while first < last:
+            epoch, block = divmod(first, self.per_epoch)
+            iterations = min(last - first, self.per_epoch - block)
+            yield self._permutations(epoch)[:, block * self.batch : (block + iterations) * self.batch], iterations
+            first += iterations
+
+    def _permutations(self, epoch: int):
+        if epoch != self._epoch:
+            stream = Stream(self._seed, self._trials, Purpose.MINI_BATCHES, epoch)
+            keys = home_of(self._out).uniforms(stream.next(), len(self.data), np.float64)
+            self._order, self._epoch = np.argsort(keys, axis=-1, kind="stable"), epoch
+        return self._order

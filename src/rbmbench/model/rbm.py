@@ -1,0 +1,217 @@
+"""Restricted Boltzmann machines with leading replica axes: parameters, energies, conditionals.
+
+Source: Krause, Fischer, Igel, Population-Contrastive-Divergence, section 2 (energy and notation).
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rbmbench.base.errors import SettingsError
+from rbmbench.kernels import home_of, on_host
+
+__all__ = ["RBM", "Statistics", "check_parameters_fit", "clipped_base_rate", "initial_rbm"]
+
+MOST_PARAMETER_BYTES = 2**33
+Array = Any  # numpy.ndarray or a type with the same interface
+
+
+class Statistics(NamedTuple):
+    """A value for every parameter: sufficient statistics or a gradient; shapes as the RBM's W, b, c."""
+
+    W: Array
+    b: Array
+    c: Array
+
+    def __sub__(self, other: "Statistics") -> "Statistics":
+        return Statistics(self.W - other.W, self.b - other.b, self.c - other.c)
+
+    def flat(self) -> Array:
+        """Return all entries as one axis, in the order W (row-major), b, c: (..., m n + m + n)."""
+        W = self.W.reshape(*self.W.shape[:-2], -1)
+        return np.concatenate([W, self.b, self.c], axis=-1)
+
+
+@dataclass(frozen=True)
+class RBM:
+    """A binary RBM, or many of equal size: E(v, h) = -v'W h - b'v - c'h.
+
+    Parameters
+    ----------
+    weights : array, shape (..., m, n)
+        W, floating point.
+    visible_bias : array, shape (..., m)
+        b.
+    hidden_bias : array, shape (..., n)
+        c.
+
+    Raises
+    ------
+    SettingsError
+        If the shapes do not fit together or the types differ.
+    """
+
+    weights: Array
+    visible_bias: Array
+    hidden_bias: Array
+
+    def __post_init__(self):
+        W, b, c = self.weights, self.visible_bias, self.hidden_bias
+        if W.ndim < 2 or b.shape != W.shape[:-1] or c.shape != (*W.shape[:-2], W.shape[-1]):
+            raise SettingsError(
+                f"RBM: weights {W.shape}, visible bias {b.shape} and hidden bias {c.shape} do not fit together; "
+                "allowed: (..., m, n), (..., m), (..., n)"
+            )
+        if not (W.dtype == b.dtype == c.dtype and W.dtype.kind == "f"):
+            raise SettingsError(f"RBM: types {W.dtype}, {b.dtype}, {c.dtype}; allowed: one floating point type for all")
+
+    @property
+    def W(self) -> Array:
+        """The weights, (..., m, n)."""
+        return self.weights
+
+    @property
+    def b(self) -> Array:
+        """The visible bias, (..., m)."""
+        return self.visible_bias
+
+    @property
+    def c(self) -> Array:
+        """The hidden bias, (..., n)."""
+        return self.hidden_bias
+
+    @property
+    def visible_units(self) -> int:
+        """Number m of visible units."""
+        return self.weights.shape[-2]
+
+    @property
+    def hidden_units(self) -> int:
+        """Number n of hidden units."""
+        return self.weights.shape[-1]
+
+    @property
+    def replicas(self) -> "RBM":
+        """The same RBMs behind exactly one leading axis, as views."""
+        m, n = self.weights.shape[-2:]
+        return RBM(self.W.reshape(-1, m, n), self.b.reshape(-1, m), self.c.reshape(-1, n))
+
+    def __getitem__(self, index) -> "RBM":
+        """Return the RBMs at an index into the leading axes, as views where slicing gives views."""
+        return RBM(self.W[index], self.b[index], self.c[index])
+
+    def astype(self, dtype) -> "RBM":
+        """Return the RBMs with parameters of another type; no copy if the type is the same."""
+        return RBM(*(p.astype(dtype, copy=False) for p in (self.W, self.b, self.c)))
+
+    def copy(self) -> "RBM":
+        """Return the RBMs with parameters of their own."""
+        return RBM(self.W.copy(), self.b.copy(), self.c.copy())
+
+    def like(self, array: Array) -> "RBM":
+        """Return the RBMs with parameters of the kind of ``array``, on its device; no copy if they are there."""
+        return RBM(*(np.asarray(p, like=array) for p in (self.W, self.b, self.c)))
+
+    def on_host(self) -> "RBM":
+        """Return the RBMs with parameters that are NumPy arrays; no copy if they are."""
+        return RBM(*(on_host(p) for p in (self.W, self.b, self.c)))
+
+    def energy(self, visible: Array, hidden: Array) -> Array:
+        """Return E(v, h) in nats for states (..., rows, m) and (..., rows, n): shape (..., rows)."""
+        W_h = hidden @ self.W.swapaxes(-1, -2)
+        return -((W_h + self.b[..., None, :]) * visible).sum(-1) - (hidden @ self.c[..., None])[..., 0]
+
+    def free_energy(self, visible: Array) -> Array:
+        """Return F(v) = -log sum_h exp(-E(v, h)) in nats for rows (..., rows, m): shape (..., rows)."""
+        a = visible @ self.W + self.c[..., None, :]
+        return -(visible @ self.b[..., None])[..., 0] - np.logaddexp(0, a).sum(-1)
+
+    def hidden_mean(self, visible: Array, inverse_temperature: float = 1.0) -> Array:
+        """Return p(h_j = 1 | v) at an inverse temperature, for rows (..., rows, m): shape (..., rows, n)."""
+        return _logistic(inverse_temperature * (visible @ self.W + self.c[..., None, :]))
+
+    def visible_mean(self, hidden: Array, inverse_temperature: float = 1.0) -> Array:
+        """Return p(v_i = 1 | h) at an inverse temperature, for rows (..., rows, n): shape (..., rows, m)."""
+        return _logistic(inverse_temperature * (hidden @ self.W.swapaxes(-1, -2) + self.b[..., None, :]))
+
+
+def _logistic(a: Array) -> Array:
+    return np.exp(-np.logaddexp(0, -a))
+
+
+def _normal(u: Array) -> Array:
+    """Return the standard normal numbers of uniforms."""
+    from scipy.special import ndtri
+
+    return ndtri(u)
+
+
+def clipped_base_rate(data) -> Array:
+    """Return the visible bias that gives independent units the rates of rows (N, m) of 0 and 1: float64, (m,).
+
+    It is the inverse sigmoid of their mean, which is kept half a row, 1 / (2 N), away from 0 and 1.
+    """
+    least = 0.5 / len(data)
+    mean = np.clip(data.mean(axis=0, dtype=np.float64), least, 1 - least)
+    return np.log(mean / (1 - mean))
+
+
+def check_parameters_fit(visible: int, hidden: int, trials: int = 1) -> None:
+    """Raise a `SettingsError` if W, b and c of all trials would take more than `MOST_PARAMETER_BYTES` in float64."""
+    wanted = 8 * trials * (visible * hidden + visible + hidden)
+    if wanted > MOST_PARAMETER_BYTES:
+        raise SettingsError(
+            f"hidden: found {hidden}; parameters of {trials} x {visible} x {hidden} units would take "
+            f"{wanted / 2**30:.3g} GB; allowed: at most {MOST_PARAMETER_BYTES // 2**30} GB"
+        )
+
+
+def initial_rbm(
+    visible_units: int,
+    hidden_units: int,
+    stream,
+    kind="uniform",
+    width=0.1,
+    dtype=np.float32,
+    biases="drawn",
+    visible_bias=None,
+) -> RBM:
+    """Return RBMs, one per trial of the stream, with every entry of W, b, c drawn from one distribution.
+
+    Parameters
+    ----------
+    visible_units, hidden_units : int
+    stream : rbmbench.base.streams.Stream
+        Three draws are taken, for W, b and c.
+    kind : {"uniform", "normal"}
+        Uniform on [-width, width] (the popcd authors' library's own tests) or normal with standard deviation width.
+    width : float
+    dtype : type
+    biases : {"drawn", "zero", "base_rate"}
+        With "zero", b and c are zero; with "base_rate", c is zero and b is ``visible_bias``. W is the same in any case.
+    visible_bias : ndarray, shape (m,), optional
+        Of "base_rate", see `clipped_base_rate`.
+
+    Returns
+    -------
+    RBM
+        With parameters (trials, m, n), (trials, m), (trials, n).
+
+    Raises
+    ------
+    SettingsError
+        If they would not fit into memory, see `check_parameters_fit`.
+    """
+    m, n = visible_units, hidden_units
+    check_parameters_fit(m, n, len(stream.trials))
+    home = home_of(np.empty(0))
+    scale = {"uniform": lambda u: 2 * u - 1, "normal": _normal}[kind]
+    of_biases = {"drawn": width, "zero": 0.0, "base_rate": 0.0}[biases]
+    parameters = []
+    for shape, factor in (((m, n), width), ((m,), of_biases), ((n,), of_biases)):
+        u = home.uniforms(stream.next(), int(np.prod(shape)), np.float64)
+        parameters.append((factor * scale(u)).reshape(len(stream.trials), *shape).astype(dtype))
+    if biases == "base_rate":
+        parameters[1] += visible_bias.astype(dtype)
+    return RBM(*parameters)

@@ -1,0 +1,1 @@
+"""From the configuration to jobs: runs, evaluations, ground truths, samples, figures and tables."""

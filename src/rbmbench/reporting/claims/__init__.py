@@ -1,0 +1,1 @@
+"""Claims: the evidence they rest on, the measurements, and the verdicts."""

@@ -1,0 +1,1 @@
+"""The pages: executed notebooks and the report."""

@@ -1,0 +1,163 @@
+"""Run a notebook template with parameters, many at a time without one getting in the way of another.
+
+Kernels that talk over TCP pick free ports and may pick the same. Here each has Unix sockets in a folder of its own, its
+own IPython folder (a history database on a network drive can block), and always the Python that runs this program,
+whatever kernels the user has installed.
+"""
+
+import os
+import shutil
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rbmbench.base.errors import ResultsError
+from rbmbench.io.atomic import remove, replaced, writable
+
+__all__ = ["run_notebook"]
+
+START_TIMEOUT = 300
+OUTPUT = "kernel.log"
+SOCKET_PATH_BYTES = 90
+"""Longest folder plus name for a Unix socket: systems allow 103 to 107 bytes, and the port is still to come."""
+
+
+def run_notebook(
+    template: str | os.PathLike,
+    parameters: Mapping[str, Any],
+    executed: str | os.PathLike,
+    html: str | os.PathLike,
+    log: str | os.PathLike | None = None,
+) -> None:
+    """Run a template and write the executed notebook and the page made of it.
+
+    While it runs, the notebook is written to ``log``. When a cell fails it stays there to be read; when all is well it
+    is moved to ``executed``, so that there is never an executed notebook that failed.
+
+    Parameters
+    ----------
+    template : path
+        A notebook with a cell tagged "parameters".
+    parameters : mapping
+        Replaces the values of that cell; plain data.
+    executed, html : path
+        What is written.
+    log : path, optional
+        By default ``executed`` with the ending ``.log.ipynb``.
+
+    Raises
+    ------
+    ResultsError
+        If the template is missing, a cell fails or the kernel does not start; names the reason and the log.
+    """
+    template, executed = Path(template), Path(executed)
+    log = Path(log) if log else executed.with_suffix(".log.ipynb")
+    if not template.is_file():
+        raise ResultsError(f"{template}: is missing")
+    for file in (log, executed, html):
+        writable(file)
+    try:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        _execute(template, parameters, log)
+        with replaced(html) as temporary:
+            temporary.write_text(_page(log), encoding="utf-8")
+        with replaced(executed) as temporary:
+            shutil.copyfile(log, temporary)
+        remove(log)
+    except OSError as error:
+        raise ResultsError(f"{log}: cannot be written ({error.strerror or error})") from error
+
+
+def _execute(template: Path, parameters: Mapping[str, Any], log: Path) -> None:
+    """Run the template in a private kernel, writing to ``log`` after every cell."""
+    with warnings.catch_warnings():
+        # Papermill and its kernels warn about parts of their own that will change.
+        warnings.simplefilter("ignore")
+        import papermill
+        from papermill.exceptions import PapermillExecutionError
+
+        with _private_folder() as folder:
+            try:
+                papermill.execute_notebook(
+                    template,
+                    log,
+                    parameters=dict(parameters),
+                    kernel_name="python3",
+                    language="python",
+                    kernel_manager_class=_private_kernel_manager(folder),
+                    progress_bar=False,
+                    start_timeout=START_TIMEOUT,
+                )
+            except PapermillExecutionError as error:
+                reason = " ".join(str(error.evalue).split())
+                raise ResultsError(f"{template}: {error.ename}: {reason} (see {log})") from None
+            except (RuntimeError, TimeoutError) as error:
+                reason = " ".join(f"{error} {_last_line(folder / OUTPUT)}".split())
+                raise ResultsError(f"{template}: the kernel failed: {reason} (see {log})") from None
+
+
+def _last_line(file: Path) -> str:
+    """Return the last line of a text file, "" when there is none."""
+    lines = file.read_text(errors="replace").split("\n") if file.is_file() else []
+    return next((line for line in reversed(lines) if line.strip()), "")
+
+
+@contextmanager
+def _private_folder() -> Iterator[Path]:
+    """Give a folder that only this run uses, with a path short enough for Unix sockets."""
+    short = len(os.fsencode(tempfile.gettempdir())) + len("/rbmbench-12345678/kernel") <= SOCKET_PATH_BYTES
+    # A kernel that is still ending may write once more while the folder is being removed.
+    with tempfile.TemporaryDirectory(
+        prefix="rbmbench-", dir=None if short else "/tmp", ignore_cleanup_errors=True
+    ) as folder:
+        yield Path(folder)
+
+
+def _private_kernel_manager(folder: Path) -> type:
+    """Return a class of kernel managers that share nothing with any other kernel."""
+    from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+    from jupyter_client.manager import AsyncKernelManager
+
+    command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    own = KernelSpec(argv=command, display_name="Python 3", language="python", interrupt_mode="signal")
+    private = {
+        "IPYTHONDIR": str(folder / "ipython"),
+        "MPLBACKEND": "agg",
+        # Python's own frozen modules make the debugger, which is not used, print a warning.
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+    }
+
+    class OwnPython(KernelSpecManager):
+        def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
+            return own
+
+    class PrivateKernelManager(AsyncKernelManager):
+        def __init__(self, **settings: Any):
+            super().__init__(**settings)
+            self.kernel_spec_manager = OwnPython(parent=self)
+            self.transport = "ipc"
+            self.ip = str(folder / "kernel")
+            self.connection_file = str(folder / "kernel.json")
+
+        async def start_kernel(self, **settings: Any) -> None:
+            environment = dict(settings.pop("env", None) or os.environ)
+            # What a kernel prints outside its cells, such as on its way out, belongs to nobody's terminal.
+            with (folder / OUTPUT).open("w") as output:
+                await super().start_kernel(env=environment | private, stdout=output, stderr=output, **settings)
+
+    return PrivateKernelManager
+
+
+def _page(notebook: Path) -> str:
+    """Return an executed notebook as one HTML page that needs nothing from elsewhere."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from nbconvert import HTMLExporter
+
+        exporter = HTMLExporter(mathjax_url="", require_js_url="", jquery_url="", mermaid_js_url="")
+        page, _ = exporter.from_filename(str(notebook))
+    return page

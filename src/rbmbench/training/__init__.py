@@ -1,0 +1,1 @@
+"""Training runs: the loop, shards of trials, checkpoints, evaluation on a schedule."""

@@ -1,0 +1,171 @@
+"""A run in progress: it trains from pause to pause, evaluates at the boundaries, and saves itself on the way.
+
+A pause changes no result. In it a run may keep a checkpoint, tell how far it is, or stop.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from time import monotonic, perf_counter, process_time
+
+import numpy as np
+
+from rbmbench.base import pace
+from rbmbench.base.pace import Progress, Stopping
+from rbmbench.base.settings import RunSettings
+from rbmbench.kernels import on_host
+from rbmbench.model.rbm import RBM
+from rbmbench.training.checkpoint import Checkpoint, Keeper
+from rbmbench.training.evaluation import Curve
+from rbmbench.training.shards import Shard
+
+__all__ = ["Loop", "boundaries"]
+
+
+def boundaries(settings: RunSettings) -> list[int]:
+    """Return the iterations at which a run is evaluated: as often as it is asked for, at ends of stages, at the end."""
+    ends = {stage.until for stage in settings.schedule}
+    further = {iteration for iteration in settings.evaluate_at if iteration < settings.iterations}
+    return sorted(ends | further | set(range(settings.evaluate_every, settings.iterations, settings.evaluate_every)))
+
+
+class Loop:
+    """A run in progress.
+
+    Parameters
+    ----------
+    rbm : RBM
+        All trials; the shards' parameters are views of it.
+    shards : list of Shard
+    settings : RunSettings
+    evaluate : callable
+        Evaluates the models at an iteration, and keeps the snapshots; see `rbmbench.training.evaluation`.
+    pool : ThreadPoolExecutor
+        The threads that the shards are trained on.
+    progress : callable, optional
+        See `rbmbench.training.trainer.run`.
+    """
+
+    def __init__(
+        self,
+        rbm: RBM,
+        shards: list[Shard],
+        settings: RunSettings,
+        evaluate,
+        pool: ThreadPoolExecutor,
+        progress: Progress | None,
+    ):
+        self.rbm, self.shards, self.settings, self.evaluate, self.pool = rbm, shards, settings, evaluate, pool
+        self.progress = progress
+        self.iteration = self.evaluated = 0
+        self.pace = pace.Pace()
+        self.trials = np.concatenate([shard.trials for shard in shards])
+        kinds = ("startup_seconds", "training_seconds", "training_cpu_seconds", "evaluation_seconds")
+        self.seconds = dict.fromkeys(kinds, 0.0)
+        self._value: list[float] = []
+        self._told_at = monotonic()
+
+    def restore(self, saved: Checkpoint | None) -> None:
+        """Go on from a checkpoint, or begin with the evaluation of the initial parameters."""
+        if saved is None:
+            self.curve = Curve()
+            self._evaluate()
+            return
+        for name, array in saved.parameters.items():
+            getattr(self.rbm, name)[...] = np.asarray(array, like=self.rbm.W)
+        self.curve, self.seconds, self.iteration = Curve(saved.curve), saved.seconds, saved.iteration
+        self.evaluated = max((each for each in boundaries(self.settings) if each <= saved.iteration), default=0)
+        self.evaluate.restore(saved.snapshots)
+        stage = self._stage()
+        first = 0
+        for shard in self.shards:
+            cut = slice(first, first + len(shard.trials))
+            shard.stream.number = saved.draw
+            # A stage that begins here starts its estimator and rule anew, as it would have without the interruption.
+            begins = any(self.iteration == ended.until for ended in self.settings.schedule)
+            shard.enter(stage, start=begins)
+            shard.sums = self._part(saved.sums, cut)
+            if not begins:
+                shard.state, shard.memory = self._part(saved.state, cut), self._part(saved.memory, cut)
+            first = cut.stop
+
+    def _part(self, saved: dict[str, np.ndarray], cut: slice) -> dict:
+        """Return some trials of saved arrays, where the parameters are."""
+        return {name: np.array(array[cut], like=self.rbm.W) for name, array in saved.items()}
+
+    def _stage(self):
+        """Return the stage that the next iteration belongs to."""
+        return next((s for s in self.settings.schedule if s.until > self.iteration), self.settings.schedule[-1])
+
+    def go(self, keeper: Keeper, stopping: Stopping | None) -> None:
+        """Train to the end, from pause to pause, and evaluate at every boundary.
+
+        Raises
+        ------
+        StoppedError
+            If it was asked to stop; what it has made is saved then, if it has a checkpoint.
+        """
+        for boundary in boundaries(self.settings):
+            while self.iteration < boundary:
+                if stopping and (signal := stopping()):
+                    self._stop(keeper, signal)
+                self._train_until(min(boundary, self.iteration + self.pace.steps))
+                if self.iteration == boundary:
+                    self._evaluate()
+                elif monotonic() - self._told_at > pace.PAUSE_SECONDS:
+                    self._tell()
+                if keeper.is_due() and self.iteration < self.settings.iterations:
+                    keeper.keep(self._checkpoint())
+
+    def _stop(self, keeper: Keeper, signal: int) -> None:
+        """Save what is not saved yet, and end."""
+        if keeper.path and self.iteration > keeper.iteration:
+            keeper.keep(self._checkpoint())
+        raise keeper.stopped(f"iteration {self.iteration} of {self.settings.iterations}", signal)
+
+    def _train_until(self, pause: int) -> None:
+        started, cpu_started, stage = perf_counter(), process_time(), self._stage()
+
+        def advance(shard: Shard) -> None:
+            shard.enter(stage, start=True)
+            shard.advance(self.iteration, pause)
+
+        list(self.pool.map(advance, self.shards))
+        seconds = perf_counter() - started
+        self.pace.note(pause - self.iteration, seconds)
+        self.iteration = pause
+        self.seconds["training_seconds"] += seconds
+        self.seconds["training_cpu_seconds"] += process_time() - cpu_started
+
+    def _evaluate(self) -> None:
+        started = perf_counter()
+        metrics = self.evaluate(self.rbm, self.iteration)
+        means = [shard.means(self.iteration - self.evaluated) for shard in self.shards]
+        diagnostics = {name: np.concatenate([part[name] for part in means]) for name in means[0]}
+        self.curve.add(self.trials, self.iteration, metrics | diagnostics)
+        self.evaluated = self.iteration
+        self.seconds["evaluation_seconds"] += perf_counter() - started
+        self._value = [float(metrics["log_likelihood"].mean())] if "log_likelihood" in metrics else []
+        self._tell()
+
+    def _tell(self) -> None:
+        self._told_at = monotonic()
+        if self.progress:
+            self.progress(self.iteration, self.settings.iterations, *self._value)
+
+    def _checkpoint(self) -> Checkpoint:
+        rbm = self.rbm.on_host()
+        return Checkpoint(
+            parameters={"W": rbm.W, "b": rbm.b, "c": rbm.c},
+            state=_joined([shard.state for shard in self.shards]),
+            memory=_joined([shard.memory for shard in self.shards]),
+            sums=_joined([shard.sums for shard in self.shards]),
+            iteration=self.iteration,
+            draw=self.shards[0].stream.number,
+            curve=self.curve.columns(),
+            seconds=self.seconds,
+            snapshots=self.evaluate.snapshots(),
+        )
+
+
+def _joined(parts: list[dict]) -> dict[str, np.ndarray]:
+    """Return the named arrays of all shards, one below the other."""
+    return {name: np.concatenate([on_host(part[name]) for part in parts]) for name in parts[0]}

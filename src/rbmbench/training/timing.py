@@ -1,0 +1,99 @@
+"""A training step and the matrix products that it cannot do without, as functions to be timed.
+
+Held against each other by the benchmarks and by ``rbmbench doctor``; the forecast times steps alone.
+"""
+
+from collections.abc import Callable
+from time import perf_counter
+
+import numpy as np
+
+from rbmbench.base.parsing import parse
+from rbmbench.base.settings import RunSettings
+from rbmbench.base.streams import Purpose, Stream
+from rbmbench.model.rbm import initial_rbm
+from rbmbench.training.shards import make_shards
+
+__all__ = ["best_seconds", "made_data", "matrix_products", "step_settings", "training_step"]
+
+STEPS = 3  # iterations a call: a run's shards make many before they halt
+
+
+def made_data(rows: int, visible: int) -> np.ndarray:
+    """Return 0/1 rows with the density of binarised handwritten digits (0.13): speed does not depend on more."""
+    return (np.random.default_rng(0).random((rows, visible)) < 0.13).astype(np.uint8)
+
+
+def best_seconds(*functions: Callable[[], object], seconds: float) -> list[float]:
+    """Return the least seconds of each function: they take turns for so many, after one call to warm up."""
+    for function in functions:
+        function()
+    best, started = [float("inf")] * len(functions), perf_counter()
+    while True:
+        for number, function in enumerate(functions):
+            before = perf_counter()
+            function()
+            best[number] = min(best[number], perf_counter() - before)
+        if perf_counter() - started >= seconds:
+            return best
+
+
+def step_settings(hidden, batch, estimator="cd", options=None, trials=1, update=None, iterations=1) -> RunSettings:
+    """Return the settings of a run on made data, by one estimator and one update rule with its options."""
+    stage = {"until": iterations, "estimator": {"name": estimator, "options": options or {}}, "rate": 0.01}
+    stage["update"] = update or {"name": "sgd"}
+    values = {"data": {"name": "made"}, "hidden": hidden, "batch": batch, "schedule": [stage], "trials": trials}
+    return parse(RunSettings, values, "step to be timed")
+
+
+def training_step(
+    visible,
+    hidden,
+    batch,
+    estimator,
+    options,
+    trials=1,
+    rows=10_000,
+    place=lambda array: array,
+    steps=STEPS,
+    update=None,
+) -> Callable[[], object]:
+    """Return a function that makes training iterations of ``trials`` RBMs as a run does, evaluation apart.
+
+    ``place`` puts an array where the steps are to be made, such as a GPU; ``steps`` are made in one call. ``update`` is
+    the update rule with its options.
+    """
+    settings = step_settings(hidden, batch, estimator, options, trials, update, iterations=10**9)
+    rbm = initial_rbm(visible, hidden, Stream(0, range(trials), Purpose.INITIAL_PARAMETERS))
+    rbm = type(rbm)(*(place(parameter) for parameter in (rbm.W, rbm.b, rbm.c)))
+    shards = make_shards(rbm, place(made_data(rows, visible)), settings, threads=1)
+    for shard in shards:
+        shard.enter(settings.schedule[0], start=True)
+    iteration = iter(range(10**9))
+
+    def step():
+        at = next(iteration)
+        for shard in shards:
+            shard.advance(at * steps, (at + 1) * steps)
+
+    step.steps = steps
+    return step
+
+
+def matrix_products(visible, hidden, batch, k, place=lambda array: array) -> Callable[[], object]:
+    """Return the matrix products of one CD-k step: 2 k + 1 for the chain and the means, 2 for the statistics."""
+    rng = np.random.default_rng(1)
+    v = place((rng.random((batch, visible)) < 0.13).astype(np.float32))
+    h = place((rng.random((batch, hidden)) < 0.5).astype(np.float32))
+    W = place(rng.normal(0, 0.1, (visible, hidden)).astype(np.float32))
+    v_W, h_W, statistics = v @ W, h @ W.T, v.T @ h
+
+    def products():
+        for _ in range(k):
+            np.matmul(v, W, out=v_W)
+            np.matmul(h, W.T, out=h_W)
+        np.matmul(v, W, out=v_W)
+        np.matmul(v.T, h, out=statistics)
+        np.matmul(v.T, h, out=statistics)
+
+    return products

@@ -1,0 +1,88 @@
+"""Parts found by name: one file each, imported only when asked for."""
+
+import sys
+
+import pytest
+
+from rbmbench.base.errors import SettingsError
+from rbmbench.base.registry import Registry
+
+FILES = {
+    "__init__.py": "from rbmbench.base.registry import Registry\nREGISTRY = Registry(__name__, 'fruit')\n",
+    "apple.py": "from orchard import REGISTRY\n\n@REGISTRY.register\nclass Apple:\n"
+    "    def __init__(self, size: int = 3, *, colour='red', _hidden=0):\n"
+    "        self.size, self.colour = size, colour\n",
+    "pear.py": "from orchard import REGISTRY\n\n@REGISTRY.register\ndef pear(ripe=True):\n    return ('pear', ripe)\n",
+    "broken.py": "raise RuntimeError('imported')\n",
+    "_private.py": "raise RuntimeError('imported')\n",
+}
+
+
+@pytest.fixture
+def registry(tmp_path, monkeypatch):
+    (tmp_path / "orchard").mkdir()
+    for name, text in FILES.items():
+        (tmp_path / "orchard" / name).write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    for module in [name for name in sys.modules if name.partition(".")[0] == "orchard"]:
+        monkeypatch.delitem(sys.modules, module)
+    yield __import__("orchard").REGISTRY
+    for module in [name for name in sys.modules if name.partition(".")[0] == "orchard"]:
+        del sys.modules[module]
+
+
+def test_names_are_the_files_without_importing_them(registry):
+    assert registry.names() == ["apple", "broken", "pear"]
+    assert "orchard.apple" not in sys.modules
+
+
+def test_modules_besides_the_parts_are_not_found(registry):
+    others = Registry("orchard", "fruit", besides=("pear",))
+    assert others.names() == ["apple", "broken"]
+    with pytest.raises(SettingsError, match="unknown fruit 'pear'"):
+        others.create("pear")
+
+
+def test_parts_are_imported_when_asked_for(registry):
+    assert registry.get("apple").__name__ == "Apple"
+    assert "orchard.apple" in sys.modules
+    assert "orchard.pear" not in sys.modules
+
+
+def test_options_are_keyword_arguments(registry):
+    apple = registry.create("apple", {"colour": "green"})
+    assert (apple.size, apple.colour) == (3, "green")
+    assert registry.create("pear") == ("pear", True)
+    assert registry.create("pear", {"ripe": False}) == ("pear", False)
+
+
+def test_a_new_file_is_found_at_once(registry, tmp_path):
+    (tmp_path / "orchard" / "quince.py").write_text(FILES["pear.py"].replace("pear", "quince"))
+    assert "quince" in registry.names()
+    assert registry.create("quince") == ("quince", True)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "line"),
+    [
+        ("aple", {}, "unknown fruit 'aple'; nearest: 'apple'; allowed: apple, broken, pear"),
+        ("_private", {}, "unknown fruit '_private'; nearest: "),
+        ("apple", {"sise": 1}, "fruit 'apple': unknown option 'sise'; nearest: 'size'; allowed: colour, size"),
+        ("apple", {"_hidden": 1}, "fruit 'apple': unknown option '_hidden'; nearest: "),
+    ],
+)
+def test_unknown_names_and_options_are_one_line_with_the_nearest(registry, name, options, line):
+    with pytest.raises(SettingsError) as caught:
+        registry.create(name, options)
+    assert str(caught.value).startswith(line)
+    assert "\n" not in str(caught.value)
+
+
+def test_options_given_are_not_changed(registry):
+    options = {"size": 2}
+    registry.create("apple", options)
+    assert options == {"size": 2}
+
+
+def test_a_registry_stands_for_a_package():
+    assert "sgd" in Registry("rbmbench.updates", "update rule").names()

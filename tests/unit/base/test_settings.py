@@ -1,0 +1,151 @@
+"""Settings: checked in one line, frozen, and the same digest for the same content."""
+
+import json
+
+import pytest
+from pydantic import ValidationError
+
+from rbmbench.base.errors import SettingsError
+from rbmbench.base.parsing import parse
+from rbmbench.base.settings import EstimateSettings, GroundTruthSettings, RunSettings
+
+
+def values(**changes):
+    stage = {"until": 10, "estimator": {"name": "cd", "options": {"k": 2}}, "rate": 0.1}
+    return {"data": {"name": "made"}, "hidden": 5, "batch": 7, "schedule": [stage]} | changes
+
+
+def stages(*untils, **changes):
+    return [values()["schedule"][0] | {"until": until} | changes for until in untils]
+
+
+def test_defaults_are_those_of_the_paper_s_protocol():
+    settings = parse(RunSettings, values(), "test")
+    assert (settings.trials, settings.first_trial, settings.seed) == (1, 0, 0)
+    assert (settings.precision, settings.evaluate_every) == ("float32", 100)
+    assert (settings.initial.kind, settings.initial.width) == ("uniform", 0.1)
+    assert settings.schedule[0].update.name == "sgd"
+    assert settings.iterations == 10
+    ground_truth = parse(GroundTruthSettings, {"method": "parallel_tempering"}, "test")
+    assert (ground_truth.chains, ground_truth.burn_in, ground_truth.samples) == (100, 50_000, 200_000)
+    assert parse(EstimateSettings, {"estimator": {"name": "cd"}, "batch": 3}, "test").estimates == 50_000
+
+
+def test_iterations_are_those_of_the_last_stage():
+    assert parse(RunSettings, values(schedule=stages(3, 20)), "test").iterations == 20
+
+
+def test_the_canonical_form_is_sorted_json_that_gives_the_settings_back():
+    settings = parse(RunSettings, values(schedule=stages(3, 20)), "test")
+    text = settings.canonical()
+    assert parse(RunSettings, json.loads(text), "test") == settings
+    assert list(json.loads(text)) == sorted(json.loads(text))
+    assert " " not in text
+
+
+def test_the_digest_is_that_of_the_content_and_not_of_its_order():
+    one = parse(RunSettings, values(), "test")
+    other = parse(RunSettings, dict(reversed(values().items())), "test")
+    spelt_out = parse(RunSettings, values(trials=1, precision="float32", initial={"width": 0.1}), "test")
+    assert one.digest() == other.digest() == spelt_out.digest()
+    assert len(one.digest()) == 10
+    assert int(one.digest(), 16) >= 0
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"hidden": 6},
+        {"batch": 8},
+        {"trials": 2},
+        {"first_trial": 1},
+        {"seed": 1},
+        {"precision": "float64"},
+        {"evaluate_every": 99},
+        {"initial": {"width": 0.2}},
+        {"initial": {"kind": "normal"}},
+        {"data": {"name": "made", "options": {"side": 3}}},
+        {"schedule": stages(11)},
+        {"schedule": stages(10, rate=0.2)},
+        {"schedule": stages(10, estimator={"name": "cd", "options": {"k": 3}})},
+        {"schedule": stages(5, 10)},
+    ],
+)
+def test_every_setting_changes_the_digest(changes):
+    assert parse(RunSettings, values(**changes), "test").digest() != parse(RunSettings, values(), "test").digest()
+
+
+def test_settings_are_frozen():
+    settings = parse(RunSettings, values(), "test")
+    with pytest.raises(ValidationError):
+        settings.hidden = 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"hidden": 0}, "hidden: found 0; input should be greater than or equal to 1"),
+        ({"hidden": 1.5}, "hidden: found 1.5; input should be a valid integer"),
+        ({"hidden": "5"}, "hidden: found '5'; input should be a valid integer"),
+        ({"hidden": True}, "hidden: found True; input should be a valid integer"),
+        ({"trials": 0}, "trials: found 0; input should be greater than or equal to 1"),
+        ({"seed": 2**32}, f"seed: found {2**32}; input should be less than {2**32}"),
+        ({"seed": -1}, "seed: found -1; input should be greater than or equal to 0"),
+        ({"precision": "float16"}, "precision: found 'float16'; input should be 'float32' or 'float64'"),
+        ({"initial": {"width": -0.1}}, "initial.width: found -0.1; input should be greater than or equal to 0"),
+        ({"initial": {"kind": "cauchy"}}, "initial.kind: found 'cauchy'; input should be 'uniform' or 'normal'"),
+        (
+            {"initial": {"widht": 1}},
+            "initial.widht: unknown key 'widht'; nearest: 'width'; allowed: biases, kind, width",
+        ),
+        ({"hiden": 5}, "hiden: unknown key 'hiden'; nearest: 'hidden'; allowed: batch, bias_bound, data, "),
+        ({"schedule": []}, "schedule: found a list; tuple should have at least 1 item"),
+        ({"schedule": stages(5, 5)}, "schedule: 'until' must ascend, found [5, 5]"),
+        ({"schedule": stages(9, 5)}, "schedule: 'until' must ascend, found [9, 5]"),
+        ({"schedule": stages(5, rate=0)}, "schedule.0.rate: found 0; input should be greater than 0"),
+        ({"schedule": stages(5, rate=float("inf"))}, "schedule.0.rate: found inf; input should be a finite number"),
+        ({"schedule": stages(5, rte=1)}, "schedule.0.rte: unknown key 'rte'; nearest: 'rate'; allowed: estimator, "),
+    ],
+)
+def test_what_is_not_allowed_is_one_line_with_key_found_and_allowed(changes, line):
+    with pytest.raises(SettingsError) as caught:
+        parse(RunSettings, values(**changes), "config/x.yaml")
+    message = str(caught.value)
+    assert message.startswith("config/x.yaml: ")
+    assert line in message
+    assert "\n" not in message
+
+
+def test_a_missing_key_was_found_to_be_nothing():
+    with pytest.raises(SettingsError, match=r"^x: data\.name: found nothing; field required$"):
+        parse(RunSettings, values(data={}), "x")
+
+
+def test_a_rate_is_a_number_and_no_truth_value():
+    with pytest.raises(SettingsError):
+        parse(RunSettings, values(schedule=stages(5, rate=True)), "test")
+
+
+def test_trials_beyond_the_key_s_range_are_refused():
+    parse(RunSettings, values(first_trial=2**32 - 2, trials=2), "test")
+
+
+def test_the_last_trial_must_have_a_key_of_its_own():
+    with pytest.raises(SettingsError):
+        parse(RunSettings, values(first_trial=2**32 - 1, trials=2), "test")
+
+
+def test_where_may_depend_on_the_key():
+    def where(location):
+        return "papers/x.yaml" if location[0] == "hidden" else "config.yaml"
+
+    for changes, file in (({"hidden": 0}, "papers/x.yaml"), ({"batch": 0}, "config.yaml")):
+        with pytest.raises(SettingsError, match=f"^{file}: "):
+            parse(RunSettings, values(**changes), where)
+
+
+@pytest.mark.parametrize("text", [None, 3, [1]])
+def test_what_is_no_mapping_at_all_is_one_line(text):
+    with pytest.raises(SettingsError, match=r"^config\.yaml: settings: found ") as caught:
+        parse(RunSettings, text, "config.yaml")
+    assert "\n" not in str(caught.value)

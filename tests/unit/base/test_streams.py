@@ -1,0 +1,133 @@
+"""Counter-based streams: the published generator, the documented layout, independence, uniformity."""
+
+import numpy as np
+import pytest
+from core_helpers import expected_uniforms, philox_words
+from scipy.stats import kstest, norm
+
+from rbmbench.base.errors import SettingsError
+from rbmbench.base.streams import Draw, Purpose, Stream
+from rbmbench.kernels import home_of
+from rbmbench.kernels import numpy as numpy_kernels
+from rbmbench.kernels.numpy.random import philox
+from shim import NEEDS_COMPILER, cuda_home
+
+HOMES = [numpy_kernels, home_of(np.empty(0)), pytest.param(cuda_home, marks=NEEDS_COMPILER)]
+DTYPES = [np.float32, np.float64]
+
+# Random123 1.14, tests/kat_vectors, philox4x32 with 10 rounds: counter, key, answer.
+KNOWN_ANSWERS = [
+    ("00000000 00000000 00000000 00000000", "00000000 00000000", "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
+    ("ffffffff ffffffff ffffffff ffffffff", "ffffffff ffffffff", "408f276d 41c83b0e a20bc7c6 6d5451fd"),
+    ("243f6a88 85a308d3 13198a2e 03707344", "a4093822 299f31d0", "d16cfe09 94fdcceb 5001e420 24126ea1"),
+]
+
+purposes = [value for name, value in vars(Purpose).items() if name.isupper()]
+
+
+def words(text):
+    return [int(word, 16) for word in text.split()]
+
+
+@pytest.mark.parametrize(("counter", "key", "answer"), KNOWN_ANSWERS)
+def test_published_known_answers(counter, key, answer):
+    assert philox_words(words(counter), words(key)) == words(answer)
+    found = philox([np.array([w], np.uint32) for w in words(counter)], words(key))
+    assert [int(word[0]) for word in found] == words(answer)
+
+
+@pytest.mark.parametrize("home", HOMES)
+def test_first_known_answer_comes_out_of_a_stream(home):
+    u = home.uniforms(Stream(0, [0], purpose=0).next(), 64, np.float64)[0]
+    assert [int(u[position] * 2**32) for position in (0, 16, 32, 48)] == words(KNOWN_ANSWERS[0][2])
+
+
+@pytest.mark.parametrize("home", HOMES)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("number", [0, 7, 2**32 - 1, 2**32, 5 * 2**32 + 3, 2**63 + 1])
+def test_every_uniform_is_at_its_documented_place(home, dtype, number):
+    trials = np.array([0x299F31D0, 3, 2**32 - 1], np.uint32)
+    draw = Draw(np.uint32(0xA4093822), trials, np.uint32(0x93707344), np.uint64(number))
+    u = home.uniforms(draw, 211, dtype)
+    assert u.dtype == dtype
+    np.testing.assert_array_equal(u, expected_uniforms(draw, 211, dtype))
+
+
+@pytest.mark.parametrize("home", HOMES)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_positions_far_out_and_counts_do_not_matter(home, dtype):
+    draw = Stream(11, [5, 17]).next()
+    far = home.uniforms(draw, 70_001, dtype)
+    np.testing.assert_array_equal(far[:, -1], expected_uniforms(draw, 70_001, dtype)[:, -1])
+    for count in (1, 63, 64, 65, 4097):
+        np.testing.assert_array_equal(home.uniforms(draw, count, dtype), far[:, :count])
+
+
+@pytest.mark.parametrize("home", HOMES)
+def test_a_trial_alone_has_the_numbers_it_has_among_25(home):
+    among = home.uniforms(Stream(3, np.arange(25), Purpose.DATA, 9).next(), 131)
+    for trial in (0, 7, 24):
+        np.testing.assert_array_equal(home.uniforms(Stream(3, [trial], Purpose.DATA, 9).next(), 131)[0], among[trial])
+
+
+def test_draws_are_numbered_in_succession_and_taken_in_bulk():
+    one, bulk = Stream(1, [0], number=5), Stream(1, [0], number=5)
+    assert [int(one.next().number) for _ in range(4)] == [5, 6, 7, 8]
+    assert int(bulk.take(3).number) == 5
+    assert int(bulk.next().number) == 8
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32])
+def test_seed_outside_its_range_is_one_line(seed):
+    with pytest.raises(SettingsError, match=rf"^seed: found {seed}; allowed: 0 to 4294967295$"):
+        Stream(seed, [0])
+
+
+@pytest.mark.parametrize("trials", [[2**32], [-1], np.array([2**32]), np.array([3, -1])])
+def test_trial_outside_its_range_is_an_error(trials):
+    with pytest.raises(SettingsError, match=r"^trial.*4294967295"):
+        Stream(0, trials)
+
+
+def neighbours():
+    """Draws that differ from a first one in one word."""
+    first = {"seed": 2018, "trials": [4], "purpose": Purpose.TRAINING, "number": 100}
+    changes = [{"seed": 2019}, {"trials": [5]}, {"number": 101}, {"number": 100 + 2**32}]
+    changes += [{"purpose": purpose} for purpose in purposes if purpose != first["purpose"]]
+    return first, [first | change for change in changes]
+
+
+def test_purposes_differ():
+    assert len(set(purposes)) == len(purposes) >= 6
+
+
+def test_neighbouring_draws_are_uncorrelated():
+    # Error rate 1e-4 over all pairs (Bonferroni): |r| sqrt(N) is nearly standard normal.
+    first, others = neighbours()
+    count = 200_003
+    centred = HOMES[1].uniforms(Stream(**first).next(), count, np.float64)[0] - 0.5
+    bound = norm.isf(1e-4 / len(others) / 2) / np.sqrt(count)
+    for other in others:
+        theirs = HOMES[1].uniforms(Stream(**other).next(), count, np.float64)[0] - 0.5
+        assert abs(12 * np.mean(centred * theirs)) < bound, other
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_uniforms_are_uniform(dtype):
+    # Error rate 1e-4 in all: 4 tests of 2.5e-5 each, on 1e6 uniforms.
+    u = HOMES[1].uniforms(Stream(77, np.arange(10)).next(), 100_000, dtype).astype(np.float64)
+    assert u.min() >= 0
+    assert u.max() < 1
+    assert kstest(u.ravel(), "uniform").pvalue > 2.5e-5
+    counts = np.bincount((u.ravel() * 1024).astype(int), minlength=1024)
+    z = (((counts - u.size / 1024) ** 2).sum() / (u.size / 1024) - 1023) / np.sqrt(2 * 1023)
+    assert abs(z) < norm.isf(2.5e-5 / 2)
+    for lag in (1, 16):
+        r = 12 * np.mean((u[:, lag:] - 0.5) * (u[:, :-lag] - 0.5))
+        assert abs(r) * np.sqrt(u.size) < norm.isf(2.5e-5 / 2)
+
+
+def test_float32_uniforms_are_whole_multiples_below_one():
+    u = HOMES[1].uniforms(Stream(1, np.arange(64)).next(), 2**17, np.float32)
+    assert u.max() < 1
+    np.testing.assert_array_equal(u * 2**24, np.floor(u * 2**24))

@@ -1,0 +1,251 @@
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from rbmbench.cli import main
+from rbmbench.cli.progress import shown_progress
+from rbmbench.io import provenance, results
+from rbmbench.training import trainer
+
+HEAVY = ("numpy", "pandas", "numba", "scipy", "pydantic", "tqdm")
+
+
+def settings(**changes) -> str:
+    stage = {"until": 20, "estimator": {"name": "cd", "options": {"k": 1}}, "rate": 0.1}
+    values = {"data": {"name": "bars_and_stripes"}, "hidden": 3, "batch": 8, "schedule": [stage], "trials": 2}
+    return json.dumps({**values, "evaluate_every": 5, **changes})
+
+
+@pytest.fixture
+def data(tmp_path):
+    file = tmp_path / "bars.npz"
+    options = ["--options", '{"side": 3}', "--rows", "16", "--visible", "9"]
+    assert main(["data", "--name", "bars_and_stripes", *options, "--out", str(file)]) == 0
+    return file
+
+
+@pytest.fixture
+def trained(data, tmp_path):
+    assert train(data, tmp_path / "run") == 0
+    return tmp_path / "run"
+
+
+def train(data, out, run_settings=None, *more) -> int:
+    arguments = ["--settings", run_settings or settings(), "--data", str(data), "--out", str(out)]
+    return main(["train", *arguments, "--run-id", "a_run", "--scale", "tiny", *more])
+
+
+def refused(capsys, code: int) -> str:
+    """Return the one line of an error."""
+    assert code == 2
+    lines = capsys.readouterr().err.strip().splitlines()
+    line = lines[-1]
+    assert line.startswith("rbmbench: error: ")
+    assert "Traceback" not in "".join(lines)
+    return line
+
+
+def test_help_imports_nothing_heavy():
+    code = "import sys; from rbmbench.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
+    code += f"print('loaded', [name for name in {HEAVY!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "loaded []"
+    for command in (
+        "data",
+        "train",
+        "ground-truth",
+        "estimate",
+        "couple",
+        "spec",
+        "render",
+        "claims",
+        "report",
+        "forecast",
+        "config",
+        "doctor",
+    ):
+        assert f"\n    {command}" in done.stdout
+
+
+def test_a_run_has_curve_model_and_meta(trained):
+    curve, model, meta = results.read_curve(trained), results.read_model(trained), results.read_meta(trained)
+    assert model["W"].shape == (2, 9, 3)
+    assert int(model["iteration"]) == 20
+    assert sorted(curve["iteration"].unique()) == [0, 5, 10, 15, 20]
+    assert meta["settings"]["batch"] == 8
+    assert (meta["run"], meta["scale"], meta["iterations"], meta["trials"]) == ("a_run", "tiny", 20, 2)
+    assert meta["data"]["rows"]["train"] == 16
+    assert meta["backend"] in ("numba", "numpy")
+    assert {"training_seconds", "evaluation_seconds", "startup_seconds", "total_seconds"} <= set(meta["wall"])
+    assert meta["wall"]["total_seconds"] >= meta["wall"]["training_seconds"] > 0
+    assert meta["peak_memory_mb"] > 10
+    assert meta["versions"]["numpy"] == np.__version__
+    assert meta["started"] <= meta["finished"]
+    assert meta["hardware"]["cores"] >= 1
+
+
+@pytest.fixture
+def head(monkeypatch):
+    """The head of the checkout, as git tells it; a list of one entry."""
+    found = ["begun with"]
+    monkeypatch.setattr(provenance, "_git", lambda folder, command, *rest: found[0] if command == "rev-parse" else "")
+    provenance.commit.cache_clear()
+    yield found
+    provenance.commit.cache_clear()
+
+
+def test_meta_names_the_commit_that_a_run_began_with(data, tmp_path, head, monkeypatch):
+    whole = trainer.run
+
+    def commits_and_trains(*arguments, **options):
+        head[0] = "committed meanwhile"
+        return whole(*arguments, **options)
+
+    monkeypatch.setattr(trainer, "run", commits_and_trains)
+    assert train(data, tmp_path / "run") == 0
+    assert results.read_meta(tmp_path / "run")["commit"] == "begun with"
+
+
+def test_equal_runs_have_equal_models(data, trained, tmp_path):
+    assert train(data, tmp_path / "again") == 0
+    assert (tmp_path / "again" / "model.npz").read_bytes() == (trained / "model.npz").read_bytes()
+
+
+def test_settings_may_be_a_file(data, tmp_path):
+    (tmp_path / "settings.json").write_text(settings())
+    assert train(data, tmp_path / "run", str(tmp_path / "settings.json")) == 0
+
+
+def test_bias_is_measured(data, trained, tmp_path):
+    common = ["--data", str(data), "--model", str(trained)]
+    truths = []
+    for method in ("exact", "parallel_tempering"):
+        values = json.dumps({"method": method, "chains": 5, "burn_in": 10, "samples": 50})
+        truths.append(str(tmp_path / method / "ground_truth.npz"))
+        assert main(["ground-truth", "--settings", values, *common, "--out", str(tmp_path / method)]) == 0
+    values = json.dumps({"estimator": {"name": "pop_cd", "options": {"k": 1}}, "batch": 8, "estimates": 30})
+    arguments = [*common, "--ground-truths", *truths, "--out", str(tmp_path / "bias")]
+    assert main(["estimate", "--settings", values, *arguments]) == 0
+    found = results.read_bias(tmp_path / "bias")
+    assert set(found["ground_truth"]) == {"exact", "parallel_tempering"}
+    assert set(found["trial"]) == {0, 1}
+    assert {"variance", "bias", "bias_floor", "bias_debiased", "bias_low", "bias_high"} <= set(found["quantity"])
+    assert results.read_meta(tmp_path / "bias")["settings"]["estimates"] == 30
+
+
+def test_run_times_are_tabulated(trained, tmp_path):
+    assert main(["run-times", "--runs", str(trained), "--out", str(tmp_path / "times.csv")]) == 0
+    header, line = (tmp_path / "times.csv").read_text().splitlines()
+    found = dict(zip(header.split(","), line.split(","), strict=False))
+    assert (found["run"], found["estimator"], found["trials"]) == ("a_run", "cd", "2")
+
+
+@pytest.mark.parametrize(
+    ("changes", "parts"),
+    [
+        ({"batch": 17}, ["17", "16"]),
+        ({"trials": 0}, ["--settings: trials: found 0"]),
+        ({"hiden": 3}, ["nearest: 'hidden'"]),
+        ({"schedule": []}, ["schedule"]),
+        ({"schedule": [{"until": 5, "estimator": {"name": "ccd"}, "rate": 0.1}]}, ["'ccd'", "nearest: 'cd'"]),
+        ({"schedule": [{"until": 5, "estimator": {"name": "cd", "options": {"k": 0}}, "rate": 0.1}]}, ["'k'", "0"]),
+        ({"schedule": [{"until": 5, "estimator": {"name": "cd"}, "rate": -1}]}, ["schedule.0.rate: found -1"]),
+    ],
+)
+def test_mistakes_in_settings_are_one_line(data, tmp_path, capsys, changes, parts):
+    line = refused(capsys, train(data, tmp_path / "run", settings(**changes)))
+    for part in parts:
+        assert part in line
+    assert not (tmp_path / "run").exists()
+
+
+def test_settings_that_are_no_json(data, tmp_path, capsys):
+    assert "--settings: is not JSON" in refused(capsys, train(data, tmp_path / "run", "{"))
+    assert "none.json: is missing" in refused(capsys, train(data, tmp_path / "run", str(tmp_path / "none.json")))
+
+
+def test_damaged_data_are_one_line(data, tmp_path, capsys):
+    data.write_bytes(data.read_bytes()[:100])
+    assert "bars.npz" in refused(capsys, train(data, tmp_path / "run"))
+
+
+def test_data_of_another_size_are_refused(tmp_path, capsys):
+    arguments = ["data", "--name", "bars_and_stripes", "--rows", "31", "--out", str(tmp_path / "bars.npz")]
+    assert "rows: found 32; the configuration says 31" in refused(capsys, main(arguments))
+    assert not (tmp_path / "bars.npz").exists()
+
+
+def test_unknown_data_have_the_nearest_name(tmp_path, capsys):
+    line = refused(capsys, main(["data", "--name", "mnits", "--out", str(tmp_path / "x.npz")]))
+    assert "nearest: 'mnist'" in line
+
+
+def test_unwritable_folder_is_one_line(data, tmp_path, capsys):
+    (tmp_path / "file").write_text("in the way")
+    assert "cannot be written" in refused(capsys, train(data, tmp_path / "file" / "run"))
+
+
+def test_damaged_model_is_one_line(data, trained, tmp_path, capsys):
+    (trained / "model.npz").write_bytes(b"PK")
+    arguments = ["--data", str(data), "--model", str(trained), "--out", str(tmp_path / "truth")]
+    code = main(["ground-truth", "--settings", '{"method": "exact"}', *arguments])
+    assert "model.npz: cannot be read" in refused(capsys, code)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_diverged_run_names_trial_and_iteration(data, tmp_path, capsys):
+    stage = {"until": 20, "estimator": {"name": "cd"}, "rate": 1e39}
+    line = refused(capsys, train(data, tmp_path / "run", settings(schedule=[stage])))
+    assert "a_run: trial 0" in line
+    assert "iteration" in line
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("threads", ["0", "-1", "two"])
+def test_threads_must_be_a_count(data, tmp_path, threads):
+    with pytest.raises(SystemExit) as caught:
+        train(data, tmp_path / "run", None, "--threads", threads)
+    assert caught.value.code == 2
+
+
+def test_config_check_tells_the_plan(repository, monkeypatch, capsys):
+    monkeypatch.chdir(repository)
+    assert main(["config", "check", "config/config.yaml", "config/smoke.yaml"]) == 0
+    assert "smoke scale: popcd_fig1, popcd_fig2, popcd_fig3, ucd_fig2" in capsys.readouterr().out
+
+
+def test_progress_without_a_terminal_is_plain_lines(capsys):
+    with shown_progress("a_run", "mean log-likelihood") as progress:
+        for done in range(0, 101, 10):
+            progress(done, 100, -3.25)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("a_run: 0 of 100, mean log-likelihood -3.25")
+    assert lines[-1].startswith("a_run: 100 of 100")
+    assert len(lines) == 2
+
+
+def test_progress_tells_the_time_left(capsys, monkeypatch):
+    clock = iter([100.0, 160.0, 220.0])
+    monkeypatch.setattr("rbmbench.cli.progress.time.monotonic", lambda: next(clock))
+    with shown_progress("a_run") as progress:
+        for done in (0, 10, 20):
+            progress(done, 100)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == ["a_run: 0 of 100", "a_run: 10 of 100, 9 min left", "a_run: 20 of 100, 8 min left"]
+
+
+def test_meta_says_where_a_run_was_and_why(data, tmp_path):
+    assert train(data, tmp_path / "run", None, "--backend", "numpy") == 0
+    meta = results.read_meta(tmp_path / "run")
+    assert meta["backend"] in ("numba", "numpy")
+    assert meta["backend_reason"] == "asked for"
+
+
+def test_a_backend_that_is_not_there_is_one_line(data, tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    assert train(data, tmp_path / "run", None, "--backend", "cupy") == 2
+    expected = "rbmbench: error: backend: found 'cupy', but CuPy is not installed; allowed here: auto, numpy"
+    assert capsys.readouterr().err.strip().splitlines()[-1] == expected

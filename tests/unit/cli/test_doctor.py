@@ -1,0 +1,391 @@
+"""The sections of ``rbmbench doctor``: what is found here, and what is said where something is missing or wrong."""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from rbmbench.cli import main
+from rbmbench.cli.doctor import choices, limits, machine, places, software
+from rbmbench.cli.doctor.findings import FAILED, OK, WARNING, Finding, Section, examined
+from rbmbench.cli.doctor.report import Report
+from rbmbench.datasets import _whereabouts
+from rbmbench.datasets._downloads import Entry, File, catalogue
+from rbmbench.kernels import backends
+
+TITLES = (
+    "Versions",
+    "Machine",
+    "GPU",
+    "Threads",
+    "Environment variables",
+    "Backend",
+    "Data sets",
+    "Folders",
+    "Programs",
+)
+CONTENT = b"rows of a data set"
+
+
+@pytest.fixture(autouse=True)
+def _no_settings(monkeypatch, tmp_path):
+    for name in [name for name in os.environ if name.startswith("RBMBENCH_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("RBMBENCH_DATA_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def no_cupy(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", None)
+
+
+def by_name(findings) -> dict[str, Finding]:
+    return {finding.what: finding for finding in findings}
+
+
+def quick(capsys, *arguments) -> tuple[int, dict]:
+    """Return the exit code and the JSON of an examination without the self-test."""
+    code = main(["doctor", "--quick", "--json", *arguments])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_every_section_is_shown_in_both_forms(capsys, tmp_path, no_cupy):
+    results = ["--results", str(tmp_path / "results")]
+    code, found = quick(capsys, *results)
+    assert (code, found["failed"], tuple(found["sections"])) == (0, False, TITLES)
+    assert all(lines for lines in found["sections"].values())
+    assert main(["doctor", "--no-self-test", *results]) == 0
+    printed = capsys.readouterr().out
+    assert [line for line in printed.splitlines() if line in TITLES] == list(TITLES)
+    assert printed.rstrip().splitlines()[-1] == found["verdict"]
+    assert found["verdict"].startswith("ok: ")
+    assert not (tmp_path / "results").exists()
+    assert not (tmp_path / "cache").exists()
+
+
+def test_this_machine_and_its_software(capsys, no_cupy):
+    sections = quick(capsys)[1]["sections"]
+    found = {line["what"]: line for lines in sections.values() for line in lines}
+    assert found["numpy"]["found"] == np.__version__
+    assert found["python"]["found"] == ".".join(map(str, sys.version_info[:3]))
+    assert 0 < found["cores"]["values"]["usable"] <= os.cpu_count()
+    memory = found["memory"]["values"]
+    assert 0 < memory["available_bytes"] <= memory["total_bytes"]
+    assert any(what.startswith("matrix products: ") for what in found)
+    assert "CuPy is not installed" in found["GPU"]["found"]
+    assert "is not installed" in found["auto, tiny model (16x16, 25 trials)"]["values"]["reason"]
+
+
+def test_cupy_goes_by_many_names(monkeypatch):
+    monkeypatch.setattr(software, "_version", lambda name: None)
+    assert by_name(software.versions())["cupy"].found == "not installed"
+    monkeypatch.setattr(software, "_version", {"cupy-cuda12x": "14.2.0"}.get)
+    assert by_name(software.versions())["cupy"].found == "14.2.0 (cupy-cuda12x)"
+
+
+def test_a_failure_is_the_exit_status_and_a_warning_is_not(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("RBMBENCH_DATA_MIROR", "a name with a slip")
+    code, found = quick(capsys)
+    warned = [line for line in found["sections"]["Environment variables"] if line["state"] == WARNING]
+    assert (code, [line["what"] for line in warned]) == (0, ["RBMBENCH_DATA_MIROR"])
+    code, found = quick(capsys, "--mirror", str(tmp_path / "missing"))
+    assert (code, found["failed"]) == (1, True)
+    assert "no such folder" in found["sections"]["Data sets"][0]["found"]
+
+
+def test_what_cannot_be_examined_has_failed_and_stops_nothing(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "threadpoolctl", None)
+    code, found = quick(capsys)
+    assert code == 1
+    [line] = [line for lines in found["sections"].values() for line in lines if line["state"] == FAILED]
+    assert line["what"] == "Threads"
+    assert "threadpoolctl" in line["found"]
+    assert tuple(found["sections"]) == TITLES
+
+
+def test_a_package_that_is_missing_is_a_finding():
+    # Whatever is not there, what is there is still examined.
+    code = (
+        "import sys; sys.modules['pandas'] = None; from rbmbench.cli import main; sys.exit(main(['doctor','--quick']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1, done.stderr
+    assert re.search(r"FAILED +Folders +could not be examined .*pandas", done.stdout)
+    assert re.search(r"\n +numpy +\d", done.stdout)
+
+
+def test_numbers_that_are_none_are_not_written():
+    report = Report([Section("A", (Finding("x", "1", OK, {"y": float("nan")}),))])
+    with pytest.raises(ValueError, match="JSON"):
+        report.json()
+
+
+def write(folder, **files):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / name.replace("__", ".")).write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("group", "expected"),
+    [("/a/b", (1.5, 3000)), ("/a", (2.5, 3000)), ("/", (None, 7000)), ("/a/b/hidden", (1.5, 3000))],
+)
+def test_limits_of_control_groups(tmp_path, group, expected):
+    write(tmp_path, memory__max="7000")
+    write(tmp_path / "a", cpu__max="250000 100000", memory__max="3000")
+    write(tmp_path / "a" / "b", cpu__max="150000 100000", memory__max="max")
+    (tmp_path / "membership").write_text(f"0::{group}\n")
+    assert limits.control_group_limits(tmp_path, tmp_path / "membership") == expected
+
+
+@pytest.mark.parametrize(("quota", "memory", "expected"), [("-1", 2**63 - 4096, (None, None)), ("50000", 9, (0.5, 9))])
+def test_limits_of_control_groups_of_the_first_kind(tmp_path, quota, memory, expected):
+    write(tmp_path / "cpu,cpuacct" / "job", cpu__cfs_quota_us=quota, cpu__cfs_period_us="100000")
+    write(tmp_path / "memory" / "job", memory__limit_in_bytes=str(memory))
+    (tmp_path / "membership").write_text("4:memory:/job\n3:cpu,cpuacct:/job\n1:name=systemd:/job\n")
+    assert limits.control_group_limits(tmp_path, tmp_path / "membership") == expected
+
+
+def test_no_control_groups(tmp_path):
+    assert limits.control_group_limits(tmp_path, tmp_path / "none") == (None, None)
+
+
+def test_a_quota_makes_cores_usable_or_not(monkeypatch):
+    for quota, expected in ((None, 3), (1.5, 1.5), (7.0, 3)):
+        monkeypatch.setattr(limits, "control_group_limits", lambda quota=quota: limits.Limits(quota, None))
+        monkeypatch.setattr(limits, "cores_by_affinity", lambda: 3)
+        assert limits.usable_cores() == expected
+
+
+def test_more_threads_than_cores_are_a_warning(monkeypatch):
+    monkeypatch.setattr(software, "usable_cores", lambda: 0.5)
+    states = {finding.what.split(":")[0]: finding.state for finding in software.threads()}
+    assert states["matrix products"] == WARNING
+    monkeypatch.setattr(software, "usable_cores", lambda: 1024)
+    assert not any(finding.state for finding in software.threads())
+
+
+def test_every_variable_that_is_read_is_known(repository):
+    sources = [*(repository / "src").rglob("*.py"), *(repository / "workflow").rglob("*.smk"), repository / "Snakefile"]
+    text = "".join(file.read_text() for file in sources)
+    assert set(re.findall(r"RBMBENCH_[A-Z_]+[A-Z]", text)) == set(software.OWN_VARIABLES)
+
+
+def test_a_password_is_not_shown(monkeypatch):
+    monkeypatch.setenv("RBMBENCH_DATA_MIRROR", "https://someone:secret@mirror.example/sets")
+    found = by_name(software.environment())
+    assert found["RBMBENCH_DATA_MIRROR"].found == "https://mirror.example/sets"
+    assert not any("secret" in finding.found for finding in places.data_sets(None, None, online=False))
+
+
+def test_notebooks_that_cannot_run_are_a_warning(monkeypatch):
+    monkeypatch.setattr(software, "find_spec", lambda name: None if name == "ipykernel" else "there")
+    found = by_name(software.tools())["notebooks"]
+    assert (found.state, "ipykernel not installed" in found.found) == (WARNING, True)
+
+
+# The GPU, and which backend is taken
+
+
+class Runtime:
+    """What CuPy tells of two devices."""
+
+    getDeviceCount = staticmethod(lambda: 2)
+    driverGetVersion = staticmethod(lambda: 13020)
+    runtimeGetVersion = staticmethod(lambda: 12090)
+
+    @staticmethod
+    def getDeviceProperties(number):
+        return {"name": b"Device %d" % number, "totalGlobalMem": 3 * 2**30, "major": 9, "minor": number}
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    """A GPU by hearsay."""
+    cupy = SimpleNamespace(__name__="cupy", cuda=SimpleNamespace(runtime=Runtime))
+    monkeypatch.setattr(backends, "what_a_gpu_lacks", lambda: None)
+    monkeypatch.setattr(backends, "import_module", lambda name: cupy if name == "cupy" else np)
+
+
+@pytest.mark.usefixtures("gpu")
+def test_devices_are_described():
+    found = by_name(machine.graphics_processor())
+    assert found["GPU 1"].found == "Device 1, 3.0 GB, compute capability 9.1"
+    assert found["CUDA"].values == {"driver": "13.2", "runtime": "12.9"}
+
+
+@pytest.mark.usefixtures("gpu")
+def test_a_large_model_takes_the_gpu_and_a_tiny_one_does_not():
+    tiny, large = choices.choices()
+    assert (tiny.values["arrays"], large.values["arrays"]) == ("numpy", "cupy")
+    assert "operations an iteration" in tiny.found
+
+
+def test_a_gpu_without_cupy_is_a_warning(monkeypatch, tmp_path, no_cupy):
+    program = tmp_path / "nvidia-smi"
+    program.write_text("#!/bin/sh\necho Device, 3000 MiB, 550.1, 9.0\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    [found] = machine.graphics_processor()
+    assert found.state == WARNING
+    assert found.found.startswith("Device, 3000 MiB, 550.1, 9.0, but CuPy is not installed: install CuPy")
+    program.write_text("#!/bin/sh\nexit 9\n")
+    assert [finding.found for finding in machine.graphics_processor()] == ["none: CuPy is not installed"]
+
+
+def test_slow_kernels_are_a_warning(monkeypatch, no_cupy):
+    assert not any(finding.state for finding in choices.choices())
+    monkeypatch.setattr(choices, "name_of_home", lambda array: "numpy")
+    assert [finding.state for finding in choices.choices()] == ["", "", WARNING]
+
+
+@pytest.mark.usefixtures("no_cupy")
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("RBMBENCH_BACKEND", "cupy", "CuPy is not installed"),
+        ("RBMBENCH_BACKEND", "gpu", "allowed: auto, numpy, cupy"),
+        ("RBMBENCH_RESIDENT", "maybe", "RBMBENCH_RESIDENT"),
+    ],
+)
+def test_a_backend_that_is_asked_for_in_vain_has_failed(monkeypatch, name, value, said):
+    monkeypatch.setenv(name, value)
+    *_, last = choices.choices()
+    assert last.state == FAILED
+    assert said in last.found
+
+
+# Data sets
+
+
+@pytest.fixture
+def declared(monkeypatch):
+    """One data set with a file, and one that does as well."""
+    sha256 = hashlib.sha256(CONTENT).hexdigest()
+    common = {"folder": "made", "bytes": len(CONTENT), "sha256": sha256}
+    files = (
+        File(name="rows.txt", addresses=("http://one.example/rows.txt", "http://two.example/rows.txt"), **common),
+        File(name="rows.zip", addresses=(), instead_of="rows.txt", **common),
+    )
+    monkeypatch.setattr(_whereabouts, "catalogue", lambda: {"made": Entry("nobody", "none", files)})
+
+
+def put(folder, content, name="rows.txt"):
+    (folder / "made").mkdir(parents=True, exist_ok=True)
+    (folder / "made" / name).write_bytes(content)
+    return str(folder)
+
+
+def of_file(findings) -> Finding:
+    [found] = [finding for finding in findings if finding.what.startswith("made: ")]
+    return found
+
+
+@pytest.mark.usefixtures("declared")
+@pytest.mark.parametrize("name", ["rows.txt", "rows.zip"])
+def test_files_are_found_in_mirror_and_cache(tmp_path, name):
+    mirror, cache = put(tmp_path / "a", CONTENT, name), put(tmp_path / "b", CONTENT, name)
+    found = list(places.data_sets(mirror, cache, online=False))
+    assert of_file(found).what == f"made: {name}"
+    assert (of_file(found).state, of_file(found).values["origin"]) == (OK, "mirror")
+    found = list(places.data_sets(None, cache, online=False))
+    assert (of_file(found).state, of_file(found).values["origin"]) == (OK, "cache")
+    assert not any(finding.state == WARNING for finding in found)
+
+
+@pytest.mark.usefixtures("declared")
+def test_wrong_copies_are_named(tmp_path):
+    wrong = put(tmp_path / "a", b"x" * len(CONTENT))
+    found = of_file(places.data_sets(wrong, None, online=False))
+    assert (found.state, "wrong checksum" in found.found) == (FAILED, True)
+    # What is kept of an earlier download is downloaded again.
+    found = of_file(places.data_sets(None, wrong, online=False))
+    assert (found.state, "wrong checksum" in found.found) == (WARNING, True)
+
+
+@pytest.mark.usefixtures("declared")
+def test_nothing_at_hand_is_a_warning_unless_an_address_answers(monkeypatch):
+    import requests
+
+    asked = []
+
+    def head(address, **_):
+        asked.append(address)
+        if "two" not in answering:
+            raise requests.ConnectionError
+        return SimpleNamespace(ok="two" in address)
+
+    monkeypatch.setattr(requests, "head", head)
+    answering = "two"
+    found = list(places.data_sets(None, None, online=False))
+    assert (of_file(found).values["origin"], found[-1].state, asked) == ("public", WARNING, [])
+    found = list(places.data_sets(None, None, online=True))
+    assert not any(finding.state == WARNING for finding in found)
+    assert asked == ["http://one.example/rows.txt", "http://two.example/rows.txt"]
+    answering = "none"
+    found = list(places.data_sets(None, None, online=True))
+    assert (found[-1].state, "no address answers" in found[-1].found) == (WARNING, True)
+
+
+def test_files_stand_in_for_files_that_are_declared():
+    for entry in catalogue().values():
+        first = {file.name for file in entry.files if file.instead_of is None}
+        assert {file.instead_of for file in entry.files if file.instead_of} <= first
+
+
+# Folders
+
+
+def test_folders_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    found = by_name(places.folders(tmp_path / "file" / "results", None, str(tmp_path / "file" / "cache")))
+    assert (found["results"].state, found["downloads"].state) == (FAILED, WARNING)
+    assert "is not a folder" in found["results"].found
+    assert found["results"].values["writable"] is False
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="there is no folder that nobody may write in")
+def test_folders_that_nobody_can_write():
+    # The superuser has all permissions there, and still cannot.
+    found = by_name(places.folders(Path("/proc/results"), None, None))["results"]
+    assert (found.state, found.values["writable"]) == (FAILED, False)
+    assert found.found.startswith("/proc/results: cannot be written (")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write anywhere")
+def test_folders_without_permission(tmp_path):
+    tmp_path.chmod(0o500)
+    found = by_name(places.folders(tmp_path / "results", None, None))
+    tmp_path.chmod(0o700)
+    assert (found["results"].state, "no permission" in found["results"].found) == (FAILED, True)
+
+
+def test_kernels_that_cannot_be_kept_are_a_warning(monkeypatch, tmp_path):
+    numba_kernels = pytest.importorskip("rbmbench.kernels.numba")
+    (tmp_path / "file").write_text("")
+    kept = SimpleNamespace(cache_path=str(tmp_path / "file" / "digest" / "kernel"))
+    monkeypatch.setattr(numba_kernels, "gather_rows", SimpleNamespace(stats=kept))
+    assert by_name(places.folders(tmp_path, None, None))["compiled kernels"].state == WARNING
+    # Where Numba is told not to compile, its kernels are plain functions.
+    monkeypatch.setattr(numba_kernels, "gather_rows", lambda *arguments: None)
+    assert "NUMBA_DISABLE_JIT" in by_name(places.folders(tmp_path, None, None))["compiled kernels"].found
+
+
+@pytest.mark.parametrize(("free", "state"), [(2**30 - 1, WARNING), (2**30, OK)])
+def test_little_room_is_a_warning(monkeypatch, tmp_path, free, state):
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=free))
+    found = by_name(places.folders(tmp_path, None, None))["results"]
+    assert (found.state, found.values["free_bytes"]) == (state, free)
+
+
+def test_one_section_that_breaks_is_one_finding():
+    [found] = examined("A title", "no_such_module", "nothing").findings
+    assert (found.what, found.state) == ("A title", FAILED)

@@ -1,0 +1,240 @@
+import json
+import shutil
+
+import pytest
+import yaml
+
+from rbmbench.base.errors import SettingsError
+from rbmbench.config.loading import load, merged, read_yaml
+from rbmbench.config.paper import schemas
+
+
+@pytest.fixture
+def config(repository, tmp_path, monkeypatch):
+    """A copy of the configuration in the working directory."""
+    shutil.copytree(repository / "config", tmp_path / "config")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "config"
+
+
+def overlay(config, **overrides) -> list[str]:
+    """Write an overlay for popcd, and return the files to load."""
+    values = {"scale": "tiny", "overrides": {"popcd": overrides}}
+    (config / "tiny.yaml").write_text(yaml.safe_dump(values))
+    return ["config/config.yaml", "config/tiny.yaml"]
+
+
+def refused(files) -> str:
+    with pytest.raises(SettingsError) as caught:
+        load(files)
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+@pytest.mark.parametrize("scale", ["paper", "desktop", "smoke"])
+def test_scales_are_allowed(config, scale):
+    files = ["config/config.yaml"] + [f"config/{scale}.yaml"] * (scale != "paper")
+    assert load(files).main.scale == scale
+
+
+def test_overrides_are_merged_deeply(config):
+    panel = {"iterations": 7}
+    found = load(overlay(config, figures={"fig1": {"panels": {"a": panel}}}))
+    panels = found.papers[0].figures["fig1"].panels
+    assert (panels["a"].iterations, panels["a"].rate, panels["b"].iterations) == (7, 0.1, 50000)
+    assert found.published["popcd"].figures["fig1"].panels["a"].iterations == 50000
+
+
+def test_merged_replaces_lists_and_keeps_its_arguments():
+    first = {"a": {"b": [1, 2], "c": 3}}
+    assert merged(first, {"a": {"b": [5]}}, {"d": 7}) == {"a": {"b": [5], "c": 3}, "d": 7}
+    assert first == {"a": {"b": [1, 2], "c": 3}}
+
+
+def test_options_go_with_the_name_they_belong_to():
+    first = {"data": {"name": "mnist", "options": {"binarise": "bernoulli"}, "batch": 200}}
+    digits = {"data": {"name": "digits", "options": {"test": 297}}}
+    assert merged(first, digits) == {"data": {"name": "digits", "options": {"test": 297}, "batch": 200}}
+    again = {"data": {"name": "mnist", "options": {"seed": 3}}}
+    assert merged(first, again)["data"]["options"] == {"binarise": "bernoulli", "seed": 3}
+
+
+PANEL_A = ("figures", "fig1", "panels", "a")
+
+
+def nested(*keys_and_value) -> dict:
+    *keys, value = keys_and_value
+    for key in reversed(keys):
+        value = {key: value}
+    return value
+
+
+@pytest.mark.parametrize(
+    ("overrides", "parts"),
+    [
+        (nested(*PANEL_A, "rate", -0.5), ["figures.fig1.panels.a.rate", "-0.5", "greater than 0"]),
+        (nested(*PANEL_A, "iterations", 0), ["figures.fig1.panels.a.iterations", "found 0", "1"]),
+        (nested(*PANEL_A, "trials", 0), ["figures.fig1.panels.a.trials", "found 0", "1"]),
+        (nested("defaults", "trials", 0), ["defaults.trials", "found 0", "1"]),
+        (nested(*PANEL_A, "itterations", 5), ["figures.fig1.panels.a.itterations", "nearest: 'iterations'"]),
+        (nested(*PANEL_A, "data", "mnits"), ["figures.fig1.panels.a.data", "'mnits'", "nearest: 'mnist'"]),
+        (nested("figures", "fig1", "algorithms", ["cd_2"]), ["figures.fig1.algorithms", "'cd_2'", "nearest: 'cd_1"]),
+        (nested("tables", "table1", "estimators", ["popcd_1"]), ["tables.table1.estimators", "nearest: 'pop_cd_1"]),
+        (nested("tables", "table1", "trained_with", "cd"), ["tables.table1.trained_with", "'cd'", "allowed: "]),
+        (nested("algorithms", "cd_1", "estimator", "popcd"), ["algorithms.cd_1", "'popcd'", "nearest: 'pop_cd"]),
+        (nested("algorithms", "cd_1", "options", "k", 0), ["algorithms.cd_1", "'k'", "found 0", ">= 1"]),
+        (nested("algorithms", "cd_1", "options", "kk", 1), ["algorithms.cd_1", "'kk'", "nearest: 'k'"]),
+        (nested("algorithms", "cd_1", "update", "name", "sgdd"), ["algorithms.cd_1", "'sgdd'", "nearest: 'sgd'"]),
+        (
+            nested("algorithms", "cd_1", {"update": {"name": "sdcp"}, "options": {"chains": 7}}),
+            ["algorithms.cd_1.update", "update rule 'sdcp': found the estimator 'cd'", "allowed: chains that start at"],
+        ),
+        (nested("data", "mnist", "name", "mnits"), ["data.mnist", "data set 'mnits'", "nearest: 'mnist'"]),
+        (nested("data", "mnist", "options", "treshold", 1), ["data.mnist", "'treshold'", "nearest: 'threshold'"]),
+        (nested("data", "mnist", "batch", 60001), ["data.mnist.batch", "60001", "60000"]),
+        (nested(*PANEL_A, "batch", 33), ["figures.fig1.panels.a.batch", "found 33", "32"]),
+        (nested(*PANEL_A, "mark", 1), ["figures.fig1.panels.a.mark", "found 1", "less than 1"]),
+        (
+            nested("figures", "fig2", "panels", "a", "hidden", 500),
+            ["figures.fig2.panels.a", "784 visible and 500 hidden", "evaluate_every: found 100", "at least 184"],
+        ),
+        (nested("tables", "table1", "ground_truth", "chains", 1), ["tables.table1.ground_truth.chains", "found 1"]),
+    ],
+)
+def test_mistakes_name_file_key_found_and_allowed(config, overrides, parts):
+    message = refused(overlay(config, **overrides))
+    assert message.startswith("config/tiny.yaml: overrides.popcd: ")
+    for part in parts:
+        assert part in message
+
+
+PCD, CD = {"estimator": "pcd"}, {"estimator": "cd", "options": {"k": 1}}
+
+
+COUPLED = {"kind": "coupling_times", "title": "t", "visible": 7, "hidden": 5, "width": 0.1}
+COUPLED |= {"replications": 3, "longest": 11}
+
+
+def with_schedule(*stages, **more) -> dict:
+    """Return overrides in which Figure 1 shows an algorithm of several stages."""
+    algorithm = {"label": "PCD, then CD", "schedule": list(stages)} | more
+    figure = {"algorithms": ["staged"]}
+    return {"algorithms": {"staged": algorithm}, "figures": {"fig1": figure}}
+
+
+def test_an_algorithm_may_be_a_schedule(config):
+    paper = load(overlay(config, **with_schedule(PCD | {"until": 500}, CD | {"rate": 0.02}))).papers[0]
+    first, last = paper.algorithms["staged"].stages
+    assert (first.estimator, first.until, first.rate) == ("pcd", 500, None)
+    assert (last.estimator, last.options, last.until, last.rate) == ("cd", {"k": 1}, None, 0.02)
+    assert [len(paper.algorithms[name].stages) for name in ("cd_1", "pt_10")] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "parts"),
+    [
+        (with_schedule(PCD, CD), ["algorithms.staged", "'until' should ascend", "found [None, None]"]),
+        (with_schedule(PCD | {"until": 7}, CD | {"until": 7}), ["algorithms.staged", "found [7, 7]"]),
+        (with_schedule(PCD | {"until": 7}, CD, estimator="cd"), ["algorithms.staged", "has both"]),
+        (with_schedule(PCD | {"until": 7}, CD, options={"k": 3}), ["algorithms.staged", "belong into its stages"]),
+        (with_schedule({"estimator": "ppcd"}), ["algorithms.staged.schedule.0", "'ppcd'", "nearest: 'pcd'"]),
+        (with_schedule(PCD | {"options": {"kk": 1}}), ["algorithms.staged.schedule.0", "'kk'", "nearest: 'k'"]),
+        (with_schedule(PCD | {"rate": 0}), ["algorithms.staged.schedule.0.rate", "found 0", "greater than 0"]),
+        (with_schedule(PCD | {"til": 3}), ["algorithms.staged.schedule.0.til", "nearest: 'until'"]),
+        (nested("algorithms", "none", "label", "None"), ["algorithms.none", "has neither"]),
+        (
+            with_schedule(PCD | {"until": 7}, CD) | nested("tables", "table1", "estimators", ["staged"]),
+            ["tables.table1.estimators", "'staged'", "2 stages"],
+        ),
+        (nested(*PANEL_A, "metric", []), ["fig1.panels.a.metric", "at least 1"]),
+        (nested(*PANEL_A, "metric", ["a", "b", "c", "d"]), ["fig1.panels.a.metric", "at most 3"]),
+        (nested(*PANEL_A, "metric", ["log_likelihood", "rejections"]), ["fig1.panels.a", "have different units"]),
+        (nested(*PANEL_A, {"metric": "rejections", "references": ["maximum"]}), ["fig1.panels.a", "shows rejections"]),
+        (nested(*PANEL_A, "axis", "logarithmic"), ["fig1.panels.a.axis", "'logarithmic'", "'linear' or 'log'"]),
+        (nested(*PANEL_A, "references", ["entropy"]), ["fig1.panels.a.references.0", "'entropy'", "'maximum'"]),
+        (nested(*PANEL_A, "algorithms", ["cd_2"]), ["fig1.panels.a.algorithms", "'cd_2'", "nearest: 'cd_1"]),
+        (nested("figures", "fig1", "band", "quantiles", [0.9, 0.1]), ["fig1.band", "found [0.9, 0.1]"]),
+        (nested("figures", "fig1", "band", {"median": True, "sample_paths": 1}), ["fig1.band", "have one of them"]),
+        (nested(*PANEL_A, "iteration_axis", "lin"), ["fig1.panels.a.iteration_axis", "'lin'", "'linear' or 'log'"]),
+        (nested(*PANEL_A, "evaluate_at", [5, 4]), ["fig1.panels.a.evaluate_at", "should ascend"]),
+        (nested("figures", "fig1", "kind", "coupling_time"), ["figures.fig1", "'coupling_times'"]),
+        (nested("figures", "fig9", COUPLED | {"longst": 5}), ["fig9.", "longst", "nearest: 'longest'"]),
+        (
+            nested("tables", "table9", {"kind": "run_times", "title": "t", "panel": "fig1.z", "reference": "cd_1"}),
+            ["tables.table9.panel", "'fig1.z'", "allowed: fig1.a, fig1.b"],
+        ),
+        (
+            nested("tables", "table9", {"kind": "run_times", "title": "t", "panel": "fig1.a", "reference": "cd_2"}),
+            ["tables.table9.reference", "'cd_2'", "nearest: 'cd_1"],
+        ),
+    ],
+)
+def test_mistakes_of_schedules_panels_and_kinds(config, overrides, parts):
+    message = refused(overlay(config, **overrides))
+    assert message.startswith("config/tiny.yaml: overrides.popcd: ")
+    for part in parts:
+        assert part in message
+
+
+@pytest.mark.parametrize(
+    ("stages", "allowed"),
+    [([PCD | {"until": 50_000}, CD], "more than 50000"), ([PCD | {"until": 7}, CD | {"until": 11}], "11")],
+)
+def test_a_panel_has_the_iterations_of_its_schedules(config, stages, allowed):
+    message = refused(overlay(config, **with_schedule(*stages)))
+    # The panel's iterations stand in the paper's file, the stages in the overlay.
+    assert message.startswith("config/papers/popcd.yaml: figures.fig1.panels.a.iterations: found 50000; the schedule")
+    assert message.endswith(f"allowed: {allowed}")
+
+
+def test_mistakes_of_a_paper_name_its_file(config):
+    file = config / "papers" / "popcd.yaml"
+    file.write_text(file.read_text().replace("rate: 0.01, iterations: 50000", "rate: 0, iterations: 50000"))
+    assert refused(["config/config.yaml"]).startswith("config/papers/popcd.yaml: figures.fig1.panels.b.rate: found 0")
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("scale: tiny\npapers: [popcd, popdc]", ["config/tiny.yaml: papers: ", "'popdc'", "nearest: 'popcd'"]),
+        ("scale: tiny\noverrides: {popdc: {}}", ["config/tiny.yaml: overrides.popdc: ", "nearest: 'popcd'"]),
+        ("scale: Not/a name", ["config/tiny.yaml: scale: found 'Not/a name'"]),
+        ("scale: tiny\ndata: {miror: x}", ["config/tiny.yaml: data.miror: ", "nearest: 'mirror'"]),
+        ("scale: [tiny", ["config/tiny.yaml: is not YAML"]),
+        ("tiny", ["config/tiny.yaml: holds a str"]),
+    ],
+)
+def test_mistakes_of_the_main_files(config, text, parts):
+    (config / "tiny.yaml").write_text(text)
+    message = refused(["config/config.yaml", "config/tiny.yaml"])
+    for part in parts:
+        assert part in message
+
+
+def test_missing_file_is_named(config):
+    assert refused(["config/config.yaml", "config/none.yaml"]).startswith("config/none.yaml: cannot be read")
+
+
+def test_schemas_are_in_step(repository):
+    for name, schema in schemas().items():
+        found = json.loads((repository / "config" / "schemas" / name).read_text(encoding="utf-8"))
+        assert found == schema, f"config/schemas/{name} is stale: run `make schema`"
+
+
+def test_schemas_accept_the_files(repository):
+    jsonschema = pytest.importorskip("jsonschema")
+    for name, file in (("config", "config.yaml"), ("config", "smoke.yaml"), ("paper", "papers/popcd.yaml")):
+        values = merged(
+            read_yaml(repository / "config/config.yaml") if name == "config" else {},
+            read_yaml(repository / "config" / file),
+        )
+        jsonschema.validate(values, schemas()[f"{name}.schema.json"])
+
+
+def test_every_key_is_explained(repository):
+    text = (repository / "config" / "README.md").read_text(encoding="utf-8")
+    for schema in schemas().values():
+        for model in (schema, *schema.get("$defs", {}).values()):
+            for key in model.get("properties", {}):
+                assert f"`{key}`" in text, f"config/README.md does not explain the key {key}"

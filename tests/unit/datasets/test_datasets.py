@@ -1,0 +1,330 @@
+"""Generated data sets, options, the Dataset itself and its file."""
+
+import json
+import subprocess
+import sys
+from itertools import product
+
+import numpy as np
+import pytest
+
+from rbmbench import datasets
+from rbmbench.base.errors import DataError, ResultsError, SettingsError
+from rbmbench.datasets.artificial_modes import prototypes
+
+
+def made(**parts):
+    """Return a small data set of given parts."""
+    return datasets.build("made", "Made", **parts, source="test", preprocessing="none", options={"a": 1})
+
+
+def test_names_are_the_modules():
+    expected = {
+        "artificial_modes",
+        "bars_and_stripes",
+        "diag",
+        "digits",
+        "fashion_mnist",
+        "letters",
+        "mnist",
+        "omniglot",
+        "one_d_ball",
+        "shifting_bar",
+        "simulated_rbm",
+        "user_file",
+    }
+    assert expected <= set(datasets.REGISTRY.names())
+
+
+def test_import_is_light():
+    code = (
+        "import sys, rbmbench.datasets; "
+        "print([m for m in ('pooch', 'requests', 'scipy', 'sklearn', 'yaml', 'pandas') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_unknown_name_gives_the_nearest():
+    with pytest.raises(SettingsError, match="unknown data set 'leters'; nearest: 'letters'"):
+        datasets.load("leters")
+
+
+def test_unknown_option_gives_the_nearest():
+    with pytest.raises(SettingsError, match="unknown option 'sid'; nearest: 'side'"):
+        datasets.load("bars_and_stripes", sid=3)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "found", "allowed"),
+    [
+        ("bars_and_stripes", {"side": 0}, "found 0", "from 1 to 12"),
+        ("bars_and_stripes", {"distinct": 1}, "found 1", "true, false"),
+        ("shifting_bar", {"d": 1}, "found 1", "from 2 to 4096"),
+        ("shifting_bar", {"d": 5, "bar": 5}, "found 5", "from 1 to 4"),
+        ("mnist", {"binarise": "fix"}, "found 'fix'", "threshold, bernoulli, fixed"),
+        ("omniglot", {"seed": -1}, "found -1", "from 0 to"),
+        ("digits", {"test": 1797}, "found 1797", "from 0 to 1796"),
+        ("bars_and_stripes", {"side": 13}, "found 13", "from 1 to 12"),
+        ("bars_and_stripes", {"side": True}, "found True", "a whole number"),
+        ("bars_and_stripes", {"side": 2.5}, "found 2.5", "a whole number"),
+        ("diag", {"d": 0}, "found 0", "from 1 to 4096"),
+        ("one_d_ball", {"d": 6.0}, "found 6.0", "from 2 to 4096"),
+        ("one_d_ball", {"d": 5}, "found 5", "an even number"),
+        ("artificial_modes", {"flip": 0.51}, "found 0.51", "from 0 to 0.5"),
+        ("artificial_modes", {"flip": float("nan")}, "found nan", "from 0 to 0.5"),
+        ("artificial_modes", {"modes": 33}, "found 33", "from 1 to 32"),
+        ("artificial_modes", {"copies": 10**9}, "found 1000000000", "from 1 to 1562500"),
+        ("artificial_modes", {"seed": -1}, "found -1", "from 0 to 4294967295"),
+        ("mnist", {"threshold": 255}, "found 255", "from 0 to 254"),
+        ("mnist", {"threshold": "127"}, "found '127'", "from 0 to 254"),
+        ("fashion_mnist", {"binarise": "often"}, "found 'often'", "bernoulli, threshold"),
+        ("fashion_mnist", {"binarise": ["often"]}, "found ['often']", "bernoulli, threshold"),
+        ("fashion_mnist", {"threshold": 255}, "found 255", "from 0 to 254"),
+        ("fashion_mnist", {"seed": -1}, "found -1", "from 0 to 4294967295"),
+        ("digits", {"threshold": 16}, "found 16", "from 0 to 15"),
+        ("digits", {"stands_in_for": " "}, "found ' '", "a text that is not empty"),
+        ("user_file", {}, "found ''", "a text that is not empty"),
+        ("user_file", {"path": "rows.pkl"}, "found 'rows.pkl'", ".npy, .npz, .csv"),
+    ],
+)
+def test_option_values_are_checked(name, options, found, allowed):
+    with pytest.raises(SettingsError) as error:
+        datasets.load(name, **options)
+    line = str(error.value)
+    assert f"data set '{name}': option" in line
+    assert found in line
+    assert allowed in line
+    assert "\n" not in line
+
+
+def test_bars_and_stripes_of_side_two_are_these_rows():
+    data = datasets.load("bars_and_stripes", side=2)
+    horizontal = ["0000", "1100", "0011", "1111"]
+    vertical = ["0000", "1010", "0101", "1111"]
+    assert ["".join(map(str, row)) for row in data.train] == horizontal + vertical
+    assert data.train.dtype == np.uint8
+    assert data.validation.shape == data.test.shape == (0, 4)
+
+
+@pytest.mark.parametrize("side", [3, 4])
+def test_bars_and_stripes_against_all_images(side):
+    """The set is every image whose rows are constant, and every image whose columns are."""
+    images = np.array(list(product([0, 1], repeat=side * side))).reshape(-1, side, side)
+    bars = images[(images == images[:, :, :1]).all(axis=(1, 2))]
+    stripes = images[(images == images[:, :1, :]).all(axis=(1, 2))]
+    expected = np.concatenate([bars, stripes]).reshape(-1, side * side)
+    train = datasets.load("bars_and_stripes", side=side).train
+    assert sorted(map(tuple, train)) == sorted(map(tuple, expected))
+    assert len(train) == 2 * 2**side
+
+
+def test_distinct_bars_and_stripes_are_each_pattern_once():
+    data, twice = datasets.load("bars_and_stripes", side=3, distinct=True), datasets.load("bars_and_stripes", side=3)
+    assert data.train.shape == (14, 9)
+    assert {row.tobytes() for row in data.train} == {row.tobytes() for row in twice.train}
+    assert len({row.tobytes() for row in data.train}) == 14
+    np.testing.assert_array_equal(data.test, data.train)
+    assert len(twice.test) == 0
+
+
+def test_shifting_bar_is_at_every_place_once():
+    np.testing.assert_array_equal(datasets.load("shifting_bar").train, np.eye(9))
+    data = datasets.load("shifting_bar", d=5, bar=2)
+    expected = [[1, 1, 0, 0, 0], [0, 1, 1, 0, 0], [0, 0, 1, 1, 0], [0, 0, 0, 1, 1], [1, 0, 0, 0, 1]]
+    np.testing.assert_array_equal(data.train, expected)
+    np.testing.assert_array_equal(data.test, expected)
+
+
+def test_digits_may_be_kept_for_testing():
+    whole, cut = datasets.load("digits"), datasets.load("digits", test=297)
+    np.testing.assert_array_equal(cut.train, whole.train[:1500])
+    np.testing.assert_array_equal(cut.test, whole.train[1500:])
+    assert len(whole.test) == 0
+
+
+def test_bars_and_stripes_hold_the_empty_and_the_full_image_twice():
+    train = datasets.load("bars_and_stripes").train
+    rows, counts = np.unique(train, axis=0, return_counts=True)
+    assert train.shape == (32, 16)
+    assert {int(row.sum()) for row in rows[counts == 2]} == {0, 16}
+    assert counts.max() == 2
+    assert len(rows) == 30
+
+
+def rows_of(name, **options):
+    return ["".join(map(str, row)) for row in datasets.load(name, **options).train]
+
+
+def test_diag_of_the_paper():
+    assert rows_of("diag") == ["000000", "100000", "110000", "111000", "111100", "111110", "111111"]
+    assert rows_of("diag", d=2) == ["00", "10", "11"]
+
+
+def test_one_d_ball_of_the_paper():
+    assert rows_of("one_d_ball") == ["111000", "011100", "001110", "000111", "100011", "110001"]
+    first = rows_of("one_d_ball", d=10)[0]
+    assert rows_of("one_d_ball", d=10) == [first[10 - turn :] + first[: 10 - turn] for turn in range(10)]
+
+
+def test_prototypes_of_the_paper():
+    assert ["".join(map(str, row)) for row in prototypes(16, 4)] == [
+        "0" * 16,
+        "1" * 16,
+        "0" * 8 + "1" * 8,
+        "1" * 8 + "0" * 8,
+    ]
+
+
+def test_prototypes_follow_the_formula():
+    dim, modes = 13, 11
+    expected = [[(t % 2) ^ (i * (t // 2 + 1) // dim % 2) for i in range(dim)] for t in range(modes)]
+    assert prototypes(dim, modes).tolist() == expected
+
+
+def test_artificial_modes_without_flips_are_the_prototypes():
+    train = datasets.load("artificial_modes", dim=13, modes=5, copies=7, flip=0).train
+    assert train.tolist() == np.repeat(prototypes(13, 5), 7, axis=0).tolist()
+
+
+def test_artificial_modes_flip_rate():
+    """160 000 bits flip with probability 0.001: 160 flips, standard deviation 12.6; five of them are allowed."""
+    train = datasets.load("artificial_modes").train
+    flips = train ^ np.repeat(prototypes(16, 4), 2500, axis=0)
+    assert train.shape == (10_000, 16)
+    assert abs(int(flips.sum()) - 160) < 64
+    assert flips[:, ::5].any()
+    assert flips[::2].any()
+
+
+def test_artificial_modes_depend_on_the_seed_only():
+    first, again, other = (datasets.load("artificial_modes", seed=seed, flip=0.1).train for seed in (3, 3, 5))
+    assert np.array_equal(first, again)
+    assert (first != other).mean() == pytest.approx(0.18, abs=0.01)
+
+
+@pytest.mark.parametrize("large", ["MNIST", "Fashion-MNIST"])
+def test_digits_are_named_as_a_stand_in(large):
+    data = datasets.load("digits", stands_in_for=large)
+    assert data.train.shape == (1797, 64)
+    assert data.title == f"Digits 8x8 (stand-in for {large})"
+    assert data.provenance["title"] == data.title
+    assert data.provenance["stand_in_for"] == large
+    assert datasets.load("digits").provenance["stand_in_for"] is None
+
+
+def test_digits_are_one_above_the_threshold():
+    from sklearn.datasets import load_digits
+
+    values = load_digits().data
+    assert np.array_equal(datasets.load("digits").train, (values >= 8).astype(np.uint8))
+    assert np.array_equal(datasets.load("digits", threshold=0).train, (values != 0).astype(np.uint8))
+
+
+def test_provenance_is_plain_data():
+    data = datasets.load("bars_and_stripes", side=3)
+    provenance = json.loads(json.dumps(data.provenance))
+    assert provenance == data.provenance
+    assert provenance["rows"] == {"train": 16, "validation": 0, "test": 0}
+    assert provenance["visible"] == 9
+    assert provenance["options"] == {"side": 3, "distinct": False}
+    assert provenance["files"] == []
+    assert provenance["name"] == "bars_and_stripes"
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ({"train": [0, 1]}, "a matrix of 0 and 1"),
+        ({"train": [[0, 2]]}, "found the value 2"),
+        ({"train": [[0.0, 0.5]]}, "found the value 0.5"),
+        ({"train": [[0.0, float("nan")]]}, "found the value nan"),
+        ({"train": [["0", "1"]]}, "a matrix of 0 and 1"),
+        ({"train": np.zeros((0, 3))}, "at least one row"),
+        ({"train": [[0, 1]], "test": [[0, 1, 1]]}, "test: found 3 columns; allowed: 2"),
+    ],
+)
+def test_parts_must_be_bits(parts, words):
+    with pytest.raises(DataError, match="made: ") as error:
+        made(**parts)
+    assert words in str(error.value)
+
+
+def test_saved_and_read_again(tmp_path):
+    rng = np.random.default_rng(7)
+    train, validation, test = (rng.integers(0, 2, (rows, 11), np.uint8) for rows in (5, 3, 2))
+    data = made(train=train, validation=validation, test=test)
+    path = tmp_path / "datasets" / "made.npz"
+    datasets.save(data, path)
+    again = datasets.read(path)
+    assert again.provenance == data.provenance
+    assert (again.name, again.title) == ("made", "Made")
+    for part, rows in (("train", train), ("validation", validation), ("test", test)):
+        assert np.array_equal(getattr(again, part), rows)
+        assert getattr(again, part).dtype == np.uint8
+    before = path.read_bytes()
+    datasets.save(again, path)
+    assert path.read_bytes() == before
+    assert [file.name for file in path.parent.iterdir()] == ["made.npz"]
+
+
+def test_saved_file_can_be_opened_without_the_library(tmp_path):
+    datasets.save(made(train=[[0, 1, 1]]), tmp_path / "made.npz")
+    with np.load(tmp_path / "made.npz", allow_pickle=False) as file:
+        assert sorted(file.files) == ["provenance", "test", "train", "validation"]
+        assert json.loads(str(file["provenance"]))["name"] == "made"
+
+
+def test_damaged_saved_files(tmp_path):
+    path = tmp_path / "made.npz"
+    with pytest.raises(DataError, match=r"made\.npz: no such file"):
+        datasets.read(path)
+    datasets.save(made(train=np.eye(37, dtype=np.uint8)), path)
+    whole = path.read_bytes()
+    for content in (whole[:-40], b"", b"not a zip", whole[:60] + b"\xff" + whole[61:]):
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=r"made\.npz: .*damaged") as error:
+            datasets.read(path)
+        assert "\n" not in str(error.value)
+
+
+def test_changed_rows_are_noticed(tmp_path):
+    data = made(train=np.eye(5, dtype=np.uint8))
+    arrays = {"train": 1 - data.train, "validation": data.validation, "test": data.test}
+    np.savez(tmp_path / "made.npz", **arrays, provenance=np.array(json.dumps(data.provenance)))
+    with pytest.raises(DataError, match="do not have the sha256"):
+        datasets.read(tmp_path / "made.npz")
+
+
+def test_unwritable_folder(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ResultsError, match="cannot be written"):
+        datasets.save(made(train=[[0, 1]]), tmp_path / "file" / "made.npz")
+
+
+def test_user_files_of_all_kinds(tmp_path):
+    rows = np.array([[0, 1, 1], [1, 0, 0]])
+    np.save(tmp_path / "mine.npy", rows)
+    np.savetxt(tmp_path / "mine.csv", rows, delimiter=",", fmt="%d")
+    np.savez(tmp_path / "mine.npz", spins=rows.astype(bool), test=rows[:1])
+    for suffix, options in (("npy", {}), ("csv", {}), ("npz", {"key": "spins"})):
+        data = datasets.load("user_file", path=str(tmp_path / f"mine.{suffix}"), title="Mine", **options)
+        assert data.train.tolist() == rows.tolist()
+        assert data.title == "Mine"
+        assert data.provenance["files"][0]["name"] == f"mine.{suffix}"
+    assert data.test.tolist() == [[0, 1, 1]]
+
+
+def test_user_files_that_are_wrong(tmp_path):
+    path = tmp_path / "mine.npz"
+    np.savez(path, train=np.array([[0, 3]]))
+    for options, words in (({}, "found the value 3"), ({"key": "spins"}, "no array 'spins'; it has train")):
+        with pytest.raises(DataError) as error:
+            datasets.load("user_file", path=str(path), **options)
+        assert words in str(error.value)
+    np.save(tmp_path / "objects.npy", np.array([{}]), allow_pickle=True)
+    (tmp_path / "mine.csv").write_text("0,1\n0\n")
+    for name in ("objects.npy", "mine.csv", "missing.npy"):
+        with pytest.raises(DataError, match=f"{name}: cannot be read") as error:
+            datasets.load("user_file", path=str(tmp_path / name))
+        assert "\n" not in str(error.value)

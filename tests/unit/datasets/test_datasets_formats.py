@@ -1,0 +1,336 @@
+"""Readers of published files, on small files made here."""
+
+import gzip
+import hashlib
+import struct
+import tracemalloc
+from io import BytesIO
+
+import numpy as np
+import pytest
+import scipy.io
+from core_helpers import expected_tosses
+from scipy.stats import norm
+
+from rbmbench import datasets
+from rbmbench.base.errors import DataError
+from rbmbench.base.streams import Purpose, Stream
+from rbmbench.datasets import _downloads
+from rbmbench.datasets._downloads import Entry, File
+from rbmbench.datasets._formats import amat, chardata_mat, grey_npz, gunzip, idx_images, taskar_mat, taskar_text
+from rbmbench.datasets.letters import content_sha256, in_order
+
+
+def declared(limit=10**6, name="made.gz"):
+    """Return the declaration of a made file."""
+    return File(folder="made", name=name, addresses=(), at_most_bytes=limit, unpacked_bytes=limit)
+
+
+def idx(images):
+    """Return images as the bytes of an idx3-ubyte file."""
+    return struct.pack(">4B3I", 0, 0, 8, 3, *images.shape) + images.tobytes()
+
+
+def letters_text(rows, ending="\t\n"):
+    """Return rows as the bytes of a letter.data file."""
+    lines = (
+        "\t".join(map(str, [number, "q", -1, 3, 1, number % 10, *row])) + ending for number, row in enumerate(rows, 1)
+    )
+    return "".join(lines).encode()
+
+
+def letters_mat(rows, lengths=(3, 2, 6)):
+    """Return rows as the bytes of a MATLAB file of words, the first word apart from the others."""
+    columns = rows.reshape(-1, 16, 8).transpose(0, 2, 1).reshape(-1, 128).T
+    columns = np.concatenate([columns, np.ones((1, len(rows)), np.uint8)])
+    words = np.split(columns, np.cumsum(lengths)[:-1], axis=1)
+    cells = {"patterns_train": words[:1], "patterns_test": words[1:]}
+    packed = {}
+    for name, part in cells.items():
+        packed[name] = np.empty((1, len(part)), object)
+        packed[name][0, :] = part
+    buffer = BytesIO()
+    scipy.io.savemat(buffer, packed, do_compression=True)
+    return buffer.getvalue()
+
+
+@pytest.fixture(name="images")
+def _images():
+    return np.random.default_rng(1).integers(0, 256, (5, 3, 2), np.uint8)
+
+
+@pytest.fixture(name="rows")
+def _rows():
+    rows = np.random.default_rng(2).integers(0, 2, (11, 128), np.uint8)
+    rows[4] = rows[9]
+    return rows
+
+
+def fails(reader, content, file=None):
+    """Return the line of the error that a reader raises, after checking that it is one line that names the place."""
+    with pytest.raises(DataError) as error:
+        reader(file or declared(), content, "folder/made.gz")
+    line = str(error.value)
+    assert line.startswith("folder/made.gz: ")
+    assert "\n" not in line
+    return line
+
+
+def test_idx_images_are_read(images):
+    assert np.array_equal(idx_images(declared(), gzip.compress(idx(images)), ""), images)
+
+
+def test_idx_files_that_are_wrong(images):
+    whole = idx(images)
+    assert "starts with 00000801" in fails(idx_images, gzip.compress(b"\0\0\x08\x01" + whole[4:]))
+    assert "not an idx3-ubyte file" in fails(idx_images, gzip.compress(whole[:9]))
+    assert "45 bytes unpacked, expected 46 for 5x3x2" in fails(idx_images, gzip.compress(whole[:-1]))
+    assert "47 bytes unpacked, expected 46 for 5x3x2" in fails(idx_images, gzip.compress(whole + b"\0"))
+
+
+def test_gzip_files_that_are_wrong(images):
+    packed = gzip.compress(idx(images))
+    assert "truncated" in fails(idx_images, packed[:-9])
+    assert "truncated" in fails(idx_images, packed[:-1])
+    assert "damaged" in fails(idx_images, packed[:-8] + bytes(8))
+    assert "not a gzip file" in fails(idx_images, b"<html>not found</html>")
+    assert "truncated" in fails(idx_images, b"")
+    assert "4 bytes follow" in fails(idx_images, packed + b"more")
+
+
+def test_gzip_bombs_are_refused_before_they_unpack():
+    bomb = gzip.compress(bytes(10**7))
+    assert len(bomb) < 20_000
+    tracemalloc.start()
+    assert "more than the 1000 bytes" in fails(idx_images, bomb, declared(1000))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10**6
+    assert gunzip(declared(1000), gzip.compress(bytes(1000)), "") == bytes(1000)
+
+
+@pytest.mark.parametrize("ending", ["\t\n", "\n", "\t\r\n"])
+def test_letters_text_is_read(rows, ending):
+    assert np.array_equal(taskar_text(declared(), gzip.compress(letters_text(rows, ending)), ""), rows)
+
+
+def test_letters_text_that_is_wrong(rows):
+    text = letters_text(rows)
+    lines = text.splitlines(keepends=True)
+    assert "line 2" in fails(taskar_text, gzip.compress(lines[0] + lines[1][:-9] + lines[2]))
+    assert "line 3" in fails(taskar_text, gzip.compress(text.replace(lines[2][-8:], b"\t2\t1\t0\t\n", 1)))
+    assert "line 1" in fails(taskar_text, gzip.compress(lines[0].replace(b"0\t1\t", b"0 1\t", 1)))
+    assert "line 12" in fails(taskar_text, gzip.compress(text + b"\n"))
+    assert "no lines" in fails(taskar_text, gzip.compress(b""))
+    assert "truncated" in fails(taskar_text, gzip.compress(text)[:-20])
+
+
+def test_letters_mat_is_read(rows):
+    assert np.array_equal(taskar_mat(declared(), letters_mat(rows), ""), rows)
+
+
+def test_letters_mat_that_is_wrong(rows):
+    whole = letters_mat(rows)
+    for content in (whole[: len(whole) // 2], whole[:100], b"", b"\xff" * 500, whole[:300] + bytes(50) + whole[350:]):
+        assert "not a MATLAB file" in fails(taskar_mat, content)
+    buffer = BytesIO()
+    scipy.io.savemat(buffer, {"other": rows})
+    assert "holds no array 'patterns_train'" in fails(taskar_mat, buffer.getvalue())
+    assert "constant 1" in fails(taskar_mat, letters_mat(2 * rows))
+
+
+def test_rows_are_put_in_lexicographic_order(rows):
+    ordered = in_order(rows)
+    assert [tuple(row) for row in ordered] == sorted(tuple(row) for row in rows)
+    assert np.array_equal(in_order(rows[::-1]), ordered)
+
+
+def test_content_sha256_sees_rows_and_multiplicities(rows):
+    assert content_sha256(in_order(rows)) == content_sha256(in_order(rows[::-1]))
+    assert content_sha256(in_order(rows)) != content_sha256(in_order(rows[:-1]))
+    assert content_sha256(rows) != content_sha256(1 - rows)
+
+
+@pytest.fixture(name="letters_folder")
+def _letters_folder(rows, tmp_path, monkeypatch):
+    """Return a mirror with both files of a small letters set, declared as if they were the published ones."""
+    folder = tmp_path / "mirror" / "letters"
+    folder.mkdir(parents=True)
+    (folder / "ocr_taskar.mat").write_bytes(letters_mat(rows))
+    (folder / "letter.data.gz").write_bytes(gzip.compress(letters_text(rows[::-1])))
+    files = tuple(
+        File(folder="letters", name=name, addresses=(), at_most_bytes=10**5, unpacked_bytes=10**5)
+        for name in ("ocr_taskar.mat", "letter.data.gz")
+    )
+    entry = Entry("made", "none", files, rows=len(rows), content_sha256=content_sha256(in_order(rows)))
+    monkeypatch.setattr(_downloads, "catalogue", lambda: {"letters": entry})
+    return folder
+
+
+def test_both_letters_files_give_the_same_rows(letters_folder, rows, tmp_path):
+    places = {"mirror": letters_folder.parent, "cache": tmp_path / "cache"}
+    from_mat = datasets.load("letters", **places)
+    (letters_folder / "ocr_taskar.mat").unlink()
+    from_text = datasets.load("letters", **places)
+    assert [data.provenance["files"][0]["name"] for data in (from_mat, from_text)] == [
+        "ocr_taskar.mat",
+        "letter.data.gz",
+    ]
+    assert np.array_equal(from_mat.train, from_text.train)
+    assert np.array_equal(from_mat.train, in_order(rows))
+    assert from_mat.provenance["content_sha256"] == from_text.provenance["content_sha256"]
+    assert from_mat.provenance["files"][0]["from"] == "mirror"
+
+
+def test_letters_file_with_other_rows_is_refused(letters_folder, rows, tmp_path):
+    (letters_folder / "ocr_taskar.mat").unlink()
+    (letters_folder / "letter.data.gz").write_bytes(gzip.compress(letters_text(rows[1:])))
+    with pytest.raises(DataError, match=r"letter\.data\.gz: not the 11 letters: expected .* found 10 rows") as error:
+        datasets.load("letters", mirror=letters_folder.parent, cache=tmp_path / "cache")
+    assert content_sha256(in_order(rows)) in str(error.value)
+
+
+def image_mirror(folder, monkeypatch, data_set, train, test):
+    """Declare two made IDX files as those of a data set, put them into a mirror, and return where to look."""
+    files = []
+    (folder / data_set).mkdir(parents=True)
+    for name, images in (("train.gz", train), ("test.gz", test)):
+        (folder / data_set / name).write_bytes(gzip.compress(idx(images)))
+        files.append(File(folder=data_set, name=name, addresses=(), at_most_bytes=10**7, unpacked_bytes=10**7))
+    monkeypatch.setattr(_downloads, "catalogue", lambda: {data_set: Entry("made", "none", tuple(files))})
+    return {"mirror": folder, "cache": folder / "cache"}
+
+
+def grey_images(train=7, test=2):
+    """Return training and test images of random grey values; the first pixels are 127 and 128."""
+    images = [
+        np.random.default_rng(r).integers(0, 256, (rows, 28, 28), np.uint8) for r, rows in ((3, train), (4, test))
+    ]
+    images[0][0, 0, :2] = 127, 128
+    return images
+
+
+@pytest.mark.parametrize(("data_set", "binarise"), [("mnist", {}), ("fashion_mnist", {"binarise": "threshold"})])
+def test_grey_images_are_binary_above_the_threshold(data_set, binarise, tmp_path, monkeypatch):
+    train, test = grey_images()
+    places = image_mirror(tmp_path, monkeypatch, data_set, train, test)
+    data = datasets.load(data_set, **binarise, **places)
+    assert data.train[0, :2].tolist() == [0, 1]
+    assert np.array_equal(data.train, (train.reshape(7, 784) >= 128).astype(np.uint8))
+    assert np.array_equal(data.test, (test.reshape(2, 784) >= 128).astype(np.uint8))
+    assert data.validation.shape == (0, 784)
+    assert [file["name"] for file in data.provenance["files"]] == ["train.gz", "test.gz"]
+    low = datasets.load(data_set, threshold=9, **binarise, **places)
+    assert np.array_equal(low.train, (train.reshape(7, 784) >= 10).astype(np.uint8))
+    assert low.provenance["options"].items() >= ({"threshold": 9} | binarise).items()
+
+
+def test_grey_values_are_probabilities_by_default(tmp_path, monkeypatch):
+    # Enough rows for two blocks of draws; error rate 1e-4 a grey level, Bonferroni over the 256 levels.
+    train, test = grey_images(train=2003, test=5)
+    places = image_mirror(tmp_path, monkeypatch, "fashion_mnist", train, test)
+    data = datasets.load("fashion_mnist", **places)
+    values = train.reshape(2003, 784)
+    bits, pixels = np.bincount(values.ravel(), weights=data.train.ravel()), np.bincount(values.ravel())
+    p = np.arange(256) / 255
+    assert bits[0] == 0
+    assert bits[255] == pixels[255]
+    z = ((bits - pixels * p) / np.sqrt(pixels * p * (1 - p) + 1e-9))[1:-1]
+    assert np.abs(z).max() < norm.isf(1e-4 / 256 / 2)
+    # Each row and part has draws of its own: no two agree where both have the same probability.
+    half = np.full((2003, 28, 28), 128, np.uint8)
+    same = image_mirror(tmp_path / "half", monkeypatch, "fashion_mnist", half, half[:5])
+    drawn = datasets.load("fashion_mnist", **same)
+    rows = np.concatenate([drawn.train, drawn.test])
+    assert len(np.unique(rows, axis=0)) == len(rows)
+    again, other = (datasets.load("fashion_mnist", seed=seed, **same).train for seed in (0, 1))
+    assert np.array_equal(again, drawn.train)
+    assert (other != again).mean() == pytest.approx(0.5, abs=0.002)  # standard error 0.0004
+
+
+def test_draws_are_those_of_the_stream(tmp_path, monkeypatch):
+    train, test = grey_images()
+    data = datasets.load("fashion_mnist", seed=5, **image_mirror(tmp_path, monkeypatch, "fashion_mnist", train, test))
+    for trial, (images, found) in enumerate(((train, data.train), (test, data.test))):
+        draw = Stream(5, [trial], Purpose.DATA).next()
+        expected = expected_tosses(draw, images.size).reshape(len(images), 784) < images.reshape(-1, 784) / 255
+        assert np.array_equal(found, expected)
+
+
+# Images of 28x28 pixels: binary as text, grey in a MATLAB file by columns, grey in an npz file by rows.
+
+
+@pytest.fixture(name="bits")
+def _bits():
+    return np.random.default_rng(3).integers(0, 2, (3, 784), np.uint8)
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_amat_is_read_plain_and_gzipped(bits, zipped):
+    text = "".join(" ".join(map(str, row)) + "\n" for row in bits).encode()
+    file = declared(name="made.amat.gz" if zipped else "made.amat")
+    np.testing.assert_array_equal(amat(file, gzip.compress(text) if zipped else text, ""), bits)
+
+
+def test_amat_that_is_wrong(bits):
+    text = "".join(" ".join(map(str, row)) + "\n" for row in bits).encode()
+    plain = declared(name="made.amat")
+    assert "found 4702 characters" in fails(amat, text[:-2], plain)
+    assert "found 0 characters" in fails(amat, b"", plain)
+    assert "pixels 0 or 1" in fails(amat, text.replace(b"1 0", b"7 0", 1), plain)
+
+
+def chardata(**parts):
+    buffer = BytesIO()
+    scipy.io.savemat(buffer, parts, do_compression=True)
+    return buffer.getvalue()
+
+
+def grey(rows):
+    """Return grey images (rows, 28, 28) from 0 to 1, none of them symmetric."""
+    return np.random.default_rng(rows).integers(0, 256, (rows, 28, 28)) / 255
+
+
+def test_chardata_holds_images_by_columns():
+    parts = {"train": grey(5), "test": grey(2)}
+    by_columns = {part: images.swapaxes(1, 2).reshape(-1, 784).T for part, images in parts.items()}
+    found = chardata_mat(declared(), chardata(data=by_columns["train"], testdata=by_columns["test"]), "")
+    for part, images in parts.items():
+        np.testing.assert_array_equal(found[part], images.reshape(-1, 784))
+
+
+def test_chardata_that_is_wrong():
+    whole = chardata(data=grey(5).reshape(-1, 784).T, testdata=grey(2).reshape(-1, 784).T)
+    for content in (b"", whole[:100], whole[: len(whole) // 2], chardata(data=np.zeros((784, 3)))):
+        assert "not a MATLAB file" in fails(chardata_mat, content)
+    assert "784 grey values from 0 to 1" in fails(chardata_mat, chardata(data=np.ones((783, 2)), testdata=np.ones(4)))
+    assert "from 0 to 1" in fails(chardata_mat, chardata(data=np.full((784, 2), 2), testdata=np.ones((784, 2))))
+
+
+def npz(**parts):
+    buffer = BytesIO()
+    np.savez_compressed(buffer, **parts)
+    return buffer.getvalue()
+
+
+def test_grey_npz_that_is_right_and_wrong(bits):
+    found = grey_npz(declared(), npz(train=bits, test=bits[:1], more=bits), "")
+    assert list(found) == ["train", "test"]
+    np.testing.assert_array_equal(found["train"], bits)
+    for content in (b"", npz(train=bits), npz(train=bits, test=bits)[:200]):
+        assert "not an npz file of images" in fails(grey_npz, content)
+    assert "784 grey values" in fails(grey_npz, npz(train=bits, test=bits[:, 1:]))
+
+
+def test_a_file_known_to_git_alone_is_checked_by_its_id(monkeypatch, tmp_path):
+    content = chardata(data=grey(5).reshape(-1, 784).T, testdata=grey(2).reshape(-1, 784).T)
+    of_git = hashlib.sha1(f"blob {len(content)}\0".encode() + content).hexdigest()
+    file = File(folder="omniglot", name="chardata.mat", addresses=(), at_most_bytes=10**6, git_object=of_git)
+    monkeypatch.setattr(_downloads, "catalogue", lambda: {"omniglot": Entry("made", "none", (file,))})
+    (tmp_path / "chardata.mat").write_bytes(content)
+    data = datasets.load("omniglot", mirror=str(tmp_path))
+    assert (data.title, data.train.shape, data.test.shape) == ("OMNIGLOT", (5, 784), (2, 784))
+    assert data.provenance["stand_in_for"] is None
+    (tmp_path / "chardata.mat").write_bytes(content + b"0")
+    with pytest.raises(DataError, match=rf"wrong chardata.mat: expected git object {of_git}, found [0-9a-f]{{40}}$"):
+        datasets.load("omniglot", mirror=str(tmp_path))

@@ -1,0 +1,118 @@
+"""Readers of tables of numbers and of R's data files; and the parts that rows are cut into."""
+
+import gzip
+import lzma
+import struct
+
+import numpy as np
+import pytest
+
+from rbmbench import datasets
+from rbmbench.base.errors import DataError, SettingsError
+from rbmbench.datasets import we8there
+from rbmbench.datasets._downloads import File
+from rbmbench.datasets._formats import bits_with_commas, labelled_grey_text
+from rbmbench.datasets._rdata import r_objects
+
+FILE = File("set", "file", (), at_most_bytes=10**6, unpacked_bytes=10**6)
+
+
+def grey_text(rows):
+    lines = [" ".join([f"{label}.0000", *(f"{value:.3f}" for value in values)]) for label, values in rows]
+    return gzip.compress("\n".join(lines).encode())
+
+
+def test_labelled_grey_values_are_read_without_their_labels():
+    values = np.linspace(-1, 1, 2 * 256).reshape(2, 256)
+    found = labelled_grey_text(FILE, grey_text([(6, values[0]), (9, values[1])]), "here")
+    np.testing.assert_allclose(found, values, atol=6e-4)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([(6, [0.5] * 255)], "found 256 numbers a line; expected a label and 256 pixels"),
+        ([(6, [1.5] * 256)], "found a grey value out of the range -1 to 1"),
+        ([(6, [0.5] * 256), (7, [0.5] * 255)], "expected lines of numbers"),
+    ],
+)
+def test_other_lines_are_one_line(rows, message):
+    with pytest.raises(DataError, match=f"here: {message}"):
+        labelled_grey_text(FILE, grey_text(rows), "here")
+
+
+def test_bits_with_commas():
+    np.testing.assert_array_equal(bits_with_commas(FILE, b"0,1,1\n1,0,0\n", "here"), [[0, 1, 1], [1, 0, 0]])
+    for text, message in ((b"0,2\n", "expected lines of 0 and 1"), (b"0,1\n1\n", "expected lines of numbers")):
+        with pytest.raises(DataError, match=f"here: {message}"):
+            bits_with_commas(FILE, text, "here")
+
+
+def integers(*numbers):
+    return struct.pack(f">{len(numbers)}i", *numbers)
+
+
+def text(value):
+    return integers(0x40009, len(value)) + value.encode()
+
+
+NIL, PAIR, SYMBOL = integers(254), integers(0x402), integers(1)
+SLOT = PAIR + SYMBOL + text("i") + integers(13, 3, 5, 6, 7)
+NAMED = (
+    integers(0x213, 1) + integers(14, 1) + struct.pack(">d", 2.5) + PAIR + integers(0x1FF) + integers(16, 1) + text("x")
+)
+
+
+def r_file(body):
+    return lzma.compress(b"RDX2\nX\n" + integers(2, 0, 0) + body)
+
+
+def test_r_objects_are_read_with_references_and_attributes():
+    # An S4 object with one slot, then a list with an attribute whose tag is a reference to the first symbol.
+    body = PAIR + SYMBOL + text("counts") + integers(0x10319) + SLOT + NIL
+    body += PAIR + SYMBOL + text("ratings") + NAMED + NIL + NIL
+    found = r_objects(FILE, r_file(body), "here")
+    assert list(found) == ["counts", "ratings"]
+    assert found["counts"]["i"].tolist() == [5, 6, 7]
+    assert found["ratings"][0].tolist() == [2.5]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"nothing", lzma.compress(b"RDX3\nX\n"), r_file(PAIR), r_file(PAIR + SYMBOL + text("f") + integers(3) + NIL)],
+)
+def test_other_files_are_one_line(content):
+    with pytest.raises(DataError, match="here: not an R data file, or damaged"):
+        r_objects(FILE, content, "here")
+
+
+def test_digits_are_cut_in_their_order():
+    whole, cut = datasets.load("digits"), datasets.load("digits", validation=101, test=211)
+    assert (len(cut.train), len(cut.validation), len(cut.test)) == (1485, 101, 211)
+    np.testing.assert_array_equal(np.concatenate([cut.train, cut.validation, cut.test]), whole.train)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        (
+            "digits",
+            {"validation": 1000, "test": 797},
+            "option 'test': found 797; allowed: a whole number from 0 to 796",
+        ),
+        ("mnist", {"validation": 60_000}, "option 'validation': found 60000"),
+        ("usps", {"threshold": 2}, "option 'threshold': found 2; allowed: a number from -1 to 1"),
+        ("usps", {"validation": 7291}, "option 'validation': found 7291"),
+        ("we8there", {"terms": 2641}, "option 'terms': found 2641"),
+        ("we8there", {"stands_in_for": ""}, "option 'stands_in_for': found ''"),
+        ("movie_reviews", {"stands_in_for": 3}, "option 'stands_in_for': found 3"),
+    ],
+)
+def test_wrong_options_are_one_line(name, options, message):
+    with pytest.raises(SettingsError, match=message):
+        datasets.load(name, **options)
+
+
+def test_a_file_without_the_reviews_is_one_line():
+    with pytest.raises(DataError, match="here: not the 6166 reviews of 2640 terms"):
+        we8there._present(FILE, r_file(PAIR + SYMBOL + text("counts") + NAMED + NIL + NIL), "here")

@@ -1,0 +1,315 @@
+"""Mirror, cache and downloads, against a server of this test's own; nothing here needs the network."""
+
+import hashlib
+import threading
+import time
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import StringIO
+
+import pytest
+
+from rbmbench.base.errors import DataError
+from rbmbench.datasets import _transfers
+from rbmbench.datasets._downloads import File, Sources, catalogue, fetch
+
+CONTENT = b"the right bytes" * 1009
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+
+
+def contents(_file, content, _where):
+    """Accept any bytes."""
+    return content
+
+
+@pytest.fixture(autouse=True)
+def _no_environment(monkeypatch):
+    for variable in (
+        "RBMBENCH_DATA_MIRROR",
+        "RBMBENCH_DATA_CACHE",
+        "http_proxy",
+        "HTTP_PROXY",
+        "all_proxy",
+        "ALL_PROXY",
+    ):
+        monkeypatch.delenv(variable, raising=False)
+
+
+@pytest.fixture(name="server")
+def _server():
+    """Serve the bytes in ``pages`` by path on this machine, noting what was asked for."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            server.asked.append(self.path)
+            if self.path == "/slow":
+                time.sleep(1)
+            page = server.pages.get(self.path)
+            self.send_response(404 if page is None else 200)
+            if self.path == "/labelled":
+                self.send_header("Content-Encoding", "gzip")
+            self.send_header("Content-Length", str(len(page or b"") + (self.path == "/cut")))
+            with suppress(ConnectionError):  # the other side may have hung up
+                self.end_headers()
+                self.wfile.write(page or b"")
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.pages, server.asked = {}, []
+    server.base = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture(name="declare")
+def _declare(server):
+    """Return a function that declares a file with addresses of the server."""
+
+    def declare(*paths, name="a.bin", sha256=SHA256):
+        addresses = tuple(server.base + path for path in paths)
+        return File(folder="set", name=name, addresses=addresses, bytes=len(CONTENT), sha256=sha256)
+
+    return declare
+
+
+@pytest.fixture(name="places")
+def _places(tmp_path):
+    """Return a function that gives sources with a mirror and this test's cache."""
+    return lambda mirror=None: Sources.resolve(mirror, tmp_path / "cache")
+
+
+def failure(files, sources, read=contents):
+    """Return the line of the error of a fetch, after checking that it is one line."""
+    with pytest.raises(DataError) as error:
+        fetch(files, sources, read)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def test_download_is_kept_and_not_asked_for_again(server, declare, places):
+    server.pages["/a.bin"] = CONTENT
+    first = fetch([declare("/a.bin")], places(), contents)
+    again = fetch([declare("/a.bin")], places(), contents)
+    assert first.value == again.value == CONTENT
+    assert first.record == {"name": "a.bin", "sha256": SHA256, "from": f"{server.base}/a.bin"}
+    assert again.record["from"] == "cache"
+    assert server.asked == ["/a.bin"]
+    kept = places().cache / "set" / "a.bin"
+    assert kept.read_bytes() == CONTENT
+    assert list(kept.parent.iterdir()) == [kept]
+
+
+def test_next_address_is_tried_after_one_that_fails(server, declare, places):
+    server.pages |= {"/wrong": b"x" * len(CONTENT), "/cut": CONTENT, "/a.bin": CONTENT}
+    copy = fetch([declare("/missing", "/wrong", "/cut", "/a.bin")], places(), contents)
+    assert copy.record["from"] == f"{server.base}/a.bin"
+    assert server.asked == ["/missing", "/wrong", "/cut", "/a.bin"]
+
+
+def test_nothing_works(server, declare, places, tmp_path):
+    server.pages["/wrong"] = b"other bytes"
+    line = failure([declare("/missing", "/wrong", "/cut")], places(tmp_path))
+    assert "cannot get a.bin" in line
+    assert f"mirror {tmp_path}: no such file" in line
+    assert f"{server.base}/missing: HTTP status 404" in line
+    assert f"{server.base}/wrong: wrong checksum of a.bin: expected sha256 {SHA256}, found " in line
+    assert hashlib.sha256(b"other bytes").hexdigest() in line
+    assert f"put the file by hand into {tmp_path / 'cache' / 'set'}" in line
+    assert "RBMBENCH_DATA_MIRROR" in line
+    assert not (tmp_path / "cache").exists()
+
+
+def test_file_put_by_hand_where_the_line_says(declare, places):
+    line = failure([declare("/missing")], places())
+    folder = line.partition("put the file by hand into ")[2].partition(",")[0]
+    assert folder.rstrip("/") == str(places().cache / "set")
+    (places().cache / "set").mkdir(parents=True)
+    (places().cache / "set" / "a.bin").write_bytes(CONTENT)
+    assert fetch([declare("/missing")], places(), contents).record["from"] == "cache"
+
+
+def test_no_connection(places):
+    file = File(folder="set", name="a.bin", addresses=("http://127.0.0.1:9/a.bin",), bytes=1, sha256=SHA256)
+    assert "http://127.0.0.1:9/a.bin: no connection" in failure([file], places())
+
+
+def test_address_that_does_not_answer(declare, places, monkeypatch):
+    monkeypatch.setattr(_transfers, "TIMEOUT", (0.2, 0.2))
+    assert "/slow: no answer in time" in failure([declare("/slow")], places())
+
+
+def test_cut_download_is_refused(server, declare, places):
+    server.pages["/cut"] = CONTENT[:-5]
+    assert "/cut: the download was cut short" in failure([declare("/cut")], places())
+    assert not places().cache.exists()
+
+
+def test_too_large_a_download_is_refused(server, declare, places):
+    server.pages["/huge"] = CONTENT + bytes(10**6)
+    assert f"/huge: more than the {len(CONTENT)} bytes expected" in failure([declare("/huge")], places())
+
+
+def test_file_labelled_as_encoded_is_kept_as_it_is(server, declare, places):
+    """Some servers label .gz files as compressed for the way; unpacking them would change the file."""
+    server.pages["/labelled"] = CONTENT
+    assert fetch([declare("/labelled")], places(), contents).value == CONTENT
+
+
+@pytest.mark.parametrize("where", ["set/a.bin", "a.bin", "elsewhere/a.bin"])
+def test_mirror_folder_comes_first(server, declare, places, tmp_path, where):
+    server.pages["/a.bin"] = CONTENT
+    path = tmp_path / "mirror" / where
+    path.parent.mkdir(parents=True)
+    path.write_bytes(CONTENT)
+    copy = fetch([declare("/a.bin")], places(tmp_path / "mirror"), contents)
+    assert copy.record == {"name": "a.bin", "sha256": SHA256, "from": "mirror"}
+    assert server.asked == []
+    assert not places().cache.exists()
+
+
+def test_mirror_without_the_file_is_passed_by(server, declare, places, tmp_path):
+    server.pages["/a.bin"] = CONTENT
+    (tmp_path / "mirror" / "fashion").mkdir(parents=True)
+    (tmp_path / "mirror" / "fashion" / "a.bin").write_bytes(b"another set's file of the same name")
+    assert fetch([declare("/a.bin")], places(tmp_path / "mirror"), contents).record["from"].endswith("/a.bin")
+
+
+@pytest.mark.parametrize("found", [CONTENT[:-1], CONTENT + b"more", b"x" * len(CONTENT)])
+def test_wrong_file_in_the_mirror_ends_it(server, declare, places, tmp_path, found):
+    server.pages["/a.bin"] = CONTENT
+    path = tmp_path / "mirror" / "a.bin"
+    path.parent.mkdir()
+    path.write_bytes(found)
+    line = failure([declare("/a.bin")], places(path.parent))
+    wrong = hashlib.sha256(found).hexdigest()
+    assert line == f"{path}: wrong checksum of a.bin: expected sha256 {SHA256}, found {wrong}"
+    assert path.read_bytes() == found
+
+
+def test_mirror_address(server, declare, places):
+    server.pages |= {"/base/set/a.bin": CONTENT, "/base/b.bin": CONTENT}
+    for name in ("a.bin", "b.bin"):
+        copy = fetch([declare("/public", name=name)], places(server.base + "/base/"), contents)
+        assert copy.record["from"] == "mirror"
+    assert server.asked == ["/base/set/a.bin", "/base/set/b.bin", "/base/b.bin"]
+
+
+def test_wrong_file_at_the_mirror_address_ends_it(server, declare, places):
+    server.pages |= {"/set/a.bin": b"other", "/a.bin": CONTENT}
+    line = failure([declare("/a.bin")], places(server.base))
+    assert line.startswith(f"{server.base}/set/a.bin: wrong checksum of a.bin: expected sha256 {SHA256}")
+
+
+def test_password_of_a_mirror_is_not_shown(server, declare, places):
+    secret = server.base.replace("//", "//user:secret@")
+    line = failure([declare()], places(secret))
+    assert "secret" not in line
+    assert f"{server.base}/set/a.bin: HTTP status 404" in line
+
+
+def test_damaged_cache_copy_is_replaced_by_a_download(server, declare, places):
+    server.pages["/a.bin"] = CONTENT
+    kept = places().cache / "set" / "a.bin"
+    kept.parent.mkdir(parents=True)
+    kept.write_bytes(CONTENT[:100])
+    assert fetch([declare("/a.bin")], places(), contents).value == CONTENT
+    assert kept.read_bytes() == CONTENT
+
+
+def test_damaged_cache_copy_is_named_when_there_is_no_download(declare, places):
+    kept = places().cache / "set" / "a.bin"
+    kept.parent.mkdir(parents=True)
+    kept.write_bytes(b"damaged")
+    line = failure([declare("/missing")], places())
+    found = hashlib.sha256(b"damaged").hexdigest()
+    assert f"{kept}: wrong checksum of a.bin: expected sha256 {SHA256}, found {found}" in line
+    assert kept.read_bytes() == b"damaged"
+
+
+def test_file_without_a_known_sha256_is_guarded_by_its_reader(server, declare, places):
+    def read(_file, content, where):
+        if content != CONTENT:
+            raise DataError(f"{where}: not these rows")
+        return content
+
+    server.pages |= {"/page": b"<html>", "/a.bin": CONTENT}
+    unknown = File(folder="set", name="a.bin", addresses=declare("/page", "/a.bin").addresses, at_most_bytes=10**5)
+    copy = fetch([unknown], places(), read)
+    assert copy.record == {"name": "a.bin", "sha256": SHA256, "from": f"{server.base}/a.bin"}
+    (places().cache / "set" / "a.bin").write_bytes(b"spoilt")
+    server.pages.clear()
+    line = failure([unknown], places(), read)
+    assert "a.bin: not these rows" in line
+    assert "its sha256 is not known" in line
+
+
+def test_any_of_several_files_will_do(server, declare, places, tmp_path):
+    server.pages["/a.bin"] = CONTENT
+    (tmp_path / "b.bin").write_bytes(CONTENT)
+    copy = fetch([declare("/a.bin"), declare(name="b.bin")], places(tmp_path), contents)
+    assert copy.record["name"] == "b.bin"
+    assert copy.record["from"] == "mirror"
+
+
+def test_cache_that_cannot_be_written(server, declare, tmp_path):
+    server.pages["/a.bin"] = CONTENT
+    (tmp_path / "file").write_text("")
+    line = failure([declare("/a.bin")], Sources.resolve(None, tmp_path / "file"))
+    assert line.startswith("data cache: ")
+    assert "RBMBENCH_DATA_CACHE" in line
+
+
+def test_progress_bar_on_a_terminal_only(server, declare, places, tmp_path, monkeypatch):
+    class Terminal(StringIO):
+        def isatty(self):
+            return True
+
+    server.pages["/a.bin"] = CONTENT
+    shown = {}
+    for kind, stream in (("terminal", Terminal()), ("pipe", StringIO())):
+        monkeypatch.setattr("sys.stderr", stream)
+        fetch([declare("/a.bin")], Sources.resolve(None, tmp_path / kind), contents)
+        shown[kind] = stream.getvalue()
+    assert "a.bin: 100%" in shown["terminal"]
+    assert shown["pipe"] == ""
+
+
+def test_places_of_the_environment(monkeypatch, tmp_path):
+    monkeypatch.setenv("RBMBENCH_DATA_MIRROR", str(tmp_path))
+    monkeypatch.setenv("RBMBENCH_DATA_CACHE", str(tmp_path / "cache"))
+    assert Sources.resolve() == Sources(str(tmp_path), tmp_path / "cache")
+    assert Sources.resolve("http://127.0.0.1/x", tmp_path) == Sources("http://127.0.0.1/x", tmp_path)
+    monkeypatch.setenv("RBMBENCH_DATA_MIRROR", "")
+    monkeypatch.delenv("RBMBENCH_DATA_CACHE")
+    assert Sources.resolve().mirror is None
+    assert "rbmbench" in str(Sources.resolve().cache)
+
+
+@pytest.mark.parametrize("mirror", ["no/such/folder", "ftp://127.0.0.1/data"])
+def test_mirror_that_is_none(mirror):
+    with pytest.raises(DataError, match=f"data mirror '{mirror}': no such folder; allowed: a folder, or an http"):
+        Sources.resolve(mirror)
+
+
+def test_declared_files_are_complete():
+    for name, entry in catalogue().items():
+        assert entry.source
+        assert entry.licence
+        assert any(file.addresses for file in entry.files)
+        for file in entry.files:
+            assert file.folder == name
+            assert all(address.endswith("/" + file.name) for address in file.addresses)
+            assert file.limit > 0
+            # A file is checked by its sha256, or by its id in git, or its set states what its rows must be.
+            assert (
+                len(file.sha256 or "") == 64
+                or len(file.git_object or "") == 40
+                or len(entry.content_sha256 or "") == 64
+            )
+            assert file.unpacked_bytes > 0 or not file.name.endswith(".gz")

@@ -1,0 +1,195 @@
+"""Exact samples of small RBMs, and the data set that is made of them."""
+
+import json
+
+import numpy as np
+import pytest
+from core_helpers import (
+    Enumerated,
+    expected_uniforms,
+    random_rbm,
+    total_variation,
+    total_variation_bound,
+    training_stream,
+)
+from scipy.stats import norm
+
+from rbmbench import datasets
+from rbmbench.base.errors import DataError, SettingsError
+from rbmbench.datasets.simulated_rbm import true_rbm
+from rbmbench.likelihood import exact_log_partition, log_likelihood
+from rbmbench.samplers import exact_samples
+from rbmbench.samplers.exact import _state_numbers, _uniforms
+
+ERROR_RATE = 1e-4  # of every statistical test in this file
+SHAPES = pytest.mark.parametrize(("m", "n"), [(5, 3), (3, 5), (4, 1), (1, 4)])
+
+
+@SHAPES
+def test_samples_have_the_enumerated_law(m, n):
+    rbm = random_rbm(m, n, (2,), scale=1.5, seed=9)
+    found = exact_samples(rbm, 2**16, training_stream(2))
+    assert found.shape == (2, 2**16, m)
+    for r in range(2):
+        table = Enumerated.of(rbm[r])
+        law, other = (Enumerated.of(rbm[one]).joint.sum(axis=1) for one in (r, 1 - r))
+        bound = total_variation_bound(law, 2**16, ERROR_RATE / 2)
+        assert total_variation(table.numbers_of(found[r]), law) < bound
+        assert total_variation(table.numbers_of(found[r]), other) > 2 * bound  # the test has power
+
+
+def test_samples_of_one_replica_are_independent():
+    # The lagged product of the states' energies, standardised, over 20 011 pairs.
+    rbm = random_rbm(5, 3, (1,), scale=1.5, seed=9)
+    table = Enumerated.of(rbm[0])
+    energy = -np.log(table.joint.sum(axis=1))[table.numbers_of(exact_samples(rbm, 20_012, training_stream(1))[0])]
+    centred = (energy - energy.mean()) / energy.std()
+    assert abs((centred[1:] * centred[:-1]).mean()) < norm.isf(ERROR_RATE / 2) / np.sqrt(20_011)
+
+
+@SHAPES
+def test_samples_by_hand(m, n):
+    rbm, stream = random_rbm(m, n, (2,), seed=4), training_stream(2)
+    upper, lower = (expected_uniforms(stream.next(), 11, np.float64) for _ in range(2))
+    u = upper - 2.0**-33 + lower * 2.0**-32
+    found = exact_samples(rbm, 11, training_stream(2))
+    for r in range(2):
+        table = Enumerated.of(rbm[r])
+        small = table.joint.sum(axis=0 if n <= m else 1)
+        numbers = (u[r][:, None] > small.cumsum()).sum(axis=1)
+        if n > m:
+            np.testing.assert_array_equal(table.numbers_of(found[r]), numbers)
+        else:  # of the visible states the law is tested above; here that they belong to these hidden ones
+            assert (table.visible_given_hidden[numbers, table.numbers_of(found[r])] > 1e-9).all()
+
+
+def test_uniforms_resolve_more_than_32_bits():
+    u = _uniforms(10_007, training_stream(3))
+    assert ((u > 0) & (u < 1)).all()
+    words = u * 2.0**32
+    assert 0.45 < (words - np.floor(words)).mean() < 0.55  # standard error 0.0017
+    assert abs(u.mean() - 0.5) < norm.isf(ERROR_RATE / 2) / np.sqrt(12 * u.size)
+
+
+def test_states_are_where_the_cumulative_weight_passes_the_uniform():
+    with np.errstate(divide="ignore"):
+        log_weights = np.log([0.0, 1.0, 2.0, 0.0, 1.0, 0.0]) + 900
+    uniforms = np.array([0, 0.2499, 0.2501, 0.7499, 0.7501, 0.9999, 1.0])
+    assert _state_numbers(log_weights, uniforms).tolist() == [1, 1, 2, 2, 4, 4, 4]
+
+
+def test_more_units_than_can_be_listed_are_refused():
+    with pytest.raises(
+        SettingsError, match=r"^exact samples: found 26 visible and 29 hidden units; allowed: at most 25"
+    ):
+        exact_samples(random_rbm(26, 29, (1,)), 1, training_stream(1))
+
+
+def test_the_data_set_is_drawn_from_its_true_model():
+    data = datasets.load("simulated_rbm", visible=7, hidden=3, rows=20_011, seed=5)
+    table, rows = Enumerated.of(true_rbm(data)), data.train
+    law = table.joint.sum(axis=1)
+    assert rows.shape == (20_011, 7)
+    assert total_variation(table.numbers_of(rows), law) < total_variation_bound(law, len(rows), ERROR_RATE)
+    # The exact log-likelihood of the truth lies within the error of minus the entropy.
+    found = log_likelihood(true_rbm(data), rows, exact_log_partition(true_rbm(data)))
+    error = np.sqrt(law @ np.log(law) ** 2 - (law @ np.log(law)) ** 2) / np.sqrt(len(rows))
+    assert abs(found - law @ np.log(law)) < norm.isf(ERROR_RATE / 2) * error
+
+
+def test_the_paper_s_size():
+    data = datasets.load("simulated_rbm")
+    rbm = true_rbm(data)
+    assert data.train.shape == (1000, 200)
+    assert rbm.W.shape == (200, 20)
+    for parameter in (rbm.W, rbm.b, rbm.c):  # standard normal: mean and variance within their errors, Bonferroni
+        bound = norm.isf(ERROR_RATE / 12) / np.sqrt(parameter.size)
+        assert abs(parameter.mean()) < bound
+        assert abs((parameter**2).mean() - 1) < 1.5 * np.sqrt(2) * bound  # chi-squared has a heavier tail
+    assert data.provenance["preprocessing"].endswith("by inverse CDF over all 2^20 of them, visible states given them")
+    assert data.provenance["arrays"]["true_W"]["shape"] == [200, 20]
+
+
+def test_it_depends_on_its_options_only():
+    first, again, other = (datasets.load("simulated_rbm", visible=11, hidden=7, rows=13, seed=s) for s in (3, 3, 5))
+    assert first.provenance == again.provenance
+    assert np.array_equal(first.train, again.train)
+    assert not np.array_equal(first.train, other.train)
+    assert not np.array_equal(first.arrays["true_W"], other.arrays["true_W"])
+    wide = datasets.load("simulated_rbm", visible=11, hidden=7, rows=13, seed=3, width=3.0)
+    np.testing.assert_allclose(wide.arrays["true_b"], 3 * first.arrays["true_b"], rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"visible": 0}, "option 'visible': found 0; allowed: a whole number from 1 to 4096"),
+        ({"hidden": 2.0}, "option 'hidden': found 2.0; allowed: a whole number from 1 to 4096"),
+        ({"rows": 227_273}, "option 'rows': found 227273; allowed: a whole number from 1 to 227272"),
+        ({"width": -1}, "option 'width': found -1; allowed: a number from 0 to 100"),
+        ({"width": float("inf")}, "option 'width': found inf; allowed: a number from 0 to 100"),
+        ({"seed": 2**32}, "option 'seed': found 4294967296; allowed: a whole number from 0 to 4294967295"),
+        ({"hidden": 26}, "options 'visible', 'hidden': found 200, 26; allowed: at most 25 for one of them"),
+    ],
+)
+def test_options_that_are_not_allowed_are_one_line(options, words):
+    with pytest.raises(SettingsError) as caught:
+        datasets.load("simulated_rbm", **options)
+    assert str(caught.value).startswith(f"data set 'simulated_rbm': {words}")
+    assert "\n" not in str(caught.value)
+
+
+def made(**arrays):
+    return datasets.build("made", "Made", train=[[0, 1]], source="x", preprocessing="x", options={}, arrays=arrays)
+
+
+def test_further_arrays_are_kept_with_the_rows(tmp_path):
+    kept = {"W": np.linspace(0, 1, 6).reshape(2, 3)[:, ::-1], "count": np.array(7)}
+    data, path = made(**kept), tmp_path / "made.npz"
+    datasets.save(data, path)
+    again = datasets.read(path)
+    assert again.provenance == data.provenance
+    assert again.arrays.keys() == kept.keys()
+    for name, array in kept.items():
+        np.testing.assert_array_equal(again.arrays[name], array)
+        assert again.arrays[name].dtype == array.dtype
+    before = path.read_bytes()
+    datasets.save(again, path)
+    assert path.read_bytes() == before
+
+
+def test_changed_further_arrays_are_noticed(tmp_path):
+    path = tmp_path / "made.npz"
+    datasets.save(made(W=np.ones(3)), path)
+    with np.load(path) as file:
+        arrays = dict(file)
+    np.savez(path, **arrays | {"W": np.zeros(3)})
+    with pytest.raises(DataError, match="array 'W' is not as its provenance states"):
+        datasets.read(path)
+    del arrays["W"]
+    np.savez(path, **arrays)
+    with pytest.raises(DataError, match=r"made\.npz: not a data set, or damaged"):
+        datasets.read(path)
+
+
+def test_files_from_before_there_were_further_arrays_are_read(tmp_path):
+    data, path = made(), tmp_path / "made.npz"
+    provenance = {key: value for key, value in data.provenance.items() if key != "arrays"}
+    parts = {part: getattr(data, part) for part in ("train", "validation", "test")}
+    np.savez(path, **parts, provenance=np.array(json.dumps(provenance)))
+    assert datasets.read(path).arrays == {}
+
+
+@pytest.mark.parametrize(
+    ("arrays", "words"),
+    [
+        ({"train": np.ones(2)}, "made: train: found an array of this name"),
+        ({"provenance": np.ones(2)}, "made: provenance: found an array of this name"),
+        ({"W": np.array([{}])}, "made: W: found object; allowed: numbers"),
+        ({"W": np.array(["a"])}, "made: W: found <U1; allowed: numbers"),
+    ],
+)
+def test_further_arrays_that_cannot_be_kept(arrays, words):
+    with pytest.raises(DataError) as caught:
+        made(**arrays)
+    assert str(caught.value).startswith(words)

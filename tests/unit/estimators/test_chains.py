@@ -1,0 +1,162 @@
+"""Chains of the negative phase that are not as many as the mini-batch has rows."""
+
+import numpy as np
+import pytest
+from core_helpers import Enumerated, binary_data, random_rbm, repeated, sigmoid, training_stream, two_mode_rbm
+from scipy.stats import chi2, norm
+
+from rbmbench import estimators
+from rbmbench.base.errors import SettingsError
+from rbmbench.base.settings import RunSettings
+from rbmbench.estimators._chains import chain_starts
+from rbmbench.model.gibbs import Buffers, Population, population_statistics
+from rbmbench.training import shards, trainer
+from shim import NEEDS_COMPILER, DeviceArray, cuda_on_cpu
+
+R, ROWS, CHAINS, M, N = 3, 7, 11, 5, 2
+ERROR_RATE = 1e-4  # of every statistical test in this file
+
+
+def mini_batch(rbm, rows=ROWS):
+    """Return a mini-batch of a number of replicas, with its hidden means."""
+    visible = np.stack([binary_data(rows, M, seed=r) for r in range(len(rbm.W))]).astype(rbm.W.dtype)
+    return Population(visible, sigmoid(visible @ rbm.W + rbm.c[:, None]).astype(rbm.W.dtype))
+
+
+@pytest.fixture(scope="module")
+def rbm():
+    return random_rbm(M, N, (R,), seed=4)
+
+
+def test_without_a_number_the_mini_batch_is_where_chains_start(rbm):
+    positive, stream = mini_batch(rbm), training_stream(R)
+    assert chain_starts(positive, None, stream, Buffers()) is positive
+    assert stream.number == 0
+
+
+@pytest.mark.parametrize("whole_set", [False, True])
+def test_starts_are_rows_of_the_mini_batch_with_their_own_means(rbm, whole_set):
+    positive, stream = mini_batch(rbm), training_stream(R)
+    if whole_set:  # one array for all replicas, as mini-batches of all rows are
+        visible = np.broadcast_to(positive.visible[0], positive.visible.shape)
+        positive = Population(visible, sigmoid(visible @ rbm.W + rbm.c[:, None]))
+    starts = chain_starts(positive, CHAINS, stream, Buffers())
+    assert stream.number == 1
+    assert starts.visible.shape == (R, CHAINS, M)
+    assert starts.hidden.shape == (R, CHAINS, N)
+    assert starts.weights is None
+    for r in range(R):
+        rows = {row.tobytes() for row in positive.visible[r]}
+        assert {row.tobytes() for row in starts.visible[r]} <= rows
+    np.testing.assert_array_equal(
+        starts.hidden, np.take_along_axis(positive.hidden, found_rows(positive, starts)[..., None], axis=1)
+    )
+
+
+def found_rows(positive, starts):
+    """Return which row of the mini-batch each start is, told by its hidden mean, which differs between rows."""
+    same = (starts.hidden[:, :, None] == positive.hidden[:, None]).all(axis=-1)
+    np.testing.assert_array_equal((positive.visible[:, None] == starts.visible[:, :, None]).all(axis=-1) & same, same)
+    return same.argmax(axis=-1)
+
+
+def test_starts_are_drawn_uniformly_and_independently():
+    # Pearson's statistic over the pairs of rows that the first two chains of many replicas start at.
+    replicas, rows = 20_011, 5
+    mean = np.repeat(np.linspace(0.1, 0.9, rows)[None, :, None], replicas, axis=0)
+    visible = np.zeros((replicas, rows, M))
+    starts = chain_starts(Population(visible, mean), 2, training_stream(replicas, seed=11), Buffers())
+    index = np.rint((starts.hidden[..., 0] - 0.1) / 0.2).astype(int)
+    counts = np.bincount(index[:, 0] * rows + index[:, 1], minlength=rows**2)
+    expected = replicas / rows**2
+    assert ((counts - expected) ** 2 / expected).sum() < chi2.isf(ERROR_RATE, rows**2 - 1)
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_cd_with_chains_has_the_expectation_of_cd(k):
+    # Three rows of a mini-batch: E f = mean over them of (K^k f)(row), K the transition matrix of Gibbs steps.
+    model, replicas = two_mode_rbm(3, 2, coupling=4.0), 100_003
+    table, rows = Enumerated.of(model), np.array([[1.0, 1.0, 1.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
+    expected = (np.linalg.matrix_power(table.gibbs, k) @ table.f)[table.numbers_of(rows)].mean(axis=0)
+    estimator = estimators.create("cd", k=k, chains=5)
+    batch = np.repeat(rows[None], replicas, axis=0)
+    found = estimator.estimate(repeated(model, replicas), batch, {}, training_stream(replicas, seed=2020))
+    assert found.negative.visible.shape == (replicas, 5, 3)
+    statistics = population_statistics(found.negative, Buffers(), "negative").flat()
+    error = statistics.std(axis=0, ddof=1) / np.sqrt(replicas)
+    z = np.abs(statistics.mean(axis=0) - expected) / error
+    assert z.max() < norm.isf(ERROR_RATE / len(z) / 2)
+    # The test has power: chains from one of the rows only, or one step fewer, have other expectations.
+    of_one = (np.linalg.matrix_power(table.gibbs, k) @ table.f)[table.numbers_of(rows)[0]]
+    of_shorter = (np.linalg.matrix_power(table.gibbs, k - 1) @ table.f)[table.numbers_of(rows)].mean(axis=0)
+    for other in (of_one, of_shorter):
+        assert (np.abs(other - expected) / error).max() > 2 * norm.isf(ERROR_RATE / len(z) / 2)
+
+
+@pytest.mark.parametrize("name", ["cd", "pcd"])
+@pytest.mark.parametrize("chains", [1, CHAINS])
+def test_the_negative_phase_has_as_many_rows_as_chains(name, chains, rbm):
+    positive, stream = mini_batch(rbm), training_stream(R)
+    estimator = estimators.create(name, k=2, chains=chains)
+    state = estimator.start(rbm, binary_data(23, M), ROWS, stream)
+    assert {array.shape for array in state.values()} == ({(R, chains, M)} if name == "pcd" else set())
+    found = estimator.estimate(rbm, positive.visible, state, stream)
+    assert found.positive.visible.shape == (R, ROWS, M)
+    assert found.negative.visible.shape == (R, chains, M)
+    assert stream.number == 5  # the starts, and two draws a step
+    positive_part, negative_part = estimator.phase_sums(found)
+    assert (positive_part.scale, negative_part.scale) == (1 / ROWS, 1 / chains)
+    expected = positive.visible.mean(axis=1) - found.negative.visible.mean(axis=1)
+    np.testing.assert_allclose(estimator.gradient(found).b, expected, rtol=0, atol=1e-15)
+
+
+def test_persistent_chains_are_kept_whatever_the_mini_batch(rbm):
+    estimator, stream = estimators.create("pcd", chains=CHAINS), training_stream(R)
+    state = estimator.start(rbm, binary_data(23, M), ROWS, stream)
+    for rows in (ROWS, 2):
+        found = estimator.estimate(rbm, mini_batch(rbm, rows).visible, state, stream)
+        np.testing.assert_array_equal(found.state["visible"], found.negative.visible)
+
+
+@pytest.mark.parametrize("name", ["cd", "pcd"])
+def test_no_number_is_what_it_was(name):
+    options = {"hidden": N, "estimator": name, "batch": 6, "iterations": 5, "trials": 2, "seed": 3}
+    data = binary_data(23, M)
+    before = trainer.train(data, **options)
+    stated = trainer.train(data, options={"chains": None}, **options)
+    other = trainer.train(data, options={"chains": 6}, **options)
+    assert before.rbm.W.tobytes() == stated.rbm.W.tobytes()
+    # As many persistent chains as rows are the same chains; CD's then start at other rows.
+    assert (before.rbm.W.tobytes() == other.rbm.W.tobytes()) == (name == "pcd")
+
+
+@pytest.mark.parametrize("name", ["cd", "pcd"])
+@pytest.mark.parametrize("chains", [0, -1, 1.5, True, "many"])
+def test_other_numbers_are_one_line(name, chains):
+    with pytest.raises(SettingsError) as caught:
+        estimators.create(name, chains=chains)
+    assert str(caught.value) == f"option 'chains': found {chains!r}; allowed: an integer >= 1"
+
+
+def test_shards_are_cut_by_the_chains(monkeypatch):
+    monkeypatch.setattr(shards, "SHARD_BYTES", 2**20)
+    stage = {"until": 3, "estimator": {"name": "cd", "options": {"chains": 10_007}}, "rate": 0.1}
+    values = {"data": {"name": "toy"}, "hidden": N, "batch": 6, "schedule": [stage], "trials": 7}
+    settings, rbm = RunSettings(**values), random_rbm(M, N, (7,), dtype=np.float32)
+    assert settings.most_rows == 10_007
+    assert len(shards.make_shards(rbm, binary_data(23, M), settings, 1)) == 7
+    fewer = shards.make_shards(rbm, binary_data(23, M), settings.model_copy(update={"schedule": ()}), 1)
+    assert len(fewer) == 1
+
+
+@NEEDS_COMPILER
+def test_chains_on_a_device_are_those_on_the_host(rbm):
+    found = []
+    with cuda_on_cpu():
+        for array in (np.empty(0), DeviceArray(np.empty(0))):
+            there, batch = rbm.like(array), np.asarray(mini_batch(rbm).visible, like=array)
+            estimator = estimators.create("cd", k=2, chains=CHAINS)
+            negative = estimator.estimate(there, batch, {}, training_stream(R)).negative.visible
+            assert type(negative) is type(array)
+            found.append(negative if isinstance(negative, np.ndarray) else negative.get())
+    np.testing.assert_array_equal(*found)

@@ -1,0 +1,349 @@
+"""Gradient estimators: identities between them, weights by hand, persistent chains, options that are not allowed."""
+
+import numpy as np
+import pytest
+from core_helpers import Enumerated, binary_data, expected_tosses, random_rbm, repeated, sigmoid, training_stream
+
+from rbmbench import estimators
+from rbmbench.base.errors import SettingsError
+from rbmbench.estimators.pop_cd import effective_sample_size, normalised_weights
+from rbmbench.estimators.pop_cd_leave_one_out import leave_one_out_weights
+from rbmbench.likelihood import exact_gradient, exact_model_statistics
+from rbmbench.model.gibbs import Buffers, population_statistics
+from rbmbench.model.rbm import RBM
+from rbmbench.samplers import ParallelTemperingSampler
+
+R, ROWS, M, N = 2, 12, 5, 3
+CHAINS_FROM_THE_BATCH = ["cd", "pop_cd", "pop_cd_joint", "pop_cd_leave_one_out", "pop_cd_mixture"]
+WEIGHTED = CHAINS_FROM_THE_BATCH[1:]
+GIVE_STATISTICS = ["exact", "ucd"]  # instead of a population
+ALL = sorted([*CHAINS_FROM_THE_BATCH, "exact", "fpcd", "parallel_tempering", "pcd", "ucd"])
+
+
+@pytest.fixture(scope="module")
+def rbm():
+    return random_rbm(M, N, (R,), seed=4)
+
+
+@pytest.fixture(scope="module")
+def batch():
+    return np.stack([binary_data(ROWS, M, seed) for seed in range(R)]).astype(float)
+
+
+def estimate(name, rbm, batch, stream=None, **options):
+    estimator = estimators.create(name, **options)
+    stream = stream or training_stream(len(batch))
+    state = estimator.start(rbm, batch[0].astype(np.uint8), batch.shape[1], stream)
+    return estimator.estimate(rbm, batch, state, stream)
+
+
+def chain_by_hand(rbm, batch, k, stream):
+    """Return v^(k-1), h^(k-1) and v^(k) of Gibbs chains from the batch, one draw a half step."""
+
+    def sampled(mean):
+        return (expected_tosses(stream.next(), mean[0].size).reshape(mean.shape) < mean).astype(float)
+
+    before, visible = None, batch
+    for _ in range(k):
+        before = visible
+        hidden = sampled(sigmoid(before @ rbm.W + rbm.c[:, None]))
+        visible = sampled(sigmoid(hidden @ rbm.W.swapaxes(1, 2) + rbm.b[:, None]))
+    return before, hidden, visible
+
+
+def log_weights_by_hand(name, table, before, hidden, visible, tau):
+    """Return the log weights of one replica's rows, from the tables of its RBM."""
+    v, u = table.numbers_of(visible), table.numbers_of(before)
+    h = (hidden @ 2.0 ** np.arange(N - 1, -1, -1)).astype(int)
+    if name == "pop_cd_joint":
+        marginal = np.logaddexp.reduce(-table.energy, axis=0)
+        return marginal[h] - np.log(table.hidden_given_visible[u, h])
+    marginal = np.logaddexp.reduce(-table.energy, axis=1)
+    proposal = table.visible_given_hidden[h[:, None], v[None, :]]  # of component j for row i
+    if name != "pop_cd_mixture":
+        return marginal[v] - np.log(np.diag(proposal))
+    groups = np.arange(len(v)) // tau
+    mixture = [proposal[groups == group, i].mean() for i, group in enumerate(groups)]
+    return marginal[v] - np.log(mixture)
+
+
+def weights_by_hand(name, log_weights):
+    w = np.exp(log_weights)
+    if name == "pop_cd_leave_one_out":
+        return np.array([(len(w) - 1) / len(w) * w[i] / np.delete(w, i).sum() for i in range(len(w))])
+    return w / w.sum()
+
+
+def test_all_estimators_are_found_by_name():
+    assert set(estimators.REGISTRY.names()) >= set(ALL)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("name", CHAINS_FROM_THE_BATCH)
+def test_populations_are_the_ends_of_chains_from_the_batch(name, k, rbm, batch):
+    _, _, visible = chain_by_hand(rbm, batch, k, training_stream(R))
+    stream = training_stream(R)
+    found = estimate(name, rbm, batch, stream, k=k)
+    assert stream.number == 2 * k
+    np.testing.assert_array_equal(found.negative.visible, visible)
+    np.testing.assert_allclose(found.negative.hidden, sigmoid(visible @ rbm.W + rbm.c[:, None]), rtol=1e-12)
+    np.testing.assert_array_equal(found.positive.visible, batch)
+    np.testing.assert_allclose(found.positive.hidden, sigmoid(batch @ rbm.W + rbm.c[:, None]), rtol=1e-12)
+    assert found.positive.weights is None
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("name", "tau"), [(name, 2) for name in WEIGHTED] + [("pop_cd_mixture", t) for t in (1, 3, 12)]
+)
+def test_weights_are_those_of_the_tables(name, tau, k, rbm, batch):
+    before, hidden, visible = chain_by_hand(rbm, batch, k, training_stream(R))
+    found = estimate(name, rbm, batch, k=k, **({"tau": tau} if name == "pop_cd_mixture" else {}))
+    for r in range(R):
+        table = Enumerated.of(rbm[r])
+        log_weights = log_weights_by_hand(name, table, before[r], hidden[r], visible[r], tau)
+        expected = weights_by_hand(name, log_weights)
+        np.testing.assert_allclose(found.negative.weights[r], expected, rtol=1e-11)
+        size = expected.sum() ** 2 / (expected**2).sum()
+        np.testing.assert_allclose(found.diagnostics["effective_sample_size"][r], size, rtol=1e-10)
+
+
+def test_cd_counts_every_row_once(rbm, batch):
+    assert estimate("cd", rbm, batch).negative.weights is None
+
+
+@pytest.mark.parametrize("name", CHAINS_FROM_THE_BATCH)
+def test_single_precision_gives_the_same_population(name, rbm, batch):
+    precise = estimate(name, rbm.astype(np.float32).astype(np.float64), batch, k=2)
+    found = estimate(name, rbm.astype(np.float32), batch.astype(np.float32), k=2)
+    assert found.negative.visible.dtype == found.negative.hidden.dtype == np.float32
+    # Both types use the upper bits of the same words: no uniform of this seed lies between two roundings of a mean.
+    np.testing.assert_array_equal(found.negative.visible, precise.negative.visible)
+    if name != "cd":
+        assert found.negative.weights.dtype == np.float32
+        np.testing.assert_allclose(found.negative.weights, precise.negative.weights, rtol=3e-6)
+
+
+@pytest.mark.parametrize("name", ["pop_cd", "pop_cd_joint", "pop_cd_mixture"])
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_batch_of_one_row_is_cd(name, k, dtype, rbm, batch):
+    # Rows are equal bit for bit; hidden means come from two kernels, which may round apart in the last place.
+    rbm, rows = rbm.astype(dtype), batch.astype(dtype)
+    options = {"tau": 1} if name == "pop_cd_mixture" else {}
+    for row in range(7):
+        one = np.ascontiguousarray(rows[:, row : row + 1])
+        ours, cd = estimators.create(name, k=k, **options), estimators.create("cd", k=k)
+        found = ours.estimate(rbm, one, {}, training_stream(R, seed=row))
+        expected = cd.estimate(rbm, one, {}, training_stream(R, seed=row))
+        assert found.negative.visible.tobytes() == expected.negative.visible.tobytes()
+        assert found.negative.weights.tolist() == [[1.0]] * R
+        np.testing.assert_allclose(
+            ours.gradient(found).flat(), cd.gradient(expected).flat(), atol=4 * np.finfo(dtype).eps
+        )
+
+
+@pytest.mark.parametrize("name", ["pop_cd", "pop_cd_joint", "pop_cd_mixture"])
+def test_without_weights_between_layers_all_rows_weigh_the_same(name, rbm, batch):
+    free = RBM(np.zeros_like(rbm.W), rbm.b, rbm.c)
+    ours, cd = estimators.create(name, k=2), estimators.create("cd", k=2)
+    found = ours.estimate(free, batch, {}, training_stream(R))
+    np.testing.assert_allclose(found.negative.weights, 1 / ROWS, rtol=1e-12)
+    np.testing.assert_allclose(found.diagnostics["effective_sample_size"], ROWS, rtol=1e-12)
+    expected = cd.gradient(cd.estimate(free, batch, {}, training_stream(R))).flat()
+    np.testing.assert_allclose(ours.gradient(found).flat(), expected, rtol=0, atol=1e-15)
+
+
+def test_without_weights_between_layers_leave_one_out_is_cd_too(rbm, batch):
+    # ((N-1)/N) w / ((N-1) w) = 1/N.
+    free = RBM(np.zeros_like(rbm.W), rbm.b, rbm.c)
+    np.testing.assert_allclose(estimate("pop_cd_leave_one_out", free, batch).negative.weights, 1 / ROWS, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_mixtures_of_one_row_are_pop_cd(dtype, rbm, batch):
+    rbm, batch = rbm.astype(dtype), batch.astype(dtype)
+    one, plain = estimate("pop_cd_mixture", rbm, batch, k=2, tau=1), estimate("pop_cd", rbm, batch, k=2)
+    np.testing.assert_array_equal(one.negative.visible, plain.negative.visible)
+    np.testing.assert_allclose(
+        one.negative.weights, plain.negative.weights, rtol=1e-5 if dtype == np.float32 else 1e-12
+    )
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if name not in GIVE_STATISTICS])
+def test_gradient_is_positive_less_negative_statistics(name, rbm, batch):
+    estimator, stream = estimators.create(name), training_stream(R)
+    state = estimator.start(rbm, batch[0].astype(np.uint8), ROWS, stream)
+    found = estimator.estimate(rbm, batch, state, stream)
+    h = sigmoid(batch @ rbm.W + rbm.c[:, None])
+    negative = population_statistics(found.negative, Buffers(), "by hand")
+    gradient = estimator.gradient(found)
+    np.testing.assert_allclose(gradient.W, np.einsum("rim,rin->rmn", batch, h) / ROWS - negative.W, atol=1e-14)
+    np.testing.assert_allclose(gradient.b, batch.mean(axis=1) - negative.b, atol=1e-14)
+    np.testing.assert_allclose(gradient.c, h.mean(axis=1) - negative.c, atol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_exact_gradient_of_a_batch(dtype, rbm, batch):
+    estimator, rbm = estimators.create("exact"), rbm.astype(dtype)
+    gradient = estimator.gradient(estimator.estimate(rbm, batch.astype(dtype), {}, training_stream(R)))
+    expected = np.stack([exact_gradient(rbm[r], batch[r]).flat() for r in range(R)])
+    np.testing.assert_allclose(gradient.flat(), expected, atol=1e-6 if dtype == np.float32 else 1e-13)
+
+
+def test_exact_negative_phase_is_the_model_expectation(rbm, batch):
+    found = estimate("exact", rbm, batch).negative
+    for ours, theirs in zip(found, exact_model_statistics(rbm), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    single = estimate("exact", rbm.astype(np.float32), batch.astype(np.float32)).negative
+    assert {part.dtype for part in single} == {np.dtype(np.float32)}
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_persistent_chains_go_on_where_they_were(k, rbm, batch):
+    # k calls of PCD-1 take the draws that one call of PCD-k takes.
+    step_by_step, at_once = estimators.create("pcd", k=1), estimators.create("pcd", k=k)
+    data = binary_data(23, M)
+    one, other = training_stream(R), training_stream(R)
+    state, jump = step_by_step.start(rbm, data, ROWS, one), at_once.start(rbm, data, ROWS, other)
+    begin = state["visible"].copy()
+    for _ in range(k):
+        found = step_by_step.estimate(rbm, batch, state, one)
+        state = found.state
+        np.testing.assert_array_equal(state["visible"], found.negative.visible)
+    jumped = at_once.estimate(rbm, batch, jump, other)
+    np.testing.assert_array_equal(jumped.negative.visible, found.negative.visible)
+    np.testing.assert_array_equal(jumped.state["visible"], state["visible"])
+    assert not np.array_equal(begin, state["visible"])
+
+
+def test_persistent_chains_run_on_the_state_and_not_on_the_batch(rbm, batch):
+    pcd, cd = estimators.create("pcd", k=2), estimators.create("cd", k=2)
+    state = {"visible": batch.copy()}
+    from_state = pcd.estimate(rbm, 1 - batch, state, training_stream(R)).negative
+    np.testing.assert_array_equal(from_state.visible, cd.estimate(rbm, batch, {}, training_stream(R)).negative.visible)
+
+
+@pytest.mark.parametrize(("name", "options"), [("pcd", {}), ("parallel_tempering", {"temperatures": 4, "sets": 3})])
+def test_chains_start_at_random_training_rows(name, options, rbm):
+    # Error rate 1e-3: bound on Pearson's statistic with 22 degrees of freedom.
+    data = np.array([[int(bit) for bit in f"{row:05b}"] for row in range(23)], np.uint8)
+    many = repeated(rbm[0], 997).astype(np.float32)
+    state = estimators.create(name, **options).start(many, data, ROWS, training_stream(997))["visible"]
+    assert state.dtype == np.float32
+    numbers = (state @ 2.0 ** np.arange(4, -1, -1)).astype(int)
+    counts = np.bincount(numbers.ravel(), minlength=23)
+    assert len(counts) == 23
+    expected = counts.sum() / 23
+    assert ((counts - expected) ** 2 / expected).sum() < 48.3
+    assert not np.array_equal(numbers[0], numbers[1])
+
+
+def test_tempered_temperatures_are_evenly_spaced():
+    assert ParallelTemperingSampler(5).inverse_temperatures.tolist() == [0, 0.25, 0.5, 0.75, 1]
+
+
+def test_tempered_samples_follow_one_another(rbm, batch):
+    # One draw a sweep: two estimates of 6 rows are one of 12.
+    halves, whole = (estimators.create("parallel_tempering", temperatures=3) for _ in range(2))
+    data, one, other = binary_data(23, M), training_stream(R), training_stream(R)
+    state, at_once = halves.start(rbm, data, 6, one), whole.start(rbm, data, 12, other)
+    assert state["visible"].shape == (R, 1, 3, M)
+    parts = []
+    for half in (batch[:, :6], batch[:, 6:]):
+        found = halves.estimate(rbm, half, state, one)
+        state = found.state
+        parts.append(found.negative.visible.copy())
+        np.testing.assert_array_equal(found.negative.visible[:, -1], state["visible"][:, 0, -1])
+    together = whole.estimate(rbm, batch, at_once, other)
+    np.testing.assert_array_equal(np.concatenate(parts, axis=1), together.negative.visible)
+    np.testing.assert_array_equal(together.state["visible"], state["visible"])
+    expected = sigmoid(together.negative.visible @ rbm.W + rbm.c[:, None])
+    np.testing.assert_allclose(together.negative.hidden, expected, rtol=1e-12)
+
+
+def test_sets_of_tempered_chains_share_the_rows(rbm, batch):
+    estimator, stream = estimators.create("parallel_tempering", temperatures=4, sets=3), training_stream(R)
+    state = estimator.start(rbm, binary_data(23, M), ROWS, stream)
+    assert state["visible"].shape == (R, 3, 4, M)
+    chains, again = state["visible"].copy(), training_stream(R)
+    again.next()
+    samples = np.empty((R, 3, 4, M))
+    ParallelTemperingSampler(4).sweep(rbm, chains, again, samples)
+    found = estimator.estimate(rbm, batch, state, stream)
+    assert stream.number == again.number == 5
+    np.testing.assert_array_equal(found.negative.visible, samples.reshape(R, ROWS, M))
+    np.testing.assert_array_equal(found.state["visible"], chains)
+
+
+@pytest.mark.parametrize("name", [*CHAINS_FROM_THE_BATCH, "pcd"])
+@pytest.mark.parametrize("k", [0, -1, 1.5, 1.0, True, "1", None])
+def test_steps_must_be_a_positive_integer(name, k):
+    with pytest.raises(SettingsError) as caught:
+        estimators.create(name, k=k)
+    assert str(caught.value) == f"option 'k': found {k!r}; allowed: an integer >= 1"
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "line"),
+    [
+        ("pop_cd_mixture", {"tau": 0}, "option 'tau': found 0; allowed: an integer >= 1"),
+        ("parallel_tempering", {"sets": 0}, "option 'sets': found 0; allowed: an integer >= 1"),
+        ("parallel_tempering", {"temperatures": 1}, "option 'temperatures': found 1; allowed: an integer >= 2"),
+        ("parallel_tempering", {"temperatures": True}, "option 'temperatures': found True; allowed: an integer >= 2"),
+        ("parallel_tempering", {"temperatures": 4.0}, "option 'temperatures': found 4.0; allowed: an integer >= 2"),
+        ("cd", {"kk": 1}, "estimator 'cd': unknown option 'kk'; nearest: 'k'; allowed: chains, k, variance"),
+        (
+            "pop_cd_mixture",
+            {"tua": 1},
+            "estimator 'pop_cd_mixture': unknown option 'tua'; nearest: 'tau'; allowed: k, tau",
+        ),
+        ("exact", {"k": 1}, "estimator 'exact': unknown option 'k'; allowed: "),
+    ],
+)
+def test_options_that_are_not_allowed_are_one_line(name, options, line):
+    with pytest.raises(SettingsError) as caught:
+        estimators.create(name, **options)
+    assert str(caught.value) == line
+
+
+def test_unknown_estimators_name_the_nearest():
+    with pytest.raises(SettingsError, match=r"^unknown estimator 'pop-cd'; nearest: 'pop_cd'; allowed: cd, exact, "):
+        estimators.create("pop-cd")
+
+
+def test_batches_that_do_not_fit_an_estimator_are_one_line(rbm, batch):
+    with pytest.raises(
+        SettingsError, match=r"^estimator 'pop_cd_mixture': tau: found 5; allowed: a divisor of batch 12$"
+    ):
+        estimate("pop_cd_mixture", rbm, batch, tau=5)
+    with pytest.raises(
+        SettingsError, match=r"^estimator 'parallel_tempering': sets: found 5; allowed: a divisor of 12$"
+    ):
+        estimate("parallel_tempering", rbm, batch, sets=5)
+    with pytest.raises(
+        SettingsError, match=r"^estimator 'pop_cd_leave_one_out': found a batch of 1 row; allowed: 2 or more$"
+    ):
+        estimate("pop_cd_leave_one_out", rbm, batch[:, :1])
+
+
+def test_weights_of_any_size_are_normalised_without_overflow():
+    log_weights = np.array([[-1e4, -1e4, -1e4 - np.log(2)], [1e4, -1e4, 0], [3.0, 3.0, 3.0]])
+    weights = normalised_weights(log_weights)
+    np.testing.assert_allclose(weights, [[0.4, 0.4, 0.2], [1, 0, 0], [1 / 3, 1 / 3, 1 / 3]], rtol=1e-11)
+    np.testing.assert_allclose(effective_sample_size(weights), [1 / 0.36, 1, 3], rtol=1e-11)
+
+
+def test_leave_one_out_weights_do_not_cancel():
+    # One weight 1e20 times the others: their sum must not drown in it.
+    small = np.log([[1.0, 2.0, 4.0, 1e20]])
+    expected = 0.75 * np.array([[1 / 1e20, 2 / 1e20, 4 / 1e20, 1e20 / 7]])
+    np.testing.assert_allclose(leave_one_out_weights(small + 5000), expected, rtol=1e-11)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_single_heavy_row_leaves_diagnostics_finite():
+    # Log weights hundreds of nats apart: the length is wild, as the paper says, but the effective sample size is 1.
+    heavy = leave_one_out_weights(np.array([[0.0, -500.0, -501.0]]))
+    assert np.isfinite(heavy).all()
+    np.testing.assert_allclose(effective_sample_size(heavy), 1)

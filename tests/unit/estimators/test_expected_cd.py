@@ -1,0 +1,53 @@
+"""The expected update of CD-k against brute force, and its limit of many steps."""
+
+import numpy as np
+import pytest
+from core_helpers import Enumerated, binary_data, random_rbm, training_stream
+
+from rbmbench import estimators
+from rbmbench.base.errors import SettingsError
+from rbmbench.likelihood import exact_gradient
+from rbmbench.model.gibbs import Buffers, population_statistics
+
+R, ROWS, M, N = 2, 11, 5, 3
+BATCH = np.stack([binary_data(ROWS, M, seed) for seed in range(R)])
+
+
+def estimate(rbm, **options):
+    estimator, stream = estimators.create("expected_cd", **options), training_stream(R)
+    found = estimator.estimate(rbm, BATCH.astype(rbm.W.dtype), {}, stream)
+    assert stream.number == 0  # nothing is drawn
+    return estimator, found
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_the_second_term_is_the_expectation_over_all_chains(k):
+    rbm = random_rbm(M, N, (R,), seed=4)
+    _, found = estimate(rbm, k=k)
+    for r, statistics in enumerate(population_statistics(found.negative, Buffers(), "found").flat()):
+        table = Enumerated.of(rbm[r])
+        law = np.linalg.matrix_power(table.gibbs, k)[table.numbers_of(BATCH[r])].mean(axis=0)
+        np.testing.assert_allclose(statistics, law @ table.f, rtol=0, atol=1e-14)
+        assert np.abs(statistics - table.expectation).max() > 1e-4
+
+
+def test_many_steps_give_the_exact_gradient():
+    rbm = random_rbm(M, N, (R,), seed=4)
+    estimator, found = estimate(rbm, k=500)
+    expected = np.stack([exact_gradient(rbm[r], BATCH[r]).flat() for r in range(R)])
+    np.testing.assert_allclose(estimator.gradient(found).flat(), expected, rtol=0, atol=1e-13)
+
+
+def test_single_precision_gives_the_same():
+    rbm = random_rbm(M, N, (R,), seed=4, dtype=np.float32)
+    ours, theirs = (estimator.gradient(found).flat() for estimator, found in map(estimate, (rbm, rbm.astype(float))))
+    assert ours.dtype == np.float32
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6)
+
+
+def test_too_many_units_are_refused():
+    with pytest.raises(SettingsError, match="found 20 visible and 5 hidden units; allowed: at most 24"):
+        estimators.create("expected_cd").check_sizes(20, 5)
+    rbm = random_rbm(20, 5, (1,))
+    with pytest.raises(SettingsError, match="at most 24"):
+        estimators.create("expected_cd").estimate(rbm, np.zeros((1, 2, 20)), {}, training_stream())

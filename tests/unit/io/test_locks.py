@@ -1,0 +1,144 @@
+"""Locks: one holder at a time, none left behind; and signals that ask a run to stop."""
+
+import errno
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from rbmbench.base.errors import InUseError, RbmbenchWarning, ResultsError
+from rbmbench.cli import main, progress
+from rbmbench.cli.stopping import StopSignals
+from rbmbench.io.locks import locked
+
+
+def test_a_second_holder_is_refused_and_the_next_one_is_not(tmp_path):
+    path = tmp_path / "folder" / "run.npz"
+    with locked(path):
+        message = rf"run\.npz: in use by process {os.getpid()} on .+; wait until it ends, or end it"
+        with pytest.raises(InUseError, match=message), locked(path):
+            pass
+        with locked(tmp_path / "folder" / "other.npz"):
+            pass
+    with locked(path):
+        pass
+    assert os.listdir(path.parent) == []
+
+
+def test_a_lock_is_dropped_when_its_holder_fails_or_is_killed(tmp_path):
+    path = tmp_path / "run.npz"
+    with pytest.raises(ValueError, match="stop"), locked(path):
+        raise ValueError("stop")
+    code = "import os, sys; from pathlib import Path; from rbmbench.io.locks import locked\n"
+    code += "with locked(Path(sys.argv[1])): os.kill(os.getpid(), 9)"
+    done = subprocess.run([sys.executable, "-c", code, str(path)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert os.listdir(tmp_path) == ["run.npz.lock"]
+    with locked(path):
+        pass
+    assert os.listdir(tmp_path) == []
+
+
+def test_the_lock_of_a_file_that_its_holder_removes_just_now_is_no_lock(tmp_path, monkeypatch):
+    """Between opening and locking, the holder before may remove the file: whoever comes third has another one."""
+    path, real, held = tmp_path / "run.npz", fcntl.flock, []
+
+    def flock(descriptor, operation):
+        if not held:
+            (tmp_path / "run.npz.lock").unlink()
+        real(descriptor, operation)
+        held.append(os.fstat(descriptor).st_ino)
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with locked(path):
+        assert len(held) == 2
+        assert held[1] == (tmp_path / "run.npz.lock").stat().st_ino
+        with pytest.raises(InUseError), locked(path):
+            pass
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS])
+def test_a_file_system_without_locks_is_told_and_holds_nothing_up(tmp_path, monkeypatch, number):
+    def flock(_descriptor, _operation):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with (
+        pytest.warns(RbmbenchWarning, match=r"run\.npz: this file system knows no locks"),
+        locked(tmp_path / "run.npz"),
+    ):
+        pass
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_lock_that_cannot_be_written_is_one_line(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    message = r"file/run\.npz\.lock: cannot be written \(.*\)$"
+    with pytest.raises(ResultsError, match=message), locked(tmp_path / "file" / "run.npz"):
+        pass
+
+
+@pytest.fixture
+def _signals_as_before():
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("_signals_as_before")
+def test_signals_are_noted_the_first_counts_and_a_second_interrupt_ends_at_once(capfd):
+    before = signal.getsignal(signal.SIGTERM)
+    with StopSignals() as stopping:
+        assert stopping() is None
+        signal.raise_signal(signal.SIGTERM)
+        # Clusters send it more than once, to every process of a job and through its parents.
+        signal.raise_signal(signal.SIGTERM)
+        assert stopping() == signal.SIGTERM
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_DFL
+    assert signal.getsignal(signal.SIGTERM) == before
+    assert len(capfd.readouterr().err.splitlines()) == 1
+
+
+@pytest.mark.usefixtures("_signals_as_before")
+def test_a_signal_that_is_ignored_stays_ignored():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with StopSignals() as stopping:
+        signal.raise_signal(signal.SIGINT)
+        assert stopping() is None
+
+
+class Gone:
+    """A stream whose reader is gone."""
+
+    def isatty(self) -> bool:
+        return False
+
+    def write(self, _text) -> int:
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+    def flush(self) -> None:
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+
+def test_what_nobody_reads_ends_nothing(monkeypatch, tmp_path):
+    monkeypatch.setattr("sys.stderr", Gone())
+    with progress.shown_progress("run") as shown:
+        shown(1, 2)
+        shown(2, 2)
+    assert main(["couple", "--settings", "no.json", "--out", str(tmp_path)]) == 2
+
+
+@pytest.mark.parametrize("text", ["-1", "nan", "soon"])
+def test_a_time_between_checkpoints_that_is_none(text, capsys, monkeypatch):
+    arguments = ["train", "--settings", "{}", "--out", "x", "--data", "x", "--run-id", "x"]
+    with pytest.raises(SystemExit):
+        main([*arguments, "--checkpoint-seconds", text])
+    assert "argument --checkpoint-seconds: " in capsys.readouterr().err
+    monkeypatch.setenv("RBMBENCH_CHECKPOINT_SECONDS", text)
+    with pytest.raises(SystemExit):
+        main(arguments)
+    assert "argument --checkpoint-seconds: " in capsys.readouterr().err

@@ -1,0 +1,122 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from rbmbench.base.errors import ResultsError
+from rbmbench.io import results
+
+MODEL = {
+    "W": np.arange(3 * 5 * 7, dtype=np.float32).reshape(3, 5, 7),
+    "b": np.ones((3, 5), np.float32),
+    "c": np.zeros((3, 7), np.float32),
+    "iteration": 11,
+    "seed": 13,
+}
+CURVE = pd.DataFrame({"trial": [0, 1], "iteration": [0, 0], "metric": ["log_likelihood"] * 2, "value": [-3.5, -2.5]})
+
+
+def refused(function, *arguments) -> str:
+    with pytest.raises(ResultsError) as caught:
+        function(*arguments)
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+def test_model_comes_back(tmp_path):
+    results.write_arrays(tmp_path / "model.npz", MODEL)
+    found = results.read_model(tmp_path)
+    assert found["W"].dtype == np.float32
+    for name, array in MODEL.items():
+        np.testing.assert_array_equal(found[name], array)
+
+
+def test_equal_models_have_equal_bytes(tmp_path, monkeypatch):
+    results.write_arrays(tmp_path / "a.npz", MODEL)
+    # Another order of the names, and another time: neither may be in the file.
+    monkeypatch.setattr("time.time", lambda: 1.0e9)
+    monkeypatch.setattr("time.localtime", lambda *_: (2001, 2, 3, 4, 5, 6, 0, 1, 0))
+    results.write_arrays(tmp_path / "b.npz", dict(reversed(MODEL.items())))
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+
+
+def test_curve_comes_back(tmp_path):
+    results.write_table(tmp_path / "curve.parquet", CURVE)
+    pd.testing.assert_frame_equal(results.read_curve(tmp_path), CURVE, check_dtype=False)
+
+
+def test_json_comes_back_and_is_sorted(tmp_path):
+    results.write_json(tmp_path / "meta.json", {"b": [1, None], "a": "ä"})
+    assert results.read_meta(tmp_path) == {"b": [1, None], "a": "ä"}
+    assert (tmp_path / "meta.json").read_text(encoding="utf-8").index('"a"') < 5
+
+
+def test_missing_files_are_named(tmp_path):
+    for function, name in (
+        (results.read_curve, "curve.parquet"),
+        (results.read_bias, "bias.parquet"),
+        (results.read_model, "model.npz"),
+        (results.read_meta, "meta.json"),
+    ):
+        assert f"{name}: is missing" in refused(function, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("write", "read", "name"),
+    [
+        (lambda path: results.write_arrays(path, MODEL), results.read_model, "model.npz"),
+        (lambda path: results.write_table(path, CURVE), results.read_curve, "curve.parquet"),
+        (lambda path: results.write_json(path, {"a": 1}), results.read_meta, "meta.json"),
+    ],
+)
+def test_files_cut_short_are_refused(tmp_path, write, read, name):
+    write(tmp_path / name)
+    whole = (tmp_path / name).read_bytes()
+    for length in (0, 1, len(whole) // 2):
+        (tmp_path / name).write_bytes(whole[:length])
+        assert "cannot be read" in refused(read, tmp_path)
+
+
+def test_damaged_model_is_refused(tmp_path):
+    results.write_arrays(tmp_path / "model.npz", MODEL)
+    whole = bytearray((tmp_path / "model.npz").read_bytes())
+    for place in range(60, len(whole) // 2, 7):
+        (tmp_path / "model.npz").write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
+        try:
+            found = results.read_model(tmp_path)
+        except ResultsError:
+            continue
+        # Where the damage hit no content, the content must be what was written.
+        np.testing.assert_array_equal(found["W"], MODEL["W"])
+
+
+def test_pickles_are_refused(tmp_path):
+    np.savez(tmp_path / "model.npz", W=np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    refused(results.read_arrays, tmp_path / "model.npz", ["W"])
+
+
+def test_wrong_contents_are_refused(tmp_path):
+    results.write_arrays(tmp_path / "model.npz", {**MODEL, "b": np.ones((3, 7), np.float32)})
+    assert "(trials, m, n)" in refused(results.read_model, tmp_path)
+    results.write_arrays(tmp_path / "model.npz", {"W": MODEL["W"]})
+    assert "array 'b' is missing" in refused(results.read_model, tmp_path)
+    results.write_table(tmp_path / "curve.parquet", CURVE.drop(columns="metric"))
+    assert "column 'metric' is missing" in refused(results.read_curve, tmp_path)
+    results.write_table(tmp_path / "curve.parquet", CURVE.assign(value=["high", "low"]))
+    assert "column 'value'" in refused(results.read_curve, tmp_path)
+    results.write_json(tmp_path / "meta.json", [1])
+    assert "not a mapping" in refused(results.read_meta, tmp_path)
+
+
+def test_unwritable_folder_is_one_line(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    assert "cannot be written" in refused(results.write_json, tmp_path / "file" / "meta.json", {})
+
+
+def test_writable_is_known_before_anything_is_written(tmp_path, monkeypatch):
+    results.check_writable(tmp_path / "not" / "there" / "yet")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "file").write_text("in the way")
+    assert "file is not a folder" in refused(results.check_writable, tmp_path / "file" / "smoke")
+    monkeypatch.setattr("os.access", lambda *_: False)
+    assert "no permission" in refused(results.check_writable, tmp_path / "smoke")

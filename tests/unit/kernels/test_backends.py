@@ -1,0 +1,62 @@
+"""Where a run's arrays live: what is picked, why, and the one line that says why not."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from rbmbench.base.errors import SettingsError
+from rbmbench.base.parsing import parse
+from rbmbench.base.settings import RunSettings
+from rbmbench.kernels import backends
+
+
+@pytest.mark.parametrize("name", ["gpu", "numba", ""])
+def test_unknown_backends_are_named(name):
+    with pytest.raises(SettingsError, match=f"backend: found '{name}'; allowed: auto, numpy, cupy"):
+        backends.choose(name, 1.0)
+
+
+def test_cupy_that_is_not_there_is_one_line(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    with pytest.raises(SettingsError) as caught:
+        backends.choose("cupy", 1.0)
+    assert str(caught.value) == "backend: found 'cupy', but CuPy is not installed; allowed here: auto, numpy"
+    assert backends.choose("auto", 1e12) == (np, "automatic: CuPy is not installed")
+
+
+@pytest.mark.parametrize(("operations", "expected"), [(1e6, "numpy"), (1e12, "cupy")])
+def test_a_gpu_takes_what_is_worth_it(monkeypatch, operations, expected):
+    monkeypatch.setattr(backends, "what_a_gpu_lacks", lambda: None)
+    monkeypatch.setattr(backends, "import_module", lambda name: name)
+    chosen = backends.choose("auto", operations)
+    assert chosen.arrays == expected
+    assert f"{operations:.1e}" in chosen.reason
+    assert backends.choose("cupy", 1.0) == ("cupy", "asked for")
+
+
+def test_a_device_that_does_not_answer_is_named(monkeypatch):
+    class Runtime:
+        class cuda:
+            class runtime:
+                @staticmethod
+                def getDeviceCount():
+                    raise RuntimeError("cudaErrorInsufficientDriver: CUDA driver version is insufficient\nmore")
+
+    monkeypatch.setitem(sys.modules, "cupy", Runtime)
+    monkeypatch.setattr(backends, "_is_installed", lambda module: True)
+    with pytest.raises(
+        SettingsError, match=r"no GPU that CuPy can use \(cudaErrorInsufficientDriver: .*insufficient\);"
+    ):
+        backends.namespace("cupy")
+
+
+def test_the_work_of_an_iteration():
+    # Five products, each 2 operations for every pair of units, row and trial.
+    stage = {"until": 3, "estimator": {"name": "cd"}, "rate": 0.1}
+    values = {"data": {"name": "user"}, "hidden": 5, "batch": 11, "trials": 3, "schedule": [stage]}
+    assert backends.work(parse(RunSettings, values, "test"), 7) == 5 * 2 * 3 * 11 * 7 * 5
+
+
+def test_a_backend_changes_no_id():
+    assert "backend" not in RunSettings.model_fields

@@ -1,0 +1,361 @@
+"""The CUDA kernels beyond test_kernels.py: whole runs on device arrays, on the CPU, and compiling for devices."""
+
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+from ctypes.util import find_library
+from functools import partial
+from itertools import product
+
+import numpy as np
+import pytest
+from core_helpers import binary_data, random_rbm, training_stream
+
+import shim.device
+from rbmbench import estimators, samplers
+from rbmbench.base.errors import TrainingError
+from rbmbench.base.settings import EstimateSettings, GroundTruthSettings
+from rbmbench.kernels import cupy as cupy_kernels
+from rbmbench.kernels import home_of, name_of_home, on_host
+from rbmbench.kernels.cupy import _device, tempering
+from rbmbench.likelihood import ais_log_partition, data_statistics, exact_gradient, exact_log_partition, log_likelihood
+from rbmbench.measurements import gradient_bias
+from rbmbench.training import trainer
+from shim import NEEDS_COMPILER, DeviceArray, cuda_on_cpu, runs_on_cpu
+
+OPTIONS = {"parallel_tempering": {"temperatures": 4}, "pop_cd_mixture": {"tau": 3}}
+DATA = binary_data(23, 7)
+
+
+@pytest.fixture
+def device(monkeypatch):
+    """The CPU as a device, which runs with the backend "cupy" take, iteration by iteration."""
+    monkeypatch.setenv("RBMBENCH_RESIDENT", "off")
+    with runs_on_cpu() as device:
+        yield device
+
+
+def trained(name, backend, precision="float64", k=None, **settings):
+    options = OPTIONS.get(name, {}) | ({"k": k} if k else {})
+    values = {"batch": 6, "iterations": 13, "trials": 2, "seed": 2, "precision": precision, "evaluate_every": 5}
+    return trainer.train(DATA, hidden=5, estimator=name, options=options, backend=backend, **values | settings)
+
+
+@NEEDS_COMPILER
+@pytest.mark.parametrize("name", estimators.REGISTRY.names())
+def test_a_run_on_a_device_is_that_on_the_host(device, name):
+    # float64: with these seeds no uniform lies between two roundings of a mean, so that all states are the same.
+    ours, theirs = trained(name, "cupy"), trained(name, "numpy")
+    assert (ours.backend["backend"], ours.backend["backend_reason"]) == ("cupy", "a test")
+    for part in ("W", "b", "c"):
+        assert type(getattr(ours.rbm, part)) is np.ndarray
+        np.testing.assert_allclose(getattr(ours.rbm, part), getattr(theirs.rbm, part), rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(ours.curve.value, theirs.curve.value, rtol=1e-8, atol=1e-10)
+
+
+@NEEDS_COMPILER
+@pytest.mark.parametrize(("name", "k"), [("cd", 3), ("pcd", 2), ("pop_cd", 2), ("parallel_tempering", None)])
+def test_a_run_in_float32_draws_the_same_states(device, name, k):
+    ours, theirs = trained(name, "cupy", "float32", k), trained(name, "numpy", "float32", k)
+    # One unit that turned would move its weight by rate / batch = 1/60; what rounding does is below 1e-5.
+    np.testing.assert_allclose(ours.rbm.W, theirs.rbm.W, rtol=0, atol=1e-5)
+
+
+@NEEDS_COMPILER
+def test_the_whole_data_set_as_a_batch(device):
+    ours, theirs = (trained("cd", backend, batch=len(DATA)) for backend in ("cupy", "numpy"))
+    np.testing.assert_allclose(ours.rbm.W, theirs.rbm.W, rtol=1e-8, atol=1e-10)
+
+
+@NEEDS_COMPILER
+@pytest.mark.parametrize("name", ["cd", "pcd"])
+def test_chains_of_any_number_and_a_proxy(device, name):
+    settings = {"batch": 6, "iterations": 7, "trials": 2, "seed": 2, "precision": "float64", "evaluate_every": 5}
+    settings |= {"estimator": name, "options": {"chains": 11}, "proxy": {"chains": 3, "steps": 2}}
+    ours, theirs = (trainer.train(DATA, hidden=5, backend=backend, **settings) for backend in ("cupy", "numpy"))
+    np.testing.assert_allclose(ours.rbm.W, theirs.rbm.W, rtol=1e-8, atol=1e-10)
+    assert "reconstruction_log_likelihood" in set(ours.curve.metric)
+    np.testing.assert_allclose(ours.curve.value, theirs.curve.value, rtol=1e-8, atol=1e-10)
+
+
+@NEEDS_COMPILER
+@pytest.mark.parametrize("name", ["pcd", "parallel_tempering"])
+def test_a_stopped_run_goes_on_bit_for_bit(device, tmp_path, monkeypatch, name):
+    monkeypatch.setattr("rbmbench.training.checkpoint.CHECKPOINT_SECONDS", 0.0)
+    whole = trained(name, "cupy")
+    checkpoint, evaluate = tmp_path / "checkpoint.npz", trainer.Loop._evaluate
+
+    def stop_at_ten(loop):
+        if loop.iteration > 10:
+            raise KeyboardInterrupt
+        evaluate(loop)
+
+    stage = {"until": 13, "estimator": {"name": name, "options": OPTIONS.get(name, {})}, "rate": 0.1}
+    values = {"data": {"name": "user"}, "hidden": 5, "batch": 6, "schedule": [stage], "trials": 2, "seed": 2}
+    settings = trainer.parse(trainer.RunSettings, values | {"precision": "float64", "evaluate_every": 5}, "test")
+    monkeypatch.setattr(trainer.Loop, "_evaluate", stop_at_ten)
+    with pytest.raises(KeyboardInterrupt):
+        trainer.run(DATA, settings, checkpoint=checkpoint, backend="cupy")
+    monkeypatch.setattr(trainer.Loop, "_evaluate", evaluate)
+    resumed = trainer.run(DATA, settings, checkpoint=checkpoint, backend="cupy")
+    np.testing.assert_array_equal(resumed.rbm.W, whole.rbm.W)
+    np.testing.assert_array_equal(resumed.curve.value, whole.curve.value)
+
+
+@NEEDS_COMPILER
+@pytest.mark.parametrize("rule", ["centered", "cs_dcp", "sdcp", "ssd"])
+def test_update_rules_on_a_device_are_those_of_the_host(device, rule):
+    stage = {"until": 7, "estimator": {"name": "cd", "options": {"k": 2}}, "update": {"name": rule}, "rate": 0.1}
+    values = {"data": {"name": "user"}, "hidden": 5, "batch": 6, "schedule": [stage], "trials": 2, "seed": 2}
+    settings = trainer.parse(trainer.RunSettings, values | {"precision": "float64", "evaluate_every": 3}, "test")
+    ours, theirs = (trainer.run(DATA, settings, backend=backend).rbm for backend in ("cupy", "numpy"))
+    for found, expected in zip((ours.W, ours.b, ours.c), (theirs.W, theirs.b, theirs.c), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11)
+
+
+@NEEDS_COMPILER
+@pytest.mark.parametrize("name", ["cd", "pcd", "pop_cd", "parallel_tempering"])
+def test_steps_copy_nothing_to_the_device(device, name):
+    copies = []
+    for iterations in (1, 2, 30):
+        before = DeviceArray.copied_in
+        trained(name, "cupy", iterations=iterations, evaluate_every=iterations)
+        copies.append(DeviceArray.copied_in - before)
+    # All copy data, initial parameters and what is evaluated; the first also what stays, as the trials.
+    assert copies[0] > copies[1] == copies[2]
+
+
+@NEEDS_COMPILER
+@pytest.mark.parametrize("name", ["cd", "pcd", "pop_cd", "pop_cd_joint", "parallel_tempering"])
+def test_the_host_reads_nothing_between_pauses(device, no_pauses, name):
+    reads = []
+    for iterations in (2, 30):
+        before = DeviceArray.read
+        trained(name, "cupy", iterations=iterations, evaluate_every=iterations)
+        reads.append(DeviceArray.read - before)
+    assert reads[0] == reads[1]
+
+
+@NEEDS_COMPILER
+def test_parameters_that_are_not_finite_stop_a_run_on_a_device(device, no_pauses):
+    with pytest.raises(TrainingError, match=r"^trial 0: parameters are not finite at iteration 5; .*1e\+39"):
+        trained("pcd", "cupy", "float32", rate=1e39)
+
+
+@NEEDS_COMPILER
+@pytest.mark.parametrize("shape", [(7, 5), (5, 7), (101, 6)])
+def test_exact_values_and_likelihoods(device, shape):
+    m, n = shape
+    host, rows = random_rbm(m, n, (2,), dtype=np.float32), binary_data(11, m)
+    there = host.like(DeviceArray(np.empty(0)))
+    assert name_of_home(there.W) == "cupy"
+    log_partition = exact_log_partition(there)
+    np.testing.assert_allclose(log_partition, exact_log_partition(host), rtol=1e-13)
+    # Rows may be on either side.
+    for data in (rows, DeviceArray(rows)):
+        found = log_likelihood(there, data, log_partition)
+        np.testing.assert_allclose(found, log_likelihood(host, rows, log_partition), rtol=1e-13)
+        for part, expected in zip(exact_gradient(there, data), exact_gradient(host, rows), strict=True):
+            np.testing.assert_allclose(on_host(part), expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(on_host(there.free_energy(DeviceArray(rows))), host.free_energy(rows), rtol=2e-6)
+    for part, expected in zip(data_statistics(there, rows), data_statistics(host, rows), strict=True):
+        np.testing.assert_allclose(on_host(part), expected, rtol=0, atol=1e-12)
+
+
+@NEEDS_COMPILER
+@pytest.mark.parametrize("base", [None, np.linspace(-1, 1, 7)])
+def test_annealing_on_device_arrays(device, base):
+    # float64: with this seed no uniform lies between two roundings of a mean, so that all particles are the same.
+    host = random_rbm(7, 5, (2,))
+    found, expected = (
+        ais_log_partition(rbm, particles=11, temperatures=13, seed=3, base=base)
+        for rbm in (host.like(DeviceArray(np.empty(0))), host)
+    )
+    for name in ("log_partition", "standard_error", "effective_sample_size"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9)
+    assert device.launches["softplus_difference"] == 13
+
+
+@NEEDS_COMPILER
+def test_runs_too_large_to_enumerate_leave_snapshots_on_the_host(device):
+    values = {"hidden": 26, "batch": 6, "iterations": 4, "trials": 2, "evaluate_every": 2, "precision": "float64"}
+    ours, theirs = (trainer.train(binary_data(23, 27), backend=backend, **values) for backend in ("cupy", "numpy"))
+    assert ours.snapshots["snapshot_iterations"].tolist() == [0, 2, 4]
+    for name, expected in theirs.snapshots.items():
+        assert type(ours.snapshots[name]) is np.ndarray
+        np.testing.assert_allclose(ours.snapshots[name], expected, rtol=0, atol=1e-10)
+    assert not np.array_equal(ours.snapshots["snapshot_W"][0], ours.snapshots["snapshot_W"][2])
+
+
+@NEEDS_COMPILER
+def test_bias_is_measured_on_device_arrays(device):
+    host, found = random_rbm(7, 5, (2,), scale=0.5), []
+    tempered = GroundTruthSettings(method="parallel_tempering", chains=3, burn_in=5, samples=40)
+    for rbm in (host, host.like(DeviceArray(np.empty(0)))):
+        truths = {"exact": gradient_bias.ground_truth(rbm, DATA, GroundTruthSettings(method="exact"))}
+        truths["parallel_tempering"] = gradient_bias.ground_truth(rbm, DATA, tempered)
+        settings = EstimateSettings(estimator={"name": "pop_cd"}, batch=6, estimates=20)
+        measured = gradient_bias.measure(rbm, DATA, settings, truths)
+        found.append(measured[measured.quantity != "seconds_per_estimate"].value.to_numpy())
+    np.testing.assert_allclose(*found, rtol=1e-8, atol=1e-12)
+
+
+@NEEDS_COMPILER
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+@pytest.mark.parametrize(("chains", "m", "n", "fits"), [(47, 211, 103, False), (301, 3, 2, True)])
+def test_tempered_chains_beyond_shared_memory_or_threads(device, precision, chains, m, n, fits):
+    rbm = random_rbm(m, n, (2,), scale=0.1, dtype=precision)
+    assert (tempering._workspace_bytes(chains, m, n, rbm.W.itemsize) < _device.SHARED_BYTES) == fits
+    start = binary_data(2 * chains, m).reshape(2, 1, chains, m).astype(precision)
+    ends = []
+    for array in (np.empty(0), DeviceArray(np.empty(0))):
+        visible = np.array(start, like=array)
+        samples = np.empty_like(visible, shape=(2, 1, 2, m))
+        sampler = samplers.ParallelTemperingSampler(chains)
+        sampler.sweep(rbm.like(array), visible, training_stream(2), samples)
+        ends.append((on_host(visible), on_host(samples)))
+    for ours, theirs in zip(*ends, strict=True):
+        # Rounding may turn one unit in 10^6; a swap of chains that it turned would show as dozens.
+        assert np.count_nonzero(ours != theirs) <= (3 if precision == np.float32 else 0)
+
+
+def everything(reverse):
+    """Return what every kernel with barriers makes of some arrays, with threads in one order or the other."""
+    rng, found = np.random.default_rng(0), []
+    with cuda_on_cpu(reverse_threads=reverse):
+        # The last is longer than what a block samples at a time.
+        for units, kernel in product((3, 37, 4099), ("mean", "score", "difference")):
+            a = DeviceArray(rng.normal(0, 2, (2, 19, units)).astype(np.float32))
+            c, sums = DeviceArray(rng.normal(0, 1, (2, units)).astype(np.float32)), DeviceArray(np.zeros((2, 19)))
+            if kernel == "mean":
+                cupy_kernels.bernoulli_mean_and_softplus_sum(a, c, sums)
+            elif kernel == "score":
+                cupy_kernels.sample_bernoulli_and_log_probability(a, c, training_stream(2).next(), sums)
+            else:
+                cupy_kernels.softplus_difference(a, c, 0.25, 0.5, sums)
+            found += [a.get(), sums.get()]
+        rbm = random_rbm(13, 11, (2,), dtype=np.float32).like(a)
+        visible, samples = DeviceArray(np.zeros((2, 3, 5, 13), np.float32)), DeviceArray(np.zeros((2, 3, 4, 13), "f"))
+        samplers.ParallelTemperingSampler(5).sweep(rbm, visible, training_stream(2), samples)
+    return [*found, visible.get(), samples.get()]
+
+
+@NEEDS_COMPILER
+def test_no_result_depends_on_the_order_of_threads():
+    for ours, theirs in zip(everything(reverse=False), everything(reverse=True), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@NEEDS_COMPILER
+@pytest.mark.parametrize("waiting", [0, 5, 256])
+def test_a_barrier_that_some_threads_miss_is_seen(device, monkeypatch, waiting):
+    source = """typedef REAL real;
+    extern "C" __global__ void broken(real* out, int waiting) {
+        if ((int)threadIdx.x < waiting) __syncthreads();
+        out[threadIdx.x] = threadIdx.x;
+    }"""
+    monkeypatch.setattr(_device, "source", lambda: source)
+    for name in ("signatures", "_library"):
+        monkeypatch.setattr(shim.device, name, getattr(shim.device, name).__wrapped__)
+    out = DeviceArray(np.zeros(256))
+    if 0 < waiting < 256:
+        with pytest.raises(AssertionError, match="threads wait at a barrier that others never reach"):
+            device.launch("broken", "float64", 1, (256, 1), (out, np.int32(waiting)))
+    else:
+        device.launch("broken", "float64", 1, (256, 1), (out, np.int32(waiting)))
+        np.testing.assert_array_equal(out.get(), np.arange(256))
+
+
+@NEEDS_COMPILER
+@pytest.mark.parametrize(("asked", "fits"), [(8 * 256, True), (8 * 255, False), (64 * 1024, True)])
+def test_a_write_beyond_the_shared_memory_that_was_asked_for_is_seen(monkeypatch, asked, fits):
+    source = """typedef REAL real;
+    extern __shared__ double shared_memory[];
+    extern "C" __global__ void broken(real* out) { shared_memory[threadIdx.x] = out[threadIdx.x]; }"""
+    monkeypatch.setattr(_device, "source", lambda: source)
+    for name in ("signatures", "_library"):
+        monkeypatch.setattr(shim.device, name, getattr(shim.device, name).__wrapped__)
+    with cuda_on_cpu(shared_limit=max(asked, _device.SHARED_BYTES)) as device:
+        run = partial(device.launch, "broken", "float64", 2, (256, 1), (DeviceArray(np.zeros(256)),), asked)
+        if fits:
+            run()
+        else:
+            with pytest.raises(AssertionError, match="broken: writes to more shared memory than the launch asks for"):
+                run()
+
+
+@NEEDS_COMPILER
+@pytest.mark.parametrize("wrong", ["type", "kind", "count"])
+def test_arguments_are_held_to_the_signature(device, wrong):
+    a, size = DeviceArray(np.zeros(3)), np.int64(3)
+    arguments = {
+        "type": (a, a, np.float64(1), a, np.float64(1), np.int32(3)),
+        "kind": (a.get(), a, np.float64(1), a, np.float64(1), size),
+        "count": (a, a, np.float64(1), a, size),
+    }
+    with pytest.raises(AssertionError):
+        device.launch("ascend", "float64", 1, (256, 1), arguments[wrong])
+
+
+@NEEDS_COMPILER
+def test_empty_arrays_start_nothing(device):
+    cupy_kernels.bernoulli_mean(DeviceArray(np.empty((2, 0, 3))), DeviceArray(np.zeros((2, 3))))
+    assert device.launches == {}
+
+
+@pytest.mark.parametrize("kernel", ["bernoulli_mean", "softplus_sum"])
+def test_arrays_that_are_not_contiguous_are_refused(kernel):
+    a = DeviceArray(np.zeros((2, 4, 3))).swapaxes(0, 1)
+    with pytest.raises(ValueError, match="not C-contiguous"):
+        getattr(home_of(a), kernel)(a, DeviceArray(np.zeros((4, 3))), *[a][: kernel == "softplus_sum"])
+
+
+def test_nothing_imports_cupy_for_numpy_arrays():
+    code = "import numpy, sys; from rbmbench.training import trainer; trainer.name_of_home(numpy.empty(0))"
+    code += "; print('cupy' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "False"
+
+
+def compile_with_nvcc(nvcc, source, architecture, options, folder):
+    """Return what nvcc complains of."""
+    (folder / "kernels.cu").write_text(source, encoding="utf-8")
+    command = [nvcc, "-cubin", f"-arch={architecture}", *options, "-Werror", "all-warnings"]
+    files = ["-o", str(folder / "kernels.cubin"), str(folder / "kernels.cu")]
+    result = subprocess.run([*command, *files], capture_output=True, text=True)
+    return result.stdout + result.stderr if result.returncode else ""
+
+
+def compile_with_nvrtc(library, source, architecture, options):
+    """Return what NVRTC, the compiler that CuPy takes, complains of."""
+    nvrtc, program, size = ctypes.CDLL(library), ctypes.c_void_p(), ctypes.c_size_t()
+    assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"kernels.cu", 0, None, None) == 0
+    given = [option.encode() for option in (*options, f"--gpu-architecture={architecture}")]
+    failed = nvrtc.nvrtcCompileProgram(program, len(given), (ctypes.c_char_p * len(given))(*given))
+    nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+    log = ctypes.create_string_buffer(size.value)
+    nvrtc.nvrtcGetProgramLog(program, log)
+    return f"error {failed}: {log.value.decode()}" if failed else ""
+
+
+@pytest.mark.parametrize(
+    ("architecture", "dtype"),
+    [
+        ("sm_80", "float32"),
+        ("sm_90", "float64"),
+        pytest.param("sm_80", "float64", marks=pytest.mark.slow),
+        pytest.param("sm_90", "float32", marks=pytest.mark.slow),
+    ],
+)
+def test_the_source_compiles_for_devices(tmp_path, architecture, dtype):
+    options = [*_device.OPTIONS, f"-DREAL={_device.TYPES[dtype]}"]
+    nvcc = shutil.which("nvcc") or shutil.which("nvcc", path=os.environ.get("CUDA_HOME", "/usr/local/cuda") + "/bin")
+    nvrtc = find_library("nvrtc")
+    if nvcc:
+        assert compile_with_nvcc(nvcc, _device.source(), architecture, options, tmp_path) == ""
+    if nvrtc:
+        assert compile_with_nvrtc(nvrtc, _device.source(), architecture, options) == ""
+    if not nvcc and not nvrtc:
+        pytest.skip("neither nvcc nor NVRTC is installed: the kernels cannot be compiled for a device")

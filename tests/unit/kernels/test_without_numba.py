@@ -1,0 +1,130 @@
+"""Without Numba the NumPy kernels do everything, and give what Numba's give."""
+
+import json
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+from rbmbench import estimators
+
+pytest.importorskip("numba")
+
+BLOCKED = "import sys; sys.modules['numba'] = None\n"
+
+# What is computed in both worlds: float64, so that no uniform of these seeds lies between two roundings of a mean.
+WORK = """
+import numpy as np
+from rbmbench import datasets, estimators, samplers
+from rbmbench.measurements import gradient_bias
+from rbmbench.training import trainer
+from rbmbench.kernels import name_of_home
+from rbmbench.likelihood import exact_gradient, exact_log_partition, log_likelihood
+from rbmbench.model.rbm import RBM
+from rbmbench.base.settings import EstimateSettings, GroundTruthSettings
+
+OPTIONS = {"parallel_tempering": {"temperatures": 4}, "pop_cd_mixture": {"tau": 3}}
+
+
+def work():
+    rng = np.random.default_rng(0)
+    data = (rng.random((23, 7)) < 0.4).astype(np.uint8)
+    found = {"home": np.array(name_of_home(np.empty(0)))}
+    for name in estimators.REGISTRY.names():
+        result = trainer.train(
+            data, hidden=5, estimator=name, options=OPTIONS.get(name, {}), batch=6, iterations=37, trials=3, seed=2,
+            precision="float64", evaluate_every=10,
+        )
+        found |= {f"{name}.W": result.rbm.W, f"{name}.b": result.rbm.b, f"{name}.c": result.rbm.c}
+        found[f"{name}.curve"] = result.curve.value.to_numpy()
+    wide = RBM(rng.normal(size=(2, 101, 7)), rng.normal(size=(2, 101)), rng.normal(size=(2, 7)))
+    rows = (rng.random((11, 101)) < 0.5).astype(np.uint8)
+    found["log_partition"] = exact_log_partition(wide)
+    found["gradient"] = exact_gradient(wide, rows).flat()
+    found["log_likelihood"] = log_likelihood(wide, rows, 0.0)
+    found["simulated"] = datasets.load("simulated_rbm", visible=31, hidden=11, rows=53).train
+    trained = result.rbm
+    tempered = GroundTruthSettings(method="parallel_tempering", chains=3, burn_in=5, samples=60)
+    truth = gradient_bias.ground_truth(trained, data, tempered)
+    found["ground_truth"] = truth.mean
+    settings = EstimateSettings(estimator={"name": "pop_cd"}, batch=6, estimates=50)
+    measured = gradient_bias.measure(trained, data, settings, {"x": truth})
+    found["measured"] = measured[measured.quantity != "seconds_per_estimate"].value.to_numpy()
+    return found
+"""
+
+
+def run_blocked(code, *arguments):
+    """Run code in a process in which Numba cannot be imported; return what it prints."""
+    result = subprocess.run(
+        [sys.executable, "-c", BLOCKED + textwrap.dedent(code), *arguments], capture_output=True, text=True, timeout=300
+    )
+    assert result.returncode == 0, result.stdout[-3000:] + result.stderr[-3000:]
+    return result.stdout
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    """The arrays of WORK with Numba, here, and without it, in another process."""
+    path = tmp_path_factory.mktemp("without") / "found.npz"
+    run_blocked(WORK + "\nnp.savez(sys.argv[1], **work())", str(path))
+    space = {}
+    exec(WORK, space)
+    with np.load(path) as file:
+        return space["work"](), {name: file[name] for name in file.files}
+
+
+def test_each_process_has_its_home(both):
+    assert [str(found["home"]) for found in both] == ["numba", "numpy"]
+
+
+@pytest.mark.parametrize("name", estimators.REGISTRY.names())
+@pytest.mark.filterwarnings("default")
+def test_training_gives_the_same(both, name):
+    ours, theirs = both
+    for part in ("W", "b", "c", "curve"):
+        np.testing.assert_allclose(theirs[f"{name}.{part}"], ours[f"{name}.{part}"], rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "name", ["log_partition", "gradient", "log_likelihood", "ground_truth", "measured", "simulated"]
+)
+def test_evaluation_gives_the_same(both, name):
+    ours, theirs = both
+    np.testing.assert_allclose(theirs[name], ours[name], rtol=1e-8, atol=1e-10)
+
+
+def test_the_other_process_really_has_no_numba():
+    code = """
+    import json
+    import rbmbench.training.trainer
+    try:
+        import rbmbench.kernels.numba
+        found = "numba"
+    except ImportError:
+        found = "nothing"
+    print(json.dumps([found, sorted(name for name in sys.modules if name.startswith("llvmlite"))]))
+    """
+    assert json.loads(run_blocked(code)) == ["nothing", []]
+
+
+PART_OF_THE_SUITE = [
+    "model/test_gibbs",
+    "model/test_rbm",
+    "estimators/test_estimators",
+    "likelihood/test_likelihood",
+    "base/test_streams",
+]
+
+
+def test_part_of_the_suite_passes_without_it(repository):
+    code = """
+    import pytest
+    sys.exit(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-p", "no:randomly", *sys.argv[1:]]))
+    """
+    files = [str(repository / "tests" / "unit" / f"{name}.py") for name in PART_OF_THE_SUITE]
+    printed = run_blocked(code, "--rootdir", str(repository), *files)
+    assert " passed" in printed
+    assert " failed" not in printed

@@ -1,0 +1,112 @@
+"""The indirect sampling likelihood against its direct formula, quadratic in rows and samples."""
+
+import numpy as np
+import pytest
+from core_helpers import binary_data
+
+from rbmbench.base.errors import SettingsError
+from rbmbench.likelihood import IndirectSampling, indirect_sampling
+from shim import NEEDS_COMPILER, DeviceArray, cuda_on_cpu
+
+ROWS, SAMPLES, R = 29, 101, 2
+
+
+def directly(rows, samples, flip):
+    """Return the mean over rows of log (1/T) sum_t prod_i Bernoulli(x_i), from the formula alone."""
+    mean = np.where(samples == 1, 1 - flip, flip)
+    log_terms = np.array([np.where(x == 1, np.log(mean), np.log(1 - mean)).sum(axis=1) for x in rows])
+    return (np.logaddexp.reduce(log_terms, axis=1) - np.log(len(samples))).mean()
+
+
+def streams(m, seed=7):
+    return np.stack([binary_data(SAMPLES, m, seed + r) for r in range(R)])
+
+
+# One unit; fewer than are summed together; more; so many that powers of a small flip vanish in float64.
+@pytest.mark.parametrize("m", [1, 13, 67, 2003])
+def test_it_is_the_direct_formula_at_every_point(m):
+    rows, samples = binary_data(ROWS, m, 1), streams(m)
+    found, flips = IndirectSampling(rows, R), np.array([0.002, 0.07, 0.31, 0.5])
+    last = 0
+    for count in (1, 2, 50, SAMPLES):
+        found.add(samples[:, last:count])
+        last = count
+        expected = [[directly(rows, samples[r, :count], flip) for flip in flips] for r in range(R)]
+        np.testing.assert_allclose(found.log_likelihood(flips), expected, rtol=1e-11)
+    assert found.samples == SAMPLES
+    assert (found.counts.sum(axis=-1) == SAMPLES).all()
+
+
+@pytest.mark.parametrize("block", [1, 30, 1000])
+def test_counts_do_not_depend_on_blocks(block, monkeypatch):
+    rows, samples = binary_data(ROWS, 13, 1), streams(13)
+    whole = IndirectSampling(rows, R)
+    whole.add(samples)
+    monkeypatch.setattr(indirect_sampling, "BLOCK", block)
+    cut = IndirectSampling(rows, R)
+    cut.add(samples.astype(np.float64))
+    np.testing.assert_array_equal(cut.counts, whole.counts)
+
+
+def test_replicas_may_have_flips_of_their_own():
+    rows, samples = binary_data(ROWS, 13, 1), streams(13)
+    found = IndirectSampling(rows, R)
+    found.add(samples)
+    both = found.log_likelihood([0.1, 0.3])
+    own = found.log_likelihood([[0.1], [0.3]])
+    np.testing.assert_allclose(own[:, 0], [both[0, 0], both[1, 1]], rtol=1e-12)
+
+
+def test_the_best_flip_is_that_of_the_noise():
+    # Samples are prototypes; rows are prototypes whose units are flipped with probability 0.1, and far from all others.
+    rng, m = np.random.default_rng(3), 1009
+    prototypes = rng.integers(0, 2, (5, m), dtype=np.uint8)
+    rows = prototypes[rng.integers(0, 5, 97)] ^ (rng.random((97, m)) < 0.1).astype(np.uint8)
+    found = IndirectSampling(rows)
+    found.add(prototypes[None])
+    # 97 * 1009 units: the standard deviation of the estimate is 0.001; neighbouring flips are 4 % apart.
+    assert found.best_flips()[0] == pytest.approx(0.1, rel=0.06)
+
+
+def test_the_best_flip_is_the_best_of_all():
+    rows, samples = binary_data(ROWS, 67, 1), streams(67)
+    found = IndirectSampling(rows, R)
+    for part in np.array_split(samples, 5, axis=1):
+        found.add(part)
+        everywhere = found.log_likelihood(indirect_sampling.FLIPS)
+        np.testing.assert_array_equal(found.best_flips(), indirect_sampling.FLIPS[everywhere.argmax(axis=1)])
+
+
+def test_samples_that_are_the_rows_leave_the_number_of_samples():
+    rows = np.eye(17, dtype=np.uint8)
+    found = IndirectSampling(rows)
+    found.add(rows[None])
+    flip = 1e-9
+    np.testing.assert_allclose(found.log_likelihood(flip)[0, 0], -np.log(17), atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(1, 5, 13), (2, 5, 12), (5, 13)])
+def test_samples_of_another_shape_are_one_line(shape):
+    with pytest.raises(SettingsError, match=r"samples: found shape .*; allowed: \(2, samples, 13\)"):
+        IndirectSampling(binary_data(ROWS, 13), R).add(np.zeros(shape, np.uint8))
+
+
+def test_flips_out_of_range_and_no_samples_are_one_line():
+    found = IndirectSampling(binary_data(ROWS, 13), R)
+    with pytest.raises(SettingsError, match="found no samples"):
+        found.log_likelihood(0.1)
+    found.add(streams(13))
+    for flip in (0.0, 0.51):
+        with pytest.raises(SettingsError, match="allowed: flips above 0, at most 0"):
+            found.log_likelihood(flip)
+
+
+@NEEDS_COMPILER
+def test_a_device_counts_the_same():
+    rows, samples = binary_data(ROWS, 13, 1), streams(13)
+    ours = IndirectSampling(rows, R)
+    ours.add(samples)
+    with cuda_on_cpu():
+        theirs = IndirectSampling(DeviceArray(rows), R)
+        theirs.add(DeviceArray(samples))
+        np.testing.assert_allclose(theirs.log_likelihood([0.1, 0.4]), ours.log_likelihood([0.1, 0.4]), rtol=1e-13)

@@ -1,0 +1,204 @@
+"""Exact partition function, model expectation, gradient and log-likelihood against enumeration of all joint states."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from core_helpers import Enumerated, all_states, binary_data, random_rbm
+
+import rbmbench
+from rbmbench.base.errors import SettingsError
+from rbmbench.likelihood import (
+    LARGEST_ENUMERABLE_LAYER,
+    exact,
+    exact_gradient,
+    exact_log_partition,
+    exact_model_statistics,
+    log_likelihood,
+)
+from rbmbench.model.rbm import RBM
+
+# Wide, tall, square, single units, an odd number of either.
+SIZES = pytest.mark.parametrize(("m", "n"), [(7, 3), (3, 7), (5, 5), (1, 1), (1, 5), (5, 1), (2, 7), (11, 2)])
+
+
+@SIZES
+def test_log_partition_is_the_sum_over_all_states(m, n):
+    rbm = random_rbm(m, n, (2,), seed=m + n)
+    expected = [Enumerated.of(rbm[r]).log_partition for r in range(2)]
+    found = exact_log_partition(rbm)
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-13)
+
+
+@SIZES
+def test_model_statistics_are_the_expectations_of_the_joint_table(m, n):
+    rbm = random_rbm(m, n, (2,), seed=m + n)
+    found = exact_model_statistics(rbm)
+    for r in range(2):
+        table = Enumerated.of(rbm[r])
+        both = np.einsum("st,si,tj->ij", table.joint, table.visible, table.hidden)
+        np.testing.assert_allclose(found.W[r], both, rtol=1e-12)
+        np.testing.assert_allclose(found.b[r], table.joint.sum(axis=1) @ table.visible, rtol=1e-12)
+        np.testing.assert_allclose(found.c[r], table.joint.sum(axis=0) @ table.hidden, rtol=1e-12)
+
+
+@SIZES
+def test_log_likelihood_is_the_log_of_the_tables_probability(m, n):
+    rbm, data = random_rbm(m, n, (2,), seed=m + n), binary_data(151, m)
+    counts = np.random.default_rng(0).integers(1, 7, 151)
+    log_partition = exact_log_partition(rbm)
+    for r in range(2):
+        table = Enumerated.of(rbm[r])
+        log_p = np.log(table.joint.sum(axis=1)[table.numbers_of(data)])
+        np.testing.assert_allclose(log_likelihood(rbm, data, log_partition)[r], log_p.mean(), rtol=1e-12)
+        weighted = log_likelihood(rbm, data, log_partition, counts)[r]
+        np.testing.assert_allclose(weighted, (log_p * counts).sum() / counts.sum(), rtol=1e-12)
+
+
+def test_counts_stand_for_repeated_rows():
+    rbm, data, counts = random_rbm(5, 3), binary_data(7, 5), [1, 3, 2, 5, 1, 1, 4]
+    repeated = log_likelihood(rbm, np.repeat(data, counts, axis=0), 0.0)
+    np.testing.assert_allclose(log_likelihood(rbm, data, 0.0, counts), repeated, rtol=1e-13)
+
+
+@SIZES
+def test_gradient_is_that_of_the_log_likelihood_by_finite_differences(m, n):
+    rbm, data = random_rbm(m, n, seed=m * n), binary_data(23, m)
+    gradient = exact_gradient(rbm, data)
+    step = 1e-5
+
+    def value():
+        return float(log_likelihood(rbm, data, exact_log_partition(rbm)))
+
+    for name in ("W", "b", "c"):
+        parameter = getattr(rbm, name)
+        for index in np.ndindex(parameter.shape):
+            kept = parameter[index]
+            parameter[index] = kept + step
+            above = value()
+            parameter[index] = kept - step
+            difference = (above - value()) / (2 * step)
+            parameter[index] = kept
+            # Third derivatives are below 1, so the step costs 1e-10; rounding costs 1e-14 / step.
+            np.testing.assert_allclose(getattr(gradient, name)[index], difference, rtol=0, atol=1e-8)
+
+
+def test_gradient_vanishes_where_data_are_the_model():
+    # A two-unit model whose exact probabilities are fractions of 16: p(v = 1) = 3/4 with W = 0, b = log 3.
+    rbm = RBM(np.zeros((1, 1)), np.log([3.0]), np.zeros(1))
+    for part in exact_gradient(rbm, np.array([[1], [1], [1], [0]])):
+        np.testing.assert_allclose(part, 0, atol=1e-15)
+
+
+@pytest.mark.parametrize(("m", "n"), [(131, 7), (7, 131)])
+def test_hand_set_partition_functions(m, n):
+    units = m + n
+    assert float(exact_log_partition(RBM(np.zeros((m, n)), np.zeros(m), np.zeros(n)))) == pytest.approx(
+        units * np.log(2)
+    )
+    rng = np.random.default_rng(0)
+    b, c = rng.normal(0, 3, m), rng.normal(0, 3, n)
+    free = RBM(np.zeros((m, n)), b, c)
+    expected = np.logaddexp(0, b).sum() + np.logaddexp(0, c).sum()
+    np.testing.assert_allclose(exact_log_partition(free), expected, rtol=1e-13)
+    # One hidden unit connected, the others free: Z = 2^(n-1) (2^m + prod_i (1 + e^{w_i})) with a weight column w.
+    if m > n:
+        W = np.zeros((m, n))
+        W[:, 4] = b
+        single = np.logaddexp(m * np.log(2), np.logaddexp(0, b).sum()) + (n - 1) * np.log(2)
+        np.testing.assert_allclose(exact_log_partition(RBM(W, np.zeros(m), np.zeros(n))), single, rtol=1e-13)
+
+
+@pytest.mark.parametrize("scale", [30.0, 300.0, 3000.0])
+@pytest.mark.parametrize(("m", "n"), [(13, 5), (5, 13)])
+def test_large_weights_neither_overflow_nor_underflow(scale, m, n):
+    rbm = random_rbm(m, n, scale=scale, seed=1)
+    table = Enumerated.of(rbm)
+    np.testing.assert_allclose(exact_log_partition(rbm), table.log_partition, rtol=1e-12)
+    np.testing.assert_allclose(exact_model_statistics(rbm).flat(), table.expectation, rtol=0, atol=1e-10)
+
+
+def test_leading_axes_and_types():
+    many = random_rbm(5, 3, (2, 7), seed=3, dtype=np.float32)
+    data = binary_data(11, 5)
+    log_partition, statistics, gradient = (
+        exact_log_partition(many),
+        exact_model_statistics(many),
+        exact_gradient(many, data),
+    )
+    values = log_likelihood(many, data, log_partition)
+    assert log_partition.shape == values.shape == (2, 7)
+    assert log_partition.dtype == values.dtype == np.float64
+    for parts in (statistics, gradient):
+        assert [part.shape for part in parts] == [(2, 7, 5, 3), (2, 7, 5), (2, 7, 3)]
+        assert {part.dtype for part in parts} == {np.dtype(np.float64)}
+    one = many[1, 3]
+    assert exact_log_partition(one).shape == ()
+    assert exact_log_partition(one) == log_partition[1, 3]
+    assert log_likelihood(one, data, log_partition[1, 3]) == values[1, 3]
+    np.testing.assert_allclose(exact_gradient(one, data).flat(), gradient.flat()[1, 3], rtol=0, atol=1e-15)
+    # float32 parameters are taken for what they are, in float64.
+    np.testing.assert_allclose(log_partition[1, 3], Enumerated.of(one).log_partition, rtol=1e-13)
+
+
+@pytest.mark.parametrize("block_bytes", [1, 300, 5000])
+def test_blocks_of_bounded_memory_change_nothing(monkeypatch, block_bytes):
+    rbm, data = random_rbm(7, 6, (2,), seed=9), binary_data(151, 7)
+    counts = np.arange(1, 152)
+    whole = exact_model_statistics(rbm).flat(), log_likelihood(rbm, data, 0.0), log_likelihood(rbm, data, 0.0, counts)
+    monkeypatch.setattr(exact, "BLOCK_BYTES", block_bytes)
+    cut = exact_model_statistics(rbm).flat(), log_likelihood(rbm, data, 0.0), log_likelihood(rbm, data, 0.0, counts)
+    for one, other in zip(whole, cut, strict=True):
+        np.testing.assert_allclose(other, one, rtol=1e-12)
+
+
+def test_memory_of_a_large_data_set_is_bounded(monkeypatch):
+    # 20 000 x 211 rows in float64 are 34 MB; in blocks of 200 kB nothing of that size may be made at once.
+    rbm, data = random_rbm(211, 3, seed=2, scale=0.1), binary_data(20_000, 211)
+    monkeypatch.setattr(exact, "BLOCK_BYTES", 200_000)
+    log_likelihood(rbm, data[:10], 0.0)
+    tracemalloc.start()
+    log_likelihood(rbm, data, 0.0)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 3e6
+
+
+@pytest.mark.parametrize(
+    "function", [exact_log_partition, exact_model_statistics, lambda r: exact_gradient(r, np.zeros((3, 31)))]
+)
+def test_layers_too_large_are_one_line_that_names_ais(function):
+    rbm = RBM(np.zeros((31, 29)), np.zeros(31), np.zeros(29))
+    with pytest.raises(SettingsError) as caught:
+        function(rbm)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert "found 31 visible and 29 hidden units; allowed: at most 25 in the smaller layer" in message
+    assert "annealed importance sampling (AIS)" in message
+
+
+def test_the_largest_layer_counts_either_way():
+    assert LARGEST_ENUMERABLE_LAYER == 25
+    exact.check_enumerable(25, 10_000)
+    exact.check_enumerable(10_000, 25)
+    with pytest.raises(SettingsError):
+        exact.check_enumerable(26, 26)
+
+
+def test_public_names_of_the_package():
+    assert rbmbench.exact_gradient is exact_gradient
+    assert rbmbench.likelihood.log_likelihood is log_likelihood
+    assert rbmbench.RBM is RBM
+    with pytest.raises(AttributeError, match="no attribute 'exact_gradeint'"):
+        _ = rbmbench.exact_gradeint
+
+
+def test_either_layer_gives_the_same_sum():
+    # The same model with its layers exchanged: 2^13 states of one layer, 2^11 of the other, never both.
+    rbm = random_rbm(13, 11, seed=5, scale=0.7)
+    swapped = RBM(np.ascontiguousarray(rbm.W.T), rbm.c, rbm.b)
+    h = all_states(13)
+    by_hand = np.logaddexp.reduce(h @ rbm.b + np.logaddexp(0, h @ rbm.W + rbm.c).sum(axis=1))
+    for model in (rbm, swapped):
+        np.testing.assert_allclose(exact_log_partition(model), by_hand, rtol=1e-13)

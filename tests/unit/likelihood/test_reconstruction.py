@@ -1,0 +1,230 @@
+"""The reconstruction log-likelihood: its law on models that can be enumerated, and its place in runs."""
+
+import numpy as np
+import pytest
+from core_helpers import (
+    Enumerated,
+    binary_data,
+    expected_tosses,
+    random_rbm,
+    repeated,
+    sigmoid,
+    training_stream,
+    two_mode_rbm,
+)
+from scipy.stats import norm
+
+from rbmbench.base.errors import SettingsError
+from rbmbench.base.parsing import parse
+from rbmbench.base.settings import RunSettings
+from rbmbench.base.streams import Purpose, Stream
+from rbmbench.config.loading import load
+from rbmbench.likelihood import exact_log_partition, log_likelihood, reconstruction, reconstruction_log_likelihood
+from rbmbench.planning.plan import plan
+from rbmbench.training import trainer
+from shim import NEEDS_COMPILER, DeviceArray, cuda_on_cpu
+
+ERROR_RATE = 1e-4
+M, N = 5, 3
+METRIC = "reconstruction_log_likelihood"
+
+
+def stream_of(replicas, seed=5):
+    return training_stream(replicas, seed, Purpose.RECONSTRUCTION)
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+def test_the_average_over_chains_has_the_expectation_of_the_gibbs_chain(steps):
+    # With one chain the value is log p(v|h), h at the chain's end: E p(v|h) = K^(steps+1)(v, v). Bonferroni over rows.
+    model, replicas, rows = two_mode_rbm(M, N, coupling=5.0), 20_011, np.array([[1] * M, [1, 1, 1, 1, 0], [0] * M])
+    table = Enumerated.of(model)
+    for number, row in enumerate(rows):
+        state = table.numbers_of(row)
+        expected, shorter, longer = (np.linalg.matrix_power(table.gibbs, steps + d)[state, state] for d in (1, 0, 2))
+        stream = stream_of(replicas, seed=number)
+        found = np.exp(
+            reconstruction_log_likelihood(repeated(model, replicas), row[None], stream, chains=1, steps=steps)
+        )
+        error = found.std(ddof=1) / np.sqrt(replicas)
+        assert abs(found.mean() - expected) < norm.isf(ERROR_RATE / len(rows) / 2) * error
+        # The test has power: a step less or more gives another value.
+        assert min(abs(shorter - expected), abs(longer - expected)) > 8 * error
+
+
+@pytest.mark.parametrize("chains", [1, 4])
+def test_value_by_hand_from_the_same_random_numbers(chains):
+    steps, rbm, rows = 2, random_rbm(M, N, (3,), seed=4), binary_data(7, M)
+    stream = stream_of(3)
+
+    def tossed(mean):
+        return (expected_tosses(stream.next(), mean[0].size).reshape(mean.shape) < mean).astype(float)
+
+    h = tossed(np.repeat(sigmoid(rows @ rbm.W + rbm.c[:, None]), chains, axis=1))
+    for _ in range(steps):
+        v = tossed(sigmoid(h @ rbm.W.swapaxes(1, 2) + rbm.b[:, None]))
+        h = tossed(sigmoid(v @ rbm.W + rbm.c[:, None]))
+    mean = sigmoid(h @ rbm.W.swapaxes(1, 2) + rbm.b[:, None]).reshape(3, len(rows), chains, M)
+    probability = np.where(rows[:, None, :] == 1, mean, 1 - mean).prod(axis=-1)
+    again = stream_of(3)
+    found = reconstruction_log_likelihood(rbm, rows, again, chains=chains, steps=steps)
+    np.testing.assert_allclose(found, np.log(probability.mean(axis=-1)).mean(axis=-1), rtol=1e-12)
+    assert again.number == stream.number
+
+
+def test_it_errs_both_ways():
+    # Two modes that chains hardly leave: short chains return too often, and few long ones nearly all miss the row.
+    model, rows = two_mode_rbm(M, N, coupling=30.0), np.array([[1] * M, [0] * M], np.uint8)
+    exact = log_likelihood(model, rows, exact_log_partition(model))
+    rbm = repeated(model, 101)
+    too_high = reconstruction_log_likelihood(rbm, rows, stream_of(101), chains=100, steps=1)
+    assert too_high.min() > exact + 0.5
+    fast = repeated(random_rbm(M, N, scale=2.0, seed=3), 101)
+    rows = binary_data(7, M)
+    exact = log_likelihood(fast, rows, exact_log_partition(fast))
+    too_low = reconstruction_log_likelihood(fast, rows, stream_of(101), chains=1, steps=50)
+    assert too_low.mean() < exact.mean() - 0.5
+
+
+def test_a_replica_is_the_same_alone_and_among_others_in_blocks(monkeypatch):
+    rbm, rows = random_rbm(M, N, (5,), seed=4, dtype=np.float32), binary_data(11, M)
+    monkeypatch.setattr(reconstruction, "BLOCK_BYTES", 8 * 3 * (M + N) * 4)  # four rows a block, one replica each
+    found = reconstruction_log_likelihood(rbm, rows, stream_of(5), chains=3, steps=2)
+    for r in range(5):
+        alone = Stream(5, [r], Purpose.RECONSTRUCTION)
+        assert reconstruction_log_likelihood(rbm[r : r + 1], rows, alone, chains=3, steps=2) == found[r]
+        assert alone.number == 3 * 5  # blocks, each with the draw of the start and two a step
+    assert len(set(found)) == 5
+
+
+@pytest.mark.parametrize(("chains", "steps"), [(0, 1), (1, 0)])
+def test_without_chains_or_steps_there_is_none(chains, steps):
+    with pytest.raises(SettingsError, match=f"found {chains} chains of {steps} steps; allowed: at least 1 of each"):
+        reconstruction_log_likelihood(
+            random_rbm(M, N, (1,)), binary_data(2, M), stream_of(1), chains=chains, steps=steps
+        )
+
+
+@NEEDS_COMPILER
+def test_on_a_device_it_is_that_on_the_host():
+    host, rows = random_rbm(M, N, (3,)), binary_data(7, M)
+    with cuda_on_cpu():
+        found, expected = (
+            reconstruction_log_likelihood(host.like(array), rows, stream_of(3), chains=4, steps=2)
+            for array in (DeviceArray(np.empty(0)), np.empty(0))
+        )
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+DATA = binary_data(23, 29)
+PROXY = {"chains": 3, "steps": 2, "rows": 7}
+
+
+def settings_for(hidden=4, **changes):
+    stage = {"until": 12, "estimator": {"name": "cd"}, "rate": 0.1}
+    values = {"data": {"name": "toy"}, "hidden": hidden, "batch": 12, "schedule": [stage], "trials": 2, "seed": 3}
+    return parse(RunSettings, values | {"first_trial": 4, "evaluate_every": 3, "proxy": PROXY} | changes, "test")
+
+
+def values_of(result):
+    curve = result.curve[result.curve["metric"] == METRIC]
+    return curve.pivot(index="iteration", columns="trial", values="value")
+
+
+@pytest.mark.parametrize("hidden", [4, 31])
+def test_runs_evaluate_it_beside_the_likelihood_or_the_snapshots(hidden):
+    result, plain = (trainer.run(DATA, settings_for(hidden, **changes)) for changes in ({}, {"proxy": None}))
+    found = values_of(result)
+    assert found.index.tolist() == [0, 3, 6, 9, 12]
+    assert found.columns.tolist() == [4, 5]
+    # Training and the other metrics are what they are without it.
+    assert result.rbm.W.tobytes() == plain.rbm.W.tobytes()
+    assert result.snapshots.keys() == plain.snapshots.keys()
+    others = result.curve[result.curve["metric"] != METRIC].reset_index(drop=True)
+    assert others.equals(plain.curve)
+    # The last value, by hand: rows 0, 3, 6, 9, 13, 16, 19 of 23, a stream of the iteration.
+    stream = Stream(3, [4, 5], Purpose.RECONSTRUCTION, 12 << 32)
+    rows = DATA[[0, 3, 6, 9, 13, 16, 19]]
+    expected = reconstruction_log_likelihood(result.rbm, rows, stream, chains=3, steps=2)
+    np.testing.assert_array_equal(found.loc[12], expected)
+
+
+def test_it_depends_on_seed_trial_and_iteration_only():
+    often, seldom = (values_of(trainer.run(DATA, settings_for(evaluate_every=every))) for every in (3, 6))
+    np.testing.assert_array_equal(often.loc[[0, 6, 12]], seldom)
+    alone = values_of(trainer.run(DATA, settings_for(trials=1, first_trial=5)))
+    np.testing.assert_array_equal(alone[5], often[5])
+
+
+@pytest.mark.parametrize("hidden", [4, 31])
+def test_a_stopped_run_goes_on_bit_for_bit(hidden, tmp_path, monkeypatch):
+    monkeypatch.setattr("rbmbench.training.checkpoint.CHECKPOINT_SECONDS", -1.0)
+    whole, path = trainer.run(DATA, settings_for(hidden)), tmp_path / "run.npz"
+
+    def stop(iteration, iterations, *_):
+        if iteration == 6:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        trainer.run(DATA, settings_for(hidden), checkpoint=path, progress=stop)
+    resumed = trainer.run(DATA, settings_for(hidden), checkpoint=path)
+    assert resumed.curve.equals(whole.curve)
+    assert resumed.rbm.W.tobytes() == whole.rbm.W.tobytes()
+
+
+def test_runs_without_it_keep_their_ids():
+    without, with_it = settings_for(proxy=None), settings_for()
+    assert "proxy" not in without.canonical()
+    assert without.digest() == "780bae698a"  # as before there was a proxy
+    assert '"proxy":{"chains":3,"rows":7,"steps":2}' in with_it.canonical()
+    assert parse(RunSettings, with_it.model_dump(mode="json"), "again") == with_it
+    assert parse(RunSettings, without.model_dump(mode="json"), "again") == without
+
+
+def test_more_rows_than_there_are_is_one_line():
+    with pytest.raises(SettingsError, match=r"^proxy: rows: found 24; allowed: at most the 23 rows of the data set$"):
+        trainer.run(DATA, settings_for(proxy=PROXY | {"rows": 24}))
+    with pytest.raises(SettingsError, match=r"^test: proxy\.steps: found 0; "):
+        settings_for(proxy={"steps": 0})
+
+
+PAPER = """
+key: toy
+title: A toy
+citation: Nobody 2026
+defaults: {trials: 2, seed: 1, proxy: {chains: 5, steps: 2}}
+data:
+  bars: {name: bars_and_stripes, options: {side: 3}, rows: 16, visible: 9, batch: 8}
+algorithms:
+  cd_1: {label: CD-1, estimator: cd, options: {chains: 11}}
+figures:
+  fig1:
+    kind: learning_curves
+    title: One
+    panels:
+      a: {data: bars, hidden: 4, rate: 0.1, iterations: 6}
+      b: {data: bars, hidden: 4, rate: 0.2, iterations: 6, proxy: {rows: ROWS}}
+"""
+
+
+def planned(folder, rows):
+    (folder / "papers").mkdir(exist_ok=True)
+    (folder / "claims").mkdir(exist_ok=True)
+    (folder / "papers" / "toy.yaml").write_text(PAPER.replace("ROWS", str(rows)))
+    (folder / "claims" / "toy.yaml").write_text("claims: []\n")
+    (folder / "config.yaml").write_text("scale: toy\npapers: [toy]\n")
+    return plan(load([folder / "config.yaml"]))
+
+
+def test_the_configuration_asks_for_it(tmp_path):
+    a, b = (run.settings.proxy for run in planned(tmp_path, 7).runs.values())
+    assert (a.chains, a.steps, a.rows) == (5, 2, None)
+    assert (b.chains, b.steps, b.rows) == (30, 10, 7)
+
+
+def test_the_configuration_refuses_more_rows_than_the_data_set_has(tmp_path):
+    with pytest.raises(SettingsError) as caught:
+        planned(tmp_path, 17)
+    expected = (
+        "toy.yaml: figures.fig1.panels.b.proxy.rows: found 17; allowed: at most as many rows as the data set has, 16"
+    )
+    assert str(caught.value).endswith(expected)

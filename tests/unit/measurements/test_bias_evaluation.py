@@ -1,0 +1,147 @@
+"""The bias of CD and its bounds beside the log-likelihood of a run; evaluations in between; what is refused."""
+
+import numpy as np
+import pytest
+import yaml
+from core_helpers import binary_data, training_stream
+
+from rbmbench.base.errors import SettingsError
+from rbmbench.base.parsing import parse
+from rbmbench.base.settings import RunSettings
+from rbmbench.config.loading import load
+from rbmbench.likelihood.cd_bias import bias_and_bounds
+from rbmbench.model.enumeration import empirical_distribution
+from rbmbench.model.rbm import initial_rbm
+from rbmbench.planning.plan import plan
+from rbmbench.training import trainer
+
+ROWS, M, N, TRIALS = 13, 5, 3, 2
+DATA = binary_data(ROWS, M)
+METRICS = {"cd_bias", "bias_bound", "bias_bound_gap", "older_bias_bound", "total_variation"}
+
+
+def stage(until, k=None, estimator="expected_cd"):
+    return {"until": until, "estimator": {"name": estimator, "options": {"k": k} if k else {}}, "rate": 0.1}
+
+
+def settings_for(*stages, **changes):
+    values = {"data": {"name": "toy"}, "hidden": N, "batch": ROWS, "trials": TRIALS, "precision": "float64"}
+    values |= {"schedule": list(stages or [stage(11)]), "evaluate_every": 7, "bias_bound": {}}
+    return parse(RunSettings, values | changes, "test")
+
+
+def last_metrics(result):
+    last = result.curve[result.curve["iteration"] == result.curve["iteration"].max()]
+    return {name: last[last["metric"] == name]["value"].to_numpy() for name in METRICS}
+
+
+@pytest.mark.parametrize(
+    ("settings", "k"),
+    [
+        (settings_for(stage(11, k=3)), 3),
+        (settings_for(stage(5, k=3), stage(11, k=2)), 2),
+        (settings_for(stage(11, k=3), bias_bound={"k": 4}), 4),
+        (settings_for(stage(11, estimator="exact")), 1),
+        (settings_for(stage(11, k=2, estimator="cd"), precision="float32"), 2),
+    ],
+    ids=["its own k", "the stage's k", "the k that is set", "no k", "a sampled estimator"],
+)
+def test_a_run_has_the_bias_of_its_own_estimator(settings, k):
+    result = trainer.run(DATA, settings)
+    expected = bias_and_bounds(result.rbm, empirical_distribution(DATA), k)
+    assert set(expected) == METRICS
+    for name, values in last_metrics(result).items():
+        np.testing.assert_array_equal(values, expected[name])
+
+
+def test_the_bias_is_evaluated_of_the_initial_model_and_changes_no_training():
+    result, plain = (trainer.run(DATA, settings_for(bias_bound=value)) for value in ({}, None))
+    assert sorted(result.curve[result.curve["metric"] == "cd_bias"]["iteration"].unique()) == [0, 7, 11]
+    assert METRICS.isdisjoint(plain.curve["metric"])
+    np.testing.assert_array_equal(result.rbm.W, plain.rbm.W)
+
+
+def test_further_evaluations_change_no_training():
+    result, plain = (trainer.run(DATA, settings_for(evaluate_at=at)) for at in ([1, 3, 7, 20], []))
+    assert sorted(result.curve["iteration"].unique()) == [0, 1, 3, 7, 11]
+    np.testing.assert_array_equal(result.rbm.W, plain.rbm.W)
+    joined = result.curve.merge(plain.curve, on=["trial", "iteration", "metric"], suffixes=("", "_plain"))
+    assert len(joined) == len(plain.curve)
+    np.testing.assert_array_equal(joined["value"], joined["value_plain"])
+
+
+def test_biases_may_start_at_zero():
+    zero, drawn = (initial_rbm(M, N, training_stream(2), biases=biases) for biases in ("zero", "drawn"))
+    np.testing.assert_array_equal(zero.W, drawn.W)
+    assert [np.abs(part).max() for part in (zero.b, zero.c)] == [0, 0]
+    assert min(np.abs(part).max() for part in (drawn.b, drawn.c)) > 0.05
+    # A run begins there: one step takes its biases no further than the rate times the largest gradient, which is one.
+    first = trainer.run(DATA, settings_for(stage(1), initial={"width": 7.0, "biases": "zero"})).rbm
+    assert 0 < np.abs(first.b).max() <= 0.1
+
+
+def test_ids_of_runs_that_have_none_stay_as_they_were():
+    plain = settings_for(bias_bound=None)
+    for changes in ({"evaluate_at": []}, {"initial": {"biases": "drawn"}}):
+        assert settings_for(bias_bound=None, **changes).canonical() == plain.canonical()
+    assert "bias_bound" not in plain.canonical()
+    others = [settings_for(), settings_for(evaluate_at=[3]), settings_for(initial={"biases": "zero"}), plain]
+    assert len({settings.digest() for settings in others}) == 4
+
+
+def test_iterations_of_evaluations_ascend():
+    with pytest.raises(SettingsError, match=r"^test: evaluate_at: .*should ascend"):
+        settings_for(evaluate_at=[3, 3])
+
+
+def test_models_that_are_too_large_are_refused_before_training():
+    with pytest.raises(SettingsError, match="found 5 visible and 20 hidden units; allowed: at most 24"):
+        trainer.run(DATA, settings_for(hidden=20))
+
+
+PAPER = """
+key: toy
+title: Toy
+citation: nobody
+defaults: {trials: 2, seed: 1, BIAS, evaluate_at: [2, 3]}
+data:
+  bars: {name: bars_and_stripes, options: {side: 4}, rows: 32, visible: 16, batch: 32}
+algorithms:
+  one: {label: one, estimator: ESTIMATOR, options: {k: 2}, update: {name: weight_decay, options: {decay: 0.01}}}
+figures:
+  fig1:
+    kind: learning_curves
+    title: Toy
+    panels:
+      a: {data: bars, hidden: HIDDEN, rate: 0.1, iterations: 5, evaluate_at: AT}
+"""
+
+
+def planned(tmp_path, estimator="cd", hidden=8, at="null", bias="bias_bound: {}"):
+    for folder in ("papers", "claims"):
+        (tmp_path / folder).mkdir(exist_ok=True)
+    text = PAPER.replace("ESTIMATOR", estimator).replace("HIDDEN", str(hidden)).replace("AT}", f"{at}}}")
+    (tmp_path / "papers" / "toy.yaml").write_text(text.replace("BIAS", bias))
+    (tmp_path / "claims" / "toy.yaml").write_text("claims: []")
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump({"scale": "tiny", "papers": ["toy"]}))
+    return next(iter(plan(load([tmp_path / "config.yaml"])).runs.values())).settings
+
+
+def test_a_panel_may_have_its_own_evaluations(tmp_path):
+    assert planned(tmp_path).evaluate_at == (2, 3)
+    assert planned(tmp_path, at="[]").evaluate_at == ()
+    assert planned(tmp_path, at="[1, 4]").evaluate_at == (1, 4)
+    assert planned(tmp_path).bias_bound.k is None
+
+
+@pytest.mark.parametrize(
+    ("estimator", "bias"), [("cd", "bias_bound: {}"), ("expected_cd", "bias_bound: null")], ids=["metric", "estimator"]
+)
+def test_too_many_units_of_a_panel_are_one_line_before_any_work(tmp_path, estimator, bias):
+    with pytest.raises(SettingsError) as caught:
+        planned(tmp_path, estimator, hidden=9, bias=bias)
+    assert str(caught.value).endswith(
+        "toy.yaml: figures.fig1.panels.a.hidden: enumerated Gibbs chains: found 16 visible and 9 hidden units; "
+        "allowed: at most 24 in both layers together"
+    )
+    assert planned(tmp_path, "cd", hidden=9, bias="bias_bound: null").hidden == 9

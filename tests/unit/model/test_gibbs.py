@@ -1,0 +1,104 @@
+"""Half steps of block Gibbs sampling, chains and weighted statistics, by hand on the documented uniforms."""
+
+import numpy as np
+import pytest
+from core_helpers import expected_tosses, random_rbm, sigmoid, training_stream
+
+from rbmbench.model.gibbs import (
+    Buffers,
+    Population,
+    hidden_mean,
+    population_statistics,
+    run_chain,
+    sample_hidden,
+    sample_visible,
+    visible_activation,
+)
+
+R, ROWS, M, N = 2, 7, 5, 3
+
+
+@pytest.fixture
+def rbm():
+    return random_rbm(M, N, (R,), seed=4)
+
+
+def rows(units, seed=0):
+    return (np.random.default_rng(seed).random((R, ROWS, units)) < 0.5).astype(float)
+
+
+def sampled(mean, stream):
+    """Return the sample that the next draw of the stream makes of the means."""
+    return (expected_tosses(stream.next(), mean[0].size).reshape(mean.shape) < mean).astype(float)
+
+
+def hidden_by_hand(rbm, visible):
+    return np.stack([sigmoid(v @ W + c) for v, W, c in zip(visible, rbm.W, rbm.c, strict=True)])
+
+
+def visible_by_hand(rbm, hidden):
+    return np.stack([sigmoid(h @ W.T + b) for h, W, b in zip(hidden, rbm.W, rbm.b, strict=True)])
+
+
+def test_half_steps_sample_the_conditionals(rbm):
+    visible, hidden, ours, theirs = rows(M), rows(N, 1), training_stream(R), training_stream(R)
+    np.testing.assert_allclose(hidden_mean(rbm, visible, Buffers()), hidden_by_hand(rbm, visible), rtol=1e-13)
+    expected = sampled(hidden_by_hand(rbm, visible), ours)
+    np.testing.assert_array_equal(sample_hidden(rbm, visible, theirs, Buffers()), expected)
+    expected = sampled(visible_by_hand(rbm, hidden), ours)
+    np.testing.assert_array_equal(sample_visible(rbm, hidden, theirs, Buffers()), expected)
+    assert theirs.number == 2
+
+
+def test_visible_activation_leaves_the_bias_out(rbm):
+    hidden = rows(N)
+    expected = np.stack([h @ W.T for h, W in zip(hidden, rbm.W, strict=True)])
+    np.testing.assert_allclose(visible_activation(rbm, hidden, Buffers()), expected, rtol=1e-13, atol=1e-15)
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_chains_end_before_their_last_visible_half_step(rbm, k):
+    visible, ours, theirs = rows(M), training_stream(R), training_stream(R)
+    start = hidden_by_hand(rbm, visible)
+    hidden = sampled(start, ours)
+    for _ in range(k - 1):
+        v = sampled(visible_by_hand(rbm, hidden), ours)
+        hidden = sampled(hidden_by_hand(rbm, v), ours)
+    kept = start.copy()
+    np.testing.assert_array_equal(run_chain(rbm, start, k, theirs, Buffers()), hidden)
+    assert theirs.number == 2 * k - 1
+    np.testing.assert_array_equal(start, kept)
+
+
+@pytest.mark.parametrize("weights", ["none", "positive", "any sign"])
+def test_population_statistics_are_weighted_sums(weights):
+    rng = np.random.default_rng(0)
+    visible, hidden = rows(M), rng.random((R, ROWS, N))
+    w = {"none": None, "positive": rng.random((R, ROWS)), "any sign": rng.normal(size=(R, ROWS))}[weights]
+    found = population_statistics(Population(visible, hidden, w), Buffers(), "x")
+    used = np.full((R, ROWS), 1 / ROWS) if w is None else w
+    for r in range(R):
+        parts = [(used[r, i], visible[r, i], hidden[r, i]) for i in range(ROWS)]
+        np.testing.assert_allclose(found.W[r], sum(w * np.outer(v, h) for w, v, h in parts), atol=1e-14)
+        np.testing.assert_allclose(found.b[r], sum(w * v for w, v, h in parts), atol=1e-14)
+        np.testing.assert_allclose(found.c[r], sum(w * h for w, v, h in parts), atol=1e-14)
+
+
+def test_statistics_of_two_names_do_not_share_buffers():
+    visible, hidden, buffers = rows(M), rows(N, 1), Buffers()
+    first = population_statistics(Population(visible, hidden), buffers, "first")
+    kept = first.flat().copy()
+    population_statistics(Population(1 - visible, hidden), buffers, "second")
+    np.testing.assert_array_equal(first.flat(), kept)
+    population_statistics(Population(1 - visible, hidden), buffers, "first")
+    assert not np.array_equal(first.flat(), kept)
+
+
+def test_buffers_are_kept_until_shape_or_type_change():
+    buffers, like = Buffers(), np.empty(3, np.float32)
+    a = buffers.get("a", (2, 3), like)
+    assert (a.shape, a.dtype) == ((2, 3), np.float32)
+    assert buffers.get("a", (2, 3), like) is a
+    assert buffers.get("b", (2, 3), like) is not a
+    assert buffers.get("a", (3, 2), like).shape == (3, 2)
+    assert buffers.get("a", (3, 2), like, np.float64).dtype == np.float64

@@ -1,0 +1,179 @@
+"""RBMs: energies and conditionals by enumeration, replica axes, shapes that do not fit, initial parameters."""
+
+import numpy as np
+import pytest
+from core_helpers import Enumerated, random_rbm, training_stream
+from scipy.stats import kstest
+
+from rbmbench.base.errors import SettingsError
+from rbmbench.model.rbm import RBM, Statistics, clipped_base_rate, initial_rbm
+
+M, N = 5, 3
+
+
+@pytest.fixture(scope="module")
+def rbm():
+    return random_rbm(M, N, seed=1)
+
+
+@pytest.fixture(scope="module")
+def table(rbm):
+    return Enumerated.of(rbm)
+
+
+def test_energy_is_the_double_sum(rbm, table):
+    visible, hidden = np.repeat(table.visible, 2**N, axis=0), np.tile(table.hidden, (2**M, 1))
+    np.testing.assert_allclose(rbm.energy(visible, hidden), table.energy.ravel(), rtol=0, atol=1e-13)
+
+
+def test_energy_of_a_hand_set_rbm():
+    rbm = RBM(np.array([[2.0, -3.0], [5.0, 7.0], [11.0, 13.0]]), np.array([17.0, 19.0, 23.0]), np.array([29.0, 31.0]))
+    assert rbm.energy(np.array([[1.0, 0.0, 1.0]]), np.array([[0.0, 1.0]])).tolist() == [-(-3 + 13 + 17 + 23 + 31)]
+
+
+def test_free_energy_is_minus_the_log_sum_over_hidden_states(rbm, table):
+    expected = -np.logaddexp.reduce(-table.energy, axis=1)
+    np.testing.assert_allclose(rbm.free_energy(table.visible), expected, rtol=0, atol=1e-12)
+
+
+def test_free_energy_does_not_overflow():
+    rbm = RBM(np.full((2, 3), 500.0), np.zeros(2), np.full(3, -2000.0))
+    np.testing.assert_array_equal(rbm.free_energy(np.array([[1.0, 1.0], [0.0, 0.0]])), [0.0, 0.0])
+    np.testing.assert_array_equal(RBM(-rbm.W, rbm.b, -rbm.c).free_energy(np.ones((1, 2))), [-3000.0])
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.3, 1.0, 2.0])
+def test_conditionals_are_those_of_the_tempered_table(rbm, beta):
+    table = Enumerated.of(rbm, beta)
+    hidden_mean = table.hidden_given_visible @ table.hidden
+    visible_mean = table.visible_given_hidden @ table.visible
+    np.testing.assert_allclose(rbm.hidden_mean(table.visible, beta), hidden_mean, rtol=1e-12)
+    np.testing.assert_allclose(rbm.visible_mean(table.hidden, beta), visible_mean, rtol=1e-12)
+    if beta == 1.0:
+        np.testing.assert_array_equal(rbm.hidden_mean(table.visible), rbm.hidden_mean(table.visible, 1.0))
+        np.testing.assert_array_equal(rbm.visible_mean(table.hidden), rbm.visible_mean(table.hidden, 1.0))
+
+
+def test_leading_axes_are_replicas():
+    many = random_rbm(M, N, (2, 7), seed=2)
+    rng = np.random.default_rng(0)
+    visible, hidden = (rng.random((2, 7, 11, units)) < 0.5 for units in (M, N))
+    visible, hidden = visible.astype(float), hidden.astype(float)
+    for index in np.ndindex(2, 7):
+        one, v, h = many[index], visible[index], hidden[index]
+        assert one.W.shape == (M, N)
+        np.testing.assert_allclose(many.energy(visible, hidden)[index], one.energy(v, h), rtol=1e-12)
+        np.testing.assert_allclose(many.free_energy(visible)[index], one.free_energy(v), rtol=1e-12)
+        np.testing.assert_allclose(many.hidden_mean(visible)[index], one.hidden_mean(v), rtol=1e-12)
+        np.testing.assert_allclose(many.visible_mean(hidden)[index], one.visible_mean(h), rtol=1e-12)
+
+
+def test_the_same_rows_serve_all_replicas(table):
+    many = random_rbm(M, N, (7,), seed=2)
+    assert many.free_energy(table.visible).shape == (7, 2**M)
+    np.testing.assert_allclose(many.free_energy(table.visible)[3], many[3].free_energy(table.visible), rtol=1e-12)
+
+
+def test_replicas_are_views_behind_one_axis():
+    many = random_rbm(M, N, (2, 7), seed=2)
+    flat = many.replicas
+    assert (flat.W.shape, flat.b.shape, flat.c.shape) == ((14, M, N), (14, M), (14, N))
+    assert all(np.shares_memory(a, b) for a, b in [(flat.W, many.W), (flat.b, many.b), (flat.c, many.c)])
+    np.testing.assert_array_equal(flat.W[9], many.W[1, 2])
+    assert random_rbm(M, N).replicas.W.shape == (1, M, N)
+    assert np.shares_memory(many[0:1].W, many.W)
+
+
+def test_copies_types_and_sizes():
+    rbm = random_rbm(M, N, dtype=np.float32)
+    assert (rbm.visible_units, rbm.hidden_units) == (M, N)
+    assert rbm.astype(np.float32).W is rbm.W
+    precise = rbm.astype(np.float64)
+    assert {p.dtype for p in (precise.W, precise.b, precise.c)} == {np.dtype(np.float64)}
+    copy = rbm.copy()
+    for name in ("W", "b", "c"):
+        np.testing.assert_array_equal(getattr(copy, name), getattr(rbm, name))
+        assert not np.shares_memory(getattr(copy, name), getattr(rbm, name))
+    assert (rbm.W is rbm.weights, rbm.b is rbm.visible_bias, rbm.c is rbm.hidden_bias) == (True, True, True)
+
+
+@pytest.mark.parametrize(
+    ("W", "b", "c"),
+    [
+        ((5,), (5,), (5,)),
+        ((5, 3), (3,), (5,)),
+        ((5, 3), (5,), (3, 1)),
+        ((2, 5, 3), (5,), (3,)),
+        ((2, 5, 3), (2, 5), (3,)),
+    ],
+)
+def test_shapes_that_do_not_fit_are_one_line(W, b, c):
+    with pytest.raises(SettingsError) as caught:
+        RBM(np.zeros(W), np.zeros(b), np.zeros(c))
+    message = str(caught.value)
+    assert "\n" not in message
+    assert all(str(shape) in message for shape in (W, b, c))
+    assert message.endswith("allowed: (..., m, n), (..., m), (..., n)")
+
+
+@pytest.mark.parametrize(
+    "types", [(np.float64, np.float32, np.float32), (np.int64,) * 3, (np.float32, np.float32, np.int8)]
+)
+def test_types_that_differ_are_one_line(types):
+    parameters = [np.zeros(shape, dtype) for shape, dtype in zip([(5, 3), (5,), (3,)], types, strict=True)]
+    with pytest.raises(SettingsError, match=r"^RBM: types .*; allowed: one floating point type for all$"):
+        RBM(*parameters)
+
+
+def test_statistics_subtract_and_flatten_in_the_documented_order():
+    a = Statistics(
+        np.arange(12.0).reshape(2, 2, 3), np.array([[20.0, 21], [22, 23]]), np.array([[30.0, 31, 32], [33, 34, 35]])
+    )
+    assert a.flat().tolist() == [[0, 1, 2, 3, 4, 5, 20, 21, 30, 31, 32], [6, 7, 8, 9, 10, 11, 22, 23, 33, 34, 35]]
+    difference = a - Statistics(a.W / 2, a.b - 1, a.c * 0)
+    np.testing.assert_array_equal(
+        difference.flat(), np.concatenate([a.flat()[:, :6] / 2, np.ones((2, 2)), a.c], axis=1)
+    )
+
+
+@pytest.mark.parametrize(("kind", "law"), [("uniform", ("uniform", (-0.3, 0.6))), ("normal", ("norm", (0, 0.3)))])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_initial_parameters_follow_their_law(kind, law, dtype):
+    # Error rate 3e-4: three Kolmogorov-Smirnov tests of 1e-4 each.
+    rbm = initial_rbm(101, 61, training_stream(17), kind, 0.3, dtype)
+    assert (rbm.W.shape, rbm.b.shape, rbm.c.shape) == ((17, 101, 61), (17, 101), (17, 61))
+    for p in (rbm.W, rbm.b, rbm.c):
+        assert p.dtype == dtype
+        assert kstest(p.ravel().astype(float), law[0], args=law[1]).pvalue > 1e-4
+        assert len(np.unique(p)) > 0.99 * p.size
+
+
+def test_initial_parameters_of_a_trial_do_not_depend_on_the_others():
+    among = initial_rbm(M, N, training_stream(25))
+    stream = training_stream(25)
+    stream.trials = stream.trials[7:8]
+    alone = initial_rbm(M, N, stream)
+    for name in ("W", "b", "c"):
+        assert getattr(alone, name).tobytes() == getattr(among, name)[7:8].tobytes()
+        assert not np.array_equal(getattr(among, name)[6], getattr(among, name)[7])
+    assert stream.number == 3
+
+
+def test_no_width_means_no_spread():
+    rbm = initial_rbm(M, N, training_stream(2), "normal", 0.0)
+    assert not any(parameter.any() for parameter in (rbm.W, rbm.b, rbm.c))
+
+
+def test_base_rate_is_the_inverse_sigmoid_of_the_mean_half_a_row_from_the_ends():
+    data = np.array([[0, 1, 1, 0], [0, 1, 0, 0], [0, 1, 0, 1], [0, 1, 0, 1]], np.uint8)
+    rates = np.array([0.125, 0.875, 0.25, 0.5])
+    np.testing.assert_allclose(1 / (1 + np.exp(-clipped_base_rate(data))), rates, rtol=1e-14)
+
+
+def test_base_rate_biases_change_nothing_but_the_biases():
+    bias = np.linspace(-2, 2, M)
+    rbm = initial_rbm(M, N, training_stream(3), "normal", 0.01, np.float32, "base_rate", bias)
+    drawn = initial_rbm(M, N, training_stream(3), "normal", 0.01, np.float32)
+    np.testing.assert_array_equal(rbm.W, drawn.W)
+    np.testing.assert_array_equal(rbm.b, np.stack([bias.astype(np.float32)] * 3))
+    np.testing.assert_array_equal(rbm.c, np.zeros((3, N)))

@@ -1,0 +1,398 @@
+import json
+
+import pytest
+
+from rbmbench.base.errors import SettingsError
+from rbmbench.config.loading import load, merged
+from rbmbench.planning.jobs import derived_seed
+from rbmbench.planning.plan import plan
+
+SCALES = {"paper": [], "desktop": ["config/desktop.yaml"], "smoke": ["config/smoke.yaml"]}
+
+
+@pytest.fixture(scope="module")
+def configurations(repository):
+    """All scales of popcd, read from the top of the checkout."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(repository)
+        return {scale: only(load(["config/config.yaml", *files]), "popcd") for scale, files in SCALES.items()}
+
+
+@pytest.fixture(scope="module")
+def everything(repository):
+    """The smoke scale of all papers."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(repository)
+        return load(["config/config.yaml", "config/smoke.yaml"])
+
+
+@pytest.fixture(scope="module")
+def paper(configurations):
+    return plan(configurations["paper"])
+
+
+def only(configuration, key):
+    """Return the configuration without the other papers."""
+    papers = tuple(paper for paper in configuration.papers if paper.key == key)
+    return type(configuration)(configuration.main, papers, configuration.published, configuration.published_tables)
+
+
+def changed(configuration, change):
+    """Return the configuration with something in popcd changed."""
+    popcd = configuration.papers[0]
+    other = type(popcd).model_validate(merged(popcd.model_dump(mode="json"), change))
+    return type(configuration)(configuration.main, (other,), configuration.published, configuration.published_tables)
+
+
+def test_paper_scale_is_as_published(paper):
+    runs = [
+        run.settings for key in ("popcd_fig1", "popcd_fig2") for run in map(paper.runs.get, paper.figures[key].runs)
+    ]
+    assert len(runs) == 8 * 6
+    assert {run.trials for run in runs} == {25}
+    assert {run.hidden for run in runs} == {16}
+    found = {(run.data.name, run.batch, run.schedule[0].rate, run.iterations) for run in runs}
+    assert found == {
+        ("bars_and_stripes", 32, 0.1, 50_000),
+        ("bars_and_stripes", 32, 0.01, 50_000),
+        ("artificial_modes", 500, 0.1, 10_000),
+        ("artificial_modes", 500, 0.01, 10_000),
+        ("mnist", 500, 0.1, 5_000),
+        ("mnist", 500, 0.01, 20_000),
+        ("letters", 246, 0.1, 10_000),
+        ("letters", 246, 0.01, 30_000),
+    }
+    assert {run.evaluate_every for run in runs} == {100}
+
+
+def test_table_is_as_published(paper):
+    table = paper.tables["popcd_table1"]
+    assert {
+        (run.data.name, run.hidden, run.iterations, run.trials, run.schedule[0].rate, run.schedule[0].estimator.name)
+        for run in (paper.runs[run].settings for run in table.runs)
+    } == {
+        ("bars_and_stripes", 16, 10_000, 1, 0.1, "cd"),
+        ("artificial_modes", 16, 10_000, 1, 0.1, "cd"),
+        ("letters", 16, 10_000, 1, 0.1, "cd"),
+        ("mnist", 16, 5_000, 1, 0.1, "cd"),
+        ("letters", 100, 100_000, 1, 0.1, "cd"),
+        ("mnist", 500, 15_000, 1, 0.01, "cd"),
+    }
+    estimates = [paper.estimates[one] for one in table.estimates]
+    assert len(estimates) == 24
+    assert {one.settings.estimates for one in estimates} == {50_000}
+    methods = [sorted(paper.ground_truths[truth].settings.method for truth in one.ground_truths) for one in estimates]
+    assert methods == [["exact", "parallel_tempering"]] * 16 + [["parallel_tempering"]] * 8
+    tempered = [t.settings for t in paper.ground_truths.values() if t.settings.method == "parallel_tempering"]
+    assert {(t.chains, t.burn_in, t.samples) for t in tempered} == {(100, 50_000, 200_000)}
+
+
+def test_the_large_models_are_trained_and_evaluated_as_published(paper):
+    figure = paper.figures["popcd_fig3"]
+    runs = [paper.runs[run].settings for run in figure.runs]
+    assert len(runs) == len(figure.evaluations) == 16
+    assert {(run.data.name, run.hidden, run.schedule[0].rate, run.iterations, run.trials) for run in runs} == {
+        ("letters", 100, 0.1, 500_000, 10),
+        ("letters", 100, 0.01, 5_000_000, 10),
+        ("mnist", 500, 0.01, 40_000, 1),
+        ("mnist", 500, 0.001, 400_000, 1),
+    }
+    assert {run.schedule[0].estimator.name for run in runs} == {"cd", "pop_cd"}
+    evaluations = [paper.evaluations[one] for one in figure.evaluations]
+    assert [one.run for one in evaluations] == list(figure.runs)
+    assert {(one.settings.particles, one.settings.temperatures) for one in evaluations} == {(512, 50_000)}
+    folders = [run["folder"] for panel in figure.spec["panels"] for run in panel["runs"]]
+    assert folders == [f"results/paper/evaluations/{one}" for one in figure.evaluations]
+    assert len(paper.evaluations) == 16
+
+
+def test_another_annealing_does_not_train_anew(configurations, paper):
+    other = plan(changed(configurations["paper"], {"defaults": {"annealing": {"particles": 7}}}))
+    assert set(other.runs) == set(paper.runs)
+    assert not set(other.evaluations) & set(paper.evaluations)
+
+
+def test_algorithms_and_rates_of_a_panel_start_alike(paper):
+    seeds = {}
+    for run in paper.runs.values():
+        seeds.setdefault((run.data, run.settings.hidden), set()).add(run.settings.seed)
+    assert all(len(found) == 1 for found in seeds.values())
+    assert len(set.union(*seeds.values())) == len(seeds) == 6
+
+
+def test_purposes_have_different_seeds(paper):
+    of_letters = {run.settings.seed for run in paper.runs.values() if run.id.startswith("letters-16h")}
+    of_estimates = {e.settings.seed for e in paper.estimates.values() if e.run.startswith("letters-16h")}
+    of_truths = {
+        t.settings.seed
+        for t in paper.ground_truths.values()
+        if t.run.startswith("letters-16h") and t.settings.method == "parallel_tempering"
+    }
+    assert [len(of_letters), len(of_estimates), len(of_truths)] == [1, 1, 1]
+    assert len(of_letters | of_estimates | of_truths) == 3
+    assert derived_seed(2018, "train", "letters", 16) in of_letters
+
+
+def test_plans_are_deterministic(configurations, paper):
+    again = plan(configurations["paper"])
+    assert again == paper
+    assert json.dumps(again.figures["popcd_fig1"].spec) == json.dumps(paper.figures["popcd_fig1"].spec)
+
+
+def test_ids_do_not_change_by_accident(paper):
+    # A run's id names its folder: whoever changes it makes every result of every user stale, and should know.
+    assert "bars_and_stripes-16h-cd_1-0.1-be5407cdca" in paper.runs
+
+
+def test_a_setting_changes_only_what_depends_on_it(configurations, paper):
+    longer = {"figures": {"fig1": {"panels": {"a": {"iterations": 60_000}}}}}
+    other = plan(changed(configurations["paper"], longer))
+    gone, new = set(paper.runs) - set(other.runs), set(other.runs) - set(paper.runs)
+    assert len(gone) == len(new) == 6
+    assert all(run.startswith("bars_and_stripes-16h-") and "-0.1-" in run for run in gone | new)
+    assert set(other.estimates) == set(paper.estimates)
+    assert other.tables == paper.tables
+    assert other.figures["popcd_fig2"] == paper.figures["popcd_fig2"]
+
+
+def test_estimates_depend_on_model_and_ground_truth(configurations, paper):
+    for change in ({"ground_truth": {"samples": 7}}, {"rows": {"mnist_16": {"iterations": 7}}}):
+        other = plan(changed(configurations["paper"], {"tables": {"table1": change}}))
+        fresh = {other.estimates[one].run.split("-")[0] for one in set(other.estimates) - set(paper.estimates)}
+        expected = {"mnist"} if "rows" in change else {"mnist", "letters", "bars_and_stripes", "artificial_modes"}
+        assert fresh == expected
+
+
+def test_what_two_figures_share_is_there_once(configurations):
+    figure = configurations["paper"].papers[0].figures["fig1"].model_dump(mode="json")
+    other = plan(changed(configurations["paper"], {"figures": {"fig9": figure}}))
+    assert other.figures["popcd_fig9"].runs == other.figures["popcd_fig1"].runs
+    assert set(other.runs) == set(plan(configurations["paper"]).runs)
+
+
+def test_specs_tell_what_was_cut(configurations):
+    smoke = plan(configurations["smoke"])
+    panel = smoke.figures["popcd_fig2"].spec["panels"][0]
+    assert (panel["paper_iterations"], panel["paper_trials"]) == (5000, 25)
+    assert (panel["iterations"], panel["trials"]) != (5000, 25)
+    row = smoke.tables["popcd_table1"].spec["rows"][0]
+    assert row["paper_estimates"] == 50_000 > row["estimates_count"]
+    assert row["paper_ground_truth"]["samples"] == 200_000 > row["ground_truth"]["samples"]
+
+
+def test_specs_name_the_folders(paper):
+    spec = paper.figures["popcd_fig1"].spec
+    assert (spec["key"], spec["paper"], spec["kind"], spec["scale"]) == (
+        "popcd_fig1",
+        "popcd",
+        "learning_curves",
+        "paper",
+    )
+    folders = [run["folder"] for panel in spec["panels"] for run in panel["runs"]]
+    assert folders == [f"results/paper/runs/{run}" for run in paper.figures["popcd_fig1"].runs]
+    estimates = [e for row in paper.tables["popcd_table1"].spec["rows"] for e in row["estimates"]]
+    assert [e["k"] for e in estimates[:4]] == [1, 10, 1, 10]
+    assert {e["folder"].rpartition("/")[2] for e in estimates} == set(paper.estimates)
+
+
+def test_smoke_needs_no_download(everything):
+    made = {"bars_and_stripes", "artificial_modes", "digits", "simulated_rbm", "diag", "one_d_ball", "shifting_bar"}
+    data = plan(everything).data
+    assert {entry.name for entry in data.values()} <= made
+    stand_ins = {entry.options["stands_in_for"] for entry in data.values() if "stands_in_for" in entry.options}
+    assert stand_ins == {"letters", "mnist", "Fashion-MNIST", "USPS", "MNIST", "OpenTable", "OMNIGLOT"}
+
+
+def test_one_key_must_mean_one_data_set(configurations):
+    first = configurations["paper"]
+    other = changed(first, {"key": "other", "data": {"letters": {"name": "digits"}}}).papers[0]
+    both = type(first)(
+        first.main, (*first.papers, other), {**first.published, "other": other}, {"popcd": {}, "other": {}}
+    )
+    with pytest.raises(SettingsError, match=r"data\.letters: found digits"):
+        plan(both)
+
+
+STAGED = {
+    "label": "PCD, then CD",
+    "schedule": [{"estimator": "pcd", "until": 500}, {"estimator": "cd", "options": {"k": 3}, "rate": 0.02}],
+}
+
+
+def test_a_schedule_of_stages_is_the_run_s(configurations):
+    change = {"algorithms": {"staged": STAGED}, "figures": {"fig1": {"algorithms": ["staged"]}}}
+    other = plan(changed(configurations["paper"], change))
+    run = other.runs[other.figures["popcd_fig1"].runs[0]].settings
+    found = [(s.until, s.estimator.name, s.estimator.options, s.rate) for s in run.schedule]
+    assert found == [(500, "pcd", {}, 0.1), (50_000, "cd", {"k": 3}, 0.02)]
+
+
+def test_one_stage_is_the_same_run_as_no_schedule(configurations, paper):
+    one = {"estimator": None, "options": {}, "schedule": [{"estimator": "cd", "options": {"k": 1}}]}
+    configuration = configurations["paper"]
+    values = configuration.papers[0].model_dump(mode="json")
+    values["algorithms"]["cd_1"] |= one
+    popcd = type(configuration.papers[0]).model_validate(values)
+    other = type(configuration)(configuration.main, (popcd,), configuration.published, configuration.published_tables)
+    assert set(plan(other).runs) == set(paper.runs)
+
+
+def test_panels_of_other_metrics_share_their_runs(configurations, paper):
+    shown = {"metric": "effective_sample_size", "axis": "log", "algorithms": ["pop_cd_1"]}
+    panel = configurations["paper"].papers[0].figures["fig1"].panels["a"].model_dump(mode="json")
+    other = plan(changed(configurations["paper"], {"figures": {"fig1": {"panels": {"e": panel | shown}}}}))
+    assert set(other.runs) == set(paper.runs)
+    spec = other.figures["popcd_fig1"].spec["panels"][-1]
+    assert (spec["metrics"], spec["axis"]) == (["effective_sample_size"], "log")
+    assert [run["algorithm"] for run in spec["runs"]] == ["pop_cd_1"]
+
+
+def test_a_panel_of_a_diagnostic_does_not_wait_for_annealing(configurations, paper):
+    shown = {"metric": "effective_sample_size", "algorithms": ["pop_cd_1"]}
+    panel = configurations["paper"].papers[0].figures["fig3"].panels["a"].model_dump(mode="json")
+    figure = {"kind": "learning_curves", "title": "t", "panels": {"a": panel | shown}}
+    other = plan(changed(configurations["paper"], {"figures": {"fig9": figure}}))
+    assert other.figures["popcd_fig9"].evaluations == ()
+    folder = other.figures["popcd_fig9"].spec["panels"][0]["runs"][0]["folder"]
+    assert folder == f"results/paper/runs/{other.figures['popcd_fig9'].runs[0]}"
+    figure["panels"]["a"]["metric"] = ["log_likelihood", "reconstruction_log_likelihood"]
+    both = plan(changed(configurations["paper"], {"figures": {"fig9": figure}}))
+    assert set(both.figures["popcd_fig9"].evaluations) < set(paper.figures["popcd_fig3"].evaluations)
+
+
+def test_a_reference_line_needs_the_data(configurations):
+    panel = {"references": ["maximum"]}
+    other = plan(changed(configurations["paper"], {"figures": {"fig1": {"panels": {"a": panel}}}}))
+    assert other.figures["popcd_fig1"].data == ("bars_and_stripes",)
+    assert other.figures["popcd_fig1"].spec["panels"][0]["data_file"] == "results/paper/datasets/bars_and_stripes.npz"
+
+
+COUPLED = {
+    "kind": "coupling_times",
+    "title": "t",
+    "visible": 7,
+    "hidden": 5,
+    "width": 0.1,
+    "replications": 11,
+    "longest": 13,
+}
+
+
+def test_couplings_have_one_model_and_ids_of_their_own(configurations):
+    other = plan(changed(configurations["paper"], {"figures": {"fig5": COUPLED}}))
+    first, second = (one.settings for one in other.couplings.values())
+    assert (first.coupling, second.coupling) == ("general", "rbm")
+    assert first.seed == second.seed
+    assert other.figures["popcd_fig5"].couplings == tuple(other.couplings)
+    cut = COUPLED | {"replications": 3}
+    fewer = plan(changed(configurations["paper"], {"figures": {"fig5": cut}}))
+    assert not set(fewer.couplings) & set(other.couplings)
+
+
+def test_run_times_are_those_of_a_panel_s_runs(configurations, paper):
+    table = {"kind": "run_times", "title": "t", "panel": "fig3.c", "reference": "cd_1"}
+    other = plan(changed(configurations["paper"], {"tables": {"table2": table}}))
+    assert set(other.runs) == set(paper.runs)
+    assert set(other.evaluations) == set(paper.evaluations)
+    result = other.tables["popcd_table2"]
+    assert len(result.runs) == 4
+    assert len(result.evaluations) == 1
+    assert result.spec["evaluation"]["folder"] == f"results/paper/evaluations/{result.evaluations[0]}"
+    assert (result.spec["panel"], result.spec["evaluate_every"]) == ("fig3.c", 2000)
+
+
+def test_a_panel_says_what_is_smaller_than_the_paper_s(everything):
+    panel = plan(everything).figures["ucd_fig3"].spec["panels"][0]
+    assert (panel["hidden"], panel["paper_hidden"]) == (11, 100)
+    assert panel["option_cuts"] == [("chains", 60, 1000)]
+
+
+def test_the_bias_of_cd_is_measured_as_published(repository):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(repository)
+        made = plan(only(load(["config/config.yaml"]), "cd_bias_bound"))
+    runs = [made.runs[run].settings for run in made.figures["cd_bias_bound_fig1"].runs]
+    assert {(run.data.name, run.data.options["d"], run.batch, run.hidden) for run in runs} == {
+        ("diag", 6, 7, 6),
+        ("one_d_ball", 6, 6, 6),
+    }
+    for run in runs:
+        (stage,) = run.schedule
+        assert (stage.estimator.name, stage.estimator.options, stage.update.name) == ("expected_cd", {"k": 1}, "sgd")
+        assert (stage.rate, run.iterations, run.trials) == (0.1, 50_000, 25)
+        assert run.initial.model_dump() == {"kind": "uniform", "width": 0.5, "biases": "zero"}
+        assert run.bias_bound is not None
+        assert run.evaluate_at[0] == 1
+    beyond = [made.runs[run].settings for run in made.figures["cd_bias_bound_fig2"].runs]
+    assert {run.schedule[0].estimator.options["k"] for run in beyond} == {1, 2, 5, 10}
+    assert {run.data.options["d"] for run in beyond} == {4, 6, 8}
+    assert {run.schedule[0].update.options.get("decay") for run in beyond} == {None, 0.001, 0.01}
+    panel = made.figures["cd_bias_bound_fig1"].spec["panels"][0]
+    assert (panel["metrics"], panel["iteration_axis"]) == (["cd_bias", "bias_bound", "older_bias_bound"], "log")
+
+
+def test_dc_programming_is_run_as_published(repository):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(repository)
+        made = plan(only(load(["config/config.yaml"]), "sdcp"))
+    assert {run.settings.seed for run in made.runs.values() if run.data == "shifting_bar"} == {
+        derived_seed(2017, "train", "shifting_bar", 4)
+    }
+    for run in (run.settings for run in made.runs.values()):
+        (stage,) = run.schedule
+        # Gibbs steps an iteration, whatever the update rule.
+        steps = stage.estimator.options["k"] * stage.update.options.get("inner_steps", 1)
+        small = run.hidden == 4
+        assert steps == (12 if small else 25 if "25" in str(stage.estimator.options) else 24)
+        assert (run.trials, run.test_likelihood) == (25 if small else 10, True)
+        assert run.iterations == (50_000 if small else run.iterations)
+    epochs = {
+        run.settings.iterations / (made.data[run.data].rows // run.settings.batch)
+        for run in made.runs.values()
+        if run.settings.hidden == 500
+    }
+    assert epochs == {200.0, 250.0}
+    shared = [set(made.figures[f"sdcp_{name}"].runs) for name in ("fig3", "fig6", "fig7")]
+    assert len(shared[0] & shared[1]) == 4
+    assert len(shared[0] & shared[2]) == 2
+    panel = made.figures["sdcp_fig5"].spec["panels"][0]
+    assert (panel["batch"], panel["mark"], panel["annealing"]["temperatures"]) == (1000, None, 10_000)
+    assert panel["epoch"] == 60000 // 1000
+    assert {panel["epoch"] for panel in made.figures["sdcp_fig4"].spec["panels"]} == {24345 // 200}
+    assert {panel["epoch"] for panel in made.figures["sdcp_fig1"].spec["panels"]} == {1}
+
+
+def test_an_overlay_leaves_out_panels_rows_and_curves_by_name(repository, tmp_path, monkeypatch):
+    monkeypatch.chdir(repository)
+    overlay = tmp_path / "part.yaml"
+    overlay.write_text(
+        """
+overrides:
+  popcd:
+    figures:
+      fig3: {algorithms: [pop_cd_1, cd_1], panels: {a: null, b: null, d: null}}
+    tables:
+      table1: {rows: {letters_100: null, mnist_500: null}}
+"""
+    )
+    made = plan(load(["config/config.yaml", overlay]))
+    figure, table = made.figures["popcd_fig3"], made.tables["popcd_table1"]
+    assert [panel["name"] for panel in figure.spec["panels"]] == ["c"]
+    assert figure.spec["absent"] == ["panel a", "panel b", "panel d"]
+    assert figure.spec["panels"][0]["without"] == ["CD-10", "pop-CD-10"]
+    assert [run.partition("-0.01")[0] for run in figure.runs] == ["mnist-500h-pop_cd_1", "mnist-500h-cd_1"]
+    assert table.spec["absent"] == ["row letters_100", "row mnist_500"]
+    assert not {run for run in table.runs if "500h" in run or "100h" in run}
+    whole = plan(load(["config/config.yaml"]))
+    assert set(figure.runs) <= set(whole.figures["popcd_fig3"].runs)
+    everything = [one.spec for one in (whole.figures | whole.tables).values()]
+    assert not [spec["key"] for spec in everything if spec["absent"]]
+    assert not [panel for spec in everything for panel in spec.get("panels", ()) if panel.get("without")]
+
+
+def test_an_unknown_panel_cannot_be_left_out(repository, tmp_path, monkeypatch):
+    monkeypatch.chdir(repository)
+    overlay = tmp_path / "part.yaml"
+    overlay.write_text("overrides: {popcd: {figures: {fig3: {panels: {z: null}}}}}")
+    with pytest.raises(SettingsError, match=r"part.yaml: overrides.popcd: figures.fig3.panels.z"):
+        load(["config/config.yaml", overlay])

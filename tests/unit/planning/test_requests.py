@@ -1,0 +1,51 @@
+"""What jobs ask a scheduler for is enough for the jobs that were recorded, and grows."""
+
+import pytest
+
+from rbmbench.config.loading import load
+from rbmbench.planning.forecast import Job, read_records, requests
+from rbmbench.planning.forecast.requests import (
+    LEAST_MEGABYTES,
+    LEAST_MINUTES,
+    MOST_MINUTES,
+    SHORT_SECONDS,
+    Request,
+    request,
+)
+from rbmbench.planning.plan import plan
+
+
+@pytest.fixture(scope="module")
+def kept(repository):
+    """The recorded jobs that come with the project."""
+    found, _ = read_records([repository / "results/reference"])
+    assert len(found) > 100
+    return found
+
+
+def test_first_attempts_are_enough_for_all_recorded_jobs(kept):
+    for record in kept:
+        asked = request(Job(record.name, record.stages, record.memory, done=False))
+        assert record.megabytes <= asked.megabytes, record.name
+        assert sum(record.seconds.values()) <= 60 * asked.minutes, record.name
+
+
+def test_short_jobs_were_short(kept):
+    short = [record for record in kept if request(Job(record.name, record.stages, record.memory, done=False)).short]
+    assert short
+    assert max(sum(record.seconds.values()) for record in short) < 4 * SHORT_SECONDS
+
+
+@pytest.mark.parametrize("overlays", [[], ["desktop"], ["smoke"]])
+def test_everything_that_is_planned_asks_for_something(repository, overlays):
+    asked = plan(load([repository / f"config/{name}.yaml" for name in ("config", *overlays)]))
+    found = requests(asked)
+    assert set(found) == {*asked.runs, *asked.evaluations, *asked.ground_truths, *asked.estimates}
+    assert all(LEAST_MINUTES <= each.minutes <= MOST_MINUTES for each in found.values())
+    assert all(each.megabytes >= LEAST_MEGABYTES for each in found.values())
+
+
+def test_more_is_asked_for_at_each_attempt_and_never_more_than_a_day():
+    asked = Request(minutes=600, megabytes=1700, short=False)
+    assert [asked.minutes_at(attempt) for attempt in (1, 2, 3)] == [600, 1200, 1440]
+    assert [asked.megabytes_at(attempt) for attempt in (1, 2, 3)] == [1700, 3400, 5100]

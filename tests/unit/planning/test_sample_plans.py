@@ -1,0 +1,108 @@
+"""What figures of samples need computed, and the mistakes in them that are found before anything runs."""
+
+import shutil
+
+import pytest
+import yaml
+
+from rbmbench.base.errors import SettingsError
+from rbmbench.config.loading import load
+from rbmbench.planning.plan import plan
+
+KEY = "rates_fpcd"
+
+
+@pytest.fixture
+def config(repository, tmp_path, monkeypatch):
+    """A copy of the configuration in the working directory."""
+    shutil.copytree(repository / "config", tmp_path / "config")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "config"
+
+
+def loaded(config, **overrides):
+    """Return the configuration with overrides of this paper alone."""
+    values = {"scale": "tiny", "papers": [KEY], "overrides": {KEY: overrides}}
+    (config / "tiny.yaml").write_text(yaml.safe_dump(values))
+    return load(["config/config.yaml", "config/tiny.yaml"])
+
+
+def refused(config, **overrides) -> str:
+    with pytest.raises(SettingsError) as caught:
+        loaded(config, **overrides)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def panel(figure, **values) -> dict:
+    return {"figures": {figure: {"panels": {"a": values}}}}
+
+
+def test_sheets_and_curves_share_their_samples(config):
+    found = plan(loaded(config))
+    assert found.figures["rates_fpcd_fig1"].samples == found.figures["rates_fpcd_fig2_mnist"].samples
+    assert len(found.samples) == 4
+    spec = found.figures["rates_fpcd_fig1"].spec
+    assert [one["sampler"] for one in spec["panels"][0]["samplers"]] == [
+        "rates_herding",
+        "rates_fpcd",
+        "sample_penalization",
+        "gibbs",
+    ]
+    (samples,) = found.figures["rates_fpcd_fig1"].samples
+    assert spec["panels"][0]["samples"]["folder"] == f"results/tiny/samples/{samples}"
+
+
+def test_panels_that_train_alike_share_their_models(config):
+    found = plan(loaded(config))
+    assert found.figures["rates_fpcd_fig2"].runs[0] == found.figures["rates_fpcd_fig3"].runs[0]
+    seeds = {one.settings.seed for one in found.samples.values() if one.run == found.figures["rates_fpcd_fig2"].runs[0]}
+    assert len(seeds) == 1
+
+
+def test_what_is_cut_is_in_the_spec(config):
+    found = plan(loaded(config, **panel("fig2", samples=500, hidden=30)))
+    spec = found.figures["rates_fpcd_fig2"].spec["panels"][0]
+    assert (spec["samples_count"], spec["paper_samples"]) == (500, 200_000)
+    assert (spec["hidden"], spec["paper_hidden"]) == (30, 200)
+
+
+def test_a_setting_of_the_grid_is_another_id(config):
+    one, other = (
+        plan(loaded(config, samplers={"gibbs": {"grid": {"k": [k]}}})).figures["rates_fpcd_fig2"] for k in (1, 2)
+    )
+    assert one.samples != other.samples
+    assert one.runs == other.runs
+
+
+@pytest.mark.parametrize(
+    ("overrides", "parts"),
+    [
+        (panel("fig2", samplers=["gibs"]), ["figures.fig2.panels.a.samplers", "'gibs'", "nearest: 'gibbs'"]),
+        (panel("fig2", algorithm="fpdc"), ["figures.fig2.panels.a.algorithm", "'fpdc'", "nearest: 'fpcd'"]),
+        (panel("fig2", data="upsp"), ["figures.fig2.panels.a.data", "nearest: 'usps'"]),
+        (panel("fig2", samples=0), ["figures.fig2.panels.a.samples", "found 0"]),
+        (
+            {"samplers": {"gibbs": {"sampler": "gibs"}}},
+            ["samplers.gibbs", "unknown sampler 'gibs'", "nearest: 'gibbs'"],
+        ),
+        ({"samplers": {"gibbs": {"grid": {"k": [1, 0]}}}}, ["samplers.gibbs", "option 'k': found 0", "integer >= 1"]),
+        ({"samplers": {"gibbs": {"grid": {"kk": [1]}}}}, ["samplers.gibbs", "unknown option 'kk'", "nearest: 'k'"]),
+        ({"samplers": {"rates_fpcd": {"options": {"decay": 2}}}}, ["samplers.rates_fpcd", "'decay': found 2"]),
+        ({"samplers": {"gibbs": {"grid": {"k": []}}}}, ["samplers.gibbs.grid.k", "at least 1 item"]),
+        (
+            {"figures": {"fig1": {"panel": "fig2.b"}}},
+            ["figures.fig1.panel", "allowed: fig2.a, fig2_mnist.a"],
+        ),
+        (
+            {"figures": {"fig1": {"samplers": ["parallel_tempering"]}}},
+            ["figures.fig1.samplers", "'parallel_tempering'"],
+        ),
+        ({"figures": {"fig1": {"lines": 30}}}, ["figures.fig1.columns", "found 20 x 30 images", "the 400 samples"]),
+    ],
+)
+def test_mistakes_name_file_key_found_and_allowed(config, overrides, parts):
+    message = refused(config, **overrides)
+    assert message.startswith(f"config/tiny.yaml: overrides.{KEY}: ")
+    for part in parts:
+        assert part in message

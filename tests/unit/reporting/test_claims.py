@@ -1,0 +1,244 @@
+"""Claims: measurements of known answer, verdicts at and beside their boundaries, and what is missing is said."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from reporting_results import DIFFERENCE, falling, figure, numbers, rising, stand_in, table
+
+from rbmbench.base.errors import ResultsError, SettingsError
+from rbmbench.base.parsing import parse
+from rbmbench.reporting.claims.judge import (
+    COLUMNS,
+    INCONCLUSIVE,
+    NOT_REPRODUCED,
+    REPRODUCED,
+    ClaimFile,
+    ClaimsSpec,
+    evaluate,
+    expanded,
+    verdict,
+    write_claims,
+)
+
+SHIPPED = Path(__file__).resolve().parents[3] / "config" / "claims" / "popcd.yaml"
+
+
+def judged(claims, figures=(), tables=(), needs=None, published=None) -> pd.DataFrame:
+    file = {"claims": list(claims), "needs": needs or {}, "published_tables": published or {}}
+    values = {"scale": "tiny", "figures": list(figures), "tables": list(tables), "claims": {"popcd": file}}
+    return evaluate(parse(ClaimsSpec, values, "test"))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "above", "below", "result"),
+    [
+        (0.1, 0.2, 0.0, math.inf, REPRODUCED),
+        (-0.2, -0.1, 0.0, math.inf, NOT_REPRODUCED),
+        (-0.1, 0.1, 0.0, math.inf, INCONCLUSIVE),
+        (0.0, 0.2, 0.0, math.inf, INCONCLUSIVE),
+        (-0.2, 0.0, 0.0, math.inf, INCONCLUSIVE),
+        (0.1, 0.2, -math.inf, 0.2, INCONCLUSIVE),
+        (0.1, 0.19, -math.inf, 0.2, REPRODUCED),
+        (0.21, 0.3, -math.inf, 0.2, NOT_REPRODUCED),
+        (0.1, 0.2, 0.05, 0.25, REPRODUCED),
+        (0.0, 0.3, 0.05, 0.25, INCONCLUSIVE),
+        (math.nan, math.nan, 0.0, math.inf, INCONCLUSIVE),
+    ],
+)
+def test_verdict_by_interval_and_range(low, high, above, below, result):
+    assert verdict(low, high, above, below) == result
+
+
+def test_claims_become_a_table_with_verdicts(tmp_path):
+    spec = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}}})
+    verdicts = judged([DIFFERENCE, DIFFERENCE | {"id": "popcd_1.b", "above": 2.0}], [spec])
+    assert list(verdicts.columns) == COLUMNS
+    assert verdicts["verdict"].tolist() == [REPRODUCED, NOT_REPRODUCED]
+    assert verdicts["measured"].tolist() == pytest.approx([1.0, 1.0], rel=1e-4)
+    assert verdicts["published"].tolist() == ["higher", "higher"]
+    write_claims(verdicts, tmp_path / "claims.csv")
+    read = pd.read_csv(tmp_path / "claims.csv")
+    assert read["low"].tolist() == verdicts["low"].tolist()
+    assert read["where"].tolist() == ["Figure 1a", "Figure 1a"]
+
+
+def test_difference_within_its_noise_is_inconclusive(tmp_path):
+    noise = np.array([0.5, -0.4, 0.3, -0.35])[:, None]
+    curves = {"cd_1": np.full((4, 41), -5.0), "pop_cd_1": np.full((4, 41), -5.0) + noise}
+    line = judged([DIFFERENCE], [figure(tmp_path, {"a": {"curves": curves}})]).iloc[0]
+    assert line["verdict"] == INCONCLUSIVE
+    assert "the interval holds the boundary" in line["note"]
+
+
+def test_single_trial_gives_no_verdict(tmp_path):
+    curves = {"cd_1": rising(-6.0, trials=1), "pop_cd_1": rising(-5.0, trials=1)}
+    line = judged([DIFFERENCE], [figure(tmp_path, {"a": {"curves": curves}})]).iloc[0]
+    assert line["verdict"] == INCONCLUSIVE
+    assert "no interval" in line["note"]
+    assert line["measured"] == pytest.approx(1.0, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("panel", "needs", "reason"),
+    [
+        ({"paper_iterations": 50000}, {"share_of_iterations": 0.4}, "4 000 of 50 000 iterations, needs 40 % of them"),
+        ({}, {"trials": 6}, "5 trials, needs 6"),
+        ({"meta": stand_in("mnist")}, {}, "stand-in data for MNIST"),
+    ],
+)
+def test_scale_that_lacks_what_a_claim_needs_gives_no_verdict(tmp_path, panel, needs, reason):
+    curves = {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}
+    spec = figure(tmp_path, {"a": {"curves": curves, **panel}})
+    line = judged([DIFFERENCE], [spec], needs=needs).iloc[0]
+    assert line["verdict"] == INCONCLUSIVE
+    assert reason in line["note"]
+    assert line["measured"] == pytest.approx(1.0, rel=1e-4)
+    allowed = {"share_of_iterations": 0.08, "trials": 5, "real_data": False}
+    again = judged([DIFFERENCE | {"needs": allowed}], [spec], needs=needs).iloc[0]
+    assert again["verdict"] == REPRODUCED
+
+
+def test_cut_that_a_claim_can_bear_is_still_named(tmp_path):
+    curves = {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}
+    spec = figure(tmp_path, {"a": {"curves": curves, "paper_iterations": 50000, "paper_trials": 25}})
+    line = judged([DIFFERENCE], [spec]).iloc[0]
+    assert line["verdict"] == REPRODUCED
+    assert line["note"].endswith("4 000 of 50 000 iterations; 5 of 25 trials")
+
+
+def test_lost_trial_is_named_and_left_out(tmp_path):
+    values = rising(-6.0)
+    values[1, 3] = np.nan
+    spec = figure(tmp_path, {"a": {"curves": {"cd_1": values, "pop_cd_1": rising(-5.0)}}})
+    line = judged([DIFFERENCE], [spec]).iloc[0]
+    assert "4 trials" in line["note"]
+    assert "left out: CD-1 trial 1 (not finite)" in line["note"]
+
+
+PRINTED = {
+    "estimates": 50000,
+    "entries": [
+        {"row": "r", "algorithm": "cd_1", "variance": 1e-4, "bias": 0.02},
+        {"row": "r", "algorithm": "pop_cd_1", "variance": 3.7e-4, "bias": 8e-9},
+    ],
+}
+
+
+def test_what_the_scale_does_not_run_is_inconclusive_and_keeps_the_published_number(tmp_path):
+    size = {"id": "popcd_6.size", "where": "Table 1", "text": "size", "kind": "order_of_magnitude"}
+    size |= {"entry": "table1.r.cd_1", "quantity": "bias"}
+    lines = judged([DIFFERENCE, size], published={"table1": PRINTED})
+    assert lines["verdict"].tolist() == [INCONCLUSIVE, INCONCLUSIVE]
+    assert lines["note"].tolist() == ["fig1.a.pop_cd_1 is not part of this scale", "table1 is not part of this scale"]
+    assert lines["published"].tolist() == ["higher", 0.02]
+    assert lines["measured"].isna().all()
+
+
+def test_run_that_should_be_there_and_is_not_is_an_error(tmp_path):
+    spec = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}}})
+    spec["panels"][0]["runs"][0]["folder"] = str(tmp_path / "gone")
+    with pytest.raises(ResultsError, match=r"gone/meta\.json: is missing"):
+        judged([DIFFERENCE], [spec])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"kind": "final_diference"}, "unknown kind 'final_diference'; nearest: 'final_difference'"),
+        ({"agianst": "x"}, "unknown key 'agianst'; nearest: 'against'"),
+        ({"needs": {"trails": 3}}, "needs: trails"),
+        ({"curve": "fig1.cd_1"}, "should have the form FIGURE.PANEL.ALGORITHM"),
+        ({"above": "high"}, "above: found 'high'"),
+    ],
+)
+def test_mistake_in_a_claim_is_one_line(tmp_path, change, message):
+    spec = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}}})
+    with pytest.raises(SettingsError) as error:
+        judged([DIFFERENCE | change], [spec])
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_claim_without_range_or_argument_is_refused(tmp_path):
+    spec = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}}})
+    with pytest.raises(SettingsError, match="'above' or 'below' is missing"):
+        judged([{key: value for key, value in DIFFERENCE.items() if key != "above"}], [spec])
+    with pytest.raises(SettingsError, match="needs the key 'against'"):
+        judged([{key: value for key, value in DIFFERENCE.items() if key != "against"}], [spec])
+
+
+def test_each_repeats_a_claim_for_every_combination():
+    entry = {"id": "{p}.{k}", "curves": ["{p}.cd_{k}"], "each": [[{"p": "a"}, {"p": "b"}], [{"k": 1}, {"k": 10}]]}
+    assert [claim["id"] for claim in expanded(entry)] == ["a.1", "a.10", "b.1", "b.10"]
+    assert list(expanded(entry))[1]["curves"] == ["a.cd_10"]
+    with pytest.raises(SettingsError, match="cannot fill in 'q'"):
+        list(expanded(entry | {"text": "{q}"}))
+
+
+@pytest.fixture(scope="module")
+def shipped() -> dict:
+    return yaml.safe_load(SHIPPED.read_text(encoding="utf-8"))
+
+
+def full_results(root: Path) -> tuple[list, list]:
+    """Return figures 1 to 3 and a table 1 that behave as the paper says, in the smallest form."""
+    good = {"pop_cd_1": rising(-5.0), "pop_cd_10": rising(-5.0), "pt_10": rising(-5.0)}
+    bad = {name: falling(-12.0, -8.0) for name in ("cd_1", "cd_10", "pcd_1")}
+    same = {name: rising(-5.0) for name in [*good, *bad]}
+    flat = good | {name: rising(-6.0) for name in bad}
+    fig1 = figure(root, {name: {"curves": bad | good} for name in "abcd"})
+    panels = {"a": {"curves": flat}, "b": {"curves": flat}, "c": {"curves": same}, "d": {"curves": same}}
+    fig2 = figure(root, panels, key="popcd_fig2")
+    better = {"cd_1": rising(-5.0), "cd_10": rising(-5.0), "pop_cd_1": rising(-6.0), "pop_cd_10": rising(-6.0)}
+    diverged = {name: falling(-12.0, -8.0) for name in ("cd_1", "cd_10")}
+    slow = {name: np.linspace(-20, -11, 41) + np.linspace(-0.02, 0.02, 5)[:, None] for name in better if "pop" in name}
+    alike = diverged | {name: falling(-11.9, -8.0) for name in slow}
+    panels = {"a": better, "b": better, "c": diverged | slow, "d": alike}
+    fig3 = figure(
+        root, {name: {"curves": c, "effective_particles": 50.0} for name, c in panels.items()}, key="popcd_fig3"
+    )
+    rows = ("bars_and_stripes_16", "artificial_modes_16", "letters_16", "mnist_16")
+    model = {"cd": numbers(1e-4, 1e-2, 1e-4), "pop_cd": numbers(1e-3, 1e-4, 1e-6)}
+    of_row = {f"{name}_{k}": [model[name]] for name in model for k in (1, 10)}
+    return [fig1, fig2, fig3], [table(root, dict.fromkeys(rows, of_row))]
+
+
+def test_every_shipped_claim_can_be_judged(tmp_path, shipped):
+    figures, tables = full_results(tmp_path)
+    values = {"scale": "tiny", "figures": figures, "tables": tables, "claims": {"popcd": shipped}}
+    verdicts = evaluate(parse(ClaimsSpec, values, "test"))
+    assert verdicts["claim"].is_unique
+    assert set(verdicts["claim"].str.partition(".")[0]) == {f"popcd_{number}" for number in range(1, 8)}
+    open_claims = verdicts[verdicts["verdict"] == INCONCLUSIVE]
+    large = open_claims["claim"].str.contains("letters_100|mnist_500")
+    # Identical runs for two rates, and times that are equal, decide nothing.
+    assert set(open_claims[~large]["claim"].str.partition(".")[0]) <= {"popcd_4", "popcd_6"}
+    expected = verdicts[
+        verdicts["claim"].str.match(r"popcd_[12]\.|popcd_3\..*(steps|pt_10|par)|popcd_6\..*(variance|bias)$")
+    ]
+    assert set(expected["verdict"]) == {REPRODUCED, INCONCLUSIVE}
+    assert set(verdicts[verdicts["claim"].str.match(r"popcd_[1235]\.")]["verdict"]) == {REPRODUCED}
+
+
+def test_an_annealing_that_rests_on_few_particles_decides_nothing(tmp_path):
+    panel = {"curves": {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}}
+    trusted = figure(tmp_path / "trusted", {"a": panel | {"effective_particles": 10.0}})
+    doubtful = figure(tmp_path / "doubtful", {"a": panel | {"effective_particles": 9.5}})
+    assert judged([DIFFERENCE], [trusted])["verdict"].item() == REPRODUCED
+    line = judged([DIFFERENCE], [doubtful]).iloc[0]
+    assert line["verdict"] == INCONCLUSIVE
+    assert "9.5 effective particles of annealing, needs 10" in line["note"]
+
+
+def test_shipped_table_has_the_published_numbers(shipped):
+    file = parse(ClaimFile, shipped, "test")
+    printed = file.published_tables["table1"]
+    assert len(printed.entries) == 24
+    assert printed.value("artificial_modes_16", "pop_cd_1", "bias") == 7.99706e-09
+    assert printed.value("letters_100", "cd_10", "variance") == 0.000186199
+    assert printed.value("mnist_500", "pop_cd_10", "bias") == 0.00289032
+    assert printed.value("mnist_16", "pcd_1", "bias") is None

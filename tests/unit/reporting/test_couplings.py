@@ -1,0 +1,145 @@
+"""Coupled chains: the model and starts they get, the subcommand, and the figure of their stopping times."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from rbmbench.base.errors import ResultsError
+from rbmbench.base.parsing import parse
+from rbmbench.base.settings import CouplingSettings
+from rbmbench.cli import main
+from rbmbench.io import results
+from rbmbench.measurements import meeting_times
+from rbmbench.measurements.meeting_times import coupled_stopping_times, start_of
+from rbmbench.planning.forecast.records import records_of
+from rbmbench.reporting import couplings, plots
+from rbmbench.reporting.specs import CouplingTimesSpec
+
+SETTINGS = {"visible": 13, "hidden": 7, "width": 0.3, "coupling": "rbm", "replications": 503, "longest": 29, "seed": 5}
+
+
+def settings(**changes) -> CouplingSettings:
+    return parse(CouplingSettings, SETTINGS | changes, "test")
+
+
+@pytest.fixture
+def sampler(monkeypatch):
+    """A sampler that notes what it is asked for; chain i takes i + 1 steps, and the rest are cut."""
+    asked = {}
+
+    def stopping_times(rbm, start, meeting_times, longest, stream):
+        asked.update(rbm=rbm, start=start, coupling=meeting_times, longest=longest, stream=stream)
+        return np.minimum(np.arange(1, start.shape[1] + 1), longest)[None].astype(np.int32)
+
+    monkeypatch.setattr(meeting_times, "stopping_times", stopping_times)
+    return asked
+
+
+def test_the_model_is_normal_and_the_starts_are_fair_coins():
+    rbm, start = start_of(settings(visible=101, hidden=53))
+    assert (rbm.W.shape, rbm.b.shape, rbm.c.shape) == ((1, 101, 53), (1, 101), (1, 53))
+    assert start.shape == (1, 503, 101)
+    assert start.dtype == rbm.W.dtype
+    assert set(np.unique(start)) == {0, 1}
+    # Each of these fails by chance at one seed in a thousand.
+    assert stats.kstest(rbm.W.ravel() / 0.3, "norm").pvalue > 1e-3
+    assert stats.binomtest(int(start.sum()), start.size).pvalue > 1e-3
+
+
+def test_couplings_share_model_and_starts_and_seeds_do_not(sampler):
+    one, other = start_of(settings()), start_of(settings(coupling="general"))
+    assert one[0].W.tobytes() == other[0].W.tobytes()
+    assert one[1].tobytes() == other[1].tobytes()
+    assert start_of(settings(seed=6))[1].tobytes() != one[1].tobytes()
+    coupled_stopping_times(settings(coupling="general"))
+    assert (sampler["coupling"], sampler["longest"]) == ("general", 29)
+    assert sampler["start"].tobytes() == one[1].tobytes()
+
+
+def test_the_subcommand_writes_times_and_meta(sampler, tmp_path):
+    arguments = ["--settings", json.dumps(SETTINGS), "--scale", "tiny", "--out", str(tmp_path / "chains")]
+    assert main(["couple", *arguments]) == 0
+    times = results.read_stopping_times(tmp_path / "chains")
+    assert times["chain"].tolist() == list(range(503))
+    assert times["stopping_time"].tolist() == [*range(1, 29), *[29] * 475]
+    meta = results.read_meta(tmp_path / "chains")
+    assert (meta["settings"], meta["scale"], meta["seed"]) == (SETTINGS, "tiny", 5)
+    assert meta["wall"]["measuring_seconds"] > 0
+
+
+def test_kept_chains_are_no_record_of_a_forecast(sampler, tmp_path):
+    arguments = ["--settings", json.dumps(SETTINGS), "--out", str(tmp_path / "chains")]
+    assert main(["couple", *arguments]) == 0
+    assert records_of(results.read_meta(tmp_path / "chains")) == []
+
+
+def test_wrong_settings_are_one_line(capsys):
+    assert main(["couple", "--settings", json.dumps(SETTINGS | {"coupling": "maximal"}), "--out", "x"]) == 2
+    assert "coupling: found 'maximal'; input should be 'general', 'rbm' or 'both_layers'" in capsys.readouterr().err
+
+
+def chains(folder, times) -> str:
+    """Write stopping times as the subcommand does; return the folder."""
+    results.write_table(
+        folder / "stopping_times.parquet", pd.DataFrame({"chain": range(len(times)), "stopping_time": times})
+    )
+    return str(folder)
+
+
+def coupling_figure(tmp_path, **times) -> dict:
+    """Write the stopping times of a figure and return its spec."""
+    spec = {"key": "ucd_fig5", "paper": "ucd", "title": "Times", "kind": "coupling_times", "scale": "tiny"}
+    spec |= {"visible": 13, "hidden": 7, "width": 0.3, "replications": 5, "paper_replications": 1000, "longest": 29}
+    folders = [{"coupling": name, "folder": chains(tmp_path / name, values)} for name, values in times.items()]
+    return spec | {"couplings": folders}
+
+
+@pytest.fixture
+def spec(tmp_path):
+    values = coupling_figure(tmp_path, general=[3, 29, 31, 29, 17], rbm=[1, 2, 2, 11, 3])
+    return parse(CouplingTimesSpec, values, "test")
+
+
+def test_a_pair_that_reached_the_longest_time_has_not_met(spec):
+    times = couplings.stopping_times(spec)
+    assert times["met"].tolist() == [True, False, False, False, True] + [True] * 5
+    assert times["stopping_time"].max() == 29
+
+
+def test_distribution_counts_every_pair_once(spec):
+    table = couplings.distribution(couplings.stopping_times(spec))
+    general = table[table["coupling"] == "general"]
+    assert general["stopping_time"].tolist() == [3, 17, 29]
+    assert general["chains"].tolist() == [1, 1, 3]
+    assert general["share_within"].tolist() == pytest.approx([0.2, 0.4, 0.4])
+    rbm = table[table["coupling"] == "rbm"]
+    assert rbm["share_within"].tolist() == pytest.approx([0.2, 0.6, 0.8, 1.0])
+
+
+def test_the_figure_shows_shares_of_all_pairs(spec, tmp_path):
+    drawn = couplings.figure(spec, couplings.stopping_times(spec))
+    histogram, distribution = drawn.axes
+    assert [line.get_ydata()[-1] for line in distribution.get_lines()] == pytest.approx([0.4, 1.0])
+    outlines = [patch for patch in histogram.patches if not patch.get_fill()]
+    assert [patch.get_data().values.sum() for patch in outlines] == pytest.approx([0.4, 1.0])
+    labels = [text.get_text() for text in drawn.legends[0].get_texts()]
+    assert labels[0] == "general coupling (Algorithm 1): 40 % met in less than 29"
+    assert "5 of 1\N{NO-BREAK SPACE}000 replications" in drawn.get_suptitle()
+    for name in ("one.png", "two.png"):
+        plots.save(couplings.figure(spec, couplings.stopping_times(spec)), tmp_path / name)
+    assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
+
+
+def test_the_caption_tells_early_meetings_and_cuts(spec):
+    words = couplings.caption(spec, couplings.stopping_times(spec))
+    assert "general coupling (Algorithm 1), 20 % met within 10 steps and 60 % were cut" in words
+    assert "coupling for RBMs (Algorithm 3), 80 % met within 10 steps and 0 % were cut" in words
+
+
+def test_times_that_cannot_be_are_one_line(tmp_path):
+    values = coupling_figure(tmp_path, rbm=[0, 2])
+    with pytest.raises(ResultsError, match=r"stopping_times\.parquet: found 0; should be times of at least 1"):
+        couplings.stopping_times(parse(CouplingTimesSpec, values, "test"))

@@ -1,0 +1,106 @@
+"""Where curves first reach a share of the largest rise: as numbers, as vertical lines, and as a measurement."""
+
+import numpy as np
+import pytest
+from reporting_results import figure
+
+from rbmbench.base.parsing import parse
+from rbmbench.reporting import frames, plots
+from rbmbench.reporting.claims.checks import CHECKS
+from rbmbench.reporting.claims.evidence import Evidence, NotRun
+from rbmbench.reporting.marks import first_reached, levels, marks
+from rbmbench.reporting.specs import FigureSpec
+from rbmbench.reporting.words import figure_caption
+
+TRIALS = np.array([[-0.25], [0.0], [0.25]])
+
+
+def ramp(reaches: int, top: float = -2.0) -> np.ndarray:
+    """Return curves (3, 41) that rise evenly from -10 and are at ``top`` from evaluation ``reaches`` on."""
+    return TRIALS + np.interp(np.arange(41), [0, reaches], [-10.0, top])
+
+
+CURVES = {"slow": ramp(40), "fast": ramp(20), "low": ramp(10, -5.0)}
+
+
+def spec_of(tmp_path, **more) -> FigureSpec:
+    return parse(FigureSpec, figure(tmp_path, {"a": {"curves": CURVES, "mark": 0.75, **more}}), "test")
+
+
+def test_the_level_is_a_share_of_the_largest_rise():
+    means = np.array([[-10.0, -6.0, -2.0], [-12.0, -9.0, -8.0]])
+    assert levels(means, 0.75) == pytest.approx(-11 + 0.75 * 9)
+    np.testing.assert_allclose(levels(np.stack([means, means + 1]), 0.5), [-6.5, -5.5])
+
+
+def test_what_is_reached_is_reached_first_and_what_never_is_is_infinite():
+    means, iterations = np.array([[0.0, 3.0, 1.0, 4.0], [0.0, 0.0, 1.0, 1.0]]), np.array([0.0, 5.0, 10.0, 15.0])
+    np.testing.assert_array_equal(first_reached(means, iterations, 3.0), [5.0, np.inf])
+    np.testing.assert_array_equal(first_reached(means, iterations, np.array([4.0, 1.0])), [15.0, 10.0])
+
+
+def test_marks_are_those_of_the_mean_curves(tmp_path):
+    # The level is -4, three quarters of the way: the even rises are there after 30 and after 15 evaluations.
+    summary = frames.summarise(frames.learning_curves(spec_of(tmp_path)))
+    assert marks(summary, "log_likelihood", 0.75) == {"slow": 3000.0, "fast": 1500.0, "low": np.inf}
+
+
+def test_a_panel_draws_its_marks_in_the_colours_of_the_curves(tmp_path):
+    spec = spec_of(tmp_path, batch=1000, initial={"kind": "normal", "width": 0.01, "biases": "zero"})
+    frame = frames.learning_curves(spec)
+    (ax,) = plots.learning_curves(spec, frame).axes
+    vertical = [line for line in ax.get_lines() if len(set(line.get_xdata())) == 1]
+    curves = {line.get_xdata()[0]: line.get_color() for line in vertical}
+    colours = [line.get_color() for line in ax.get_lines() if len(set(line.get_xdata())) > 1]
+    assert curves == {3000.0: colours[0], 1500.0: colours[1]}
+    assert "hidden, batch 1000, normal 0.01, biases zero" in ax.get_title(loc="left").replace("\n", ", ")
+    assert "a mean first reaches 75 % of the rise from the common start" in figure_caption(spec, frame)
+
+
+def test_a_panel_without_a_mark_has_no_vertical_line(tmp_path):
+    spec = spec_of(tmp_path, mark=None)
+    frame = frames.learning_curves(spec)
+    (ax,) = plots.learning_curves(spec, frame).axes
+    assert all(len(set(line.get_xdata())) > 1 for line in ax.get_lines())
+    assert "Vertical lines" not in figure_caption(spec, frame)
+
+
+@pytest.mark.parametrize(
+    ("curve", "against", "expected"),
+    [("fast", "slow", 1500.0), ("slow", "fast", -1500.0), ("fast", "low", np.inf), ("low", "fast", -np.inf)],
+)
+def test_reach_difference_is_how_much_earlier(tmp_path, curve, against, expected):
+    source = Evidence("popcd", [spec_of(tmp_path)], [])
+    names = {"curve": f"fig1.a.{curve}", "against": f"fig1.a.{against}", "metric": "log_likelihood"}
+    found = CHECKS["reach_difference"](source, share=0.75, **names)
+    # The trials differ by a shift alone, which moves the level as well.
+    assert (found.value, found.low, found.high) == (expected, expected, expected)
+    assert found.what.startswith(
+        f"iterations by which {curve} reaches 75 % of the largest rise of log-likelihood before"
+    )
+
+
+@pytest.mark.parametrize("gone", ["curve", "against"])
+def test_a_curve_that_is_not_there_is_not_run(tmp_path, gone):
+    names = {"curve": "fig1.a.fast", "against": "fig1.a.slow", "metric": "log_likelihood", gone: "fig1.a.none"}
+    with pytest.raises(NotRun, match=r"^fig1\.a\.none is not part of this scale$"):
+        CHECKS["reach_difference"](Evidence("popcd", [spec_of(tmp_path)], []), share=0.75, **names)
+
+
+def test_neither_reaching_has_no_interval(tmp_path):
+    spec = parse(FigureSpec, figure(tmp_path, {"a": {"curves": CURVES | {"flat": ramp(5, -9.0)}}}), "test")
+    names = {"curve": "fig1.a.low", "against": "fig1.a.flat", "metric": "log_likelihood"}
+    found = CHECKS["reach_difference"](Evidence("popcd", [spec], []), share=0.75, **names)
+    assert np.isnan([found.value, found.low, found.high]).all()
+
+
+def test_metrics_of_the_test_rows_can_be_led_and_spread(tmp_path):
+    tests = {name: {"test_log_likelihood": values - 1.0} for name, values in CURVES.items()}
+    source = Evidence("popcd", [spec_of(tmp_path, diagnostics=tests)], [])
+    pair = {"curve": "fig1.a.fast", "against": "fig1.a.slow", "metric": "test_log_likelihood"}
+    # A metric made here begins with the second evaluation, when the curves have risen by 0.2, 0.4 and 0.5. Halfway
+    # the slow one is at -6; the fast one is at its top, 4 above, but for the first of the three evaluations there.
+    assert CHECKS["lead_after"](source, share=0.5, **pair).value == pytest.approx((4 - 0.4 / 3) / 3.8)
+    spread = CHECKS["final_spread"](source, curves=["fig1.a.fast", "fig1.a.low"], metric="test_log_likelihood")
+    assert spread.value == pytest.approx(3 / 7.55)
+    assert "mean log-likelihood of the test rows" in spread.what

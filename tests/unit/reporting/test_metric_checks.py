@@ -1,0 +1,272 @@
+"""The measurements of diagnostics, bands, references, stopping times and run times: known answers."""
+
+import numpy as np
+import pytest
+from reporting_results import figure, make_run, rising
+from scipy import stats
+from test_couplings import coupling_figure
+from test_reporting_run_times import SECONDS, times_table
+
+from rbmbench import datasets
+from rbmbench.base.errors import SettingsError
+from rbmbench.base.parsing import parse
+from rbmbench.reporting.claims import intervals
+from rbmbench.reporting.claims.checks import CHECKS
+from rbmbench.reporting.claims.evidence import Evidence, NotRun
+from rbmbench.reporting.claims.judge import REPRODUCED, ClaimsSpec, evaluate
+from rbmbench.reporting.specs import CouplingTimesSpec, FigureSpec, RunTimesSpec
+
+
+def evidence(tmp_path, curves, band=None, **more) -> Evidence:
+    spec = figure(tmp_path, {"a": {"curves": curves, **more}}, **({"band": band} if band else {}))
+    return Evidence("popcd", [parse(FigureSpec, spec, "test")], [])
+
+
+def flat(final: float, trials: int = 3) -> np.ndarray:
+    return np.full((trials, 41), final)
+
+
+def diagnostic(values, **more) -> dict:
+    """Return what a panel of one curve needs to show the metric stopping_time (trials, evaluations)."""
+    return {"diagnostics": {"ucd": {"stopping_time": values}}, "metrics": ["stopping_time"], **more}
+
+
+def test_final_gap_is_to_the_reference_line_of_the_panel(tmp_path):
+    file = tmp_path / "toy.npz"
+    built = datasets._dataset.build(
+        "toy", "Toy", train=np.eye(5, dtype=int), source="rule", preprocessing="none", options={}
+    )
+    datasets.save(built, file)
+    values = -np.log(5) - 0.25 + np.array([-0.1, 0.0, 0.1])[:, None] + np.zeros(41)
+    shown = evidence(tmp_path, {"ucd": values}, references=["maximum"], data_file=str(file))
+    found = CHECKS["final_gap"](shown, curve="fig1.a.ucd", reference="maximum")
+    half = 0.1 / np.sqrt(3) * stats.t.ppf(0.975, 2)
+    assert (found.value, found.low, found.high) == pytest.approx((-0.25, -0.25 - half, -0.25 + half))
+    with pytest.raises(SettingsError, match="has no reference 'true_model'; found: maximum"):
+        CHECKS["final_gap"](shown, curve="fig1.a.ucd", reference="true_model")
+
+
+def test_band_ratio_is_that_of_the_figure_s_quantiles(tmp_path):
+    spread = np.random.default_rng(7).normal(size=(101, 1)) + np.zeros(41)
+    shown = evidence(tmp_path, {"ucd": spread / 4, "cd_1": spread - 3}, band={"quantiles": [0.025, 0.975]})
+    found = CHECKS["final_band_ratio"](shown, curve="fig1.a.ucd", against="fig1.a.cd_1")
+    # Equal in every resample, for the trials are paired.
+    assert (found.value, found.low, found.high) == pytest.approx((0.25, 0.25, 0.25))
+    assert found.what.startswith("width of the 2.5 to 97.5 % band of final values, ucd over CD-1, 101 trials")
+
+
+def test_differences_and_falls_are_of_the_metric_that_is_asked_for(tmp_path):
+    proxy = np.concatenate([np.linspace(-10, -5, 21), np.linspace(-5, -7.5, 20)]) + np.zeros((3, 1))
+    panel = {
+        "curves": {"ucd": flat(-3.0), "cd_1": flat(-4.0)},
+        "diagnostics": {
+            "ucd": {"reconstruction_log_likelihood": proxy + 0.5},
+            "cd_1": {"reconstruction_log_likelihood": proxy},
+        },
+    }
+    shown = evidence(tmp_path, **panel)
+    names = {"curve": "fig1.a.ucd", "against": "fig1.a.cd_1"}
+    proxied = CHECKS["final_difference"](shown, **names, metric="reconstruction_log_likelihood")
+    assert (CHECKS["final_difference"](shown, **names).value, proxied.value) == pytest.approx((1.0, 0.5))
+    assert proxied.what.startswith("final reconstruction log-likelihood, no bound, ucd minus CD-1, nats per sample")
+    fall = CHECKS["decline"](shown, curve="fig1.a.cd_1", metric="reconstruction_log_likelihood")
+    assert fall.value == pytest.approx((-5 - proxy[0, -2:].mean()) / (-5 - proxy[0, 1]))
+
+
+def test_resampled_interval_covers_the_quantile():
+    values = np.random.default_rng(5).normal(size=400)
+    value, low, high = intervals.resampled(values, lambda trials: np.quantile(trials, 0.9, axis=1))
+    assert value == pytest.approx(np.quantile(values, 0.9))
+    # The standard error of a normal 90 % quantile: sqrt(0.09 / n) / density.
+    half = stats.norm.ppf(0.975) * np.sqrt(0.09 / 400) / stats.norm.pdf(stats.norm.ppf(0.9))
+    assert (high - low) / 2 == pytest.approx(half, rel=0.35)
+    assert np.isnan(intervals.resampled(values[:1], lambda trials: trials.mean(axis=1))[1:]).all()
+
+
+def test_metric_mean_stands_for_all_iterations(tmp_path):
+    values = np.where(np.arange(41) <= 20, 2.0, 5.0) + np.array([[0.0], [1.0]])
+    shown = evidence(tmp_path, {"ucd": flat(-5.0, 2)}, **diagnostic(values))
+    found = CHECKS["metric_mean"](shown, curve="fig1.a.ucd")
+    assert found.value == pytest.approx(3.5 + 0.5)
+    assert found.low < 3.5 < 4.5 < found.high
+    assert found.what == "mean stopping time τ (Gibbs steps) of ucd, mean over all iterations"
+    late = CHECKS["metric_mean"](shown, curve="fig1.a.ucd", after=2000)
+    assert late.value == pytest.approx(5.5)
+    assert CHECKS["metric_mean"](shown, curve="fig1.a.ucd", metric="log_likelihood").value == pytest.approx(-5.0)
+    with pytest.raises(NotRun, match="ends at iteration 4000, the claim speaks of what follows 4000"):
+        CHECKS["metric_mean"](shown, curve="fig1.a.ucd", after=4000)
+
+
+@pytest.mark.parametrize(
+    ("iterations", "settings", "mean"),
+    [
+        # 100 iterations at 2 and 20 at 8.
+        ([0, 100, 120], {}, 3.0),
+        # A stage that begins at 80 and halts at 100: 20 iterations at 2, as many at 8.
+        ([0, 100, 120], {"evaluate_every": 100, "schedule": [{"until": 80}, {"until": 120}]}, 5.0),
+        # An evaluation in between, at 60: 40 iterations at 2, 20 at 8.
+        ([0, 100, 120], {"evaluate_every": 100, "evaluate_at": [60], "schedule": [{"until": 120}]}, 4.0),
+        # The evaluation before is at 150: 50 iterations at 2, 150 at 8.
+        ([0, 200, 350], {"evaluate_every": 150, "schedule": [{"until": 350}]}, 6.5),
+    ],
+)
+def test_metric_mean_weighs_evaluations_by_their_iterations(tmp_path, iterations, settings, mean):
+    values = np.array([[0.0, 2.0, 8.0]])
+    meta = {"settings": settings}
+    more = {"iterations": iterations, "diagnostics": {"stopping_time": values}, "meta": meta}
+    folder = make_run(tmp_path / "run", values, **more)
+    spec = figure(tmp_path, {"a": {"curves": {"ucd": flat(-5.0)}, "metrics": ["stopping_time"]}})
+    spec["panels"][0]["runs"][0]["folder"] = folder
+    source = Evidence("popcd", [parse(FigureSpec, spec, "test")], [])
+    assert CHECKS["metric_mean"](source, curve="fig1.a.ucd").value == pytest.approx(mean)
+
+
+def test_metric_share_counts_the_iterations_above_a_limit(tmp_path):
+    values = np.tile(np.arange(41.0), (3, 1))
+    shown = evidence(tmp_path, {"ucd": flat(-5.0)}, **diagnostic(values))
+    found = CHECKS["metric_share"](shown, curve="fig1.a.ucd", limit=30.0)
+    assert (found.value, found.low, found.high) == pytest.approx((0.25, 0.25, 0.25))
+
+
+def test_metric_ratio_is_not_moved_by_an_extreme(tmp_path):
+    values = np.full((3, 41), 2.0)
+    extreme = 3 * values
+    extreme[:, 7] = 1e6
+    more = {"diagnostics": {"ucd": {"variance": extreme}, "cd_1": {"variance": values}}}
+    shown = evidence(tmp_path, {"ucd": flat(-5.0), "cd_1": flat(-6.0)}, **more)
+    found = CHECKS["metric_ratio"](shown, curve="fig1.a.ucd", against="fig1.a.cd_1", metric="variance")
+    assert (found.value, found.low, found.high) == pytest.approx((3.0, 3.0, 3.0))
+
+
+def test_metric_at_is_the_mean_over_the_trials_there(tmp_path):
+    values = np.arange(41.0) + np.array([-3.0, 0.0, 3.0])[:, None]
+    shown = evidence(tmp_path, {"ucd": flat(-5.0)}, **diagnostic(values))
+    found = CHECKS["metric_at"](shown, curve="fig1.a.ucd", iteration=1700)
+    half = 3 / np.sqrt(3) * stats.t.ppf(0.975, 2)
+    assert (found.value, found.low, found.high) == pytest.approx((17.0, 17.0 - half, 17.0 + half))
+    assert found.what == "mean stopping time τ (Gibbs steps) of ucd at iteration 1700, mean over the trials"
+    with pytest.raises(NotRun, match=r"fig1\.a\.ucd has no evaluation at iteration 4100; its last one is at 4000"):
+        CHECKS["metric_at"](shown, curve="fig1.a.ucd", iteration=4100)
+
+
+def test_metric_quantile_is_not_moved_by_a_stuck_trial(tmp_path):
+    values = np.linspace(1.0, 3.0, 101)[:, None] + np.zeros(41)
+    values[-1] = 1e6
+    shown = evidence(tmp_path, {"ucd": flat(-5.0, 101)}, **diagnostic(values))
+    found = CHECKS["metric_quantile"](shown, curve="fig1.a.ucd", iteration=4000, quantile=0.5)
+    assert found.value == pytest.approx(2.0)
+    assert 1.6 < found.low < 2.0 < found.high < 2.4
+    assert "50 % quantile over the trials" in found.what
+    assert found.notes == ("10 to 90 % of the 101 trials: 1.2 to 2.8",)
+
+
+def test_metric_violations_are_counted_in_all_trials(tmp_path):
+    values = np.full((3, 41), 0.5)
+    values[1, [7, 9]], values[2, 40], values[0, 0] = -0.25, 1.5, 99.0
+    shown = evidence(tmp_path, {"ucd": flat(-5.0)}, **diagnostic(values))
+    found = CHECKS["metric_violations"](shown, curve="fig1.a.ucd", at_least=0.0, at_most=1.0)
+    # The first evaluation has no diagnostic.
+    assert (found.value, found.low, found.high) == (3.0, 3.0, 3.0)
+    assert found.what.endswith("that are below 0 or above 1, of 3 trials at 40 evaluations each; from -0.25 to 1.5")
+    assert CHECKS["metric_violations"](shown, curve="fig1.a.ucd", at_least=0.0).value == 2.0
+    assert CHECKS["metric_violations"](shown, curve="fig1.a.ucd", at_most=1.5).value == 0.0
+
+
+def test_share_of_the_peak(tmp_path):
+    values = np.concatenate([np.linspace(1.0, 8.0, 21), np.linspace(8.0, 2.0, 21)[1:]]) * np.array(
+        [[1.0], [0.5], [2.0]]
+    )
+    shown = evidence(tmp_path, {"ucd": flat(-5.0)}, **diagnostic(values))
+    found = CHECKS["metric_share_of_peak"](shown, curve="fig1.a.ucd", iteration=4000)
+    assert (found.value, found.low, found.high) == pytest.approx((0.25, 0.25, 0.25))
+    assert found.what.endswith("at iteration 4000, as a share of the largest mean, which is at iteration 2000")
+
+
+def test_steepest_rise_is_where_the_mean_climbs(tmp_path):
+    iterations = 100 * np.arange(41)
+    values = 3 + np.tanh((iterations - 1200) / 150) + 1e-4 * iterations + np.array([[0.0], [0.1], [-0.1]])
+    shown = evidence(tmp_path, {"ucd": flat(-5.0)}, **diagnostic(values))
+    found = CHECKS["steepest_rise"](shown, curve="fig1.a.ucd")
+    assert (found.value, found.low, found.high) == (1200.0, 1200.0, 1200.0)
+
+
+def with_k(k: int) -> dict:
+    return {"settings": {"schedule": [{"estimator": {"name": "cd", "options": {"k": k}}}]}}
+
+
+def several_k(tmp_path, finals: dict[int, float]) -> Evidence:
+    """Return a figure of CD-k with these final values, and of UCD with -5."""
+    panels = {"ucd": figure(tmp_path, {"a": {"curves": {"ucd": rising(-5.0)}}})["panels"][0]}
+    for k, final in finals.items():
+        one = figure(tmp_path / str(k), {"a": {"curves": {f"cd_{k}": rising(final)}, "meta": with_k(k)}})
+        panels["ucd"]["runs"] += one["panels"][0]["runs"]
+    spec = figure(tmp_path / "whole", {"a": {"curves": {"ucd": rising(-5.0)}}}) | {"panels": [panels["ucd"]]}
+    return Evidence("popcd", [parse(FigureSpec, spec, "test")], [])
+
+
+@pytest.mark.parametrize(
+    ("finals", "smallest"),
+    [({2: -7.0, 10: -5.1, 20: -4.9}, 10), ({2: -7.0, 20: -4.0, 10: -6.0}, 20), ({2: -7.0, 10: -6.0}, np.inf)],
+)
+def test_smallest_k_that_ends_within_a_share_of_the_rise(tmp_path, finals, smallest):
+    source = several_k(tmp_path, finals)
+    names = [f"fig1.a.cd_{k}" for k in finals]
+    # The rise is 15, so that 0.02 of it is 0.3.
+    found = CHECKS["smallest_within"](source, curves=names, against="fig1.a.ucd", tolerance=0.02)
+    assert (found.value, found.low, found.high) == (smallest, smallest, smallest)
+
+
+def test_a_curve_without_k_is_one_line(tmp_path):
+    source = several_k(tmp_path, {2: -5.0})
+    source.curves("fig1.a.cd_2").meta["settings"]["schedule"][-1]["estimator"]["options"] = {}
+    with pytest.raises(SettingsError, match=r"fig1\.a\.cd_2: its estimator has no option k; found none"):
+        CHECKS["smallest_within"](source, curves=["fig1.a.cd_2"], against="fig1.a.ucd", tolerance=0.1)
+
+
+def test_share_of_stopping_times_has_the_exact_interval(tmp_path):
+    spec = coupling_figure(tmp_path, rbm=[*[3] * 13, *[17] * 7], general=[29] * 20)
+    source = Evidence("ucd", [parse(CouplingTimesSpec, spec, "test")], [])
+    found = CHECKS["stopping_time_share"](source, times="fig5.rbm", within=10)
+    ends = stats.beta.ppf([0.025, 0.975], [13, 14], [8, 7])
+    assert (found.value, found.low, found.high) == pytest.approx((0.65, *ends))
+    # All were cut: none has met within the longest time.
+    cut = CHECKS["stopping_time_share"](source, times="fig5.general", within=29)
+    assert (cut.value, cut.low) == (0.0, 0.0)
+    assert 0 < cut.high < 0.2
+    with pytest.raises(NotRun, match=r"fig5\.maximal is not part of this scale"):
+        CHECKS["stopping_time_share"](source, times="fig5.maximal", within=10)
+
+
+def timed(tmp_path, **more) -> Evidence:
+    return Evidence("ucd", [], [parse(RunTimesSpec, times_table(tmp_path, SECONDS, **more), "test")])
+
+
+def test_run_times_are_held_against_the_published_ratio(tmp_path):
+    found = CHECKS["run_time_magnitude"](timed(tmp_path / "a"), table="table1", algorithm="ucd", factor=5.0)
+    assert (found.value, found.low, found.high) == pytest.approx((7.0, 7.0, 7.0))
+    assert found.published == pytest.approx(19.0)
+    assert found.bounds == pytest.approx((3.8, 95.0))
+    with pytest.raises(NotRun, match="no published time of ucd in table1"):
+        CHECKS["run_time_magnitude"](timed(tmp_path / "b", published={}), table="table1", algorithm="ucd")
+    with pytest.raises(NotRun, match="table1 has no ratio of cd_5"):
+        CHECKS["run_time_magnitude"](timed(tmp_path / "c"), table="table1", algorithm="cd_5")
+
+
+def test_claims_on_all_kinds_get_verdicts(tmp_path):
+    claims = [
+        {"id": "ucd_5", "kind": "stopping_time_share", "times": "fig5.rbm", "within": 10, "above": 0.3},
+        {"id": "ucd_8", "kind": "run_time_magnitude", "table": "table1", "algorithm": "ucd", "needs": {"trials": 7}},
+        {"id": "ucd_9", "kind": "stopping_time_share", "times": "fig5.rbm", "within": 10, "above": 0.3}
+        | {"needs": {"replications": 1000}},
+    ]
+    file = {"claims": [{"where": "here", "text": "so"} | claim for claim in claims]}
+    spec = {
+        "scale": "tiny",
+        "figures": [coupling_figure(tmp_path, rbm=[*[3] * 15, *[17] * 5]) | {"replications": 20}],
+        "tables": [times_table(tmp_path)],
+        "claims": {"ucd": file},
+    }
+    verdicts = evaluate(parse(ClaimsSpec, spec, "test"))
+    assert verdicts["verdict"].tolist()[:2] == [REPRODUCED, REPRODUCED]
+    assert "20 of 1 000 replications" in verdicts["note"].iloc[0]
+    assert "20 replications, needs 1000" in verdicts["note"].iloc[2]

@@ -1,0 +1,146 @@
+"""The notebook templates are clean, and the runner runs them side by side and keeps the log of a failure."""
+
+import json
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from reporting_results import figure, numbers, rising, table
+
+from rbmbench.base.errors import ResultsError
+
+nbformat = pytest.importorskip("nbformat", reason="notebooks need the extra 'workflow'")
+pytest.importorskip("papermill", reason="notebooks need the extra 'workflow'")
+pytest.importorskip("ipykernel", reason="notebooks need the extra 'workflow'")
+
+from rbmbench.reporting.page.notebooks import run_notebook  # noqa: E402
+
+ELSEWHERE = ("coupling_times", "isl_curves", "run_times", "sample_sheets")
+"""Templates of what is not trained here, or not from the usual start."""
+NOTEBOOKS = Path(__file__).resolve().parents[3] / "notebooks"
+TEMPLATES = sorted(NOTEBOOKS.glob("*.ipynb"))
+
+
+def notebook(path: Path, *sources: str) -> Path:
+    """Write a notebook whose first cell is the parameters."""
+    cells = [nbformat.v4.new_code_cell(source) for source in sources]
+    cells[0].metadata["tags"] = ["parameters"]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+    return path
+
+
+def test_there_is_a_template_for_each_kind():
+    kinds = ["benchmarks", "bias_variance", "claims", "coupling_times", "isl_curves", "learning_curves", "run_times"]
+    kinds += ["sample_sheets"]
+    assert [path.stem for path in TEMPLATES] == kinds
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)
+def test_template_is_clean(path):
+    content = nbformat.read(path, as_version=4)
+    nbformat.validate(content)
+    code = [cell for cell in content.cells if cell.cell_type == "code"]
+    assert all(cell.outputs == [] and cell.execution_count is None for cell in code)
+    assert [cell.metadata.get("tags") for cell in code].count(["parameters"]) == 1
+    assert content.cells[0].cell_type == "markdown"
+    # Whoever shows trained models says where they start.
+    assert ("[−0.1, 0.1]" in content.cells[0].source) == (path.stem not in ELSEWHERE)
+    # The code of a template is a few calls; what they do is in the package, where it is tested.
+    assert max(len(cell.source.splitlines()) for cell in code) <= 10
+
+
+def test_learning_curves_run_from_end_to_end(tmp_path):
+    spec = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0), "pop_cd_1": rising(-4.0)}}})
+    (tmp_path / "spec.json").write_text(json.dumps(spec))
+    files = {name: str(tmp_path / f"popcd_fig1.{name}") for name in ("pdf", "png", "csv")}
+    executed, page = tmp_path / "out" / "popcd_fig1.ipynb", tmp_path / "out" / "popcd_fig1.html"
+    run_notebook(NOTEBOOKS / "learning_curves.ipynb", {"spec": str(tmp_path / "spec.json")} | files, executed, page)
+    assert Path(files["pdf"]).read_bytes().startswith(b"%PDF")
+    assert Path(files["png"]).read_bytes().startswith(b"\x89PNG")
+    summary = pd.read_csv(files["csv"])
+    assert len(summary) == 2 * 41
+    assert summary["mean"].iloc[-1] == pytest.approx(rising(-4.0)[:, -1].mean())
+    assert any(output.get("data", {}).get("image/png") for output in outputs(executed))
+    assert "Figure 1 of popcd" in page.read_text()
+    assert sorted(path.name for path in executed.parent.iterdir()) == ["popcd_fig1.html", "popcd_fig1.ipynb"]
+
+
+@pytest.mark.slow
+def test_table_and_claims_run_from_end_to_end(tmp_path):
+    shown = table(tmp_path, {"r": {"cd_1": [numbers(1e-4, 2e-2, 1e-3)], "pop_cd_1": [numbers(1e-3, 1e-4, 1e-6)]}})
+    (tmp_path / "table.json").write_text(json.dumps(shown))
+    files = {name: str(tmp_path / f"popcd_table1.{name}") for name in ("csv", "md", "tex")}
+    parameters = {"spec": str(tmp_path / "table.json")} | files
+    run_notebook(NOTEBOOKS / "bias_variance.ipynb", parameters, tmp_path / "t.ipynb", tmp_path / "t.html")
+    assert "| Toy & Bars" in Path(files["md"]).read_text()
+    claim = {"id": "popcd_6.r", "where": "Table 1", "text": "smaller", "kind": "variance_ratio", "below": 1.0}
+    claim |= {"entry": "table1.r.cd_1", "against": "table1.r.pop_cd_1"}
+    spec = {"scale": "tiny", "figures": [], "tables": [shown], "claims": {"popcd": {"claims": [claim]}}}
+    (tmp_path / "claims.json").write_text(json.dumps(spec))
+    parameters = {"spec": str(tmp_path / "claims.json"), "csv": str(tmp_path / "claims.csv")}
+    run_notebook(NOTEBOOKS / "claims.ipynb", parameters, tmp_path / "c.ipynb", tmp_path / "c.html")
+    assert pd.read_csv(tmp_path / "claims.csv")["verdict"].tolist() == ["reproduced"]
+    assert "popcd_6: 1 of 1 reproduced" in (tmp_path / "c.html").read_text()
+
+
+@pytest.mark.slow
+def test_stopping_times_and_run_times_run_from_end_to_end(tmp_path):
+    from test_couplings import coupling_figure
+    from test_reporting_run_times import times_table
+
+    (tmp_path / "figure.json").write_text(json.dumps(coupling_figure(tmp_path, general=[3, 29, 5], rbm=[1, 2, 2])))
+    files = {name: str(tmp_path / f"ucd_fig5.{name}") for name in ("pdf", "png", "csv")}
+    parameters = {"spec": str(tmp_path / "figure.json")} | files
+    run_notebook(NOTEBOOKS / "coupling_times.ipynb", parameters, tmp_path / "f.ipynb", tmp_path / "f.html")
+    assert pd.read_csv(files["csv"])["chains"].sum() == 6
+    assert "Figure 5 of ucd" in (tmp_path / "f.html").read_text()
+    (tmp_path / "table.json").write_text(json.dumps(times_table(tmp_path)))
+    files = {name: str(tmp_path / f"ucd_table1.{name}") for name in ("csv", "md", "tex")}
+    parameters = {"spec": str(tmp_path / "table.json")} | files
+    run_notebook(NOTEBOOKS / "run_times.ipynb", parameters, tmp_path / "t.ipynb", tmp_path / "t.html")
+    assert "| UCD" in Path(files["md"]).read_text()
+
+
+def outputs(path: Path) -> list:
+    """Return all outputs of a notebook's cells."""
+    content = nbformat.read(path, as_version=4)
+    return [output for cell in content.cells if cell.cell_type == "code" for output in cell.outputs]
+
+
+def run_numbered(folder: Path, template: Path, number: int) -> str:
+    """Run a notebook with a number, in a process of its own; return what it printed."""
+    executed = folder / f"{number}.ipynb"
+    run_notebook(template, {"number": number}, executed, folder / f"{number}.html")
+    return outputs(executed)[0]["text"]
+
+
+def test_two_run_at_once_in_kernels_of_their_own(tmp_path):
+    sources = ["number = 0", "import os, sys\nprint(number, sys.executable, os.environ['IPYTHONDIR'])"]
+    template = notebook(tmp_path / "template.ipynb", *sources, "import time\ntime.sleep(1)")
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        texts = list(pool.map(run_numbered, [tmp_path] * 2, [template] * 2, [1, 2]))
+    (one, python, first), (two, again, second) = (text.split() for text in texts)
+    assert (one, two) == ("1", "2")
+
+    assert python == again == sys.executable
+    assert first != second
+    assert not Path(first).exists()
+
+
+def test_failure_is_one_line_and_its_notebook_is_kept_as_a_log(tmp_path):
+    template = notebook(tmp_path / "template.ipynb", "a = 1", "print('so far')", "raise ValueError('no\\nluck')")
+    executed, log = tmp_path / "executed.ipynb", tmp_path / "logs" / "run.ipynb"
+    with pytest.raises(ResultsError) as error:
+        run_notebook(template, {"a": 2}, executed, tmp_path / "page.html", log)
+    assert str(error.value) == f"{template}: ValueError: no luck (see {log})"
+    assert "so far" in json.dumps(outputs(log))
+    assert not executed.exists()
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_missing_template_is_one_line(tmp_path):
+    with pytest.raises(ResultsError, match=r"gone\.ipynb: is missing"):
+        run_notebook(tmp_path / "gone.ipynb", {}, tmp_path / "a.ipynb", tmp_path / "a.html")

@@ -1,0 +1,220 @@
+"""The measurements behind the claims, and their intervals: known answers."""
+
+import math
+
+import numpy as np
+import pytest
+from reporting_results import figure, numbers, rising, table
+from scipy import stats
+
+from rbmbench.base.parsing import parse
+from rbmbench.reporting.claims import intervals
+from rbmbench.reporting.claims.checks import CHECKS
+from rbmbench.reporting.claims.evidence import Evidence, NotRun
+from rbmbench.reporting.claims.judge import REPRODUCED, verdict
+from rbmbench.reporting.specs import FigureSpec, Published, TableSpec
+
+
+def evidence(tmp_path, curves, **more) -> Evidence:
+    spec = figure(tmp_path, {"a": {"curves": curves, **more}})
+    return Evidence("popcd", [parse(FigureSpec, spec, "test")], [])
+
+
+def entries(tmp_path, rows, published=None) -> Evidence:
+    spec = parse(TableSpec, table(tmp_path, rows), "test")
+    known = {"table1": parse(Published, published, "test")} if published else {}
+    return Evidence("popcd", [], [spec], known)
+
+
+def test_decline_difference_is_that_of_two_falls(tmp_path):
+    steps = np.array([[-20.0, -10.0, -15.0], [-20.0, -10.0, -15.0]])
+    found = CHECKS["decline_difference"](
+        evidence(tmp_path, {"cd_1": steps, "pop_cd_1": steps + [[0, 0, 3.0]] * 2}),
+        curve="fig1.a.cd_1",
+        against="fig1.a.pop_cd_1",
+    )
+    # One falls by 5 of 10, the other by 2 of 10.
+    assert (found.value, found.low, found.high) == pytest.approx((0.3, 0.3, 0.3))
+
+
+def test_lead_after_a_share_of_the_paper_s_iterations(tmp_path):
+    line = np.linspace(-20.0, -10.0, 11)[None].repeat(3, axis=0)
+    curves = {"cd_1": line, "pop_cd_1": (line + 20) / 2 - 20}
+    there = evidence(tmp_path, curves, paper_iterations=2000)
+    names = {"curve": "fig1.a.pop_cd_1", "against": "fig1.a.cd_1"}
+    # At iteration 500 of 1000 the one has risen by 5, the other by half of that.
+    assert CHECKS["lead_after"](there, **names, share=0.25).value == pytest.approx(-0.5)
+    with pytest.raises(NotRun, match="ends at iteration 1000, the claim speaks of iteration 1500"):
+        CHECKS["lead_after"](there, **names, share=0.75)
+
+
+def test_student_interval_of_known_answer():
+    mean, low, high = intervals.student([1.0, 2.0, 3.0])
+    half = 4.302652729911275 / math.sqrt(3)
+    assert (mean, low, high) == pytest.approx((2.0, 2.0 - half, 2.0 + half))
+    assert np.isnan(intervals.student([5.0])[1:]).all()
+
+
+def test_bootstrap_interval_covers_as_a_normal_one_does():
+    values = np.random.default_rng(5).normal(size=(400, 1))
+    value, low, high = intervals.bootstrap(values, lambda means: means[:, 0])
+    assert value == pytest.approx(values.mean())
+    half = stats.norm.ppf(0.975) * values.std() / 20
+    assert (value - low, high - value) == pytest.approx((half, half), rel=0.15)
+    assert intervals.bootstrap(values, lambda means: means[:, 0]) == (value, low, high)
+
+
+def test_variance_intervals_of_known_answer():
+    assert intervals.variance(2.0, 5) == pytest.approx(
+        (2.0, 8 / stats.chi2(4).ppf(0.975), 8 / stats.chi2(4).ppf(0.025))
+    )
+    ratio, low, high = intervals.variance_ratio(2.0, 4.0, 5)
+    assert ratio == 0.5
+    assert (ratio / low, high / ratio) == pytest.approx((9.6045, 9.6045), rel=1e-4)
+
+
+def test_final_difference_is_paired_by_trial(tmp_path):
+    trials = np.array([0.0, 3.0, -4.0, 7.0])[:, None]
+    curves = {"cd_1": np.full((4, 41), -9.0) + trials, "pop_cd_1": np.full((4, 41), -7.0) + trials}
+    found = CHECKS["final_difference"](evidence(tmp_path, curves), curve="fig1.a.pop_cd_1", against="fig1.a.cd_1")
+    assert (found.value, found.low, found.high) == pytest.approx((2.0, 2.0, 2.0))
+    assert found.what == "final log-likelihood, pop-CD-1 minus CD-1, nats per sample, 4 trials"
+
+
+def test_final_value_is_the_mean_over_the_last_twentieth(tmp_path):
+    values = np.tile(np.arange(-41.0, 0.0), (2, 1))
+    curves = evidence(tmp_path, {"cd_1": values}).curves("fig1.a.cd_1")
+    assert curves.final.tolist() == [-1.5, -1.5]
+
+
+def test_lead_is_a_share_of_the_rise(tmp_path):
+    curves = {"pt_10": rising(-5.0, start=-25.0), "pop_cd_1": rising(-5.2, start=-25.0)}
+    found = CHECKS["final_lead"](evidence(tmp_path, curves), curve="fig1.a.pop_cd_1", against="fig1.a.pt_10")
+    assert found.value == pytest.approx(-0.01, rel=1e-3)
+
+
+def test_spread_of_finals_as_a_share_of_the_rise(tmp_path):
+    curves = {
+        name: np.linspace(start, final, 201) * np.ones((3, 1))
+        for name, start, final in [("a", -21, -1), ("b", -21, -3)]
+    }
+    found = CHECKS["final_spread"](evidence(tmp_path, curves), curves=["fig1.a.a", "fig1.a.b"])
+    finals = [-1 - 20 * 4.5 / 200, -3 - 18 * 4.5 / 200]
+    assert found.value == pytest.approx((finals[0] - finals[1]) / (finals[0] + 21))
+
+
+def test_decline_of_known_answer(tmp_path):
+    values = np.tile([-20.0] + [-10.0] * 10 + [-12.0] * 30, (3, 1))
+    found = CHECKS["decline"](evidence(tmp_path, {"cd_1": values}), curve="fig1.a.cd_1")
+    assert (found.value, found.low, found.high) == pytest.approx((0.2, 0.2, 0.2))
+
+
+def test_decline_of_a_curve_that_only_falls_is_infinite(tmp_path):
+    values = np.tile(np.linspace(-1.0, -9.0, 41), (3, 1))
+    found = CHECKS["decline"](evidence(tmp_path, {"cd_1": values}), curve="fig1.a.cd_1")
+    assert found.low == math.inf
+    assert verdict(found.low, found.high, 0.05, math.inf) == REPRODUCED
+
+
+def test_gain_after_of_known_answer(tmp_path):
+    values = np.tile([-30.0] + [-10.0] * 20 + [-9.0] * 20, (3, 1))
+    found = CHECKS["gain_after"](evidence(tmp_path, {"cd_1": values}), curve="fig1.a.cd_1", after=1000)
+    assert found.value == pytest.approx(1 / 20)
+    with pytest.raises(NotRun, match="ends at iteration 4000"):
+        CHECKS["gain_after"](evidence(tmp_path / "b", {"cd_1": values}), curve="fig1.a.cd_1", after=4000)
+
+
+def timed(seconds: float, **more) -> dict:
+    return {"wall": {"training_seconds": seconds}, **more}
+
+
+def test_run_time_ratio_ranges_over_panels(tmp_path):
+    specs = [
+        figure(tmp_path / str(panel), {panel: {"curves": {name: rising(-5.0)}, "meta": timed(seconds)}})
+        for panel, name, seconds in [
+            ("a", "cd_1", 2.0),
+            ("a2", "pt_10", 12.0),
+            ("b", "cd_1", 1.0),
+            ("b2", "pt_10", 24.0),
+        ]
+    ]
+    panels = [spec["panels"][0] for spec in specs]
+    joined = [one | {"runs": one["runs"] + two["runs"]} for one, two in zip(panels[::2], panels[1::2], strict=True)]
+    source = Evidence("popcd", [parse(FigureSpec, specs[0] | {"panels": joined}, "test")], [])
+    found = CHECKS["run_time_ratio"](source, algorithm="pt_10", against="cd_1", figures=["fig1", "fig2"])
+    assert (found.value, found.low, found.high) == pytest.approx((12.0, 6.0, 24.0))
+
+
+def test_run_times_of_smaller_models_than_the_paper_s_are_not_compared(tmp_path):
+    curves = {"cd_1": rising(-5.0), "pt_10": rising(-5.0)}
+    for hidden, refused in ((3, False), (500, True)):
+        panel = {"curves": curves, "meta": timed(1.0), "paper_hidden": hidden}
+        spec = figure(tmp_path / str(hidden), {"a": panel})
+        source = Evidence("popcd", [parse(FigureSpec, spec, "test")], [])
+        asked = {"algorithm": "pt_10", "against": "cd_1", "figures": ["fig1"]}
+        if refused:
+            with pytest.raises(NotRun, match=r"fig1\.a left out: 3 of 500 hidden units"):
+                CHECKS["run_time_ratio"](source, **asked)
+        else:
+            assert CHECKS["run_time_ratio"](source, **asked).value == pytest.approx(1.0)
+
+
+def test_run_times_of_different_machines_are_not_compared(tmp_path):
+    one = figure(tmp_path / "one", {"a": {"curves": {"cd_1": rising(-5.0)}, "meta": timed(1.0)}})
+    two = figure(tmp_path / "two", {"a": {"curves": {"pt_10": rising(-5.0)}, "meta": timed(9.0, threads=4)}})
+    one["panels"][0]["runs"] += two["panels"][0]["runs"]
+    source = Evidence("popcd", [parse(FigureSpec, one, "test")], [])
+    with pytest.raises(NotRun, match="different machines or settings"):
+        CHECKS["run_time_ratio"](source, algorithm="pt_10", against="cd_1", figures=["fig1"])
+
+
+def test_variance_ratio_of_one_model_and_of_several(tmp_path):
+    one = entries(tmp_path / "1", {"r": {"cd_1": [numbers(1e-4, 0, 0)], "pop_cd_1": [numbers(1e-3, 0, 0)]}})
+    found = CHECKS["variance_ratio"](one, entry="table1.r.cd_1", against="table1.r.pop_cd_1")
+    edge = stats.f.ppf(0.975, 1999, 1999)
+    assert (found.value, found.low, found.high) == pytest.approx((0.1, 0.1 / edge, 0.1 * edge))
+    several = {"cd_1": [numbers(v, 0, 0) for v in (1e-4, 1e-4)], "pop_cd_1": [numbers(v, 0, 0) for v in (1e-3, 1e-2)]}
+    found = CHECKS["variance_ratio"](
+        entries(tmp_path / "2", {"r": several}), entry="table1.r.cd_1", against="table1.r.pop_cd_1"
+    )
+    assert found.value == pytest.approx(10**-1.5)
+    assert found.high / found.value == pytest.approx(10 ** (0.5 * stats.t.ppf(0.975, 1)))
+
+
+def test_bias_difference_of_one_model_adds_both_intervals(tmp_path):
+    rows = {"r": {"cd_1": [numbers(1e-4, 0.02, 0.001)], "pop_cd_1": [numbers(1e-3, 0.005, 0.002)]}}
+    found = CHECKS["bias_difference"](entries(tmp_path, rows), entry="table1.r.cd_1", against="table1.r.pop_cd_1")
+    assert (found.value, found.low, found.high) == pytest.approx((0.015, 0.012, 0.018))
+
+
+PRINTED = {
+    "estimates": 50000,
+    "entries": [
+        {"row": "r", "algorithm": "cd_1", "variance": 1e-4, "bias": 0.02},
+        {"row": "r", "algorithm": "pop_cd_1", "variance": 3.7e-4, "bias": 8e-9},
+    ],
+}
+
+
+def magnitude(tmp_path, model, algorithm, quantity):
+    source = entries(tmp_path, {"r": {algorithm: [model]}}, PRINTED)
+    return CHECKS["order_of_magnitude"](source, entry=f"table1.r.{algorithm}", quantity=quantity)
+
+
+def test_order_of_magnitude_is_a_factor_of_ten(tmp_path):
+    found = magnitude(tmp_path, numbers(2e-4, 0.05, 0.001), "cd_1", "bias")
+    assert (found.value, found.low, found.high) == pytest.approx((0.05, 0.049, 0.051))
+    assert found.bounds == pytest.approx((0.002, 0.2))
+    assert found.published == 0.02
+
+
+def test_order_of_magnitude_of_a_variance_has_the_chi_squared_interval(tmp_path):
+    found = magnitude(tmp_path, numbers(2e-4, 0.05, 0.001), "cd_1", "variance")
+    assert (found.value, found.low, found.high) == pytest.approx(intervals.variance(2e-4, 2000))
+
+
+def test_published_bias_at_its_floor_has_no_lower_bound(tmp_path):
+    found = magnitude(tmp_path, numbers(4e-4, 1e-8, 2e-8), "pop_cd_1", "bias")
+    assert found.bounds == (-math.inf, pytest.approx(8e-8))
+    assert verdict(found.low, found.high, *found.bounds) == REPRODUCED
+    assert "at its floor" in found.what

@@ -1,0 +1,151 @@
+"""The page: it holds everything, needs nothing from elsewhere, and shows text as text."""
+
+import re
+from html.parser import HTMLParser
+
+import pandas as pd
+import pytest
+from reporting_results import figure, numbers, rising, stand_in, table
+from test_couplings import coupling_figure
+from test_reporting_run_times import times_table
+
+from rbmbench.base.errors import ResultsError
+from rbmbench.base.parsing import parse
+from rbmbench.reporting import frames, plots, run_times, text_tables
+from rbmbench.reporting.claims import judge
+from rbmbench.reporting.page.html import claims_table, write_report
+from rbmbench.reporting.specs import FigureSpec, RunTimesSpec, TableSpec
+
+VOID = {"meta", "img", "br", "col"}
+
+
+class Balance(HTMLParser):
+    """Checks that every element that is opened is closed in turn."""
+
+    def __init__(self):
+        super().__init__()
+        self.open = []
+
+    def handle_starttag(self, tag, attrs):
+        self.open += [] if tag in VOID else [tag]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+@pytest.fixture
+def spec(tmp_path):
+    drawn = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0)}, "meta": stand_in("mnist")}})
+    parsed = parse(FigureSpec, drawn, "test")
+    plots.save(plots.learning_curves(parsed, frames.learning_curves(parsed)), tmp_path / "figures" / "popcd_fig1.png")
+    shown = table(tmp_path, {"toy_3": {"cd_1": [numbers(1e-4, 2e-2, 1e-3)]}})
+    text_tables.write_csv(
+        text_tables.bias_variance(parse(TableSpec, shown, "test")), tmp_path / "tables" / "popcd_table1.csv"
+    )
+    verdicts = pd.DataFrame(
+        [
+            [
+                "popcd_1.a",
+                "popcd",
+                "Figure 1a",
+                "A <b>claim</b>",
+                "higher",
+                1.25,
+                1.0,
+                1.5,
+                judge.REPRODUCED,
+                "why & how",
+            ],
+            ["popcd_6.b", "popcd", "Table 1", "other", 0.0242761, None, None, None, judge.INCONCLUSIVE, "not run"],
+        ],
+        columns=judge.COLUMNS,
+    )
+    judge.write_claims(verdicts, tmp_path / "claims.csv")
+    return {
+        "title": "Results",
+        "scale": "tiny",
+        "figures": [
+            drawn | {"png": str(tmp_path / "figures" / "popcd_fig1.png"), "pdf": str(tmp_path / "figures" / "x.pdf")}
+        ],
+        "tables": [shown | {"csv": str(tmp_path / "tables" / "popcd_table1.csv")}],
+        "claims_csv": str(tmp_path / "claims.csv"),
+        "runs": [run["folder"] for panel in drawn["panels"] for run in panel["runs"]],
+    }
+
+
+@pytest.fixture
+def page(spec, tmp_path):
+    write_report(spec, tmp_path / "report" / "index.html")
+    return (tmp_path / "report" / "index.html").read_text()
+
+
+def test_page_is_well_formed_and_self_contained(page):
+    balance = Balance()
+    balance.feed(page)
+    assert balance.open == []
+    assert "<script" not in page
+    assert re.findall(r'(?:src|href)="(?!data:|#|\.\./)([^"]*)', page) == []
+    assert 'src="data:image/png;base64,iVBOR' in page
+
+
+def test_page_shows_verdicts_with_words(page):
+    assert "<b>1</b>" in page
+    assert "reproduced</td>" in page
+    assert "1.00 to 1.50" in page
+    assert "0.0243" in page
+    assert "popcd_1: 1 of 1 reproduced" in page
+
+
+def test_page_escapes_text(page):
+    assert "A &lt;b&gt;claim&lt;/b&gt;" in page
+    assert "why &amp; how" in page
+
+
+def test_page_names_stand_ins_cuts_links_and_provenance(page):
+    assert "Stand-in data: Digits 8x8 in place of MNIST." in page
+    assert 'href="../figures/x.pdf"' in page
+    for part in (
+        "a processor, 2 cores, 4 GB memory",
+        "numpy 2.0, rbmbench 0.1.0, commit 0123456789ab",
+        "popcd_fig1-a-cd_1",
+    ):
+        assert part in page
+
+
+def test_page_is_the_same_for_the_same_results(spec, page, tmp_path):
+    write_report(spec, tmp_path / "report" / "again.html")
+    assert (tmp_path / "report" / "again.html").read_text() == page
+
+
+def test_page_shows_every_kind(spec, tmp_path):
+    times = times_table(tmp_path)
+    text_tables.write_csv(
+        run_times.run_times(parse(RunTimesSpec, times, "test")), tmp_path / "tables" / "ucd_table1.csv"
+    )
+    more = {
+        "figures": [coupling_figure(tmp_path, rbm=[1, 2, 29]) | {"png": spec["figures"][0]["png"]}],
+        "tables": spec["tables"] + [times | {"csv": str(tmp_path / "tables" / "ucd_table1.csv")}],
+    }
+    write_report(spec | more, tmp_path / "index.html")
+    page = (tmp_path / "index.html").read_text().replace("\N{NO-BREAK SPACE}", " ")
+    balance = Balance()
+    balance.feed(page)
+    assert balance.open == []
+    for part in ("Figure 5 of ucd", "met within 10 steps", "Table 1 of ucd", "CD-1 with log-likelihoods", "Timed on:"):
+        assert part in page
+    assert page.count("How sure the biases are") == 1
+
+
+def test_missing_picture_is_one_line(spec, tmp_path):
+    (tmp_path / "figures" / "popcd_fig1.png").unlink()
+    with pytest.raises(ResultsError, match=r"popcd_fig1\.png: cannot be read \(No such file or directory\)"):
+        write_report(spec, tmp_path / "index.html")
+
+
+def test_page_without_claims_and_tables_can_be_written(spec, tmp_path):
+    write_report(spec | {"tables": [], "claims_csv": None, "runs": []}, tmp_path / "index.html")
+    assert "Figure 1 of popcd" in (tmp_path / "index.html").read_text()
+
+
+def test_claims_table_of_no_claims_is_empty():
+    assert "<tbody>" not in claims_table(pd.DataFrame(columns=judge.COLUMNS))

@@ -1,0 +1,147 @@
+"""The figures: what is drawn, in which style, and that equal numbers give equal bytes."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from reporting_results import falling, figure, rising, stand_in
+
+from rbmbench.base.errors import ResultsError
+from rbmbench.base.parsing import parse
+from rbmbench.reporting import frames, panels, plots, style
+from rbmbench.reporting.specs import FigureSpec
+
+
+def drawn(tmp_path, panels, **more):
+    spec = parse(FigureSpec, figure(tmp_path, panels, **more), "test")
+    return plots.learning_curves(spec, frames.learning_curves(spec))
+
+
+def texts(ax):
+    return ax.get_title(loc="left") + "\n" + "\n".join(text.get_text() for text in ax.texts)
+
+
+def test_lines_are_the_means_summed_over_the_training_set(tmp_path):
+    values = rising(-5.0)
+    ax = drawn(tmp_path, {"a": {"curves": {"cd_1": values}}}).axes[0]
+    (line,) = ax.get_lines()
+    np.testing.assert_allclose(line.get_ydata(), 13 * values.mean(axis=0))
+    np.testing.assert_array_equal(line.get_xdata(), range(0, 4100, 100))
+
+
+def test_right_axis_is_the_mean_per_sample(tmp_path):
+    result = drawn(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0)}}})
+    result.canvas.draw()
+    ax = result.axes[0]
+    (right,) = ax.child_axes
+    np.testing.assert_allclose(np.array(right.get_ylim()) * 13, ax.get_ylim())
+    assert right.get_ylabel() == "mean per sample (nats)"
+
+
+def test_large_sums_are_given_in_powers_of_a_thousand(tmp_path):
+    ax = drawn(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0) * 1000}}}).axes[0]
+    assert ax.get_ylabel() == "log-likelihood of the training set\n($10^{3}$ nats)"
+    assert ax.get_lines()[0].get_ydata()[-1] == pytest.approx(-65.0, rel=1e-3)
+
+
+def test_rows_are_data_sets_and_columns_rates(tmp_path):
+    one = {"curves": {"cd_1": rising(-5.0)}}
+    panels = {"a": one, "b": one | {"rate": 0.01}, "c": one | {"data": "other"}, "d": one | {"hidden": 100}}
+    spec = parse(FigureSpec, figure(tmp_path, panels), "test")
+    assert [[panel.name for panel in row] for row in plots.grid(spec.panels)] == [["a", "b"], ["c"], ["d"]]
+
+
+@pytest.mark.parametrize(("panels", "lengths"), [(3, [3]), (4, [2, 2]), (5, [3, 2]), (6, [3, 3]), (7, [3, 3, 1])])
+def test_many_panels_of_one_data_set_take_several_rows(tmp_path, panels, lengths):
+    spec = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0)}}})
+    spec["panels"] = [spec["panels"][0] | {"name": name} for name in "abcdefg"[:panels]]
+    assert list(map(len, plots.grid(parse(FigureSpec, spec, "test").panels))) == lengths
+
+
+def test_titles_name_cuts_stand_ins_and_lost_trials(tmp_path):
+    values = rising(-5.0)
+    values[2, 4] = np.inf
+    panel = {"curves": {"cd_1": values}, "paper_iterations": 50000, "meta": stand_in("mnist")}
+    result = drawn(tmp_path, {"a": panel})
+    found = texts(result.axes[0]).replace("\N{NO-BREAK SPACE}", " ")
+    assert found.startswith("(a) Digits 8x8, α = 0.1, 3 hidden\n")
+    for part in (
+        "stands in for MNIST",
+        "4 000 of 50 000 iterations",
+        "left out: CD-1 trial 2 (not finite at iteration 400)",
+    ):
+        assert part in found
+    assert result.get_suptitle().endswith("tiny scale\nstand-in data: Digits 8x8 in place of MNIST")
+
+
+@pytest.mark.parametrize("side_by_side", [1, 2, 3])
+def test_no_word_above_a_panel_runs_into_the_next(tmp_path, side_by_side):
+    values = rising(-5.0)
+    values[2, 4] = np.inf
+    titled = stand_in("mnist")
+    titled["data"]["title"] = "Handwritten characters of fifty alphabets, other images of 28x28 (stand-in for mnist)"
+    panel = {
+        "curves": {"cd_1": values},
+        "meta": titled,
+        "without": ["CD-10", "PCD-1", "pop-CD-1", "pop-CD-10", "PT-10", "UCD"],
+    }
+    result = drawn(tmp_path, dict(zip("abc"[:side_by_side], 3 * [panel], strict=False)))
+    result.draw_without_rendering()
+    for ax in result.axes[:side_by_side]:
+        end = min(result.bbox.width, ax.get_window_extent().x0 + result.bbox.width / side_by_side)
+        for text in (ax._left_title, *ax.texts):
+            assert text.get_window_extent().x1 < end
+
+
+def test_panel_of_which_nothing_is_finite_says_so(tmp_path):
+    ax = drawn(tmp_path, {"a": {"curves": {"cd_1": np.full((3, 5), np.nan)}}}).axes[0]
+    assert "no trial with finite values" in texts(ax)
+    assert "left out: CD-1 trial 0 (not finite at iteration 0)" in texts(ax)
+
+
+def test_one_trial_has_no_band(tmp_path):
+    ax = drawn(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0, trials=1), "pop_cd_1": rising(-4.0)}}}).axes[0]
+    assert len(ax.collections) == 1
+
+
+def test_vertical_range_is_not_squashed_by_the_start():
+    iterations = np.arange(0, 1001, 10)
+    mean = np.where(iterations < 50, -1e6, -100 - 1e-3 * iterations)
+    summary = pd.DataFrame({"iteration": iterations, "mean": mean, "high": mean + 0.5})
+    low, high = panels.vertical_limits(summary)
+    assert -102 < low < -101
+    assert -99.6 < high < -99
+
+
+def test_vertical_range_holds_a_divergence(tmp_path):
+    ax = drawn(tmp_path, {"a": {"curves": {"cd_1": falling(-15.0, -5.0), "pop_cd_1": rising(-4.0)}}}).axes[0]
+    low, high = ax.get_ylim()
+    assert low < 13 * -15
+    assert high > 13 * -4
+
+
+@pytest.mark.parametrize("ending", ["pdf", "png"])
+def test_equal_numbers_give_equal_bytes(tmp_path, ending):
+    for name in ("one", "two"):
+        result = drawn(tmp_path / name, {"a": {"curves": {"cd_1": rising(-5.0)}}})
+        plots.save(result, tmp_path / f"{name}.{ending}")
+    assert (tmp_path / f"one.{ending}").read_bytes() == (tmp_path / f"two.{ending}").read_bytes()
+
+
+def test_unwritable_figure_is_one_line(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ResultsError, match="cannot be written"):
+        plots.save(drawn(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0)}}}), tmp_path / "file" / "x.png")
+
+
+def test_no_two_algorithms_share_a_style():
+    names = [*style.ALGORITHMS, "newcomer_1", "newcomer_2"]
+    looks = [(look["color"], look["linestyle"]) for look in style.styles(names).values()]
+    assert len(set(looks)) == len(names)
+
+
+def test_style_of_an_algorithm_does_not_depend_on_its_company():
+    assert style.styles(["pop_cd_1"])["pop_cd_1"] == style.styles(["cd_1", "zzz", "pop_cd_1"])["pop_cd_1"]
+
+
+def test_more_newcomers_than_styles_are_all_drawn():
+    assert len(style.styles(f"new_{number}" for number in range(100))) == 100

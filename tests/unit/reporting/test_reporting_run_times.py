@@ -1,0 +1,120 @@
+"""The table of run times: what is divided by what, which times count, and what is said of the machine."""
+
+import json
+
+import pandas as pd
+import pytest
+from reporting_results import make_run, rising, stand_in
+
+from rbmbench.base.parsing import parse
+from rbmbench.reporting import run_times, text_tables
+from rbmbench.reporting.specs import RunTimesSpec
+
+PUBLISHED = {
+    "unit": "minutes",
+    "machine": "a large one",
+    "entries": [
+        {"algorithm": "cd_1", "time": 2.0, "time_with_log_likelihood": 5.0},
+        {"algorithm": "ucd", "time": 38.0},
+    ],
+}
+SECONDS = {
+    "cd_1": {"training_seconds": 70.0, "training_cpu_seconds": 50.0, "evaluation_seconds": 35.0},
+    "ucd": {"training_seconds": 400.0, "training_cpu_seconds": 350.0, "evaluation_seconds": 30.0},
+}
+
+
+def times_table(tmp_path, wall=SECONDS, *, published=PUBLISHED, meta=None, of=None) -> dict:
+    """Write runs of 5 trials and 4000 iterations, and return the spec of a table of their times."""
+    spec = {"key": "ucd_table1", "paper": "ucd", "title": "Run times", "kind": "run_times", "scale": "tiny"}
+    spec |= {"panel": "fig2.a", "reference": "cd_1", "evaluate_every": 100, "published": published}
+    spec |= {"data": "toy", "hidden": 3, "rate": 0.1, "iterations": 4000, "paper_iterations": 10000, "trials": 5}
+    labels = {"cd_1": "CD-1", "ucd": "UCD"}
+    runs = [
+        {
+            "algorithm": name,
+            "label": labels[name],
+            "folder": make_run(
+                tmp_path / name, rising(-5.0), meta={"wall": seconds, **(meta or {}), **((of or {}).get(name, {}))}
+            ),
+        }
+        for name, seconds in wall.items()
+    ]
+    return spec | {"runs": runs}
+
+
+def table_of(values) -> pd.DataFrame:
+    return run_times.run_times(parse(RunTimesSpec, values, "test"))
+
+
+def test_seconds_are_the_processor_s_of_one_trial(tmp_path):
+    table = table_of(times_table(tmp_path))
+    assert table["label"].tolist() == ["CD-1", "UCD", "CD-1 with log-likelihoods"]
+    assert table["seconds"].tolist() == pytest.approx([10.0, 70.0, 17.0])
+    assert table["seconds_per_1000_iterations"].tolist() == pytest.approx([2.5, 17.5, 4.25])
+    assert table["ratio"].tolist() == pytest.approx([1.0, 7.0, 1.7])
+    assert table["published_seconds"].tolist() == [120.0, 2280.0, 300.0]
+    assert table["published_ratio"].tolist() == [1.0, 19.0, 2.5]
+
+
+def test_without_the_processor_s_or_on_a_gpu_the_clock_s_count(tmp_path):
+    clock = {
+        name: {key: wall[key] for key in ("training_seconds", "evaluation_seconds")} for name, wall in SECONDS.items()
+    }
+    assert table_of(times_table(tmp_path / "a", clock))["seconds"].tolist() == pytest.approx([14.0, 80.0, 21.0])
+    there = table_of(times_table(tmp_path / "b", meta={"backend": "cupy"}))
+    assert there["seconds"].tolist() == pytest.approx([14.0, 80.0, 21.0])
+
+
+def test_runs_of_other_lengths_are_compared_by_iteration(tmp_path):
+    table = table_of(times_table(tmp_path, of={"ucd": {"iterations": 2000}}))
+    assert table["ratio"].tolist() == pytest.approx([1.0, 14.0, 1.7])
+
+
+def test_runs_on_another_machine_have_no_ratio(tmp_path):
+    values = times_table(tmp_path, of={"ucd": {"threads": 2}})
+    table = table_of(values)
+    assert table["ratio"].isna().tolist() == [False, True, False]
+    words = run_times.notes(parse(RunTimesSpec, values, "test"), table)
+    assert words[-1] == "Without a ratio, run on another machine: UCD."
+
+
+def test_annealing_counts_as_evaluation(tmp_path):
+    folder = make_run(tmp_path / "annealed", rising(-5.0), meta={"wall": {"annealing_seconds": 500.0}})
+    table = table_of(times_table(tmp_path) | {"evaluation": {"folder": folder}})
+    assert table["seconds"].tolist() == pytest.approx([10.0, 70.0, 10.0 + 107.0])
+
+
+def test_layout_leaves_out_what_the_paper_does_not_print(tmp_path):
+    table = table_of(times_table(tmp_path, published={}))
+    assert list(run_times.layout(table)) == ["algorithm", "iterations", "training, s", "s per 1000 iterations", "ratio"]
+
+
+def test_markdown_tex_and_csv_hold_the_same_cells(tmp_path):
+    spec = parse(RunTimesSpec, times_table(tmp_path, meta=stand_in("mnist")), "test")
+    table = run_times.run_times(spec)
+    for ending, write in (("md", run_times.write_markdown), ("tex", run_times.write_tex)):
+        write(spec, table, tmp_path / f"table.{ending}")
+    markdown = (tmp_path / "table.md").read_text().replace("\N{NO-BREAK SPACE}", " ")
+    assert markdown.startswith("# Table 1 of ucd: Run times\n")
+    assert [cell.strip() for cell in markdown.split("| UCD")[1].splitlines()[0].split("|")[1:-1]] == [
+        "4 000",
+        "70.0",
+        "17.5",
+        "7.00",
+        "2280",
+        "19.0",
+    ]
+    for note in (
+        "- Scale: tiny. Timed on: a processor, 1 thread, numpy kernels.",
+        "- Published times: a large one.",
+        "- Iterations and trials: 4 000 of 10 000 iterations.",
+        "- Stand-in data: Digits 8x8 in place of MNIST.",
+    ):
+        assert note in markdown
+    tex = (tmp_path / "table.tex").read_text()
+    assert r"UCD & 4~000 & 70.0 & 17.5 & 7.00 & 2280 & 19.0 \\" in tex
+    text_tables.write_csv(table, tmp_path / "table.csv")
+    read = pd.read_csv(tmp_path / "table.csv")
+    pd.testing.assert_frame_equal(run_times.layout(read), run_times.layout(table))
+    json.dumps(run_times.notes(spec, read))

@@ -1,0 +1,133 @@
+"""The table of bias and variance: layout, numbers, notes, formats."""
+
+import pandas as pd
+import pytest
+from reporting_results import numbers, stand_in, table
+
+from rbmbench.base.parsing import parse
+from rbmbench.reporting import text_tables
+from rbmbench.reporting.specs import TableSpec
+
+PUBLISHED = {
+    "estimates": 50000,
+    "iterations": {"toy_3": 10000},
+    "entries": [
+        {"row": "toy_3", "algorithm": "cd_1", "variance": 5.34874e-05, "bias": 0.0242761},
+        {"row": "toy_3", "algorithm": "pop_cd_1", "variance": 0.000527033, "bias": 0.000156001},
+    ],
+}
+ROWS = {
+    "toy_3": {
+        "cd_1": [
+            numbers(1e-4, 2e-2, 1e-3) | numbers(1e-4, 3e-2, 1e-3, "parallel_tempering"),
+            numbers(3e-4, 4e-2, 1e-3) | numbers(3e-4, 5e-2, 1e-3, "parallel_tempering"),
+        ],
+        "pop_cd_1": [numbers(1e-3, 1e-4, 1e-6), numbers(1e-3, 1e-4, 1e-6)],
+    }
+}
+
+
+@pytest.fixture
+def spec(tmp_path):
+    return parse(TableSpec, table(tmp_path, ROWS, published=PUBLISHED), "test")
+
+
+def test_csv_has_one_line_for_each_estimator_and_ground_truth(spec, tmp_path):
+    wide = text_tables.bias_variance(spec)
+    assert wide[["algorithm", "ground_truth", "models"]].to_numpy().tolist() == [
+        ["cd_1", "exact", 2],
+        ["cd_1", "parallel_tempering", 2],
+        ["pop_cd_1", "exact", 2],
+    ]
+    first = wide.iloc[0]
+    assert first["variance"] == pytest.approx(2e-4)
+    assert first["variance_spread"] == pytest.approx(2**0.5 * 1e-4)
+    assert (first["published_variance"], first["published_bias"]) == (5.34874e-05, 0.0242761)
+    assert (first["iterations"], first["paper_iterations"]) == (4000, 10000)
+    assert (first["estimates"], first["paper_estimates"]) == (2000, 50000)
+    text_tables.write_csv(wide, tmp_path / "table.csv")
+    read = pd.read_csv(tmp_path / "table.csv")
+    assert read["bias_debiased"].tolist() == wide["bias_debiased"].tolist()
+    pd.testing.assert_frame_equal(text_tables.paper_layout(read), text_tables.paper_layout(wide))
+
+
+def test_paper_layout_prefers_the_exact_ground_truth(spec):
+    layout = text_tables.paper_layout(text_tables.bias_variance(spec))
+    assert len(layout) == 1
+    line = layout.iloc[0]
+    assert line["", "problem"] == "Toy & Bars"
+    assert (line["", "k"], line["", "n"]) == ("1", "3")
+    assert line["CD-k", "variance"] == "0.000200"
+    assert line["CD-k", "bias"] == "0.0300"
+    assert line["CD-k", "bias, published"] == "0.0243"
+    assert line["pop-CD-k", "variance, published"] == "0.000527"
+
+
+def test_table_without_published_numbers_has_no_empty_columns(tmp_path):
+    layout = text_tables.paper_layout(text_tables.bias_variance(parse(TableSpec, table(tmp_path, ROWS), "test")))
+    assert [name for name in layout.columns if "published" in name[1]] == []
+
+
+def test_certainty_has_floor_interval_and_spread(spec):
+    certainty = text_tables.certainty_layout(text_tables.bias_variance(spec))
+    assert certainty["ground truth"].tolist() == ["exact", "PT", "exact"]
+    line = certainty.iloc[0]
+    assert (line["floor"], line["debiased"], line["interval"]) == ("1.00e-06", "0.0300", "0.0290 to 0.0310")
+    assert (line["models"], line["spread of bias"]) == ("2", "0.0141")
+    assert line["variance of the negative phase"] == "0.000600"
+
+
+def test_spread_is_left_out_for_single_models(tmp_path):
+    rows = {"toy_3": {"cd_1": [numbers(1e-4, 2e-2, 1e-3)]}}
+    certainty = text_tables.certainty_layout(text_tables.bias_variance(parse(TableSpec, table(tmp_path, rows), "test")))
+    assert not any(name.startswith("spread") for name in certainty)
+
+
+def test_notes_name_scale_cuts_and_stand_ins(tmp_path):
+    values = table(tmp_path, ROWS, published=PUBLISHED, meta=stand_in("letters"))
+    values["rows"][0] |= {"ground_truth": {"samples": 500}, "paper_ground_truth": {"samples": 200000}}
+    notes = text_tables.table_notes(text_tables.bias_variance(parse(TableSpec, values, "test")))
+    assert [note.replace("\N{NO-BREAK SPACE}", " ") for note in notes] == [
+        "Scale: tiny; trained models a row: 2.",
+        "Stand-in data: Digits 8x8 in place of Letters.",
+        "Digits 8x8, n = 3 (toy_3): 4 000 of 10 000 training iterations, 2 000 of 50 000 estimates and 500 of 200 000 "
+        "ground-truth samples of parallel tempering.",
+    ]
+
+
+def test_markdown_holds_table_notes_and_numbers_as_written(spec, tmp_path):
+    text_tables.write_markdown(spec, text_tables.bias_variance(spec), tmp_path / "table.md")
+    text = (tmp_path / "table.md").read_text()
+    assert text.startswith("# Table 1 of popcd: Bias\n")
+    cells = [cell.strip() for cell in next(line for line in text.splitlines() if "Toy" in line).split("|")[1:-1]]
+    published = ["5.35e-05", "0.0243", "0.000527", "0.000156"]
+    measured = ["0.000200", "0.0300", "0.00100", "0.000101"]
+    assert cells[:3] == ["Toy & Bars", "1", "3"]
+    assert cells[3::2] == measured
+    assert cells[4::2] == published
+    assert "- Scale: tiny" in text
+
+
+def test_tex_is_booktabs_with_escaped_text(spec, tmp_path):
+    text_tables.write_tex(spec, text_tables.bias_variance(spec), tmp_path / "table.tex")
+    text = (tmp_path / "table.tex").read_text()
+    assert text.count(r"\begin{tabular}") == text.count(r"\bottomrule") == 2
+    assert r"Toy \& Bars & 1 & 3 & 0.000200 & $5.35 \times 10^{-5}$" in text
+    assert r"(toy\_3): 4~000 of 10~000" in text
+    lines = [line for line in text.splitlines() if line.startswith("Toy")]
+    assert [line.count("&") - line.count(r"\&") for line in lines] == [10, 11, 11, 11]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(5.34874e-05, "5.35e-05"), (0.0242761, "0.0243"), (123.0, "123"), (0.1, "0.100"), (None, ""), (float("nan"), "")],
+)
+def test_three_significant_digits(value, text):
+    assert text_tables.significant(value) == text
+
+
+def test_interval_has_digits_enough_to_tell_its_ends_apart():
+    assert text_tables.interval(0.023041, 0.023044) == "0.023041 to 0.023044"
+    assert text_tables.interval(1.0, 2.0) == "1.00 to 2.00"
+    assert text_tables.interval(0.5, 0.5) == "0.500 to 0.500"
+    assert text_tables.interval(float("nan"), 1.0) == ""

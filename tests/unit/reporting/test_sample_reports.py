@@ -1,0 +1,179 @@
+"""Figures of samples: the settings that are chosen, what is drawn, and what claims measure on them."""
+
+import numpy as np
+import pytest
+from sample_results import isl_figure
+
+from rbmbench.base.errors import ResultsError, SettingsError
+from rbmbench.base.parsing import parse
+from rbmbench.reporting import plots, samples, sheets
+from rbmbench.reporting.claims.checks import CHECKS
+from rbmbench.reporting.claims.evidence import Evidence, NotRun
+from rbmbench.reporting.claims.judge import ClaimsSpec, evaluate
+from rbmbench.reporting.specs import IslCurvesSpec, SampleSheetsSpec
+
+GIBBS = [[-40, -36, -32, -30.0], [-41, -36, -32, -30.5], [-42, -36, -33, -31.0]]
+RATES = [[-40, -30, -24, -19.0], [-40, -31, -24, -19.5], [-40, -32, -25, -20.0]]
+BOTH = {"gibbs": GIBBS, "rates_fpcd": RATES}
+
+
+def spec_of(root, **panel):
+    return parse(IslCurvesSpec, isl_figure(root, {"a": {"values": BOTH} | panel}), "test")
+
+
+def evidence(root, **panel):
+    return Evidence("rates_fpcd", [spec_of(root, **panel)], [])
+
+
+@pytest.mark.parametrize("better", [0, 1])
+def test_the_setting_that_covers_the_validation_rows_best_is_chosen(tmp_path, better):
+    spec = spec_of(tmp_path, better=better)
+    assert samples.chosen(spec.panels[0]) == {"gibbs": better, "rates_fpcd": better}
+    found = samples.curves(spec)
+    # The other setting has the higher test likelihood, which must not count.
+    ends = found[found["samples"] == 1000].set_index(["sampler", "trial"])["test"]
+    assert ends["rates_fpcd"].tolist() == [-19.0, -19.5, -20.0]
+    assert found["options"].unique().tolist() == [f"k = {(1, 5)[better]}", f"ε = {(0.01, 0.1)[better]}, k = 1"]
+    table = samples.grid_table(spec)
+    assert table[table["chosen"]]["sampler"].tolist() == ["Gibbs", "rates-FPCD"]
+
+
+def test_the_figure_draws_means_bands_and_the_training_set(tmp_path):
+    spec = spec_of(tmp_path)
+    drawn = samples.figure(spec, samples.curves(spec))
+    (ax,) = drawn.axes
+    gibbs, rates, line = ax.get_lines()
+    np.testing.assert_allclose(gibbs.get_ydata(), np.mean(GIBBS, axis=0))
+    np.testing.assert_allclose(rates.get_ydata(), np.mean(RATES, axis=0))
+    assert set(line.get_ydata()) == {-20.0}
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels == ["Gibbs (k = 5)", "rates-FPCD (ε = 0.1, k = 1)", "training set: -20.0"]
+    assert "panel a: 1\N{NO-BREAK SPACE}000 of 2\N{NO-BREAK SPACE}000 samples" in drawn.get_suptitle()
+    for name in ("one.png", "two.png"):
+        plots.save(samples.figure(spec, samples.curves(spec)), tmp_path / name)
+    assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
+
+
+def test_the_caption_tells_the_ends_and_the_stand_in(tmp_path):
+    toy = {"title": "Digits (stand-in for OpenTable)", "rows": {"train": 13}, "stand_in_for": "OpenTable"}
+    spec = spec_of(tmp_path, data=toy)
+    words = samples.caption(spec, samples.curves(spec))
+    assert (
+        "Panel a, after 1\N{NO-BREAK SPACE}000 samples: Gibbs -30.50, rates-FPCD -19.50; training set -20.00." in words
+    )
+    assert "Panel a: stand-in data for OpenTable and 1\N{NO-BREAK SPACE}000 of 2\N{NO-BREAK SPACE}000 samples." in words
+    (ax,) = samples.figure(spec, samples.curves(spec)).axes
+    assert "Digits (stand-in for OpenTable), 3 hidden units, CD-1" in ax.get_title(loc="left").replace("\n", " ")
+
+
+def test_a_sampler_that_is_missing_is_one_line(tmp_path):
+    values = isl_figure(tmp_path, {"a": {"values": {"gibbs": GIBBS}}})
+    values["panels"][0]["samplers"].append({"sampler": "rates_fpcd", "label": "rates-FPCD"})
+    with pytest.raises(ResultsError, match=r"isl\.parquet: sampler 'rates_fpcd' is missing"):
+        samples.curves(parse(IslCurvesSpec, values, "test"))
+
+
+def sheets_of(root, **panel):
+    values = isl_figure(root, {"a": {"values": BOTH} | panel}, key="rates_fpcd_fig1")
+    return parse(SampleSheetsSpec, values | {"kind": "sample_sheets", "columns": 5, "lines": 2}, "test")
+
+
+def test_sheets_show_consecutive_samples_in_reading_order():
+    images = np.arange(3, dtype=np.uint8)[:, None] * np.ones((1, 4), np.uint8)
+    found = sheets.sheet(images, 2, 2)
+    assert found.shape == (7, 7)
+    assert [found[1, 1], found[1, 4], found[4, 1], found[4, 4]] == [255, 254, 253, 255]
+
+
+def test_a_figure_of_sheets_has_one_for_each_sampler(tmp_path):
+    spec = sheets_of(tmp_path)
+    titles = [ax.get_title(loc="left") for ax in sheets.figure(spec).axes]
+    assert titles == ["Gibbs (k = 5)", "rates-FPCD (ε = 0.1, k = 1)"]
+    numbers = sheets.numbers(spec)
+    assert len(numbers) == 2 * 10
+    assert numbers["ink"].tolist() == pytest.approx([150 / 255] * 20)
+    assert "The first 10 consecutive samples" in sheets.caption(spec)
+    assert spec.number == "Figure 1"
+
+
+def test_samples_that_are_no_squares_are_one_line(tmp_path):
+    with pytest.raises(ResultsError, match="samples of 10 units; should be square images"):
+        sheets.figure(sheets_of(tmp_path, units=10))
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments", "value"),
+    [
+        ("isl_final", {"curve": "fig2.a.rates_fpcd"}, -19.5),
+        ("isl_training_set", {"curve": "fig2.a.gibbs"}, -20.0),
+        ("isl_lead_on_training_set", {"curve": "fig2.a.rates_fpcd"}, 0.5),
+        ("isl_difference", {"curve": "fig2.a.rates_fpcd", "against": "fig2.a.gibbs"}, 11.0),
+        ("isl_difference", {"curve": "fig2.a.rates_fpcd", "against": "fig2.a.gibbs", "samples": 10}, 5.0),
+        ("isl_decline", {"curve": "fig2.a.gibbs"}, 0.0),
+    ],
+)
+def test_checks_measure_the_chosen_setting(tmp_path, kind, arguments, value):
+    found = CHECKS[kind](evidence(tmp_path), **arguments)
+    assert found.value == pytest.approx(value)
+    assert found.low <= found.value <= found.high
+
+
+def test_mixing_speed_is_the_ratio_of_samples_for_the_same_likelihood(tmp_path):
+    # Gibbs ends at -30, -30.5 and -31; rates-FPCD is there after 10, 10^(1 + 0.5 / 7) and 10^(1 + 1 / 7) samples.
+    found = CHECKS["mixing_speed"](evidence(tmp_path), curve="fig2.a.rates_fpcd", against="fig2.a.gibbs")
+    logs = np.log(1000) - np.log(10) * np.array([1, 1 + 0.5 / 7, 1 + 1 / 7])
+    assert found.value == pytest.approx(np.exp(logs.mean()))
+    assert found.low < found.value < found.high
+    assert found.notes == ()
+
+
+def test_a_sampler_that_never_gets_there_is_noted(tmp_path):
+    found = CHECKS["mixing_speed"](evidence(tmp_path), curve="fig2.a.gibbs", against="fig2.a.rates_fpcd")
+    assert found.value == pytest.approx(1.0)
+    assert found.notes == ("Gibbs does not get there in 3 of 3 trials",)
+
+
+def test_a_fall_is_measured_from_the_maximum_of_each_trial(tmp_path):
+    falling = [[-40, -30, -31, -33.0], [-40, -31, -30, -34.0]]
+    found = CHECKS["isl_decline"](evidence(tmp_path, values={"gibbs": falling}), curve="fig2.a.gibbs")
+    assert found.value == pytest.approx(3.5)
+
+
+def test_costs_are_compared_for_equal_k(tmp_path):
+    seconds = {"gibbs": [2e-5, 1e-4], "rates_fpcd": [3e-5, 5e-5]}
+    cost = {"curve": "fig2.a.rates_fpcd", "against": "fig2.a.gibbs"}
+    found = CHECKS["sample_cost_ratio"](evidence(tmp_path, seconds=seconds), **cost)
+    assert found.value == found.low == found.high == pytest.approx(1.5)
+    unknown = {"gibbs": [None, 1e-4], "rates_fpcd": [3e-5, None]}
+    with pytest.raises(NotRun, match="too few samples"):
+        CHECKS["sample_cost_ratio"](evidence(tmp_path / "other", seconds=unknown), **cost)
+
+
+def test_costs_of_two_panels_are_not_compared(tmp_path):
+    spec = parse(IslCurvesSpec, isl_figure(tmp_path, {"a": {"values": BOTH}, "b": {"values": BOTH}}), "test")
+    with pytest.raises(SettingsError, match="should be of one panel"):
+        CHECKS["sample_cost_ratio"](
+            Evidence("rates_fpcd", [spec], []), curve="fig2.a.rates_fpcd", against="fig2.b.gibbs"
+        )
+
+
+def test_what_is_not_there_is_not_run(tmp_path):
+    found = evidence(tmp_path)
+    for name in ("fig9.a.gibbs", "fig2.b.gibbs", "fig2.a.herding"):
+        with pytest.raises(NotRun, match=f"{name} is not part of this scale"):
+            found.sample_curve(name)
+    with pytest.raises(NotRun, match="has 1 to 1000 samples, the claim speaks of 5000"):
+        CHECKS["isl_difference"](found, curve="fig2.a.gibbs", against="fig2.a.rates_fpcd", samples=5000)
+
+
+@pytest.mark.parametrize(("needed", "verdict"), [(1000, "reproduced"), (1001, "inconclusive at this scale")])
+def test_claims_need_samples(tmp_path, needed, verdict):
+    claim = {"id": "one", "where": "Figure 2", "text": "leads", "kind": "isl_lead_on_training_set", "above": -3.0}
+    claim |= {"curve": "fig2.a.rates_fpcd"}
+    file = {"needs": {"trials": 3, "samples": needed}, "claims": [claim]}
+    values = {"key": "claims", "scale": "tiny", "claims": {"rates_fpcd": file}}
+    values["figures"] = [isl_figure(tmp_path, {"a": {"values": BOTH}})]
+    line = evaluate(parse(ClaimsSpec, values, "test")).iloc[0]
+    assert line["verdict"] == verdict
+    assert ("needs 1001" in line["note"]) == (needed == 1001)
+    assert "1 000 of 2 000 samples" in line["note"] or needed == 1001

@@ -1,0 +1,236 @@
+"""Samplers found by name: the laws they share, and what each of them does with its parameters."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from core_helpers import binary_data, expected_tosses, random_rbm, repeated, sigmoid, training_stream
+
+from rbmbench import samplers
+from rbmbench.base.errors import SettingsError
+from rbmbench.model.minibatches import random_rows
+from rbmbench.model.rbm import RBM
+
+R, CHAINS, COUNT, M, N = 2, 3, 17, 7, 5
+DATA = binary_data(23, M)
+ALL = ["gibbs", "herding", "parallel_tempering", "rates_fpcd", "rates_herding", "sample_penalization"]
+DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+
+
+@pytest.fixture(scope="module")
+def rbm():
+    return random_rbm(M, N, (R,), seed=4)
+
+
+def drawn(name, rbm, count=COUNT, chains=CHAINS, seed=5, cuts=(), data=DATA, means=False, **options):
+    """Return samples (replicas, chains, count, m) drawn in pieces, the last state, and the means if they are wanted."""
+    sampler, stream = samplers.create(name, **options), training_stream(len(rbm.W), seed=seed)
+    state = sampler.start(rbm, data, chains, stream)
+    shape = (len(rbm.W), chains, count, rbm.visible_units)
+    found, grey = np.empty(shape, np.uint8), np.empty(shape, np.float32) if means else None
+    ends = [0, *cuts, count]
+    for first, last in pairwise(ends):
+        sampler.draw(rbm, state, stream, found[:, :, first:last], grey[:, :, first:last] if means else None)
+    return (found, state, grey) if means else (found, state)
+
+
+def test_all_samplers_are_found_by_name():
+    assert samplers.REGISTRY.names() == ALL
+    with pytest.raises(SettingsError, match="unknown sampler 'rates_pcd'; nearest: 'rates_fpcd'"):
+        samplers.create("rates_pcd")
+
+
+@DTYPES
+@pytest.mark.parametrize("name", ALL)
+def test_samples_are_bits_and_do_not_depend_on_pieces(name, dtype, rbm):
+    rbm = rbm.astype(dtype)
+    whole, _ = drawn(name, rbm)
+    in_pieces, _ = drawn(name, rbm, cuts=(1, 4, 4, 11))
+    assert set(np.unique(whole)) <= {0, 1}
+    np.testing.assert_array_equal(in_pieces, whole)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_replicas_do_not_touch_each_other(name, rbm):
+    together, _ = drawn(name, rbm)
+    alone, _ = drawn(name, rbm[:1])
+    np.testing.assert_array_equal(together[:1], alone)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_model_stays_as_it_is(name, rbm):
+    before = rbm.copy()
+    drawn(name, rbm)
+    for part in ("W", "b", "c"):
+        assert getattr(rbm, part).tobytes() == getattr(before, part).tobytes()
+
+
+@DTYPES
+@pytest.mark.parametrize("decay", [1.0, 0.95, 0.0])
+@pytest.mark.parametrize(("k", "chains"), [(1, 1), (3, 1), (1, 3)])
+def test_rates_fpcd_without_a_rate_is_gibbs_bit_for_bit(rbm, dtype, decay, k, chains):
+    rbm = rbm.astype(dtype)
+    gibbs, _ = drawn("gibbs", rbm, 211, chains, k=k)
+    rates, state = drawn("rates_fpcd", rbm, 211, chains, k=k, fast_rate=0.0, decay=decay)
+    np.testing.assert_array_equal(rates, gibbs)
+    for part in ("W", "b", "c"):
+        assert state[part].tobytes() == getattr(rbm, part).tobytes()
+
+
+@DTYPES
+def test_sample_penalization_is_rates_fpcd_with_rates_of_zero(rbm, dtype):
+    # Rows without ink, and hidden units that are off for sure: all rates are zero.
+    rbm = RBM(rbm.W, rbm.b, np.full_like(rbm.c, -200.0)).astype(dtype)
+    nothing = np.zeros((3, M), np.uint8)
+    options = {"fast_rate": [0.3, 0.02], "decay": [0.9, 0.97], "data": nothing, "count": 101}
+    rates, one = drawn("rates_fpcd", rbm, **options)
+    penalized, other = drawn("sample_penalization", rbm, **options)
+    np.testing.assert_array_equal(rates, penalized)
+    assert one["W"].tobytes() == other["W"].tobytes()
+    # And with ink it is another sampler.
+    assert (
+        drawn("rates_fpcd", random_rbm(M, N, (R,)))[0] != drawn("sample_penalization", random_rbm(M, N, (R,)))[0]
+    ).any()
+
+
+def rates_by_hand(rbm, data):
+    """Return the means over the rows of (x p(h|x)', x, p(h|x)) of one RBM."""
+    mean = sigmoid(data @ rbm.W + rbm.c)
+    return data.T @ mean / len(data), data.mean(axis=0), mean.mean(axis=0)
+
+
+def rates_fpcd_by_hand(rbm, r, count, fast_rate, decay, k, penalize, chains):
+    """Yield the samples of one replica's chains, from the formulas alone, with theta_F apart."""
+    stream = training_stream(R)
+    start = random_rows(DATA, chains, np.zeros((R, M, N)), stream)[r]
+    hidden = (tosses(stream, (chains, N))[r] < sigmoid(start @ rbm.W + rbm.c)).astype(float)
+    rates = [0 * part if penalize else part for part in rates_by_hand(rbm, DATA)]
+    fast = [np.zeros_like(part) for part in (rbm.W, rbm.b, rbm.c)]
+    for _ in range(count):
+        W, b, c = (part + other for part, other in zip((rbm.W, rbm.b, rbm.c), fast, strict=True))
+        for _ in range(k):
+            visible = (tosses(stream, (chains, M))[r] < sigmoid(hidden @ W.T + b)).astype(float)
+            hidden = (tosses(stream, (chains, N))[r] < sigmoid(visible @ W + c)).astype(float)
+        yield visible, sigmoid(hidden @ W.T + b)
+        sample = visible.T @ hidden / chains, visible.mean(axis=0), hidden.mean(axis=0)
+        fast = [decay * f + fast_rate * (u - s) for f, u, s in zip(fast, rates, sample, strict=True)]
+
+
+def tosses(stream, shape):
+    return expected_tosses(stream.next(), int(np.prod(shape))).reshape(R, *shape)
+
+
+@pytest.mark.parametrize("k", [1, 2])
+@pytest.mark.parametrize(("name", "penalize"), [("rates_fpcd", False), ("sample_penalization", True)])
+@pytest.mark.parametrize(("chains", "decays"), [(3, [0.9, 1.0]), (1, [0.9, 1.0]), (1, [0.0, 0.3])])
+def test_fast_parameters_follow_their_recursion(rbm, name, penalize, k, chains, decays):
+    # A single chain lets decay and drift wait, for less than 131 samples.
+    rates, count = [0.3, 1.1], 131
+    found, _, means = drawn(name, rbm, count, chains, means=True, fast_rate=rates, decay=decays, k=k)
+    for r in range(R):
+        by_hand = rates_fpcd_by_hand(rbm[r], r, count, rates[r], decays[r], k, penalize, chains)
+        for number, (visible, mean) in enumerate(by_hand):
+            np.testing.assert_array_equal(found[r, :, number], visible)
+            np.testing.assert_allclose(means[r, :, number], mean, rtol=1e-5)
+
+
+def test_settings_of_a_grid_are_sampled_as_if_alone():
+    rbm = repeated(random_rbm(M, N, seed=8), 3)
+    rates, decays = [0.1, 0.7, 0.0], [1.0, 0.9, 0.5]
+    together, _ = drawn("rates_fpcd", rbm, fast_rate=rates, decay=decays)
+    for r in range(3):
+        # A replica's random numbers are those of its place.
+        alone, _ = drawn("rates_fpcd", rbm, fast_rate=rates[r], decay=decays[r])
+        np.testing.assert_array_equal(together[r], alone[r])
+
+
+@pytest.mark.parametrize("chains", [1, 5])
+def test_the_samples_of_rates_fpcd_average_to_the_rates(chains):
+    # With alpha = 1, theta_F = eps_F sum over the samples of (R - statistics): averages differ from R by
+    # theta_F / (eps_F T), to rounding, and theta_F stays bounded.
+    rbm = random_rbm(M, N, (R,), seed=12)
+    lacks = []
+    for count in (2_000, 8_000):
+        found, state = drawn("rates_fpcd", rbm, count=count, chains=chains, fast_rate=0.05)
+        means = found.mean(axis=(1, 2))
+        np.testing.assert_allclose(DATA.mean(axis=0) - means, (state["b"] - rbm.b) / (0.05 * count), atol=1e-9)
+        lacks.append(np.abs(DATA.mean(axis=0) - means).max())
+        assert np.abs(samplers.create("rates_fpcd").whole(state).W - rbm.W).max() < 5
+    # Four times the samples: an average of independent ones would halve its error, this one quarters it.
+    assert lacks[1] < 0.4 * lacks[0]
+    # Gibbs samples average to the model's own means, which are others.
+    gibbs = drawn("gibbs", rbm, count=8_000)[0].mean(axis=(1, 2))
+    assert np.abs(DATA.mean(axis=0) - gibbs).max() > 10 * lacks[1]
+
+
+@pytest.mark.parametrize("name", ["herding", "rates_herding"])
+def test_herding_is_deterministic_and_its_parameters_stay_bounded(name, rbm):
+    one, state = drawn(name, rbm, count=400, seed=5)
+    sampler, stream = samplers.create(name), training_stream(R, seed=5)
+    restarted = sampler.start(rbm, DATA, CHAINS, stream)
+    drawn_before = stream.number
+    other = np.empty_like(one)
+    sampler.draw(rbm, restarted, stream, other)
+    assert stream.number == drawn_before
+    np.testing.assert_array_equal(one, other)
+    # Sublinear growth: 16 times the samples, and parameters that are no more than twice as far away.
+    early = max(np.abs(state[part] - getattr(rbm, part)).max() for part in ("W", "b", "c"))
+    late = drawn(name, rbm, count=6_400)[1]
+    assert max(np.abs(late[part] - getattr(rbm, part)).max() for part in ("W", "b", "c")) < 2 * early
+    # So the samples' averages are those of the data, as no model with these parameters has them.
+    np.testing.assert_allclose(one.mean(axis=(1, 2)), np.tile(DATA.mean(axis=0), (R, 1)), atol=0.03)
+
+
+def test_herding_states_are_fixed_points(rbm):
+    found, state, means = drawn("rates_herding", rbm, count=1, means=True, fast_rate=0.0)
+    hidden = state["hidden"]
+    np.testing.assert_array_equal(found[:, :, 0], (hidden @ rbm.W.swapaxes(1, 2) + rbm.b[:, None]) > 0)
+    np.testing.assert_array_equal(hidden, (found[:, :, 0] @ rbm.W + rbm.c[:, None]) > 0)
+    np.testing.assert_array_equal(means[:, :, 0], found[:, :, 0])
+
+
+def test_a_cap_ends_the_climb(rbm):
+    one, _, _ = drawn("rates_herding", rbm, count=1, fast_rate=0.0, most_steps=1, means=True)
+    sampler, stream = samplers.create("rates_herding"), training_stream(R)
+    hidden = sampler.start(rbm, DATA, CHAINS, stream)["hidden"]
+    np.testing.assert_array_equal(one[:, :, 0], (hidden @ rbm.W.swapaxes(1, 2) + rbm.b[:, None]) > 0)
+
+
+def test_herding_takes_the_blocks_of_the_data_in_turn(rbm):
+    # 23 rows in blocks of 11: two of them, and one row that is never used.
+    _, state = drawn("herding", rbm, count=3, batch=11)
+    assert state["block"].tolist() == [1]
+    visible = drawn("herding", rbm, count=3, batch=11)[0].astype(float).mean(axis=1)
+    blocks = [DATA[:11].mean(axis=0), DATA[11:22].mean(axis=0), DATA[:11].mean(axis=0)]
+    expected = rbm.b + sum(blocks) - visible.sum(axis=1)
+    np.testing.assert_allclose(state["b"], expected, rtol=1e-9, atol=1e-12)
+
+
+def test_parallel_tempering_gives_every_kth_sweep(rbm):
+    every, _ = drawn("parallel_tempering", rbm, count=12, temperatures=4)
+    third, _ = drawn("parallel_tempering", rbm, count=4, temperatures=4, k=3)
+    np.testing.assert_array_equal(third, every[:, :, 2::3])
+    with pytest.raises(SettingsError, match="found means to be filled"):
+        drawn("parallel_tempering", rbm, means=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        ({"fast_rate": -1}, "option 'fast_rate': found -1; allowed: a number from 0 to 1000, or one a replica"),
+        ({"decay": [0.5, 1.5]}, "option 'decay': found"),
+        ({"decay": True}, "option 'decay': found True"),
+        ({"decay": "a"}, "option 'decay': found 'a'"),
+        ({"fast_rate": []}, "option 'fast_rate': found"),
+        ({"fast_rate": float("nan")}, "option 'fast_rate': found nan"),
+        ({"k": 0}, "option 'k': found 0; allowed: an integer >= 1"),
+    ],
+)
+def test_wrong_options_are_one_line(options, found):
+    with pytest.raises(SettingsError, match=found):
+        samplers.create("rates_fpcd", **options)
+
+
+def test_as_many_numbers_as_replicas(rbm):
+    with pytest.raises(SettingsError, match="option 'fast_rate': found 3 numbers; allowed: one, or one a replica, 2"):
+        drawn("rates_fpcd", rbm, fast_rate=[0.1, 0.2, 0.3])

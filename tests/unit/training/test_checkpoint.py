@@ -1,0 +1,295 @@
+"""Checkpoints: all or nothing, refused when damaged or of another run, never unpickled."""
+
+import io
+import zipfile
+
+import numpy as np
+import pytest
+from core_helpers import binary_data
+
+from rbmbench.base import pace
+from rbmbench.base.errors import CheckpointError, DamagedCheckpointError, RbmbenchWarning, ResultsError
+from rbmbench.base.parsing import parse
+from rbmbench.base.settings import RunSettings
+from rbmbench.training import trainer
+from rbmbench.training.checkpoint import Checkpoint, load_checkpoint, owned, resumed, save_checkpoint
+
+DATA = binary_data(23, 7)
+
+
+def example():
+    rng = np.random.default_rng(0)
+    return Checkpoint(
+        parameters={
+            "W": rng.normal(size=(2, 5, 3)).astype(np.float32),
+            "b": rng.normal(size=(2, 5)).astype(np.float32),
+        },
+        state={"visible": rng.integers(0, 2, (2, 7, 5)).astype(np.float32), "name.with.dots": np.arange(3)},
+        memory={"offset": rng.normal(size=(2, 5))},
+        sums={"effective_sample_size": rng.normal(size=2)},
+        iteration=17,
+        draw=2**40 + 1,
+        curve={"trial": np.arange(4), "metric": np.array(["log_likelihood"] * 4), "value": rng.normal(size=4)},
+        seconds={"training_seconds": 1.25},
+        snapshots={"snapshot_W": rng.normal(size=(3, 2, 5, 3)), "snapshot_iterations": np.arange(3)},
+    )
+
+
+@pytest.fixture
+def saved(tmp_path):
+    path = tmp_path / "folder" / "run.npz"
+    save_checkpoint(path, example(), "mine")
+    return path
+
+
+def assert_is_the_example(found):
+    expected = example()
+    for group in ("parameters", "state", "memory", "sums", "curve", "snapshots"):
+        ours, theirs = getattr(expected, group), getattr(found, group)
+        assert list(ours) == list(theirs)
+        for name in ours:
+            assert ours[name].dtype == theirs[name].dtype
+            np.testing.assert_array_equal(ours[name], theirs[name])
+    assert (found.iteration, found.draw, found.seconds) == (17, 2**40 + 1, {"training_seconds": 1.25})
+
+
+def refusal(path, identity="mine", kind=CheckpointError):
+    with pytest.raises(CheckpointError) as caught:
+        load_checkpoint(path, identity)
+    assert type(caught.value) is kind
+    message = str(caught.value)
+    assert message.startswith(f"{path}: ")
+    assert "\n" not in message
+    return message
+
+
+def assert_damaged(path):
+    assert "damaged checkpoint (" in refusal(path, kind=DamagedCheckpointError)
+
+
+def test_what_is_saved_is_loaded(saved):
+    assert_is_the_example(load_checkpoint(saved, "mine"))
+    assert [path.name for path in saved.parent.iterdir()] == ["run.npz"]
+
+
+def test_no_file_is_no_checkpoint(tmp_path):
+    assert load_checkpoint(tmp_path / "run.npz", "mine") is None
+
+
+def test_a_checkpoint_of_another_run_names_both(saved):
+    message = refusal(saved, "another")
+    assert message.endswith(
+        "checkpoint of other settings or data, found 'mine', allowed 'another'; delete it to start the run anew"
+    )
+
+
+def test_truncated_checkpoints_are_damaged(saved):
+    whole = saved.read_bytes()
+    for size in {0, 1, 4, 30, len(whole) // 2, len(whole) - 1}:
+        saved.write_bytes(whole[:size])
+        assert_damaged(saved)
+
+
+def outcome(path):
+    """Return what loading does: the whole content, a refusal, other content, or an error that is not ours."""
+    try:
+        assert_is_the_example(load_checkpoint(path, "mine"))
+    except DamagedCheckpointError as error:
+        return "refused" if "\n" not in str(error) else "more than one line"
+    except AssertionError:
+        return "other content"
+    except Exception as error:
+        return type(error).__name__
+    return "whole"
+
+
+def flipped(saved, positions):
+    whole, outcomes = saved.read_bytes(), set()
+    for position in positions:
+        spoilt = bytearray(whole)
+        spoilt[position] ^= 1 << position % 8
+        saved.write_bytes(spoilt)
+        outcomes.add(outcome(saved))
+    return outcomes
+
+
+def test_no_flipped_bit_of_the_content_goes_unnoticed(saved):
+    # Some bits, of time stamps for example, are read by nobody.
+    directory = saved.read_bytes().index(b"PK\x01\x02")
+    assert flipped(saved, range(0, directory, 5)) == {"refused", "whole"}
+
+
+def test_no_flipped_bit_of_the_directory_goes_unnoticed(saved):
+    content = saved.read_bytes()
+    assert flipped(saved, range(content.index(b"PK\x01\x02"), len(content))) == {"refused", "whole"}
+
+
+@pytest.mark.parametrize("group", ["parameters", "state", "memory", "sums", "curve"])
+def test_a_checkpoint_that_lacks_an_array_is_damaged(saved, group):
+    with np.load(saved) as file:
+        arrays = {name: file[name] for name in file.files}
+    arrays.pop(next(name for name in arrays if name.startswith(group)))
+    saved.write_bytes(npz_of(**arrays))
+    assert_damaged(saved)
+
+
+def npz_of(**arrays):
+    content = io.BytesIO()
+    np.savez(content, **arrays)
+    return content.getvalue()
+
+
+def npy_of(array):
+    content = io.BytesIO()
+    np.save(content, array, allow_pickle=True)
+    return content.getvalue()
+
+
+def zip_of(name, content):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr(name, content)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"not an archive",
+        npy_of(np.arange(3)),
+        npy_of(np.array([{}], dtype=object)),
+        npz_of(a=np.arange(3)),
+        npz_of(header=np.array("{}")),
+        npz_of(header=np.array("[1]")),
+        npz_of(header=np.array('"text"')),
+        npz_of(header=np.array("not json")),
+        npz_of(header=np.array('{"identity": "mine", "iteration": "x", "draw": 1, "seconds": {}}')),
+        npz_of(header=np.array('{"identity": "mine", "iteration": 1, "draw": 1, "seconds": 3}')),
+        npz_of(header=np.array('{"identity": "mine", "iteration": 1, "draw": 1, "seconds": {}}'), other=np.arange(3)),
+        npz_of(header=np.array([{"iteration": 3}], dtype=object)),
+        zip_of("header.npy", b"not an array"),
+        zip_of("header.txt", b"text"),
+    ],
+)
+def test_files_of_another_kind_are_damaged_checkpoints(tmp_path, content):
+    path = tmp_path / "run.npz"
+    path.write_bytes(content)
+    assert_damaged(path)
+
+
+def test_what_cannot_be_opened_need_not_be_damaged_and_stays(tmp_path):
+    message = refusal(tmp_path)
+    assert "cannot be written (is a folder;" in message
+    assert message.endswith("mend that, or delete it to start the run anew")
+    with pytest.raises(CheckpointError):
+        resumed(tmp_path, "mine")
+    assert tmp_path.is_dir()
+
+
+def test_an_array_of_a_damaged_size_asks_for_no_memory(tmp_path):
+    # Larger than what is read, and checked, at once.
+    parameters = {"W": np.zeros((2, 61, 53), np.float32)}
+    save_checkpoint(tmp_path / "run.npz", example()._replace(parameters=parameters), "mine")
+    content = (tmp_path / "run.npz").read_bytes()
+    shape, huge = b"(2, 61, 53), }          ", b"(2, 99999999999999), }  "
+    assert content.count(shape) == 1
+    (tmp_path / "run.npz").write_bytes(content.replace(shape, huge))
+    assert_damaged(tmp_path / "run.npz")
+
+
+def test_where_nothing_can_be_written_is_one_line(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(ResultsError, match=r"file/run\.npz: cannot be written \(.*\)$"):
+        save_checkpoint(tmp_path / "file" / "run.npz", example(), "mine")
+
+
+# The training loop's use of them.
+
+
+def settings_for(**changes):
+    stage = {"until": 20, "estimator": {"name": "pcd"}, "rate": 0.1}
+    values = {"data": {"name": "made"}, "hidden": 5, "batch": 6, "trials": 2, "evaluate_every": 5, "schedule": [stage]}
+    return parse(RunSettings, values | changes, "test")
+
+
+@pytest.fixture
+def interrupted(tmp_path, monkeypatch):
+    """A checkpoint at iteration 9 of a run of `settings_for()` on `DATA`, which pauses after every iteration."""
+    monkeypatch.setattr("rbmbench.training.checkpoint.CHECKPOINT_SECONDS", -1.0)
+    monkeypatch.setattr(pace, "PAUSE_SECONDS", 0.0)
+
+    def progress(iteration, iterations, value):
+        if iteration == 10:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "run.npz"
+    with pytest.raises(KeyboardInterrupt):
+        trainer.run(DATA, settings_for(), checkpoint=path, progress=progress)
+    return path
+
+
+OTHER_ROWS = DATA.copy()
+OTHER_ROWS[3, 4] ^= 1
+CHANGES = [{"seed": 1}, {"trials": 3}, {"first_trial": 2}, {"precision": "float64"}, {"batch": 7}, {"hidden": 4}]
+OTHER_RUNS = [(OTHER_ROWS, {}), (DATA[:22], {}), *((DATA, change) for change in CHANGES)]
+
+
+@pytest.mark.parametrize(("data", "changes"), OTHER_RUNS)
+def test_runs_of_other_settings_or_data_refuse_it_and_leave_it(interrupted, data, changes):
+    before = interrupted.read_bytes()
+    with pytest.raises(CheckpointError, match="checkpoint of other settings or data"):
+        trainer.run(data, settings_for(**changes), checkpoint=interrupted)
+    assert interrupted.read_bytes() == before
+
+
+def test_a_damaged_checkpoint_is_moved_aside_and_the_run_starts_from_the_beginning(interrupted):
+    damaged = interrupted.read_bytes()[:-100]
+    interrupted.write_bytes(damaged)
+    with pytest.warns(RbmbenchWarning) as caught:
+        found = trainer.run(DATA, settings_for(), checkpoint=interrupted)
+    line = str(caught[0].message)
+    assert line.startswith(f"{interrupted}: damaged checkpoint (")
+    assert line.endswith("; moved to run.npz.unreadable, the run starts from the beginning")
+    assert "\n" not in line
+    assert interrupted.with_name("run.npz.unreadable").read_bytes() == damaged
+    expected = trainer.run(DATA, settings_for())
+    assert np.array_equal(found.rbm.W, expected.rbm.W)
+    assert found.curve.equals(expected.curve)
+
+
+# Who owns it.
+
+
+def test_it_is_removed_when_what_owns_it_ends_well_and_only_then(saved):
+    with pytest.raises(ValueError, match="stop"), owned(saved):
+        raise ValueError("stop")
+    assert [path.name for path in saved.parent.iterdir()] == ["run.npz"]
+    with owned(saved):
+        assert saved.exists()
+    assert list(saved.parent.iterdir()) == []
+
+
+def test_half_written_files_of_killed_processes_are_removed_and_no_others(saved, tmp_path):
+    names = (".run.npz.a1b2c3d_.npz", ".run.npz.a1b2c3d4.txt", ".other.npz.a1b2c3d4.npz", ".run.npz.npz", "run.npz.npz")
+    for name in names:
+        (saved.parent / name).write_text("half")
+    output = tmp_path / "out" / "curve.parquet"
+    output.parent.mkdir()
+    (output.parent / ".curve.parquet.a1b2c3d4.parquet").write_text("half")
+    with owned(saved, [output]):
+        assert {path.name for path in saved.parent.iterdir()} == {*names[1:], "run.npz", "run.npz.lock"}
+        assert list(output.parent.iterdir()) == []
+
+
+def test_it_holds_the_chains_and_the_number_of_the_next_draw(interrupted):
+    with np.load(interrupted, allow_pickle=False) as file:
+        assert file["state.visible"].shape == (2, 6, 7)
+        assert '"iteration": 9' in str(file["header"])
+        # PCD-1 takes one draw to start and two an iteration.
+        assert '"draw": 19' in str(file["header"])
+
+
+def test_rows_of_the_same_bits_in_another_shape_are_other_data(interrupted):
+    data = DATA.reshape(7, 23)
+    with pytest.raises(CheckpointError):
+        trainer.run(data, settings_for(), checkpoint=interrupted)

@@ -1,0 +1,254 @@
+"""Snapshots of large models, and the curves that annealing makes of them."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from core_helpers import binary_data
+
+from rbmbench import datasets
+from rbmbench.base import pace
+from rbmbench.base.errors import CheckpointError, SettingsError, StoppedError
+from rbmbench.base.parsing import parse
+from rbmbench.base.settings import AnnealingSettings, RunSettings
+from rbmbench.cli import main
+from rbmbench.datasets._dataset import build
+from rbmbench.io import results
+from rbmbench.likelihood import ais_log_partition, base_rate_bias, exact_log_partition, log_likelihood
+from rbmbench.training import trainer
+from rbmbench.training.evaluation import ExactEvaluator, SnapshotKeeper, evaluator, snapshots_of
+from rbmbench.training.snapshots import annealed_curve
+
+M, N, TRIALS = 29, 31, 2  # both layers have more than 25 units
+DATA = binary_data(37, M)
+ANNEALING = AnnealingSettings(particles=11, temperatures=13, seed=5)
+
+
+def settings_for(**changes):
+    stage = {"until": 7, "estimator": {"name": "pop_cd", "options": {"k": 1}}, "rate": 0.1}
+    values = {"data": {"name": "toy"}, "hidden": N, "batch": 12, "schedule": [stage], "trials": TRIALS}
+    return parse(RunSettings, values | {"evaluate_every": 3, "seed": 3, "first_trial": 4} | changes, "test")
+
+
+@pytest.fixture(scope="module")
+def result():
+    return trainer.run(DATA, settings_for())
+
+
+def by_metric(curve, metric):
+    return curve[curve["metric"] == metric].pivot(index="iteration", columns="trial", values="value")
+
+
+def test_small_layers_are_evaluated_at_once_and_large_ones_later():
+    assert isinstance(evaluator(DATA, 25), ExactEvaluator)
+    assert isinstance(evaluator(DATA, 26), SnapshotKeeper)
+    assert isinstance(evaluator(DATA[:, :25], 1000), ExactEvaluator)
+
+
+def test_a_large_run_keeps_its_parameters_at_every_evaluation(result):
+    iterations, models = snapshots_of(result.snapshots)
+    assert iterations == [0, 3, 6, 7]
+    assert models.W.shape == (4, TRIALS, M, N)
+    assert (models.b.shape, models.c.shape) == ((4, TRIALS, M), (4, TRIALS, N))
+    np.testing.assert_array_equal(models.W[-1], result.rbm.W)
+    shorter = trainer.run(DATA, settings_for(schedule=[settings_for().schedule[0].model_dump() | {"until": 3}]))
+    np.testing.assert_array_equal(models.W[1], shorter.rbm.W)
+    assert set(result.curve["metric"]) == {"effective_sample_size"}
+
+
+TEST = binary_data(17, M, seed=9)
+
+
+def test_test_rows_of_a_small_run_are_evaluated_exactly():
+    found = trainer.run(DATA, settings_for(hidden=3, test_likelihood=True), test=TEST)
+    value = log_likelihood(found.rbm, TEST, exact_log_partition(found.rbm))
+    np.testing.assert_allclose(by_metric(found.curve, "test_log_likelihood").loc[7], value, rtol=1e-12)
+    plain = trainer.run(DATA, settings_for(hidden=3), test=TEST)
+    others = found.curve[found.curve["metric"] != "test_log_likelihood"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(others, plain.curve, check_exact=True)
+
+
+def test_test_rows_of_a_large_run_are_annealed_with_the_training_rows(result):
+    plain = annealed_curve(result.snapshots, DATA, ANNEALING)
+    curve = annealed_curve(result.snapshots, DATA, ANNEALING, test=TEST)
+    _, models = snapshots_of(result.snapshots)
+    log_partition = by_metric(plain, "log_partition").to_numpy()
+    expected = log_likelihood(models, TEST, log_partition)
+    np.testing.assert_allclose(by_metric(curve, "test_log_likelihood"), expected, rtol=1e-12)
+    others = curve[curve["metric"] != "test_log_likelihood"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(others, plain, check_exact=True)
+
+
+@pytest.mark.parametrize("test", [None, TEST[:0]])
+def test_test_rows_that_are_not_there_are_one_line_before_any_work(test):
+    with pytest.raises(
+        SettingsError, match=r"^test_likelihood: found true, but the data set 'toy' as it is set has no"
+    ):
+        trainer.run(DATA, settings_for(test_likelihood=True), test=test)
+
+
+def test_small_runs_keep_none():
+    assert trainer.run(DATA, settings_for(hidden=3)).snapshots == {}
+
+
+def test_a_large_run_that_is_stopped_goes_on_with_its_snapshots(result, tmp_path, monkeypatch):
+    monkeypatch.setattr("rbmbench.training.checkpoint.CHECKPOINT_SECONDS", -1.0)
+
+    def progress(iteration, iterations, *values):
+        assert not values  # the likelihood is not known yet
+        if iteration == 6:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "run.npz"
+    with pytest.raises(KeyboardInterrupt):
+        trainer.run(DATA, settings_for(), checkpoint=path, progress=progress)
+    resumed = trainer.run(DATA, settings_for(), checkpoint=path)
+    assert resumed.snapshots.keys() == result.snapshots.keys()
+    for name, array in result.snapshots.items():
+        np.testing.assert_array_equal(resumed.snapshots[name], array)
+    assert resumed.curve.equals(result.curve)
+
+
+@pytest.mark.parametrize("base", ["base_rate", "uniform"])
+def test_the_curve_is_what_annealing_each_snapshot_gives(result, base):
+    settings = ANNEALING.model_copy(update={"base": base})
+    curve = annealed_curve(result.snapshots, DATA, settings, first_trial=4)
+    iterations, models = snapshots_of(result.snapshots)
+    start = base_rate_bias(DATA) if base == "base_rate" else None
+    for s, iteration in enumerate(iterations):
+        keys = [s * TRIALS, s * TRIALS + 1]
+        expected = ais_log_partition(models[s], 11, 13, seed=5, base=start, keys=keys)
+        likelihood = log_likelihood(models[s], DATA, expected.log_partition)
+        for metric, values in {
+            "log_partition": expected.log_partition,
+            "log_partition_error": expected.standard_error,
+            "annealing_effective_sample_size": expected.effective_sample_size,
+        }.items():
+            np.testing.assert_array_equal(by_metric(curve, metric).loc[iteration, [4, 5]], values)
+        np.testing.assert_allclose(by_metric(curve, "log_likelihood").loc[iteration, [4, 5]], likelihood, rtol=1e-13)
+
+
+def test_threads_and_interruptions_do_not_change_the_curve(result, tmp_path):
+    expected = annealed_curve(result.snapshots, DATA, ANNEALING)
+    assert annealed_curve(result.snapshots, DATA, ANNEALING, threads=5).equals(expected)
+    path, shown = tmp_path / "evaluation.npz", []
+
+    def progress(done, total, value=None):
+        shown.append((done, total))
+        if done == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        annealed_curve(result.snapshots, DATA, ANNEALING, checkpoint=path, identity="mine", progress=progress)
+    with pytest.raises(CheckpointError, match="checkpoint of other settings or data"):
+        annealed_curve(result.snapshots, DATA, ANNEALING, checkpoint=path, identity="another")
+    resumed = annealed_curve(
+        result.snapshots,
+        DATA,
+        ANNEALING,
+        checkpoint=path,
+        identity="mine",
+        progress=lambda *call: shown.append(call[:2]),
+    )
+    assert resumed.equals(expected)
+    assert [call for call in shown if isinstance(call[0], int)] == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert shown == sorted(shown)
+
+
+def test_an_evaluation_stopped_again_and_again_ends_as_if_undisturbed(result, tmp_path, monkeypatch):
+    monkeypatch.setattr(pace, "PAUSE_SECONDS", 0.0)
+    expected, path = annealed_curve(result.snapshots, DATA, ANNEALING), tmp_path / "evaluation.npz"
+    found, snapshots = None, []
+    while found is None:
+        asked = iter([None, None, None, None, 15])
+        try:
+            found = annealed_curve(
+                *(result.snapshots, DATA, ANNEALING),
+                checkpoint=path,
+                threads=1 + len(snapshots) % 2 * 6,
+                stopping=lambda asked=asked: next(asked, None),
+            )
+        except StoppedError as stop:
+            line = rf"stopped at snapshot (\d) of 4; the same command goes on from {re.escape(str(path))}"
+            snapshots.append(int(re.fullmatch(line, str(stop))[1]))
+    assert found.equals(expected)
+    assert snapshots == sorted(snapshots)
+    assert len(set(snapshots)) > 1
+    assert len(snapshots) >= 5
+
+
+def test_an_evaluation_without_a_checkpoint_stops_and_says_so(result):
+    with pytest.raises(StoppedError, match=r"^stopped at snapshot 1 of 4; nothing is saved$") as caught:
+        annealed_curve(result.snapshots, DATA, ANNEALING, stopping=lambda: 2)
+    assert caught.value.signal == 2
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A run made by the command line, and its data."""
+    folder = tmp_path_factory.mktemp("results")
+    dataset = build("toy", "Toy", train=DATA, source="made", preprocessing="none", options={})
+    datasets.save(dataset, folder / "data.npz")
+    arguments = ["--settings", settings_for().canonical(), "--data", str(folder / "data.npz"), "--run-id", "toy"]
+    assert main(["train", *arguments, "--out", str(folder / "run")]) == 0
+    return folder
+
+
+def evaluate(folder: Path, out: str, **changes):
+    settings = json.dumps(ANNEALING.model_dump() | changes)
+    files = ["--data", str(folder / "data.npz"), "--model", str(folder / "run"), "--out", str(folder / out)]
+    return main(["evaluate", "--settings", settings, *files, "--checkpoint", str(folder / "state.npz")])
+
+
+def test_the_command_writes_a_folder_like_a_run_s(folder, result):
+    assert evaluate(folder, "evaluation") == 0
+    curve, meta = results.read_curve(folder / "evaluation"), results.read_meta(folder / "evaluation")
+    expected = annealed_curve(result.snapshots, DATA, ANNEALING, first_trial=4)
+    np.testing.assert_array_equal(by_metric(curve, "log_likelihood"), by_metric(expected, "log_likelihood"))
+    assert "effective_sample_size" in set(curve["metric"])
+    assert meta["run"] == "toy"
+    assert meta["evaluation"]["settings"] == ANNEALING.model_dump()
+    assert meta["wall"]["annealing_seconds"] > 0
+    assert meta["wall"]["training_seconds"] > 0
+
+
+def test_settings_that_are_not_allowed_are_one_line(folder, capsys):
+    assert evaluate(folder, "other", particles=1) == 2
+    assert "--settings: particles: found 1" in capsys.readouterr().err
+    assert not (folder / "other").exists()
+
+
+def test_the_command_anneals_the_test_rows_of_a_run_that_asks_for_them(tmp_path, result):
+    dataset = build("toy", "Toy", train=DATA, test=TEST, source="made", preprocessing="none", options={})
+    datasets.save(dataset, tmp_path / "data.npz")
+    settings = settings_for(test_likelihood=True).canonical()
+    arguments = ["--settings", settings, "--data", str(tmp_path / "data.npz"), "--run-id", "toy"]
+    assert main(["train", *arguments, "--out", str(tmp_path / "run")]) == 0
+    assert evaluate(tmp_path, "evaluation") == 0
+    expected = annealed_curve(result.snapshots, DATA, ANNEALING, test=TEST, first_trial=4)
+    found = results.read_curve(tmp_path / "evaluation")
+    for metric in ("log_likelihood", "test_log_likelihood"):
+        np.testing.assert_array_equal(by_metric(found, metric), by_metric(expected, metric))
+
+
+def test_a_run_without_snapshots_is_refused(folder, capsys):
+    arrays = results.read_model(folder / "run")
+    small = folder / "small"
+    results.write_arrays(small / "model.npz", {name: arrays[name] for name in results.MODEL_ARRAYS})
+    (small / "meta.json").write_text((folder / "run" / "meta.json").read_text())
+    files = ["--data", str(folder / "data.npz"), "--model", str(small), "--out", str(folder / "none")]
+    assert main(["evaluate", "--settings", ANNEALING.canonical(), *files]) == 2
+    assert "model.npz: array 'snapshot_iterations' is missing" in capsys.readouterr().err
+
+
+def test_the_backend_is_named_by_the_environment(folder, monkeypatch, capsys):
+    monkeypatch.setenv("RBMBENCH_BACKEND", "abacus")
+    assert evaluate(folder, "elsewhere") == 2
+    assert "backend: found 'abacus'; allowed: auto, numpy, cupy" in capsys.readouterr().err
+    assert not (folder / "elsewhere").exists()
+    monkeypatch.delenv("RBMBENCH_BACKEND")
+    assert evaluate(folder, "here") == 0
+    assert results.read_meta(folder / "here")["evaluation"]["backend"] in ("numpy", "numba")

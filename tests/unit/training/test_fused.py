@@ -1,0 +1,290 @@
+"""Iterations that stay on a device, on the CPU that stands in for one, against the ordinary loop."""
+
+import numpy as np
+import pytest
+from core_helpers import binary_data, random_rbm, training_stream
+
+import rbmbench
+from rbmbench import estimators, updates
+from rbmbench.base.errors import SettingsError, TrainingError
+from rbmbench.base.streams import Purpose, Stream
+from rbmbench.estimators.cd import CD
+from rbmbench.kernels import resident_kernels
+from rbmbench.model.minibatches import MiniBatches
+from rbmbench.training import fused, trainer
+from rbmbench.updates.sgd import SGD
+from shim import NEEDS_COMPILER, DeviceArray, runs_on_cpu
+
+M, N, ROWS = 19, 5, 79  # more and fewer units than lanes
+KERNEL = "resident_iterations"
+CASES = [("cd", 1), ("cd", 3), ("pcd", 1), ("pcd", 2), ("pop_cd", 1), ("pop_cd", 3)]
+ESTIMATOR = pytest.mark.parametrize(("name", "k"), CASES, ids=[f"{name}-{k}" for name, k in CASES])
+# More rows than a block takes at once, of which an epoch has two mini-batches and leaves some over; or all of them.
+BATCH = pytest.mark.parametrize("batch", [37, ROWS])
+DATA = binary_data(ROWS, M)
+# Without pauses launches can be counted.
+pytestmark = [NEEDS_COMPILER, pytest.mark.usefixtures("no_pauses")]
+
+
+@pytest.fixture
+def device():
+    """The CPU as a device, which runs with the backend "cupy" take."""
+    with runs_on_cpu() as device:
+        yield device
+
+
+def trained(name, k, backend="cupy", batch=37, data=DATA, hidden=N, **settings):
+    values = {"iterations": 11, "trials": 3, "seed": 2, "precision": "float64", "evaluate_every": 5}
+    return rbmbench.train(
+        data, hidden=hidden, estimator=name, options={"k": k}, backend=backend, batch=batch, **values | settings
+    )
+
+
+def hold(ours, theirs, absolute):
+    for part in ("W", "b", "c"):
+        np.testing.assert_allclose(getattr(ours.rbm, part), getattr(theirs.rbm, part), rtol=0, atol=absolute)
+
+
+def assert_equal(ours, theirs):
+    hold(ours, theirs, 0)
+    np.testing.assert_array_equal(ours.curve.value, theirs.curve.value)
+
+
+@ESTIMATOR
+@BATCH
+def test_a_run_is_that_of_the_reference(device, name, k, batch):
+    # float64: with this seed no uniform lies between two roundings of a mean, so that all states are the same.
+    ours, theirs = (trained(name, k, backend, batch) for backend in ("cupy", "numpy"))
+    # One to warm up; iterations 1 to 5, 6 to 10, 11: with two mini-batches an epoch, 3 + 3 + 1 pieces of epochs.
+    assert device.launches[KERNEL] == 1 + (3 if batch == ROWS else 7)
+    assert "sample_bernoulli" not in device.launches
+    assert ours.backend["backend_iterations"] == f"{name} many a launch"
+    hold(ours, theirs, 1e-11)
+    np.testing.assert_array_equal(ours.curve.iloc[:, :3], theirs.curve.iloc[:, :3])
+    np.testing.assert_allclose(ours.curve.value, theirs.curve.value, rtol=1e-9)
+    assert ("effective_sample_size" in set(ours.curve.metric)) == (name == "pop_cd")
+
+
+@ESTIMATOR
+@BATCH
+def test_a_run_in_float32_draws_the_same_states(device, name, k, batch):
+    ours, theirs = (trained(name, k, backend, batch, precision="float32") for backend in ("cupy", "numpy"))
+    # One unit that turned would move its weight by rate / batch = 1e-3; what rounding does is below 1e-5.
+    hold(ours, theirs, 1e-5)
+
+
+@ESTIMATOR
+def test_a_run_with_the_kernel_is_that_without(device, monkeypatch, name, k):
+    ours = trained(name, k)
+    monkeypatch.setenv(fused.VARIABLE, "off")
+    theirs = trained(name, k)
+    assert device.launches[KERNEL] == 8
+    assert theirs.backend["backend_iterations"] == f"{name} one by one: RBMBENCH_RESIDENT is off"
+    hold(ours, theirs, 1e-11)
+    np.testing.assert_allclose(ours.curve.value, theirs.curve.value, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("m", "n", "batch"), [(1, 1, 1), (2, 3, 5), (131, 2, 7), (3, 101, 2)])
+@pytest.mark.parametrize("name", ["cd", "pcd", "pop_cd"])
+def test_layers_smaller_and_larger_than_what_a_block_takes_at_once(device, name, m, n, batch):
+    values = {"data": binary_data(11, m), "hidden": n, "batch": batch, "iterations": 7, "evaluate_every": 7}
+    ours, theirs = (trained(name, 2, backend, **values) for backend in ("cupy", "numpy"))
+    hold(ours, theirs, 1e-11)
+
+
+@ESTIMATOR
+def test_neither_halts_nor_other_trials_nor_the_order_of_threads_change_a_result(device, name, k):
+    plain = trained(name, k)
+    hold(trained(name, k, evaluate_every=1), plain, 0)
+    alone = trained(name, k, trials=1, first_trial=2)
+    np.testing.assert_array_equal(alone.rbm.W[0], plain.rbm.W[2])
+    with runs_on_cpu(reverse_threads=True):
+        assert_equal(trained(name, k), plain)
+
+
+@BATCH
+@pytest.mark.parametrize("name", ["cd", "pcd", "pop_cd"])
+def test_launches_are_cut_where_they_would_take_long(device, monkeypatch, name, batch):
+    plain, kernels = trained(name, 2, batch=batch), resident_kernels(DeviceArray(np.empty(0)))
+    launches = device.launches.pop(KERNEL)
+    for iterations in (0.5, 2):
+        work = kernels._Sizes(batch, M, N, 8).work(2)
+        monkeypatch.setattr(kernels, "LAUNCH_WORK", iterations * work)
+        assert_equal(trained(name, 2, batch=batch), plain)
+        assert device.launches.pop(KERNEL) == 1 + (11 if iterations < 1 else 7)
+    assert launches == 1 + (3 if batch == ROWS else 7)
+
+
+@pytest.mark.parametrize(("name", "k"), [("pcd", 2), ("pop_cd", 1)])
+def test_a_stopped_run_goes_on_bit_for_bit(device, tmp_path, monkeypatch, name, k):
+    stages = [{"until": 5, "estimator": {"name": "cd"}, "rate": 0.1}]
+    stages.append({"until": 17, "estimator": {"name": name, "options": {"k": k}}, "rate": 0.05})
+    values = {"data": {"name": "user"}, "hidden": N, "batch": 37, "schedule": stages, "trials": 2, "seed": 2}
+    settings = trainer.parse(trainer.RunSettings, values | {"evaluate_every": 4}, "test")
+    whole = trainer.run(DATA, settings, backend="cupy")
+    assert whole.backend["backend_iterations"] == f"cd many a launch; {name} many a launch"
+    checkpoint = tmp_path / "checkpoint.npz"
+    monkeypatch.setattr("rbmbench.training.checkpoint.CHECKPOINT_SECONDS", 0.0)
+
+    def interrupt_at(stop):
+        def interrupt(iteration, *others):
+            if iteration == stop:
+                raise KeyboardInterrupt
+
+        return interrupt
+
+    for stop in (8, 16):
+        with pytest.raises(KeyboardInterrupt):
+            trainer.run(DATA, settings, checkpoint=checkpoint, backend="cupy", progress=interrupt_at(stop))
+    assert_equal(trainer.run(DATA, settings, checkpoint=checkpoint, backend="cupy"), whole)
+
+
+def test_a_run_stopped_with_the_kernel_goes_on_without(device, tmp_path, monkeypatch):
+    stage = {"until": 10, "estimator": {"name": "pcd"}, "rate": 0.1}
+    values = {"data": {"name": "user"}, "hidden": N, "batch": 37, "schedule": [stage], "seed": 2}
+    settings = trainer.parse(trainer.RunSettings, values | {"evaluate_every": 5, "precision": "float64"}, "test")
+    whole, checkpoint = trainer.run(DATA, settings, backend="numpy"), tmp_path / "checkpoint.npz"
+    monkeypatch.setattr("rbmbench.training.checkpoint.CHECKPOINT_SECONDS", 0.0)
+    keep = trainer.Keeper.keep
+
+    def interrupt(*arguments):
+        keep(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(trainer.Keeper, "keep", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        trainer.run(DATA, settings, checkpoint=checkpoint, backend="cupy")
+    assert device.launches[KERNEL] == 4
+    hold(trainer.run(DATA, settings, checkpoint=checkpoint, backend="numpy"), whole, 1e-11)
+
+
+@pytest.mark.parametrize("name", ["cd", "pcd", "pop_cd"])
+def test_where_the_workspace_lies_changes_nothing(device, name):
+    plain = trained(name, 2)
+    kernels = resident_kernels(DeviceArray(np.empty(0)))
+    least = kernels.SUM_BYTES + kernels._Sizes(37, M, N, 8).parameter_bytes()
+    for limit, fits in ((least, True), (least - 1, False)):
+        with runs_on_cpu(shared_limit=limit) as small:
+            ours = trained(name, 2)
+        assert (KERNEL in small.launches) == fits
+        hold(ours, plain, 0 if fits else 1e-11)
+    assert ours.backend["backend_iterations"].endswith(
+        f"one by one: {least} bytes of shared memory, the device has {least - 1}"
+    )
+
+
+def test_parameters_that_take_more_than_every_device_gives(device):
+    values = {"data": binary_data(11, 257), "hidden": 31, "batch": 5, "iterations": 2}
+    ours, theirs = (trained("pop_cd", 1, backend, **values) for backend in ("cupy", "numpy"))
+    assert KERNEL not in device.launches
+    with runs_on_cpu(shared_limit=100_000) as large:
+        found = trained("pop_cd", 1, **values)
+    assert KERNEL in large.launches
+    for each in (ours, found):
+        hold(each, theirs, 1e-11)
+
+
+def test_large_models_are_left_to_the_ordinary_kernels(device):
+    rbm = random_rbm(211, 103, (1,)).like(DeviceArray(np.empty(0)))
+    found = fused.what_forbids(rbm, estimators.create("cd"), updates.create("sgd"), 101)
+    assert found == "2.2e+07 operations of a trial's iteration, the limit is 2e+07"
+
+
+@pytest.mark.parametrize("name", ["cd", "pcd", "pop_cd"])
+def test_a_rate_beyond_float32_stops_the_run_where_it_happens(device, name):
+    with pytest.raises(TrainingError, match=r"^trial 0: parameters are not finite at iteration 1; .*1e\+39"):
+        trained(name, 1, precision="float32", rate=1e39)
+
+
+@pytest.mark.parametrize("part", ["W", "b", "c"])
+def test_a_trial_that_is_not_finite_stands_still_and_the_others_go_on(device, part):
+    stream = Stream(2, [3, 4, 5], Purpose.TRAINING)
+    ends = []
+    for spoilt in (True, False):
+        rbm = random_rbm(M, N, (3,), scale=0.1)
+        if spoilt:
+            getattr(rbm, part)[1].flat[-1] = np.nan
+        rbm = rbm.like(DeviceArray(np.empty(0)))
+        batches, stream.number = MiniBatches(DeviceArray(DATA), 37, 2, stream.trials, np.float64), 0
+        iterations = fused.Resident(rbm, estimators.create("cd"), updates.create("sgd"), batches)
+        found = [iterations.advance(first, first + 5, {}, stream, 0.1, {}).tolist() for first in (20, 25)]
+        assert found == ([[0, 21, 0], [0, 26, 0]] if spoilt else [[0, 0, 0]] * 2)
+        ends.append(rbm.on_host())
+    for end in zip(*([each.W, each.b, each.c] for each in ends), strict=True):
+        np.testing.assert_array_equal(end[0][[0, 2]], end[1][[0, 2]])
+
+
+class Other(CD):
+    """CD whose negative phase is another."""
+
+    def negative_phase(self, rbm, positive, state, stream):
+        """Return means for states."""
+        population, state, diagnostics = super().negative_phase(rbm, positive, state, stream)
+        return population._replace(visible=population.visible * 0.5), state, diagnostics
+
+
+class Slower(SGD):
+    """Ascent at half the rate."""
+
+    def step(self, rbm, estimator, batch, state, stream, rate, memory):
+        """Make a smaller step."""
+        return super().step(rbm, estimator, batch, state, stream, rate / 2, memory)
+
+
+def test_a_class_derived_from_one_that_kernels_know_is_not_taken_for_it(device, monkeypatch):
+    rbm = random_rbm(M, N, (2,)).like(DeviceArray(np.empty(0)))
+    assert fused.what_forbids(rbm, CD(), SGD(), 37) is None
+    assert fused.what_forbids(rbm, CD(), Slower(), 37) == "no kernel makes whole iterations of these"
+    monkeypatch.setitem(estimators.REGISTRY._makers, "other", Other)
+    ours, theirs = (trained("other", 1, backend) for backend in ("cupy", "numpy"))
+    assert ours.backend["backend_iterations"] == "other one by one: no kernel makes whole iterations of these"
+    assert KERNEL not in device.launches
+    hold(ours, theirs, 1e-11)
+
+
+def test_arrays_on_the_host_have_no_such_kernels():
+    assert trained("cd", 1, "numpy").backend["backend_iterations"] == "cd one by one: no launches to save"
+
+
+def test_the_switch_is_on_or_off(monkeypatch):
+    monkeypatch.setenv(fused.VARIABLE, "of")
+    with pytest.raises(SettingsError, match=r"^RBMBENCH_RESIDENT: found 'of'; allowed: on, off$"):
+        trained("cd", 1, "numpy")
+
+
+@pytest.mark.parametrize("name", ["cd", "pcd", "pop_cd"])
+def test_iterations_copy_nothing_to_the_device_and_read_nothing_from_it(device, name):
+    counts = []
+    for iterations in (1, 2, 30):
+        before = DeviceArray.copied_in, DeviceArray.read
+        trained(name, 1, iterations=iterations, evaluate_every=iterations)
+        counts.append((DeviceArray.copied_in - before[0], DeviceArray.read - before[1]))
+    # The first also copies what stays, as the trials.
+    assert counts[1] == counts[2]
+
+
+@pytest.mark.parametrize(("first", "last"), [(0, 1), (3, 11), (4, 5), (5, 9)])
+def test_indices_are_those_of_the_mini_batches(first, last):
+    batches = MiniBatches(DATA, 19, 3, [5, 7], np.float32)
+    assert batches.per_epoch == 4
+    pieces = [(index.copy(), iterations) for index, iterations in batches.indices(first, last)]
+    assert sum(iterations for _, iterations in pieces) == last - first
+    rows = DATA[np.concatenate([index for index, _ in pieces], axis=1)]
+    expected = [batches.at(iteration).copy() for iteration in range(first, last)]
+    np.testing.assert_array_equal(rows, np.concatenate(expected, axis=1))
+
+
+def test_there_is_no_index_where_every_mini_batch_is_the_whole_set():
+    assert list(MiniBatches(DATA, ROWS, 3, [5]).indices(3, 11)) == [(None, 8)]
+
+
+def test_the_draws_taken_are_those_of_the_ordinary_iterations(device):
+    rbm, update = random_rbm(M, N, (2,), scale=0.1).like(DeviceArray(np.empty(0))), updates.create("sgd")
+    for name, k in CASES:
+        streams, estimator = [training_stream(2) for _ in range(2)], estimators.create(name, k=k)
+        batches = MiniBatches(DeviceArray(DATA), 37, 2, streams[0].trials, np.float64)
+        state = estimator.start(rbm, DeviceArray(DATA), 37, Stream(1, [0, 1]))
+        for iteration in range(3):
+            update.step(rbm, estimator, batches.at(iteration), state, streams[0], 0.1, {})
+        fused.Resident(rbm, estimator, update, batches).advance(0, 3, state, streams[1], 0.1, {})
+        assert streams[0].number == streams[1].number

@@ -1,0 +1,73 @@
+"""How often a run pauses, and how often it is saved."""
+
+import pytest
+
+from rbmbench.base.pace import Pace
+from rbmbench.training import checkpoint, loop
+from rbmbench.training.checkpoint import Keeper
+
+
+def pieces(seconds_an_iteration, stretch, iterations):
+    """Return how many iterations each piece of a run has that is evaluated after every stretch."""
+    pace, found, at = Pace(), [], 0
+    while at < iterations:
+        piece = min(pace.steps, stretch - at % stretch)
+        pace.note(piece, piece * seconds_an_iteration)
+        found.append(piece)
+        at += piece
+    return found
+
+
+def test_pieces_grow_from_one_iteration_to_two_seconds():
+    assert pieces(0.01, 10**9, 1055) == [1, 2, 4, 8, 16, 32, 64, 128, 200, 200, 200, 200]
+
+
+@pytest.mark.parametrize("seconds", [3.0, 1e6])
+def test_an_iteration_is_never_cut(seconds):
+    assert pieces(seconds, 10**9, 5) == [1, 1, 1, 1, 1]
+
+
+def test_what_cannot_be_timed_goes_on_growing():
+    assert pieces(0.0, 10**9, 63) == [1, 2, 4, 8, 16, 32]
+
+
+def test_short_stretches_are_whole_and_do_not_make_pieces_small_again():
+    assert pieces(0.01, 10, 50) == [1, 2, 4, 3, 10, 10, 10, 10]
+    pace = Pace()
+    pace.steps = 200
+    pace.note(1, 0.01)
+    assert pace.steps == 200
+
+
+def test_a_piece_that_took_too_long_is_followed_by_shorter_ones():
+    pace = Pace()
+    pace.steps = 200
+    pace.note(200, 20.0)
+    assert pace.steps == 20
+
+
+@pytest.mark.parametrize(
+    ("seconds", "writing", "wait"), [(20.0, 0.01, 20.0), (20.0, 3.0, 150.0), (0.0, 3.0, 0.0), (-1.0, 3.0, -1.0)]
+)
+def test_checkpoints_that_take_long_to_write_are_written_less_often(monkeypatch, tmp_path, seconds, writing, wait):
+    clock = [100.0]
+    monkeypatch.setattr(checkpoint, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(checkpoint, "save_checkpoint", lambda *_: clock.append(clock.pop() + writing))
+    keeper = Keeper(tmp_path / "run.npz", "mine", seconds)
+    keeper.keep(checkpoint.Checkpoint({}, {}, {}, {}, 5, 0, {}, {}, {}))
+    assert keeper.iteration == 5
+    clock[0] = 100 + writing + wait
+    assert not keeper.is_due()
+    clock[0] += 0.125
+    assert keeper.is_due()
+
+
+def test_nothing_is_due_without_a_place():
+    assert not Keeper(None, "mine", -1.0).is_due()
+
+
+def test_the_boundaries_are_evaluations_ends_of_stages_and_the_end():
+    stages = [{"until": until, "estimator": {"name": "cd"}, "rate": 0.1} for until in (5, 17)]
+    values = {"data": {"name": "made"}, "hidden": 2, "batch": 2, "schedule": stages, "evaluate_every": 4}
+    settings = loop.RunSettings(**values, evaluate_at=[1, 9, 99])
+    assert loop.boundaries(settings) == [1, 4, 5, 8, 9, 12, 16, 17]

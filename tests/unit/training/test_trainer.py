@@ -1,0 +1,546 @@
+"""The training loop: steps by hand, schedules, mini-batches, and results that do not depend on how the work is cut."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from core_helpers import (
+    Enumerated,
+    binary_data,
+    expected_tosses,
+    expected_uniforms,
+    sigmoid,
+    two_mode_rbm,
+)
+
+import rbmbench
+from rbmbench import estimators
+from rbmbench.base import pace
+from rbmbench.base.errors import SettingsError, StoppedError, TrainingError
+from rbmbench.base.parsing import parse
+from rbmbench.base.settings import RunSettings
+from rbmbench.base.streams import Purpose, Stream
+from rbmbench.estimators.cd import CD
+from rbmbench.likelihood import exact_gradient, exact_log_partition, log_likelihood
+from rbmbench.model.minibatches import MiniBatches
+from rbmbench.model.rbm import RBM, initial_rbm
+from rbmbench.training import shards, trainer
+from rbmbench.training.trainer import run, train
+
+ROWS, M, N, BATCH = 23, 7, 5, 6
+DATA = binary_data(ROWS, M)
+OPTIONS = {"parallel_tempering": {"temperatures": 3, "sets": 2}, "pop_cd_mixture": {"tau": 3}, "pcd": {"k": 2}}
+ESTIMATORS = estimators.REGISTRY.names()
+
+
+def stage(estimator, until, rate=0.1):
+    return {"until": until, "estimator": {"name": estimator, "options": OPTIONS.get(estimator, {})}, "rate": rate}
+
+
+def settings_for(*stages, **changes):
+    values = {"data": {"name": "made"}, "hidden": N, "batch": BATCH, "trials": 3, "seed": 11, "evaluate_every": 7}
+    return parse(RunSettings, values | {"schedule": list(stages)} | changes, "test")
+
+
+def bytes_of(rbm):
+    return rbm.W.tobytes(), rbm.b.tobytes(), rbm.c.tobytes()
+
+
+def assert_same(one, other):
+    """Hold two results to be equal to the last bit."""
+    assert bytes_of(one.rbm) == bytes_of(other.rbm)
+    pd.testing.assert_frame_equal(one.curve, other.curve, check_exact=True)
+
+
+SCHEDULES = [[stage(name, 29)] for name in ESTIMATORS] + [
+    *([stage("cd", 29) | {"update": {"name": name}}] for name in ("sdcp", "ssd")),
+    [stage("pcd", 10) | {"update": {"name": "centered"}}, stage("cd", 29) | {"update": {"name": "cs_dcp"}}],
+    [stage("cd", 5), stage("pcd", 14, 0.2), stage("parallel_tempering", 21, 0.01), stage("pop_cd", 29)],
+    [stage("pcd", 10), stage("pcd", 12, 0.3), stage("pcd", 29)],
+]
+
+
+def parts_of(stage):
+    return "_".join(stage[part]["name"] for part in ("update", "estimator") if part in stage)
+
+
+SCHEDULE = pytest.mark.parametrize("schedule", SCHEDULES, ids=lambda s: "-".join(map(parts_of, s)))
+
+
+# One iteration, by hand.
+
+
+def initial_of(settings):
+    trials = np.arange(settings.first_trial, settings.first_trial + settings.trials)
+    stream = Stream(settings.seed, trials, Purpose.INITIAL_PARAMETERS)
+    kind, width = settings.initial.kind, settings.initial.width
+    return initial_rbm(M, settings.hidden, stream, kind, width, np.dtype(settings.precision))
+
+
+def test_one_step_along_the_exact_gradient():
+    settings = settings_for(stage("exact", 1, rate=0.375), batch=ROWS, precision="float64")
+    initial = initial_of(settings)
+    result = run(DATA, settings)
+    for r in range(3):
+        table = Enumerated.of(initial[r])
+        gradient = table.f[table.numbers_of(DATA)].mean(axis=0) - table.expectation
+        moved = np.concatenate([result.rbm.W[r].ravel(), result.rbm.b[r], result.rbm.c[r]])
+        start = np.concatenate([initial.W[r].ravel(), initial.b[r], initial.c[r]])
+        np.testing.assert_allclose(moved - start, 0.375 * gradient, rtol=0, atol=1e-14)
+
+
+def test_two_steps_of_cd_on_their_mini_batches():
+    settings = settings_for(stage("cd", 2, rate=0.25), precision="float64", first_trial=4)
+    rbm, result = initial_of(settings), run(DATA, settings)
+    W, b, c = rbm.W.copy(), rbm.b.copy(), rbm.c.copy()
+    batches = MiniBatches(DATA, BATCH, settings.seed, [4, 5, 6], np.float64)
+    stream = Stream(settings.seed, [4, 5, 6], Purpose.TRAINING)
+    for iteration in range(2):
+        v = batches.at(iteration)
+        p = sigmoid(v @ W + c[:, None])
+        h = (expected_tosses(stream.next(), BATCH * N).reshape(p.shape) < p).astype(float)
+        q = sigmoid(h @ W.swapaxes(1, 2) + b[:, None])
+        w = (expected_tosses(stream.next(), BATCH * M).reshape(q.shape) < q).astype(float)
+        r = sigmoid(w @ W + c[:, None])
+        W += 0.25 / BATCH * (np.einsum("tim,tin->tmn", v, p) - np.einsum("tim,tin->tmn", w, r))
+        b += 0.25 / BATCH * (v - w).sum(axis=1)
+        c += 0.25 / BATCH * (p - r).sum(axis=1)
+    for ours, theirs in zip((W, b, c), (result.rbm.W, result.rbm.b, result.rbm.c), strict=True):
+        np.testing.assert_allclose(theirs, ours, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize("initial", [{"kind": "normal", "width": 0.5}, {"kind": "uniform", "width": 0.25}])
+def test_a_rate_next_to_nothing_leaves_the_initial_parameters(precision, initial):
+    settings = settings_for(stage("pop_cd", 3, rate=1e-300), precision=precision, initial=initial)
+    assert bytes_of(run(DATA, settings).rbm) == bytes_of(initial_of(settings))
+
+
+def test_biases_may_begin_at_the_base_rate_of_the_rows():
+    initial = {"kind": "normal", "width": 0.01, "biases": "base_rate"}
+    rbm = run(DATA, settings_for(stage("cd", 1, rate=1e-300), initial=initial, precision="float64")).rbm
+    np.testing.assert_allclose(sigmoid(rbm.b), np.stack([DATA.mean(axis=0)] * 3), rtol=1e-12)
+    np.testing.assert_allclose(rbm.c, 0, atol=1e-290)
+    assert 0 < np.abs(rbm.W).max() < 0.1
+
+
+# What a run does not depend on.
+
+
+@SCHEDULE
+def test_a_trial_alone_is_the_same_trial_among_25(schedule):
+    among = run(DATA, settings_for(*schedule, trials=25))
+    alone = run(DATA, settings_for(*schedule, trials=1, first_trial=7))
+    assert bytes_of(alone.rbm) == bytes_of(among.rbm[7:8])
+    its_curve = among.curve[among.curve.trial == 7].reset_index(drop=True)
+    pd.testing.assert_frame_equal(alone.curve, its_curve, check_exact=True)
+    assert len({among.rbm.W[r].tobytes() for r in range(25)}) == 25
+
+
+@SCHEDULE
+def test_neither_threads_nor_shards_nor_pauses_nor_evaluations_change_a_result(schedule, monkeypatch):
+    settings = settings_for(*schedule)
+    plain = run(DATA, settings)
+    assert_same(run(DATA, settings, threads=2), plain)
+    often = run(DATA, settings_for(*schedule, evaluate_every=1))
+    assert bytes_of(often.rbm) == bytes_of(plain.rbm)
+    monkeypatch.setattr(shards, "SHARD_BYTES", 1)
+    assert_same(run(DATA, settings), plain)
+    monkeypatch.setattr(pace, "PAUSE_SECONDS", 0.0)
+    assert_same(run(DATA, settings), plain)
+
+
+def test_a_trial_alone_is_the_same_with_two_threads_and_large_layers():
+    # Large enough that BLAS would split a product.
+    data = binary_data(401, 784)
+    many, one = (
+        train(data, hidden=16, batch=100, iterations=3, trials=trials, first_trial=3 - trials, threads=2)
+        for trials in (3, 1)
+    )
+    assert many.rbm.W[2].tobytes() == one.rbm.W[0].tobytes()
+
+
+def test_shards_and_threads_really_cut_the_trials(monkeypatch):
+    settings = settings_for(stage("cd", 1), trials=5)
+
+    def sizes(threads):
+        made = shards.make_shards(initial_of(settings), DATA, settings, threads)
+        return [len(shard.trials) for shard in made]
+
+    assert sizes(1) == [5]
+    assert sizes(2) == [3, 2]
+    assert sizes(8) == [1] * 5
+    monkeypatch.setattr(shards, "SHARD_BYTES", 2 * 3 * BATCH * (M + N) * 4)
+    assert sizes(1) == [2, 2, 1]
+
+
+class Interrupted(Exception):
+    pass
+
+
+class Interruption:
+    """Progress that interrupts the run at one iteration, or when it is told of a second evaluation after training."""
+
+    def __init__(self, at=None):
+        self.at, self.seen = at, []
+
+    def __call__(self, iteration, iterations, value):
+        self.seen.append(iteration)
+        if iteration == self.at or (
+            self.at is None and len(self.seen) - (0 in self.seen) == 2 and iteration < iterations
+        ):
+            raise Interrupted
+
+
+@SCHEDULE
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_run_interrupted_after_every_checkpoint_ends_as_if_undisturbed(schedule, threads, tmp_path, monkeypatch):
+    monkeypatch.setattr("rbmbench.training.checkpoint.CHECKPOINT_SECONDS", -1.0)
+    settings, checkpoint, begun = settings_for(*schedule), tmp_path / "run.npz", []
+    result = None
+    while result is None:
+        progress = Interruption()
+        try:
+            result = run(DATA, settings, checkpoint=checkpoint, progress=progress, threads=threads)
+        except Interrupted:
+            assert checkpoint.exists()
+        begun.append(progress.seen[0])
+        assert len(begun) < 20
+    # Every attempt but the first went on from the one evaluation that the attempt before had time to save.
+    boundaries = sorted({s["until"] for s in schedule} | set(range(7, 29, 7)))
+    assert begun == [0, *boundaries[1:-1]]
+    # It stays until the result is kept somewhere.
+    assert checkpoint.exists()
+    assert_same(result, run(DATA, settings))
+
+
+@SCHEDULE
+def test_a_run_stopped_at_every_iteration_ends_as_if_undisturbed(schedule, tmp_path):
+    settings, checkpoint = settings_for(*schedule), tmp_path / "run.npz"
+    for iteration in range(1, 29):
+        # The first piece is of one iteration. Asked a second time, it says that a signal came.
+        asked = iter([None, 15])
+        line = f"stopped at iteration {iteration} of 29; the same command goes on from {checkpoint}"
+        with pytest.raises(StoppedError, match=f"^{re.escape(line)}$"):
+            run(
+                DATA,
+                settings,
+                checkpoint=checkpoint,
+                threads=1 + iteration % 2,
+                stopping=lambda asked=asked: next(asked),
+            )
+    assert_same(run(DATA, settings, checkpoint=checkpoint), run(DATA, settings))
+
+
+def test_a_run_tells_how_far_it_is_between_evaluations(monkeypatch):
+    monkeypatch.setattr(pace, "PAUSE_SECONDS", 0.0)
+    told = []
+    run(DATA, settings_for(stage("cd", 9)), progress=lambda *values: told.append(values))
+    assert [values[:2] for values in told] == [(iteration, 9) for iteration in range(10)]
+    # With the likelihood of the evaluation before.
+    likelihoods = [value for _, _, value in told]
+    assert likelihoods == [likelihoods[0]] * 7 + [likelihoods[7]] * 2 + [likelihoods[9]]
+    assert len(set(likelihoods)) == 3
+
+
+def test_without_a_checkpoint_due_nothing_is_written(tmp_path):
+    with pytest.raises(Interrupted):
+        run(DATA, settings_for(stage("cd", 29)), checkpoint=tmp_path / "run.npz", progress=Interruption(at=28))
+    assert list(tmp_path.iterdir()) == []
+
+
+# Schedules.
+
+
+def test_stages_use_their_own_rate_and_estimator():
+    first = run(DATA, settings_for(stage("cd", 10)))
+    still = run(DATA, settings_for(stage("cd", 10), stage("pop_cd", 20, rate=1e-300)))
+    assert bytes_of(still.rbm) == bytes_of(first.rbm)
+    assert set(still.curve.metric[still.curve.iteration <= 10]) == {"log_likelihood", "log_partition"}
+    assert "effective_sample_size" in set(still.curve.metric[still.curve.iteration > 10])
+    moved = run(DATA, settings_for(stage("cd", 10), stage("cd", 20)))
+    assert_same(moved, run(DATA, settings_for(stage("cd", 10), stage("cd", 20), evaluate_every=7)))
+    assert bytes_of(moved.rbm) == bytes_of(run(DATA, settings_for(stage("cd", 20))).rbm)
+
+
+def test_a_stage_starts_its_chains_anew():
+    # Two stages of PCD are not one: the second puts its chains on training rows again, which takes a draw.
+    one = run(DATA, settings_for(stage("pcd", 20)))
+    two = run(DATA, settings_for(stage("pcd", 10), stage("pcd", 20)))
+    at_ten = one.curve.iteration <= 7
+    pd.testing.assert_frame_equal(
+        one.curve[at_ten].reset_index(drop=True), two.curve[two.curve.iteration <= 7].reset_index(drop=True)
+    )
+    assert bytes_of(one.rbm) != bytes_of(two.rbm)
+
+
+# Mini-batches.
+
+
+def numbers_of(rows):
+    return np.asarray(rows, np.int64) @ (1 << np.arange(rows.shape[-1]))
+
+
+def distinct_rows(rows):
+    return ((np.arange(rows)[:, None] >> np.arange(7)) & 1).astype(np.uint8)
+
+
+def test_an_epoch_shows_every_row_once_in_an_order_of_its_own():
+    data, trials = distinct_rows(24), [0, 3]
+    batches = MiniBatches(data, 6, 5, trials)
+    assert batches.per_epoch == 4
+    orders = []
+    for epoch in range(3):
+        shown = np.concatenate([batches.at(4 * epoch + i).copy() for i in range(4)], axis=1)
+        assert shown.shape == (2, 24, 7)
+        assert shown.dtype == np.float32
+        orders += list(numbers_of(shown))
+        # Blocks of one permutation, the argsort of the draw that has the epoch's number.
+        keys = expected_uniforms(Stream(5, trials, Purpose.MINI_BATCHES, epoch).next(), 24, np.float64)
+        np.testing.assert_array_equal(numbers_of(shown), np.argsort(keys, axis=1))
+    assert all(sorted(order) == list(range(24)) for order in orders)
+    assert len({tuple(order) for order in orders}) == 6
+
+
+def test_rows_left_over_sit_out_the_epoch():
+    batches = MiniBatches(distinct_rows(23), 6, 5, [0])
+    assert batches.per_epoch == 3
+    epochs = [np.concatenate([numbers_of(batches.at(3 * e + i))[0] for i in range(3)]) for e in range(40)]
+    assert all(len(set(epoch)) == 18 for epoch in epochs)
+    assert set(np.concatenate(epochs)) == set(range(23))
+
+
+def test_mini_batches_are_a_function_of_trial_and_iteration():
+    data = distinct_rows(24)
+    among, alone, backwards = (MiniBatches(data, 6, 5, t) for t in (np.arange(9), [7], np.arange(9)))
+    expected = [among.at(i).copy() for i in range(11)]
+    for i in (10, 3, 4, 0, 9):
+        np.testing.assert_array_equal(backwards.at(i), expected[i])
+        np.testing.assert_array_equal(alone.at(i)[0], expected[i][7])
+    assert not np.array_equal(MiniBatches(data, 6, 6, [7]).at(0), alone.at(0))
+
+
+def test_the_whole_set_is_used_in_its_own_order():
+    batches = MiniBatches(DATA, ROWS, 5, [0, 1], np.float64)
+    for iteration in (0, 1, 17):
+        np.testing.assert_array_equal(batches.at(iteration), np.stack([DATA, DATA]))
+
+
+def test_every_row_comes_first_equally_often():
+    # Error rate 1e-3: Pearson's statistic with 23 degrees of freedom.
+    first = numbers_of(MiniBatches(distinct_rows(24), 6, 1, np.arange(4801)).at(0))[:, 0]
+    counts = np.bincount(first, minlength=24)
+    assert ((counts - 4801 / 24) ** 2 / (4801 / 24)).sum() < 49.7
+
+
+# What a run tells.
+
+
+def test_the_curve_is_tidy_and_true():
+    settings = settings_for(stage("pop_cd", 29), first_trial=4, precision="float64")
+    told = []
+    result = run(DATA, settings, progress=lambda *what: told.append(what))
+    curve = result.curve
+    assert list(curve.columns) == ["trial", "iteration", "metric", "value"]
+    assert (curve.trial.dtype, curve.iteration.dtype, curve.value.dtype) == (np.int64, np.int64, np.float64)
+    evaluated = [0, 7, 14, 21, 28, 29]
+    counts = curve.groupby(["metric", "iteration"]).size()
+    assert set(curve.trial) == {4, 5, 6}
+    assert (counts == 3).all()
+    assert {metric: list(counts[metric].index) for metric in set(curve.metric)} == {
+        "log_likelihood": evaluated,
+        "log_partition": evaluated,
+        "effective_sample_size": evaluated[1:],
+    }
+    values = curve.set_index(["metric", "iteration", "trial"]).value
+    for iteration, rbm in ((0, initial_of(settings)), (29, result.rbm)):
+        for r in range(3):
+            table = Enumerated.of(rbm[r])
+            log_p = np.log(table.joint.sum(axis=1)[table.numbers_of(DATA)])
+            np.testing.assert_allclose(values["log_likelihood", iteration, 4 + r], log_p.mean(), rtol=1e-12)
+            np.testing.assert_allclose(values["log_partition", iteration, 4 + r], table.log_partition, rtol=1e-12)
+    assert [(iteration, iterations) for iteration, iterations, _ in told] == [(i, 29) for i in evaluated]
+    np.testing.assert_allclose([v for _, _, v in told], [values["log_likelihood", i].mean() for i in evaluated])
+    assert {"startup_seconds", "training_seconds", "evaluation_seconds"} <= set(result.timings)
+    assert min(result.timings.values()) >= 0
+
+
+def test_diagnostics_are_means_since_the_evaluation_before():
+    def sizes(every):
+        curve = run(DATA, settings_for(stage("pop_cd", 29), evaluate_every=every)).curve
+        sizes = curve[curve.metric == "effective_sample_size"]
+        return sizes.pivot(index="iteration", columns="trial", values="value")
+
+    each, sevenths = sizes(1), sizes(7)
+    for last in (7, 14, 28):
+        np.testing.assert_allclose(sevenths.loc[last], each.loc[last - 6 : last].mean(), rtol=1e-12)
+    np.testing.assert_allclose(sevenths.loc[29], each.loc[29])
+    assert each.to_numpy().min() >= 1
+    assert each.to_numpy().max() <= BATCH
+
+
+def test_rows_that_repeat_count_as_often_as_they_occur():
+    data = np.repeat(DATA[:5], [3, 1, 4, 1, 5], axis=0)
+    result = run(data, settings_for(stage("cd", 3), precision="float64"))
+    value = log_likelihood(result.rbm, data, exact_log_partition(result.rbm))
+    final = result.curve[(result.curve.metric == "log_likelihood") & (result.curve.iteration == 3)]
+    np.testing.assert_allclose(final.value, value, rtol=1e-12)
+
+
+def test_train_is_run_with_one_stage():
+    ours = train(
+        DATA, hidden=N, estimator="pop_cd", options={"k": 2}, rate=0.2, batch=BATCH, iterations=9, trials=2, seed=3
+    )
+    values = {"name": "pop_cd", "options": {"k": 2}}
+    settings = settings_for({"until": 9, "estimator": values, "rate": 0.2}, trials=2, seed=3, evaluate_every=100)
+    assert_same(ours, run(DATA, settings))
+    assert rbmbench.train is train
+
+
+# What learning reaches.
+
+
+def test_small_exact_steps_never_lose_likelihood():
+    result = run(DATA, settings_for(stage("exact", 200, 0.1), batch=ROWS, precision="float64", evaluate_every=1))
+    values = result.curve[result.curve.metric == "log_likelihood"].pivot(
+        index="iteration", columns="trial", values="value"
+    )
+    assert (np.diff(values.to_numpy(), axis=0) > 0).all()
+    assert (values.loc[200] - values.loc[0] > 0.3).all()
+
+
+@pytest.fixture(scope="module")
+def taught():
+    """Rows drawn from a teacher of two modes, and the mean log-likelihood that the teacher itself has on them."""
+    teacher = two_mode_rbm(M, 3, coupling=8.0)
+    table = Enumerated.of(teacher)
+    p = table.joint.sum(axis=1)
+    rows = table.visible[np.random.default_rng(5).choice(len(p), size=1009, p=p)].astype(np.uint8)
+    return rows, float(log_likelihood(teacher, rows, exact_log_partition(teacher)))
+
+
+def learnt(rows, *stages, batch):
+    settings = settings_for(*stages, hidden=3, trials=2, batch=batch, precision="float64", evaluate_every=10**6)
+    rbm = run(rows, settings).rbm
+    return rbm, log_likelihood(rbm, rows, exact_log_partition(rbm))
+
+
+def test_a_student_of_the_exact_gradient_matches_its_teacher_s_moments(taught):
+    # At a stationary point E_model (v p(h|v)', v, p(h|v)) equals its mean over the rows, and the maximum of the
+    # likelihood is no lower than the teacher's. The gradient still shrinks: 1 % of the largest moment may be left.
+    rows, teachers = taught
+    rbm, reached = learnt(rows, stage("exact", 2500, 0.1), batch=1009)
+    for r in range(2):
+        table = Enumerated.of(rbm[r])
+        np.testing.assert_allclose(table.expectation, table.f[table.numbers_of(rows)].mean(axis=0), rtol=0, atol=5e-3)
+    assert (reached > teachers).all()
+
+
+def test_a_student_of_tempered_samples_reaches_its_teacher_and_one_of_cd_does_not(taught):
+    # The best fit is expected P / (2 rows) = 0.015 nats above the teacher, enough to pay for the noise of sampling.
+    rows, teachers = taught
+    rates = (1000, 0.2), (1500, 0.05), (2500, 0.01)
+    _, tempered = learnt(rows, *(stage("parallel_tempering", *rate) for rate in rates), batch=200)
+    assert (tempered > teachers).all()
+    _, contrasted = learnt(rows, *(stage("cd", *rate) for rate in rates), batch=200)
+    assert (contrasted < teachers - 0.05).all()
+
+
+# What stops a run.
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        ({"batch": 24}, "batch: found 24; allowed: at most the 23 rows of the data set"),
+        ({"estimator": "pop-cd"}, "unknown estimator 'pop-cd'; nearest: 'pop_cd'"),
+        ({"options": {"k": 0}}, "option 'k': found 0; allowed: an integer >= 1"),
+        ({"options": {"steps": 2}}, "estimator 'cd': unknown option 'steps'; nearest: 'chains'; allowed: chains, k"),
+        ({"rate": -0.1}, "train: schedule.0.rate: found -0.1; input should be greater than 0"),
+        ({"rate": 0}, "train: schedule.0.rate: found 0; input should be greater than 0"),
+        ({"rate": float("nan")}, "train: schedule.0.rate: found nan; input should be a finite number"),
+        ({"trials": 0}, "train: trials: found 0; input should be greater than or equal to 1"),
+        ({"iterations": 0}, "train: schedule.0.until: found 0; input should be greater than or equal to 1"),
+        ({"seed": -1}, "train: seed: found -1; input should be greater than or equal to 0"),
+        ({"hiden": 3}, "train: hiden: unknown key 'hiden'; nearest: 'hidden'"),
+        ({"estimator": "pop_cd_mixture", "options": {"tau": 5}}, "estimator 'pop_cd_mixture': tau: found 5; allowed"),
+    ],
+)
+def test_settings_that_are_not_allowed_are_one_line(change, line):
+    values = {"hidden": N, "batch": BATCH, "iterations": 3} | change
+    with pytest.raises(SettingsError) as caught:
+        train(DATA, **values)
+    assert str(caught.value).startswith(line)
+    assert "\n" not in str(caught.value)
+
+
+def test_snapshots_that_would_fill_the_memory_are_refused_before_training():
+    with pytest.raises(SettingsError, match=r"^evaluate_every: found 100; .*31 visible and 29 hidden.*at least 3573"):
+        train(np.zeros((11, 31), np.uint8), hidden=29, batch=11, iterations=10**9)
+
+
+class Spoilt(CD):
+    """CD-1 whose hidden means turn into NaN for trial 5, from its iteration 16 on."""
+
+    def negative_phase(self, rbm, positive, state, stream):
+        """Spoil what CD gives."""
+        population, state, diagnostics = super().negative_phase(rbm, positive, state, stream)
+        if stream.number >= 32:
+            population.hidden[stream.trials == 5] = np.nan
+        return population, state, diagnostics
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_parameters_that_are_not_finite_stop_the_run_by_trial_and_iteration(threads, monkeypatch):
+    monkeypatch.setitem(estimators.REGISTRY._makers, "spoilt", Spoilt)
+    with pytest.raises(TrainingError) as caught:
+        run(DATA, settings_for(stage("spoilt", 29, 0.125), first_trial=3), threads=threads)
+    assert str(caught.value).startswith("trial 5: parameters are not finite at iteration 16; found learning rate 0.125")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("name", ["cd", "pop_cd", "pcd", "parallel_tempering"])
+def test_a_rate_beyond_float32_stops_the_run_in_one_line(name):
+    with pytest.raises(TrainingError, match=r"^trial 3: parameters are not finite at iteration 11; .*1e\+39"):
+        run(DATA, settings_for(stage(name, 10), stage(name, 20, 1e39), first_trial=3))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_finite_parameters_near_the_largest_float_are_trained_on():
+    # Evaluations in between must not change the result; here iterations are left out between them.
+    one, other = (run(DATA, settings_for(stage("cd", 20, 1e38), evaluate_every=every)) for every in (1, 20))
+    assert bytes_of(one.rbm) == bytes_of(other.rbm)
+
+
+@pytest.mark.parametrize("data", [DATA * 3, DATA + 0.5, DATA - 1.0, DATA[0]])
+def test_data_that_are_not_rows_of_0_and_1_are_refused(data):
+    with pytest.raises(rbmbench.base.errors.RbmbenchError):
+        train(data, hidden=N, batch=BATCH, iterations=3)
+
+
+def test_the_initial_gradient_is_that_of_the_batch_and_not_of_the_data():
+    # A first iteration on a mini-batch moves along the batch's gradient, exactly.
+    settings = settings_for(stage("exact", 1, rate=1.0), precision="float64", trials=1)
+    initial, rows = initial_of(settings), MiniBatches(DATA, BATCH, settings.seed, [0], np.float64).at(0)[0]
+    gradient = exact_gradient(RBM(initial.W[0], initial.b[0], initial.c[0]), rows)
+    np.testing.assert_allclose(run(DATA, settings).rbm.W[0] - initial.W[0], gradient.W, rtol=0, atol=1e-14)
+
+
+def test_the_clock_of_training_starts_after_a_step_of_every_stage(monkeypatch):
+    # The first call of a kernel compiles or loads it, which may take longer than the training of a small model.
+    events, advance, train_until = [], trainer.Shard.advance, trainer.Loop._train_until
+
+    def noted_advance(shard, *iterations):
+        events.append(shard.estimator.__class__.__name__)
+        return advance(shard, *iterations)
+
+    def noted_train_until(loop, boundary):
+        events.append(f"clock {boundary}")
+        train_until(loop, boundary)
+
+    monkeypatch.setattr(trainer.Shard, "advance", noted_advance)
+    monkeypatch.setattr(trainer.Loop, "_train_until", noted_train_until)
+    run(DATA, settings_for(stage("cd", 1), stage("pcd", 2)))
+    assert events == ["CD", "PCD", "clock 1", "CD", "clock 2", "PCD"]

@@ -1,0 +1,297 @@
+"""Update rules: S-DCP, the centered gradient, both at once, spectral descent; each against its text, step by step."""
+
+import numpy as np
+import pytest
+from core_helpers import Enumerated, all_states, binary_data, expected_tosses, random_rbm, sigmoid, training_stream
+
+from rbmbench import estimators, updates
+from rbmbench.base.errors import SettingsError
+from rbmbench.base.parsing import parse
+from rbmbench.base.settings import RunSettings
+from rbmbench.model.rbm import RBM
+from rbmbench.training import trainer
+from rbmbench.updates import _offsets
+from rbmbench.updates.ssd import spectral_step
+
+R, ROWS, M, N, BATCH = 2, 23, 7, 5, 11
+DATA = binary_data(ROWS, M)
+RATE = 0.375
+MEMORIES = ("visible_offset", "hidden_offset")
+
+
+def trained(update, estimator="cd", k=3, iterations=13, precision="float32", **options):
+    stage = {
+        "until": iterations,
+        "estimator": {"name": estimator, "options": {} if k is None else {"k": k}},
+        "update": {"name": update, "options": options},
+        "rate": 0.25,
+    }
+    values = {"data": {"name": "made"}, "hidden": N, "batch": BATCH, "trials": 2, "precision": precision}
+    return trainer.run(DATA, parse(RunSettings, values | {"schedule": [stage]}, "test")).rbm
+
+
+def parameters(rbm):
+    return rbm.W, rbm.b, rbm.c
+
+
+def assert_equal(one, other):
+    for ours, theirs in zip(parameters(one), parameters(other), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+# The oracle: algorithms 3 and 4 in the parameters of the text, with chains written out.
+
+
+class Text:
+    """Algorithm 4 with W, b and c of the centered energy; with offsets held at zero, algorithm 3."""
+
+    def __init__(self, rbm, mu, lam, nu):
+        W, b, c = parameters(rbm)
+        self.W, self.mu, self.lam, self.nu = W.copy(), mu.copy(), lam.copy(), nu
+        self.b, self.c = b + self.times_W(lam), c + self.W_times(mu)
+
+    def times_W(self, hidden):
+        return np.einsum("rmn,r...n->r...m", self.W, hidden)
+
+    def W_times(self, visible):
+        return np.einsum("rmn,r...m->r...n", self.W, visible)
+
+    def hidden_mean(self, v):
+        return sigmoid(self.W_times(v - self.mu[:, None]) + self.c[:, None])
+
+    def visible_mean(self, h):
+        return sigmoid(self.times_W(h - self.lam[:, None]) + self.b[:, None])
+
+    def outer(self, v, h):
+        return np.einsum("rim,rin->rmn", v - self.mu[:, None], h - self.lam[:, None]) / v.shape[1]
+
+    def update(self, batch, stream, rate, d, k):
+        first, chain = self.hidden_mean(batch), batch
+        mu_batch, lam_batch = batch.mean(axis=1), first.mean(axis=1)
+        for inner in range(d):
+            for _ in range(k):
+                p = self.hidden_mean(chain)
+                h = (expected_tosses(stream.next(), p[0].size).reshape(p.shape) < p).astype(float)
+                q = self.visible_mean(h)
+                chain = (expected_tosses(stream.next(), q[0].size).reshape(q.shape) < q).astype(float)
+            last = self.hidden_mean(chain)
+            self.b += self.nu * self.times_W(lam_batch - self.lam)
+            self.c += self.nu * self.W_times(mu_batch - self.mu)
+            self.mu = (1 - self.nu) * self.mu + self.nu * mu_batch
+            self.lam = (1 - self.nu) * self.lam + self.nu * lam_batch
+            if inner == 0:
+                gradient = self.outer(batch, first)
+            step = gradient - self.outer(chain, last)
+            self.W += rate * step
+            self.b += rate * (batch.mean(axis=1) - chain.mean(axis=1))
+            self.c += rate * (first.mean(axis=1) - last.mean(axis=1))
+
+    @property
+    def ordinary(self):
+        return RBM(self.W, self.b - self.times_W(self.lam), self.c - self.W_times(self.mu))
+
+
+CASES = [("centered", {}, 1), ("cs_dcp", {"inner_steps": 4}, 4), ("sdcp", {"inner_steps": 4}, 4)]
+
+
+@pytest.mark.parametrize(("name", "options", "d"), CASES)
+def test_three_iterations_are_those_of_the_text(name, options, d):
+    rbm, k, nu = random_rbm(M, N, (R,), scale=0.5, seed=3), 3, 0.125
+    rule = updates.create(name, **options, **({} if name == "sdcp" else {"sliding": nu}))
+    memory = rule.start(rbm, DATA)
+    zero = np.zeros((R, M)), np.zeros((R, N))
+    text = Text(rbm, *(memory[key] for key in MEMORIES), nu) if memory else Text(rbm, *zero, 0.0)
+    ours, theirs = training_stream(R), training_stream(R)
+    estimator = estimators.create("cd", k=k)
+    for iteration in range(3):
+        batch = np.stack([binary_data(BATCH, M, seed=10 * iteration + r) for r in range(R)]).astype(float)
+        rule.step(rbm, estimator, batch, {}, ours, RATE, memory)
+        text.update(batch, theirs, RATE, d, k)
+        for found, expected in zip(parameters(rbm), parameters(text.ordinary), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13)
+    assert ours.number == theirs.number == 3 * d * 2 * k
+    if memory:
+        np.testing.assert_allclose(memory["visible_offset"], text.mu, rtol=0, atol=1e-15)
+        np.testing.assert_allclose(memory["hidden_offset"], text.lam, rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_offsets_leave_every_probability_as_it_was(seed):
+    # p(v, h) of the centered energy, enumerated, is that of the ordinary form, and moving the offsets changes neither.
+    rng = np.random.default_rng(seed)
+    W, b, c = (p[0] for p in parameters(random_rbm(M, N, (1,), scale=1.5, seed=seed)))
+    visible, hidden = all_states(M), all_states(N)
+
+    def centered(b, c, mu, lam):
+        v, h = visible - mu, hidden - lam
+        weights = np.einsum("sm,mn,tn->st", v, W, h) + (v @ b)[:, None] + h @ c
+        return np.exp(weights - np.logaddexp.reduce(weights, axis=None))
+
+    mu, lam, mu_batch, lam_batch = (rng.random(size) for size in (M, N, M, N))
+    nu = rng.random()
+    before = centered(b, c, mu, lam)
+    moved_mu, moved_lam = (1 - nu) * mu + nu * mu_batch, (1 - nu) * lam + nu * lam_batch
+    after = centered(b + nu * W @ (lam_batch - lam), c + nu * W.T @ (mu_batch - mu), moved_mu, moved_lam)
+    np.testing.assert_allclose(after, before, rtol=1e-9)
+    ordinary = Enumerated.of(RBM(W, b - W @ lam, c - W.T @ mu))
+    np.testing.assert_allclose(ordinary.joint, before, rtol=1e-9)
+
+
+def test_sliding_alone_moves_no_parameter():
+    rbm, rule = random_rbm(M, N, (R,), seed=3), updates.create("centered", sliding=0.5)
+    before, memory = rbm.copy(), rule.start(rbm, DATA)
+    held = memory["hidden_offset"].copy()
+    batch = np.stack([DATA[:BATCH]] * R).astype(float)
+    rule.step(rbm, estimators.create("cd"), batch, {}, training_stream(R), 0.0, memory)
+    assert_equal(rbm, before)
+    assert (memory["hidden_offset"] != held).all()
+
+
+def test_offsets_begin_at_the_mean_of_the_rows_and_one_half():
+    memory = updates.create("cs_dcp").start(random_rbm(M, N, (R,), dtype=np.float32), DATA)
+    assert {key: value.dtype for key, value in memory.items()} == dict.fromkeys(MEMORIES, np.float32)
+    np.testing.assert_array_equal(memory["visible_offset"], np.stack([DATA.mean(axis=0)] * R).astype(np.float32))
+    np.testing.assert_array_equal(memory["hidden_offset"], np.full((R, N), 0.5))
+
+
+# What each is a special case of, to the last bit.
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize("estimator", ["cd", "pcd", "pop_cd"])
+def test_s_dcp_of_one_step_is_cd(estimator, precision):
+    one = trained("sdcp", estimator, inner_steps=1, precision=precision)
+    assert_equal(one, trained("sgd", estimator, precision=precision))
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_cs_dcp_of_one_step_is_the_centered_gradient(precision):
+    one = trained("cs_dcp", inner_steps=1, precision=precision)
+    assert_equal(one, trained("centered", precision=precision))
+
+
+@pytest.mark.parametrize(("rule", "plain"), [("centered", {}), ("cs_dcp", {"inner_steps": 3})])
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_offsets_held_at_zero_are_no_offsets(rule, plain, precision, monkeypatch):
+    def zero(rbm, data):
+        return {"visible_offset": np.zeros_like(rbm.b), "hidden_offset": np.zeros_like(rbm.c)}
+
+    updates.REGISTRY.get("centered")
+    monkeypatch.setattr("rbmbench.updates.centered.first_offsets", zero)
+    held = trained(rule, precision=precision, sliding=0, **plain)
+    name = "sgd" if rule == "centered" else "sdcp"
+    assert_equal(held, trained(name, precision=precision, **plain))
+
+
+@pytest.mark.parametrize("name", ["cd", "pop_cd", "pop_cd_joint", "pop_cd_mixture", "pop_cd_leave_one_out"])
+def test_chains_go_on_where_they_ended(name):
+    rbm = random_rbm(M, N, (R,), scale=0.5, seed=3)
+    estimator, batch = estimators.create(name), np.stack([DATA[:10]] * R).astype(float)
+    stream = training_stream(R)
+    first = estimator.estimate(rbm, batch, {}, stream)
+    ends = first.negative.visible.copy()
+    np.add(rbm.W, 0.25, out=rbm.W)
+    again = estimator.go_on(rbm, first, stream)
+    apart, other = estimators.create(name), training_stream(R)
+    other.number = stream.number // 2
+    expected = apart.estimate(rbm, ends, {}, other).negative
+    for ours, theirs in zip(again.negative, expected, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_array_equal(again.positive.visible, batch)
+
+
+def test_the_exact_inner_steps_climb_the_concave_function():
+    # theta' grad g(theta_t) - log Z(theta), g the part of the data, never falls along small exact steps.
+    rbm = random_rbm(M, N, (1,), scale=0.5, seed=3)
+    table = Enumerated.of(rbm[0])
+    kept = table.f[table.numbers_of(DATA)].mean(axis=0)
+
+    def value():
+        return kept @ np.concatenate([p[0].ravel() for p in parameters(rbm)]) - Enumerated.of(rbm[0]).log_partition
+
+    start, values = rbm.copy(), []
+    for steps in (1, 2, 3, 5, 8):
+        for parameter, begun in zip(parameters(rbm), parameters(start), strict=True):
+            parameter[...] = begun
+        rule = updates.create("sdcp", inner_steps=steps)
+        rule.step(rbm, estimators.create("exact"), DATA[None].astype(float), {}, training_stream(1), 0.25, {})
+        values.append(value())
+    assert (np.diff(values) > 0).all()
+
+
+# Spectral descent.
+
+
+@pytest.mark.parametrize("shape", [(7, 5), (3, 11), (1, 2)])
+def test_the_spectral_step_maximises_the_linear_model(shape):
+    rng = np.random.default_rng(2)
+    G = rng.normal(size=(R, *shape))
+
+    def model(step):
+        linear = (G * step).sum(axis=(-2, -1))
+        return linear - np.linalg.norm(step, ord=2, axis=(-2, -1)) ** 2 / (2 * RATE)
+
+    best = spectral_step(G, RATE)
+    nuclear = np.linalg.norm(G, ord="nuc", axis=(-2, -1))
+    np.testing.assert_allclose(model(best), RATE / 2 * nuclear**2, rtol=1e-12)
+    for size in (1e-3, 0.1, 1.0):
+        for _ in range(200):
+            assert (model(best + size * rng.normal(size=best.shape)) < model(best)).all()
+
+
+def test_ssd_goes_up_the_biases_plainly():
+    rbm = random_rbm(M, N, (R,), scale=0.5, seed=3)
+    before, batch = rbm.copy(), np.stack([DATA] * R).astype(float)
+    updates.create("ssd").step(rbm, estimators.create("exact"), batch, {}, training_stream(R), RATE, {})
+    for r in range(R):
+        table = Enumerated.of(before[r])
+        gradient = table.f[table.numbers_of(DATA)].mean(axis=0) - table.expectation
+        W = gradient[: M * N].reshape(M, N)
+        U, s, V = np.linalg.svd(W, full_matrices=False)
+        np.testing.assert_allclose(rbm.W[r] - before.W[r], RATE * s.sum() * U @ V, rtol=0, atol=1e-12)
+        found = np.concatenate([rbm.b[r] - before.b[r], rbm.c[r] - before.c[r]])
+        np.testing.assert_allclose(found, RATE * gradient[M * N :], rtol=0, atol=1e-13)
+
+
+def test_a_gradient_that_is_not_finite_gives_no_step_and_spares_the_others():
+    G = np.random.default_rng(2).normal(size=(3, M, N))
+    G[1, 2, 3] = np.inf
+    step = spectral_step(G, RATE)
+    assert np.isnan(step[1]).all()
+    np.testing.assert_array_equal(step[[0, 2]], spectral_step(G[[0, 2]], RATE))
+
+
+# What is refused.
+
+
+@pytest.mark.parametrize("name", ["sdcp", "cs_dcp"])
+@pytest.mark.parametrize(("estimator", "options"), [("ucd", {}), ("expected_cd", {}), ("cd", {"chains": 7})])
+def test_chains_that_cannot_run_on_are_refused_before_any_work(name, estimator, options):
+    update = {"name": name}
+    stage = {"until": 3, "estimator": {"name": estimator, "options": options}, "update": update, "rate": 0.1}
+    settings = parse(RunSettings, {"data": {"name": "x"}, "hidden": N, "batch": 5, "schedule": [stage]}, "test")
+    with pytest.raises(SettingsError) as caught:
+        trainer.run(DATA, settings)
+    assert str(caught.value).startswith(f"update rule {name!r}: found the estimator {estimator!r}, as it is set, whose")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["centered", "cs_dcp"])
+@pytest.mark.parametrize("sliding", [-0.1, 1.5, float("nan"), "0.1", True])
+def test_sliding_factors_that_are_not_allowed(name, sliding):
+    with pytest.raises(SettingsError, match=r"^option 'sliding': found .*; allowed: a number from 0 to 1$"):
+        updates.create(name, sliding=sliding)
+
+
+@pytest.mark.parametrize("name", ["sdcp", "cs_dcp"])
+@pytest.mark.parametrize("steps", [0, 1.5, "2", True])
+def test_inner_steps_that_are_not_allowed(name, steps):
+    with pytest.raises(SettingsError, match=r"^option 'inner_steps': found .*; allowed: an integer >= 1$"):
+        updates.create(name, inner_steps=steps)
+
+
+def test_memory_is_of_the_offsets_alone():
+    rbm = random_rbm(M, N, (R,))
+    found = {name: sorted(updates.create(name).start(rbm, DATA)) for name in updates.REGISTRY.names()}
+    offsets = sorted(_offsets.first_offsets(rbm, DATA))
+    assert found == {name: offsets if name in ("centered", "cs_dcp") else [] for name in found}

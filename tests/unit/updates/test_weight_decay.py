@@ -1,0 +1,46 @@
+"""Weight decay: the decayed step by hand, no decay of the biases, options that are not allowed."""
+
+import numpy as np
+import pytest
+from core_helpers import binary_data
+
+from rbmbench import updates
+from rbmbench.base.errors import SettingsError
+from rbmbench.base.parsing import parse
+from rbmbench.base.settings import RunSettings
+from rbmbench.base.streams import Purpose, Stream
+from rbmbench.model.rbm import initial_rbm
+from rbmbench.training import trainer
+
+M, N, ROWS = 5, 3, 13
+DATA = binary_data(ROWS, M)
+
+
+def trained(iterations, name, **options):
+    update = {"name": name, "options": options}
+    stage = {"until": iterations, "estimator": {"name": "exact"}, "update": update, "rate": 0.25}
+    values = {"data": {"name": "toy"}, "hidden": N, "batch": ROWS, "trials": 2, "precision": "float64"}
+    return trainer.run(DATA, parse(RunSettings, values | {"schedule": [stage]}, "test")).rbm
+
+
+def test_a_step_shrinks_the_weights_it_began_with():
+    stream = Stream(0, np.arange(2), Purpose.INITIAL_PARAMETERS)
+    initial = initial_rbm(M, N, stream, dtype=np.float64)
+    plain, decayed = trained(1, "sgd"), trained(1, "weight_decay", decay=0.5)
+    np.testing.assert_allclose(decayed.W, plain.W - 0.25 * 0.5 * initial.W, rtol=0, atol=1e-15)
+    np.testing.assert_array_equal(decayed.b, plain.b)
+    np.testing.assert_array_equal(decayed.c, plain.c)
+
+
+def test_no_decay_is_plain_ascent():
+    np.testing.assert_array_equal(trained(7, "weight_decay", decay=0).W, trained(7, "sgd").W)
+
+
+@pytest.mark.parametrize("decay", [-0.1, 1, float("nan"), "0.1", True])
+def test_decays_that_are_not_allowed(decay):
+    with pytest.raises(SettingsError, match=r"option 'decay': found .*; allowed: a number >= 0 and < 1"):
+        updates.create("weight_decay", decay=decay)
+
+
+def test_kernels_of_whole_iterations_do_not_know_it():
+    assert "resident" not in vars(type(updates.create("weight_decay")))
