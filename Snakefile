@@ -26,10 +26,10 @@ include: "workflow/rules/common.smk"
 
 rule all:
     input:
-        [file for key in [*PLAN.figures, *PLAN.tables] for file in files_of(key)],
-        f"{RESULTS}/claims.csv",
-        f"{RESULTS}/report/index.html",
-        f"{RESULTS}/benchmarks/run_times.csv",
+        [file for key in PLAN.outputs for file in files_of(key)],
+        LAYOUT.claims,
+        LAYOUT.report,
+        LAYOUT.benchmark("run_times.csv"),
 
 
 # --- The stages ------------------------------------------------------------------------------------------------------

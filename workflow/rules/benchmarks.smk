@@ -7,9 +7,9 @@ rule tabulate_run_times:
     input:
         runs=run_files(PLAN.runs),
     output:
-        f"{RESULTS}/benchmarks/run_times.csv",
+        LAYOUT.benchmark("run_times.csv"),
     log:
-        f"{RESULTS}/logs/benchmarks/run_times.log",
+        LAYOUT.log("benchmarks", "run_times"),
     localrule: True
     conda:
         "../../environment.yml"
@@ -17,7 +17,7 @@ rule tabulate_run_times:
         mem_mb=500,
         runtime=10,
     params:
-        folders=[PLAN.run_folder(run) for run in PLAN.runs],
+        folders=[LAYOUT.job("run", run) for run in PLAN.runs],
     shell:
         "rbmbench run-times --runs {params.folders} --out {output} 2>&1 | tee -i {log} >&2"
 
@@ -28,11 +28,11 @@ rule measure_speed:
         script="benchmarks/measure.py",
         parts=sorted(path.as_posix() for path in Path("benchmarks").glob("*.py")),
     output:
-        csv=f"{RESULTS}/benchmarks/steps.csv",
-        meta=f"{RESULTS}/benchmarks/steps.meta.json",
-        md=f"{RESULTS}/benchmarks/steps.md",
+        csv=LAYOUT.benchmark("steps.csv"),
+        meta=LAYOUT.benchmark("steps.meta.json"),
+        md=LAYOUT.benchmark("steps.md"),
     log:
-        f"{RESULTS}/logs/benchmarks/steps.log",
+        LAYOUT.log("benchmarks", "steps"),
     conda:
         "../../environment.yml"
     threads: lambda wildcards: workflow.cores
@@ -47,16 +47,16 @@ rule measure_speed:
 
 rule render_speed:
     input:
-        csv=f"{RESULTS}/benchmarks/steps.csv",
-        meta=f"{RESULTS}/benchmarks/steps.meta.json",
+        csv=LAYOUT.benchmark("steps.csv"),
+        meta=LAYOUT.benchmark("steps.meta.json"),
         template="notebooks/benchmarks.ipynb",
     output:
-        pdf=f"{RESULTS}/benchmarks/steps.pdf",
-        png=f"{RESULTS}/benchmarks/steps.png",
-        notebook=f"{RESULTS}/notebooks/benchmarks.ipynb",
-        page=f"{RESULTS}/notebooks/benchmarks.html",
+        pdf=LAYOUT.benchmark("steps.pdf"),
+        png=LAYOUT.benchmark("steps.png"),
+        notebook=LAYOUT.notebook("benchmarks"),
+        page=LAYOUT.notebook("benchmarks", "html"),
     log:
-        f"{RESULTS}/logs/render/benchmarks.ipynb",
+        LAYOUT.log("render", "benchmarks", "ipynb"),
     conda:
         "../../environment.yml"
     resources:

@@ -5,11 +5,12 @@ import os
 import sys
 from functools import cache
 
-from rbmbench.config.loading import load
 from rbmbench.base.errors import RbmbenchError
-from rbmbench.planning.plan import plan
-from rbmbench.planning.forecast import requests
+from rbmbench.config.loading import load
+from rbmbench.io.layout import BIAS, CURVE, ISL, META, MODEL, SHOWN, STOPPING_TIMES, TRUTH
 from rbmbench.io.results import check_writable
+from rbmbench.planning.forecast import requests
+from rbmbench.planning.plan import plan
 
 
 def checked_plan():
@@ -18,7 +19,7 @@ def checked_plan():
     try:
         configuration = load(files, config)
         found = plan(configuration)
-        check_writable(found.folder)
+        check_writable(found.layout.root)
         return configuration, found
     except RbmbenchError as error:
         print(f"rbmbench: error: {error}", file=sys.stderr)
@@ -38,7 +39,7 @@ def step_environment():
 
 
 CONFIGURATION, PLAN = checked_plan()
-RESULTS = PLAN.folder
+LAYOUT = PLAN.layout
 
 # The steps run the `rbmbench` beside the Python that runs Snakemake: no environment has to be activated.
 os.environ.update(step_environment())
@@ -90,78 +91,21 @@ def batch_of(group, name):
     return lambda wildcards: group if requested()[wildcards[name]].short and not gpu_count() else None
 
 
-def data_file(run):
+def data_of_run(run):
     """Return the data set of a run."""
-    return PLAN.data_file(PLAN.runs[run].data)
+    return LAYOUT.data_set(PLAN.runs[run].data)
 
 
 def run_files(runs):
     """Return what the reports read of training runs."""
-    return [f"{PLAN.run_folder(run)}/{name}" for run in runs for name in ("curve.parquet", "meta.json")]
-
-
-def run_folder_files(run):
-    """Return all files of a training run."""
-    return [f"{PLAN.run_folder(run)}/model.npz", *run_files([run])]
-
-
-def figure_inputs(result):
-    """Return what the reports read of a figure: its curves, chains and samples, data for its reference lines."""
-    # A panel names the runs' own folders, or those of their evaluations where it shows annealed likelihoods.
-    folders = [run["folder"] for panel in result.spec.get("panels", ()) for run in panel["runs"]]
-    files = [f"{folder}/{name}" for folder in dict.fromkeys(folders) for name in ("curve.parquet", "meta.json")]
-    chains = [PLAN.coupling_folder(coupling) for coupling in result.couplings]
-    files += [f"{folder}/{name}" for folder in chains for name in ("stopping_times.parquet", "meta.json")]
-    streams = [PLAN.sample_folder(samples) for samples in result.samples]
-    files += [f"{folder}/{name}" for folder in streams for name in ("isl.parquet", "shown.npz", "meta.json")]
-    return files + [PLAN.data_file(data) for data in result.data]
-
-
-def table_inputs(result):
-    """Return what the reports read of a table: its runs, what was measured of them, the annealing that is timed."""
-    timed = [f"{PLAN.evaluation_folder(evaluation)}/meta.json" for evaluation in result.evaluations]
-    return [*run_files(result.runs), *estimate_files(result.estimates), *timed]
-
-
-def estimate_files(estimates):
-    """Return what the reports read of measured estimates."""
-    return [f"{PLAN.gradient_folder(part)}/{name}" for part in estimates for name in ("bias.parquet", "meta.json")]
-
-
-def result_of(key):
-    """Return the figure or table of a key."""
-    return (PLAN.figures | PLAN.tables)[key]
-
-
-def template_of(key):
-    """Return the notebook that renders a figure or table: one for each kind."""
-    return f"notebooks/{result_of(key).kind}.ipynb"
-
-
-def spec_files(keys):
-    """Return the specs of figures or tables."""
-    return [f"{RESULTS}/specs/{key}.json" for key in keys]
-
-
-def notebook_files(key):
-    """Return the executed notebook of a figure, a table or the claims."""
-    return [f"{RESULTS}/notebooks/{key}.{suffix}" for suffix in ("ipynb", "html")]
-
-
-def figure_files(key):
-    """Return all files of a figure."""
-    pictures = [f"{RESULTS}/figures/{key}.{suffix}" for suffix in ("pdf", "png")]
-    return [*pictures, f"{RESULTS}/data/{key}.csv", *notebook_files(key)]
-
-
-def table_files(key):
-    """Return all files of a table."""
-    return [
-        *(f"{RESULTS}/tables/{key}.{suffix}" for suffix in ("csv", "md", "tex")),
-        *notebook_files(key),
-    ]
+    return [LAYOUT.job("run", run, name) for run in runs for name in (CURVE, META)]
 
 
 def files_of(key):
     """Return all files of a figure or table."""
-    return figure_files(key) if key in PLAN.figures else table_files(key)
+    return LAYOUT.figure_files(key) if key in PLAN.figures else LAYOUT.table_files(key)
+
+
+def template_of(key):
+    """Return the notebook that renders a figure or table: one for each kind."""
+    return f"notebooks/{PLAN.outputs[key].spec.kind}.ipynb"

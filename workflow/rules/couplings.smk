@@ -3,10 +3,10 @@
 
 rule couple_chains:
     output:
-        times=f"{RESULTS}/couplings/{{coupling}}/stopping_times.parquet",
-        meta=f"{RESULTS}/couplings/{{coupling}}/meta.json",
+        times=LAYOUT.job("coupling", "{coupling}", STOPPING_TIMES),
+        meta=LAYOUT.job("coupling", "{coupling}", META),
     log:
-        f"{RESULTS}/logs/couplings/{{coupling}}.log",
+        LAYOUT.log("couplings", "{coupling}"),
     conda:
         "../../environment.yml"
     threads: 1

@@ -3,9 +3,9 @@
 
 rule prepare_data:
     output:
-        f"{RESULTS}/datasets/{{data}}.npz",
+        LAYOUT.data_set("{data}"),
     log:
-        f"{RESULTS}/logs/data/{{data}}.log",
+        LAYOUT.log("data", "{data}"),
     conda:
         "../../environment.yml"
     resources:

@@ -4,13 +4,13 @@
 
 rule evaluate_run:
     input:
-        data=lambda wildcards: data_file(PLAN.evaluations[wildcards.evaluation].run),
-        run=lambda wildcards: run_folder_files(PLAN.evaluations[wildcards.evaluation].run),
+        data=lambda wildcards: data_of_run(PLAN.evaluations[wildcards.evaluation].run),
+        run=lambda wildcards: LAYOUT.job_files("run", PLAN.evaluations[wildcards.evaluation].run),
     output:
-        curve=f"{RESULTS}/evaluations/{{evaluation}}/curve.parquet",
-        meta=f"{RESULTS}/evaluations/{{evaluation}}/meta.json",
+        curve=LAYOUT.job("evaluation", "{evaluation}", CURVE),
+        meta=LAYOUT.job("evaluation", "{evaluation}", META),
     log:
-        f"{RESULTS}/logs/evaluate/{{evaluation}}.log",
+        LAYOUT.log("evaluate", "{evaluation}"),
     group:
         batch_of("short_evaluations", "evaluation")
     conda:
@@ -22,8 +22,8 @@ rule evaluate_run:
         gpu=gpu_count(),
     params:
         settings=lambda wildcards: PLAN.evaluations[wildcards.evaluation].settings.canonical(),
-        run=lambda wildcards: PLAN.run_folder(PLAN.evaluations[wildcards.evaluation].run),
-        checkpoint=f"{RESULTS}/checkpoints/{{evaluation}}.npz",
+        run=lambda wildcards: LAYOUT.job("run", PLAN.evaluations[wildcards.evaluation].run),
+        checkpoint=LAYOUT.checkpoint("{evaluation}"),
         folder=subpath(output.meta, parent=True),
         scale=PLAN.scale,
     shell:

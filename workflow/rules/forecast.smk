@@ -6,9 +6,9 @@ from glob import glob
 
 rule forecast:
     output:
-        f"{RESULTS}/forecast.csv",
+        LAYOUT.forecast,
     log:
-        f"{RESULTS}/logs/forecast.log",
+        LAYOUT.log("forecast", "forecast"),
     localrule: True
     conda:
         "../../environment.yml"
@@ -20,7 +20,7 @@ rule forecast:
         values=json.dumps(config, sort_keys=True),
         cores=lambda wildcards: workflow.cores,
         # The forecast is made anew once more is there.
-        computed=len(glob(f"{RESULTS}/*/*/meta.json")),
+        computed=len(glob(f"{LAYOUT.root}/*/*/{META}")),
     shell:
         "rbmbench forecast --configfile {params.overlays} --values {params.values:q} --cores {params.cores}"
         " --out {output} 2>&1 | tee -i {log} >&2"

@@ -3,13 +3,13 @@
 
 rule compute_ground_truth:
     input:
-        data=lambda wildcards: data_file(PLAN.ground_truths[wildcards.truth].run),
-        model=lambda wildcards: f"{PLAN.run_folder(PLAN.ground_truths[wildcards.truth].run)}/model.npz",
+        data=lambda wildcards: data_of_run(PLAN.ground_truths[wildcards.truth].run),
+        model=lambda wildcards: LAYOUT.job("run", PLAN.ground_truths[wildcards.truth].run, MODEL),
     output:
-        truth=f"{RESULTS}/gradients/{{truth}}/ground_truth.npz",
-        meta=f"{RESULTS}/gradients/{{truth}}/meta.json",
+        truth=LAYOUT.job("ground_truth", "{truth}", TRUTH),
+        meta=LAYOUT.job("ground_truth", "{truth}", META),
     log:
-        f"{RESULTS}/logs/gradients/{{truth}}.log",
+        LAYOUT.log("gradients", "{truth}"),
     group:
         batch_of("short_truths", "truth")
     conda:
@@ -30,17 +30,17 @@ rule compute_ground_truth:
 
 rule measure_bias:
     input:
-        data=lambda wildcards: data_file(PLAN.estimates[wildcards.estimate].run),
-        model=lambda wildcards: f"{PLAN.run_folder(PLAN.estimates[wildcards.estimate].run)}/model.npz",
+        data=lambda wildcards: data_of_run(PLAN.estimates[wildcards.estimate].run),
+        model=lambda wildcards: LAYOUT.job("run", PLAN.estimates[wildcards.estimate].run, MODEL),
         truths=lambda wildcards: [
-            f"{PLAN.gradient_folder(truth)}/ground_truth.npz"
+            LAYOUT.job("ground_truth", truth, TRUTH)
             for truth in PLAN.estimates[wildcards.estimate].ground_truths
         ],
     output:
-        bias=f"{RESULTS}/gradients/{{estimate}}/bias.parquet",
-        meta=f"{RESULTS}/gradients/{{estimate}}/meta.json",
+        bias=LAYOUT.job("estimate", "{estimate}", BIAS),
+        meta=LAYOUT.job("estimate", "{estimate}", META),
     log:
-        f"{RESULTS}/logs/gradients/{{estimate}}.log",
+        LAYOUT.log("gradients", "{estimate}"),
     group:
         batch_of("short_estimates", "estimate")
     conda:

@@ -3,9 +3,9 @@
 
 rule write_spec:
     output:
-        f"{RESULTS}/specs/{{key}}.json",
+        LAYOUT.spec("{key}"),
     log:
-        f"{RESULTS}/logs/specs/{{key}}.log",
+        LAYOUT.log("specs", "{key}"),
     wildcard_constraints:
         key="[a-z0-9_]+_(fig|table)[a-z0-9_]*",
     localrule: True
@@ -15,24 +15,25 @@ rule write_spec:
         mem_mb=500,
         runtime=10,
     params:
-        values=lambda wildcards: json.dumps(result_of(wildcards.key).spec, sort_keys=True),
+        values=lambda wildcards: PLAN.outputs[wildcards.key].spec.canonical(),
     shell:
         "rbmbench spec --values {params.values:q} --out {output} 2>&1 | tee -i {log} >&2"
 
 
 rule render_figure:
     input:
-        spec=f"{RESULTS}/specs/{{figure}}.json",
+        spec=LAYOUT.spec("{figure}"),
         template=lambda wildcards: template_of(wildcards.figure),
-        results=lambda wildcards: figure_inputs(PLAN.figures[wildcards.figure]),
+        results=lambda wildcards: PLAN.outputs[wildcards.figure].spec.files(),
     output:
-        pdf=f"{RESULTS}/figures/{{figure}}.pdf",
-        png=f"{RESULTS}/figures/{{figure}}.png",
-        csv=f"{RESULTS}/data/{{figure}}.csv",
-        notebook=f"{RESULTS}/notebooks/{{figure}}.ipynb",
-        page=f"{RESULTS}/notebooks/{{figure}}.html",
+        pdf=LAYOUT.figure("{figure}", "pdf"),
+        png=LAYOUT.figure("{figure}", "png"),
+        md=LAYOUT.figure("{figure}", "md"),
+        csv=LAYOUT.numbers("{figure}"),
+        notebook=LAYOUT.notebook("{figure}"),
+        page=LAYOUT.notebook("{figure}", "html"),
     log:
-        f"{RESULTS}/logs/render/{{figure}}.ipynb",
+        LAYOUT.log("render", "{figure}", "ipynb"),
     conda:
         "../../environment.yml"
     resources:
@@ -40,22 +41,22 @@ rule render_figure:
         runtime=more_each_attempt(30),
     shell:
         "rbmbench render --template {input.template} --set spec={input.spec} pdf={output.pdf} png={output.png}"
-        " csv={output.csv} --notebook {output.notebook} --page {output.page} --log {log}"
+        " md={output.md} csv={output.csv} --notebook {output.notebook} --page {output.page} --log {log}"
 
 
 rule render_table:
     input:
-        spec=f"{RESULTS}/specs/{{table}}.json",
+        spec=LAYOUT.spec("{table}"),
         template=lambda wildcards: template_of(wildcards.table),
-        results=lambda wildcards: table_inputs(PLAN.tables[wildcards.table]),
+        results=lambda wildcards: PLAN.outputs[wildcards.table].spec.files(),
     output:
-        csv=f"{RESULTS}/tables/{{table}}.csv",
-        md=f"{RESULTS}/tables/{{table}}.md",
-        tex=f"{RESULTS}/tables/{{table}}.tex",
-        notebook=f"{RESULTS}/notebooks/{{table}}.ipynb",
-        page=f"{RESULTS}/notebooks/{{table}}.html",
+        csv=LAYOUT.table("{table}", "csv"),
+        md=LAYOUT.table("{table}", "md"),
+        tex=LAYOUT.table("{table}", "tex"),
+        notebook=LAYOUT.notebook("{table}"),
+        page=LAYOUT.notebook("{table}", "html"),
     log:
-        f"{RESULTS}/logs/render/{{table}}.ipynb",
+        LAYOUT.log("render", "{table}", "ipynb"),
     conda:
         "../../environment.yml"
     resources:

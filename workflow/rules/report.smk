@@ -3,19 +3,17 @@
 
 rule check_claims:
     input:
-        figures=spec_files(PLAN.figures),
-        tables=spec_files(PLAN.tables),
+        specs=[LAYOUT.spec(key) for key in PLAN.outputs],
         claims=[f"config/claims/{paper}.yaml" for paper in PLAN.papers],
         template="notebooks/claims.ipynb",
-        shown=[file for figure in PLAN.figures.values() for file in figure_inputs(figure)],
-        tabulated=[file for table in PLAN.tables.values() for file in table_inputs(table)],
+        results=[file for output in PLAN.outputs.values() for file in output.spec.files()],
     output:
-        csv=f"{RESULTS}/claims.csv",
-        spec=f"{RESULTS}/specs/claims.json",
-        notebook=f"{RESULTS}/notebooks/claims.ipynb",
-        page=f"{RESULTS}/notebooks/claims.html",
+        csv=LAYOUT.claims,
+        spec=LAYOUT.spec("claims"),
+        notebook=LAYOUT.notebook("claims"),
+        page=LAYOUT.notebook("claims", "html"),
     log:
-        f"{RESULTS}/logs/render/claims.ipynb",
+        LAYOUT.log("render", "claims", "ipynb"),
     conda:
         "../../environment.yml"
     resources:
@@ -24,29 +22,26 @@ rule check_claims:
     params:
         scale=PLAN.scale,
     shell:
-        "rbmbench claims --scale {params.scale} --figures {input.figures} --tables {input.tables}"
-        " --claims {input.claims} --spec {output.spec} --csv {output.csv} --template {input.template}"
-        " --notebook {output.notebook} --page {output.page} --log {log}"
+        "rbmbench claims --scale {params.scale} --specs {input.specs} --claims {input.claims} --spec {output.spec}"
+        " --csv {output.csv} --template {input.template} --notebook {output.notebook} --page {output.page} --log {log}"
 
 
 rule write_report:
     input:
-        figures=spec_files(PLAN.figures),
-        tables=spec_files(PLAN.tables),
-        rendered=[file for key in [*PLAN.figures, *PLAN.tables] for file in files_of(key)],
-        claims=f"{RESULTS}/claims.csv",
-        shown=[file for figure in PLAN.figures.values() for file in figure_inputs(figure)],
+        specs=[LAYOUT.spec(key) for key in PLAN.outputs],
+        rendered=[file for key in PLAN.outputs for file in files_of(key)],
+        claims=LAYOUT.claims,
+        results=[file for output in PLAN.outputs.values() for file in output.spec.files()],
     output:
-        f"{RESULTS}/report/index.html",
+        LAYOUT.report,
     log:
-        f"{RESULTS}/logs/report.log",
+        LAYOUT.log("report", "report"),
     conda:
         "../../environment.yml"
     resources:
         mem_mb=more_each_attempt(2000),
         runtime=more_each_attempt(30),
     params:
-        scale=PLAN.scale,
+        folder=LAYOUT.root,
     shell:
-        "rbmbench report --scale {params.scale} --figures {input.figures} --tables {input.tables}"
-        " --claims {input.claims} --out {output} 2>&1 | tee -i {log} >&2"
+        "rbmbench report --folder {params.folder} --specs {input.specs} --out {output} 2>&1 | tee -i {log} >&2"

@@ -3,14 +3,14 @@
 
 rule sample_models:
     input:
-        data=lambda wildcards: data_file(PLAN.samples[wildcards.samples].run),
-        run=lambda wildcards: run_folder_files(PLAN.samples[wildcards.samples].run),
+        data=lambda wildcards: data_of_run(PLAN.samples[wildcards.samples].run),
+        run=lambda wildcards: LAYOUT.job_files("run", PLAN.samples[wildcards.samples].run),
     output:
-        isl=f"{RESULTS}/samples/{{samples}}/isl.parquet",
-        shown=f"{RESULTS}/samples/{{samples}}/shown.npz",
-        meta=f"{RESULTS}/samples/{{samples}}/meta.json",
+        isl=LAYOUT.job("samples", "{samples}", ISL),
+        shown=LAYOUT.job("samples", "{samples}", SHOWN),
+        meta=LAYOUT.job("samples", "{samples}", META),
     log:
-        f"{RESULTS}/logs/samples/{{samples}}.log",
+        LAYOUT.log("samples", "{samples}"),
     conda:
         "../../environment.yml"
     threads: 1
@@ -19,7 +19,7 @@ rule sample_models:
         runtime=more_each_attempt(360),
     params:
         settings=lambda wildcards: PLAN.samples[wildcards.samples].settings.canonical(),
-        run=lambda wildcards: PLAN.run_folder(PLAN.samples[wildcards.samples].run),
+        run=lambda wildcards: LAYOUT.job("run", PLAN.samples[wildcards.samples].run),
         folder=subpath(output.meta, parent=True),
         scale=PLAN.scale,
     shell:

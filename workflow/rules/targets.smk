@@ -3,31 +3,31 @@
 
 rule all_figures:
     input:
-        [file for key in PLAN.figures for file in figure_files(key)],
+        [file for key in PLAN.figures for file in files_of(key)],
 
 
 rule all_tables:
     input:
-        [file for key in PLAN.tables for file in table_files(key)],
+        [file for key in PLAN.tables for file in files_of(key)],
 
 
 rule claims:
     input:
-        f"{RESULTS}/claims.csv",
-        notebook_files("claims"),
+        LAYOUT.claims,
+        LAYOUT.notebooks("claims"),
 
 
 rule report:
     input:
-        f"{RESULTS}/report/index.html",
+        LAYOUT.report,
 
 
 # The speed of steps is measured only when it is asked for, here: it takes minutes of a machine that does nothing else.
 rule benchmarks:
     input:
-        f"{RESULTS}/benchmarks/run_times.csv",
-        [f"{RESULTS}/benchmarks/steps.{suffix}" for suffix in ("csv", "md", "meta.json", "pdf", "png")],
-        notebook_files("benchmarks"),
+        LAYOUT.benchmark("run_times.csv"),
+        [LAYOUT.benchmark(f"steps.{ending}") for ending in ("csv", "md", "meta.json", "pdf", "png")],
+        LAYOUT.notebooks("benchmarks"),
 
 
 for paper in PLAN.papers:
@@ -39,7 +39,7 @@ for paper in PLAN.papers:
             [file for key in PLAN.of_paper(paper) for file in files_of(key)],
 
 
-for key in [*PLAN.figures, *PLAN.tables]:
+for key in PLAN.outputs:
 
     rule:
         name:

@@ -3,13 +3,13 @@
 
 rule train_run:
     input:
-        data=lambda wildcards: data_file(wildcards.run),
+        data=lambda wildcards: data_of_run(wildcards.run),
     output:
-        curve=f"{RESULTS}/runs/{{run}}/curve.parquet",
-        model=f"{RESULTS}/runs/{{run}}/model.npz",
-        meta=f"{RESULTS}/runs/{{run}}/meta.json",
+        curve=LAYOUT.job("run", "{run}", CURVE),
+        model=LAYOUT.job("run", "{run}", MODEL),
+        meta=LAYOUT.job("run", "{run}", META),
     log:
-        f"{RESULTS}/logs/train/{{run}}.log",
+        LAYOUT.log("train", "{run}"),
     group:
         batch_of("short_runs", "run")
     conda:
@@ -21,7 +21,7 @@ rule train_run:
         gpu=gpu_count(),
     params:
         settings=lambda wildcards: PLAN.runs[wildcards.run].settings.canonical(),
-        checkpoint=f"{RESULTS}/checkpoints/{{run}}.npz",
+        checkpoint=LAYOUT.checkpoint("{run}"),
         folder=subpath(output.meta, parent=True),
         scale=PLAN.scale,
     shell:

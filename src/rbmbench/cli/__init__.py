@@ -149,6 +149,7 @@ def _add_reports(commands) -> None:
     _add_notebook(render)
 
     claims = _add(commands, "claims", "making:claims", "hold the claims of the papers against the results")
+    claims.add_argument("--scale", required=True, metavar="NAME", help="name of the scale")
     _add_specs(claims)
     claims.add_argument(
         "--claims", required=True, type=Path, nargs="+", metavar="FILE", help="claims, one file a paper"
@@ -158,8 +159,10 @@ def _add_reports(commands) -> None:
     _add_notebook(claims)
 
     report = _add(commands, "report", "making:report", "write the page that shows everything of a scale")
+    report.add_argument(
+        "--folder", required=True, type=Path, metavar="FOLDER", help="folder of the scale: results/SCALE"
+    )
     _add_specs(report)
-    report.add_argument("--claims", required=True, type=Path, metavar="FILE", help="claims.csv")
     report.add_argument("--out", required=True, type=Path, metavar="FILE", help="HTML file to write")
 
     keep = _add(commands, "keep", "keeping:keep", "keep the small files of results: pictures, tables, meta, verdicts")
@@ -267,9 +270,9 @@ def _add_notebook(parser: argparse.ArgumentParser) -> None:
 
 def _add_specs(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that name all figures and tables."""
-    parser.add_argument("--scale", required=True, metavar="NAME", help="name of the scale")
-    parser.add_argument("--figures", type=Path, nargs="*", default=[], metavar="FILE", help="specs of the figures")
-    parser.add_argument("--tables", type=Path, nargs="*", default=[], metavar="FILE", help="specs of the tables")
+    parser.add_argument(
+        "--specs", type=Path, nargs="*", default=[], metavar="FILE", help="specs of the figures and tables"
+    )
 
 
 def _count(text: str) -> int:

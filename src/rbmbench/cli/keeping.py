@@ -10,13 +10,9 @@ from typing import Any
 from rbmbench.base.errors import ResultsError
 from rbmbench.base.parsing import parse
 from rbmbench.io.atomic import replaced
+from rbmbench.io.layout import CURVE, FIGURE_ENDINGS, META, TABLE_ENDINGS, Layout
 
 __all__ = ["keep"]
-
-PLACES = {
-    "figures": ("figures/{key}.png", "figures/{key}.pdf", "data/{key}.csv"),
-    "tables": ("tables/{key}.csv", "tables/{key}.md", "tables/{key}.tex"),
-}
 
 
 def keep(arguments: Namespace) -> None:
@@ -25,28 +21,30 @@ def keep(arguments: Namespace) -> None:
     Verdicts that were kept before stay, unless they are given anew. Of single runs the curve and meta are copied: laid
     below results/SCALE/runs/ again, they count as done, so that a long figure can be made in parts.
     """
+    from rbmbench.config.layers import read_yaml
     from rbmbench.io.results import write_json
+    from rbmbench.planning.specs import read_values
     from rbmbench.reporting.claims import judge
-    from rbmbench.reporting.spec_files import FIGURES, TABLES, read_values
 
-    kept: dict[str, list[dict[str, Any]]] = {"figures": [], "tables": []}
-    for kind, files in PLACES.items():
-        for key in getattr(arguments, kind):
-            spec = read_values(arguments.folder / "specs" / f"{key}.json", FIGURES | TABLES)
-            kept[kind].append(spec)
-            for file in (name.format(key=key) for name in files):
-                # The numbers behind a figure are long and compress well; pandas reads them as they are.
-                if file.startswith("data/"):
-                    _copy(arguments.folder / file, arguments.out / f"{file}.gz", partial(gzip.compress, mtime=0))
-                else:
-                    _copy(arguments.folder / file, arguments.out / file)
-            write_json(arguments.out / "meta" / f"{key}.json", _metas(spec))
+    source, target = Layout(str(arguments.folder)), Layout(str(arguments.out))
+    for key in arguments.figures:
+        for ending in FIGURE_ENDINGS:
+            _copy(source.figure(key, ending), target.figure(key, ending))
+        # The numbers behind a figure are long and compress well; pandas reads them as they are.
+        _copy(source.numbers(key), f"{target.numbers(key)}.gz", partial(gzip.compress, mtime=0))
+    for key in arguments.tables:
+        for ending in TABLE_ENDINGS:
+            _copy(source.table(key, ending), target.table(key, ending))
+    outputs = [read_values(source.spec(key)) for key in (*arguments.figures, *arguments.tables)]
+    for values in outputs:
+        write_json(arguments.out / "meta" / f"{values['key']}.json", _metas(values))
     for folder in arguments.runs:
-        for name in ("curve.parquet", "meta.json"):
-            _copy(folder / name, arguments.out / "runs" / folder.name / name)
-    given = {"key": "claims", "scale": arguments.scale, **kept, "claims": _claims(arguments.claims)}
+        for name in (CURVE, META):
+            _copy(folder / name, target.job("run", folder.name, name))
+    claims = {file.stem: read_yaml(file) for file in arguments.claims}
+    given = {"scale": arguments.scale, "outputs": outputs, "claims": claims}
     verdicts = judge.evaluate(parse(judge.ClaimsSpec, given, "claims"))
-    judge.write_claims(_with_earlier(verdicts, arguments.out / "claims.csv"), arguments.out / "claims.csv")
+    judge.write_claims(_with_earlier(verdicts, Path(target.claims)), target.claims)
 
 
 def _with_earlier(verdicts: Any, file: Path) -> Any:
@@ -73,26 +71,17 @@ def _with_earlier(verdicts: Any, file: Path) -> Any:
     return lines.loc[places.sort_values(["paper", "claim"]).index].reset_index(drop=True)
 
 
-def _copy(source: Path, target: Path, change: Callable[[bytes], bytes] = bytes) -> None:
-    if not source.is_file():
+def _copy(source: str | Path, target: str | Path, change: Callable[[bytes], bytes] = bytes) -> None:
+    """Copy a file, changed on the way."""
+    if not Path(source).is_file():
         raise ResultsError(f"{source}: is missing; make it first, then keep it")
     with replaced(target) as temporary:
-        temporary.write_bytes(change(source.read_bytes()))
+        temporary.write_bytes(change(Path(source).read_bytes()))
 
 
-def _claims(files: list[Path]) -> dict[str, Any]:
-    from rbmbench.config.loading import read_yaml
-
-    return {file.stem: read_yaml(file) for file in files}
-
-
-def _metas(spec: dict[str, Any]) -> dict[str, Any]:
+def _metas(values: dict[str, Any]) -> dict[str, Any]:
     """Return the meta of every run and measurement that a figure or table rests on, by the folder's name."""
     from rbmbench.io.results import read_meta
+    from rbmbench.planning.specs import parse_spec
 
-    runs = [run["folder"] for panel in spec.get("panels", []) for run in panel["runs"]]
-    runs += [panel["samples"]["folder"] for panel in spec.get("panels", []) if "samples" in panel]
-    for row in spec.get("rows", []):
-        runs += [row["model"], *(estimate["folder"] for estimate in row["estimates"])]
-    runs += [part["folder"] for key in ("runs", "couplings") for part in spec.get(key, [])]
-    return {Path(folder).name: read_meta(folder) for folder in runs}
+    return {Path(folder).name: read_meta(folder) for folder in parse_spec(values, "spec").folders()}

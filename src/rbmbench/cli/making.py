@@ -2,8 +2,6 @@
 
 import json
 from argparse import Namespace
-from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from rbmbench.base.errors import DataError, SettingsError
@@ -11,8 +9,6 @@ from rbmbench.io.guard import UnreadableError
 from rbmbench.io.text import plain_json
 
 __all__ = ["claims", "config_check", "config_schema", "data", "plain_data", "render", "report", "run_times", "spec"]
-
-TABLE_FILES, FIGURE_FILES = ("csv", "md", "tex"), ("png", "pdf")
 
 
 def data(arguments: Namespace) -> None:
@@ -46,15 +42,14 @@ def render(arguments: Namespace) -> None:
 
 def claims(arguments: Namespace) -> None:
     """Write the spec of the claims, and run the notebook that judges them."""
-    from rbmbench.config.loading import read_yaml
+    from rbmbench.config.layers import read_yaml
     from rbmbench.io.results import write_json
-    from rbmbench.reporting.spec_files import FIGURES, TABLES, read_values
+    from rbmbench.planning.specs import read_values
 
     values = {
         "key": "claims",
         "scale": arguments.scale,
-        "figures": [read_values(file, FIGURES) for file in arguments.figures],
-        "tables": [read_values(file, TABLES) for file in arguments.tables],
+        "outputs": [read_values(file) for file in arguments.specs],
         "claims": {file.stem: read_yaml(file) for file in arguments.claims},
     }
     write_json(arguments.spec, values)
@@ -63,21 +58,12 @@ def claims(arguments: Namespace) -> None:
 
 def report(arguments: Namespace) -> None:
     """Write the page that shows everything of a scale."""
+    from rbmbench.io.layout import Layout
+    from rbmbench.planning.specs import read_spec
     from rbmbench.reporting.page.html import write_report
-    from rbmbench.reporting.spec_files import FIGURES, TABLES, read_values
 
-    folder = arguments.claims.parent
-    figures = [read_values(file, FIGURES) for file in arguments.figures]
-    tables = [read_values(file, TABLES) for file in arguments.tables]
-    values = {
-        "scale": arguments.scale,
-        "title": f"rbmbench: {arguments.scale} scale",
-        "figures": [_with_files(one, folder, "figures", FIGURE_FILES) for one in figures],
-        "tables": [_with_files(one, folder, "tables", TABLE_FILES) for one in tables],
-        "claims_csv": str(arguments.claims),
-        "runs": sorted(set(_run_folders(figures, tables))),
-    }
-    write_report(values, arguments.out)
+    layout = Layout(str(arguments.folder))
+    write_report(layout, [read_spec(file) for file in arguments.specs], arguments.out)
     print(f"{arguments.out}: written")
 
 
@@ -99,7 +85,7 @@ def config_check(arguments: Namespace) -> None:
     from rbmbench.planning.plan import plan
 
     found = plan(load(arguments.files))
-    results = ", ".join([*found.figures, *found.tables])
+    results = ", ".join(found.outputs)
     print(f"{found.scale} scale: {results}: {len(found.runs)} runs, {len(found.estimates)} measured estimators")
 
 
@@ -129,23 +115,6 @@ def _run_notebook(arguments: Namespace, parameters: dict[str, str]) -> None:
     from rbmbench.reporting.page.notebooks import run_notebook
 
     run_notebook(arguments.template, parameters, arguments.notebook, arguments.page, arguments.log)
-
-
-def _with_files(values: dict[str, Any], folder: Path, kind: str, endings: Iterable[str]) -> dict[str, Any]:
-    """Return the spec of a figure or table with the files that were made of it."""
-    key = values["key"]
-    files = {ending: str(folder / kind / f"{key}.{ending}") for ending in endings}
-    numbers = folder / "data" / f"{key}.csv"
-    page = folder / "notebooks" / f"{key}.html"
-    return values | {"csv": str(numbers)} | files | {"notebook_html": str(page)}
-
-
-def _run_folders(figures: Iterable[dict], tables: Iterable[dict]) -> Iterable[str]:
-    """Yield the folders of all runs that figures and tables show."""
-    for spec in [*figures, *tables]:
-        yield from (run["folder"] for panel in spec.get("panels", ()) for run in panel["runs"])
-        yield from (row["model"] for row in spec.get("rows", ()))
-        yield from (run["folder"] for run in spec.get("runs", ()))
 
 
 def _run_time(meta: dict[str, Any]) -> dict[str, Any]:

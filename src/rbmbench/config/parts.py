@@ -1,4 +1,4 @@
-"""What the files under ``config/`` are made of below figures and tables: data, algorithms, and what a panel trains."""
+"""Models of the configuration below figures and tables: data sets, algorithms, samplers, and what a panel trains."""
 
 from itertools import pairwise
 from typing import Annotated, Any, Literal, Self
@@ -14,6 +14,7 @@ from rbmbench.base.settings import (
     Iterations,
     Proxy,
     Rate,
+    SamplerGrid,
     Seed,
     Settings,
 )
@@ -29,6 +30,8 @@ __all__ = [
     "Name",
     "Names",
     "Panel",
+    "PanelAddress",
+    "SamplerEntry",
     "TableName",
 ]
 
@@ -36,6 +39,8 @@ Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 FigureName = Annotated[str, Field(pattern=r"^fig[a-z0-9_]*$")]
 TableName = Annotated[str, Field(pattern=r"^table[a-z0-9_]*$")]
 Names = Annotated[tuple[Name, ...], Field(min_length=1)]
+PanelAddress = Annotated[str, Field(pattern=r"^fig[a-z0-9_]*\.[a-z][a-z0-9_]*$")]
+"""A panel of a figure of the same paper, as FIGURE.PANEL."""
 
 
 class DataAccess(Settings):
@@ -156,3 +161,24 @@ class Panel(Settings):
     annealing: AnnealingBudget | None = Field(default=None, description="budget of log Z; null: that of defaults")
     proxy: Proxy | None = Field(default=None, description="reconstruction log-likelihood; null: that of defaults")
     bias_bound: BiasBound | None = Field(default=None, description="CD's bias and bounds; null: those of defaults")
+
+
+class SamplerEntry(Settings):
+    """A sampler as a paper uses it: with its options, and the values of some that are tried."""
+
+    label: str = Field(description="how figures name it")
+    sampler: str = Field(description="name of the sampler: a module of rbmbench.samplers")
+    options: dict[str, Any] = Field(default={}, description="options of the sampler")
+    grid: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] = Field(
+        default={}, description="by option: values that are tried in all combinations, the best by the validation rows"
+    )
+
+    @model_validator(mode="after")
+    def _grid_can_be_tried(self) -> Self:
+        self.grid_of_settings  # noqa: B018
+        return self
+
+    @property
+    def grid_of_settings(self) -> SamplerGrid:
+        """The sampler and its settings, without the label."""
+        return SamplerGrid(name=self.sampler, options=self.options, grid=self.grid)

@@ -1,8 +1,6 @@
 """Read and write the folders of results: plain files, checked when read, never a pickle.
 
-A run's folder holds ``curve.parquet``, ``model.npz`` and ``meta.json``; a ground truth's ``ground_truth.npz`` and
-``meta.json``; a measurement's ``bias.parquet`` and ``meta.json``; coupled chains' ``stopping_times.parquet`` and
-``meta.json``; streams of samples ``isl.parquet``, ``shown.npz`` and ``meta.json``. Equal arrays give equal bytes.
+Which files a folder holds is said in `rbmbench.io.layout`. Equal arrays give equal bytes.
 """
 
 import json
@@ -19,6 +17,7 @@ from rbmbench.base.errors import ResultsError
 from rbmbench.io.arrays import npz_arrays
 from rbmbench.io.atomic import replaced
 from rbmbench.io.guard import UnreadableError, bounded_bytes
+from rbmbench.io.layout import BIAS, CURVE, ISL, META, MODEL, STOPPING_TIMES
 from rbmbench.io.meta import Meta, checked_meta
 from rbmbench.io.tables import csv_table, parquet_table
 from rbmbench.io.text import MOST_JSON_BYTES, plain_json
@@ -206,17 +205,17 @@ def read_csv(path: Location, columns: Iterable[str] = (), **options: Any) -> pd.
 
 def read_curve(folder: Location) -> pd.DataFrame:
     """Return the learning curves of a run: columns trial, iteration, metric, value (see `read_table` for errors)."""
-    return read_table(Path(folder) / "curve.parquet", CURVE_COLUMNS)
+    return read_table(Path(folder) / CURVE, CURVE_COLUMNS)
 
 
 def read_bias(folder: Location) -> pd.DataFrame:
     """Return what was measured of an estimator: columns trial, ground_truth, quantity, value (see `read_table`)."""
-    return read_table(Path(folder) / "bias.parquet", BIAS_COLUMNS)
+    return read_table(Path(folder) / BIAS, BIAS_COLUMNS)
 
 
 def read_stopping_times(folder: Location) -> pd.DataFrame:
     """Return the stopping times of coupled chains: columns chain, stopping_time (see `read_table` for errors)."""
-    return read_table(Path(folder) / "stopping_times.parquet", STOPPING_TIME_COLUMNS)
+    return read_table(Path(folder) / STOPPING_TIMES, STOPPING_TIME_COLUMNS)
 
 
 def read_isl(folder: Location) -> pd.DataFrame:
@@ -224,7 +223,7 @@ def read_isl(folder: Location) -> pd.DataFrame:
 
     See `read_table` for errors.
     """
-    return read_table(Path(folder) / "isl.parquet", ISL_COLUMNS)
+    return read_table(Path(folder) / ISL, ISL_COLUMNS)
 
 
 def read_meta(folder: Location) -> Meta:
@@ -236,7 +235,7 @@ def read_meta(folder: Location) -> Meta:
         If ``meta.json`` is missing, damaged, or not what it should be; and later, where a key that is asked for is not
         there.
     """
-    path = Path(folder) / "meta.json"
+    path = Path(folder) / META
     return checked_meta(read_json(path), str(path))
 
 
@@ -253,7 +252,7 @@ def read_model(folder: Location) -> dict[str, np.ndarray]:
     ResultsError
         If the file is missing or damaged, or the shapes do not belong together.
     """
-    path = Path(folder) / "model.npz"
+    path = Path(folder) / MODEL
     arrays = read_arrays(path, MODEL_ARRAYS)
     _check_parameters(path, {name: arrays[name] for name in ("W", "b", "c")}, ("trials",))
     return arrays
@@ -272,7 +271,7 @@ def read_snapshots(folder: Location) -> dict[str, np.ndarray]:
     ResultsError
         If the file is missing or damaged, or holds no snapshots.
     """
-    path = Path(folder) / "model.npz"
+    path = Path(folder) / MODEL
     arrays = read_arrays(path, SNAPSHOT_ARRAYS)
     iterations, *parameters = SNAPSHOT_ARRAYS
     _check_parameters(path, {name: arrays[name] for name in parameters}, ("snapshots", "trials"))

@@ -1,7 +1,7 @@
-"""What a scale computes: runs, evaluations, ground truths, estimates, chains, samples; and the results of them."""
+"""What a scale computes: runs, evaluations, ground truths, estimates, chains, samples; and what is shown of them."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,17 +13,19 @@ from rbmbench.base.settings import (
     RunSettings,
     SamplingSettings,
 )
-from rbmbench.config.paper import DataEntry
+from rbmbench.config.parts import DataEntry
+from rbmbench.io.layout import Layout
+from rbmbench.planning.specs import Shown
 
 __all__ = [
-    "CoupledChains",
-    "Estimate",
-    "Evaluation",
-    "GroundTruth",
+    "AnnealingJob",
+    "CouplingJob",
+    "EstimateJob",
+    "GroundTruthJob",
+    "Output",
     "Plan",
-    "Result",
-    "Run",
-    "Samples",
+    "SamplesJob",
+    "TrainingJob",
     "derived_seed",
     "digest_of",
     "unique",
@@ -31,7 +33,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class Run:
+class TrainingJob:
     """A training run: its id, the key of its data set, and its settings."""
 
     id: str
@@ -40,7 +42,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class AnnealingJob:
     """The log-likelihoods of a run's snapshots, estimated by annealed importance sampling."""
 
     id: str
@@ -49,7 +51,7 @@ class Evaluation:
 
 
 @dataclass(frozen=True)
-class GroundTruth:
+class GroundTruthJob:
     """The model expectations of a run's trained models."""
 
     id: str
@@ -58,8 +60,8 @@ class GroundTruth:
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """Gradient estimates of a run's trained models, and the ground truths they are held against."""
+class EstimateJob:
+    """Gradient estimates of a run's trained models, and the ground truths they are compared with."""
 
     id: str
     run: str
@@ -68,7 +70,7 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class CoupledChains:
+class CouplingJob:
     """Pairs of coupled chains of a random model, by one coupling."""
 
     id: str
@@ -76,7 +78,7 @@ class CoupledChains:
 
 
 @dataclass(frozen=True)
-class Samples:
+class SamplesJob:
     """Streams of samples of a run's trained models, by several samplers."""
 
     id: str
@@ -85,69 +87,46 @@ class Samples:
 
 
 @dataclass(frozen=True)
-class Result:
-    """A figure or a table: its spec for the reports, the ids of what it shows, and the data sets it reads itself."""
+class Output:
+    """A figure or a table: its spec, and the ids of the jobs it needs."""
 
-    key: str
-    paper: str
-    kind: str
-    spec: Mapping[str, Any]
+    spec: Shown
     runs: tuple[str, ...] = ()
     estimates: tuple[str, ...] = ()
     evaluations: tuple[str, ...] = ()
     couplings: tuple[str, ...] = ()
     samples: tuple[str, ...] = ()
-    data: tuple[str, ...] = ()
 
 
 @dataclass
 class Plan:
-    """All that one scale computes, each thing by its id."""
+    """All that one scale computes, each job by its id, and all that it shows, by key."""
 
     scale: str
     papers: tuple[str, ...]
     data: dict[str, DataEntry] = field(default_factory=dict)
-    runs: dict[str, Run] = field(default_factory=dict)
-    evaluations: dict[str, Evaluation] = field(default_factory=dict)
-    ground_truths: dict[str, GroundTruth] = field(default_factory=dict)
-    estimates: dict[str, Estimate] = field(default_factory=dict)
-    couplings: dict[str, CoupledChains] = field(default_factory=dict)
-    samples: dict[str, Samples] = field(default_factory=dict)
-    figures: dict[str, Result] = field(default_factory=dict)
-    tables: dict[str, Result] = field(default_factory=dict)
+    runs: dict[str, TrainingJob] = field(default_factory=dict)
+    evaluations: dict[str, AnnealingJob] = field(default_factory=dict)
+    ground_truths: dict[str, GroundTruthJob] = field(default_factory=dict)
+    estimates: dict[str, EstimateJob] = field(default_factory=dict)
+    couplings: dict[str, CouplingJob] = field(default_factory=dict)
+    samples: dict[str, SamplesJob] = field(default_factory=dict)
+    figures: dict[str, Output] = field(default_factory=dict)
+    tables: dict[str, Output] = field(default_factory=dict)
 
     @property
-    def folder(self) -> str:
-        """Where everything of this scale is written."""
-        return f"results/{self.scale}"
+    def layout(self) -> Layout:
+        """Where the files of this scale are."""
+        return Layout(f"results/{self.scale}")
 
-    def run_folder(self, run: str) -> str:
-        """Return the folder of a run."""
-        return f"{self.folder}/runs/{run}"
-
-    def evaluation_folder(self, evaluation: str) -> str:
-        """Return the folder of an evaluation: it holds a curve and meta as a run's folder does."""
-        return f"{self.folder}/evaluations/{evaluation}"
+    @property
+    def outputs(self) -> dict[str, Output]:
+        """All figures and tables."""
+        return self.figures | self.tables
 
     def of_paper(self, paper: str) -> list[str]:
         """Return the keys of a paper's figures and tables."""
-        return [key for key, result in (self.figures | self.tables).items() if result.paper == paper]
-
-    def gradient_folder(self, part: str) -> str:
-        """Return the folder of a ground truth or of estimates."""
-        return f"{self.folder}/gradients/{part}"
-
-    def coupling_folder(self, coupling: str) -> str:
-        """Return the folder of coupled chains."""
-        return f"{self.folder}/couplings/{coupling}"
-
-    def sample_folder(self, samples: str) -> str:
-        """Return the folder of streams of samples."""
-        return f"{self.folder}/samples/{samples}"
-
-    def data_file(self, data: str) -> str:
-        """Return the file of a data set."""
-        return f"{self.folder}/datasets/{data}.npz"
+        return [key for key, output in self.outputs.items() if output.spec.paper == paper]
 
 
 def derived_seed(seed: int, *purpose: Any) -> int:
@@ -157,7 +136,7 @@ def derived_seed(seed: int, *purpose: Any) -> int:
 
 
 def digest_of(*parts: str) -> str:
-    """Return the first 10 hexadecimal digits of the sha256 of the parts, one a line."""
+    """Return the first 10 hexadecimal digits of the sha256 of the parts, one per line."""
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:10]
 
 

@@ -1,32 +1,25 @@
-"""From the configuration to what has to be computed: runs, ground truths and estimates, and who needs which.
+"""From the configuration to what has to be computed and shown.
 
-Everything here is pure: equal configurations give equal plans, ids and specs. What two figures share is there once.
+Everything here is pure: equal configurations give equal plans, ids and specs. Jobs that two figures need are planned
+once.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.config.loading import Configuration
 from rbmbench.config.paper import Paper
-from rbmbench.planning import couplings, curves, gradients, samples
-from rbmbench.planning.jobs import Plan
-from rbmbench.planning.runs import absent
+from rbmbench.planning.jobs import Output, Plan
+from rbmbench.planning.kinds import Kind
+from rbmbench.planning.runs import Planner
 
 __all__ = ["plan"]
 
-MAKERS = {
-    "learning_curves": curves.learning_curves,
-    "coupling_times": couplings.coupling_times,
-    "isl_curves": samples.isl_curves,
-    "sample_sheets": samples.sample_sheets,
-    "bias_variance": gradients.bias_variance,
-    "run_times": curves.run_times,
-}
-
 
 def plan(configuration: Configuration) -> Plan:
-    """Return what has to be computed for a configuration.
+    """Return what has to be computed and shown for a configuration.
 
     Raises
     ------
@@ -36,23 +29,27 @@ def plan(configuration: Configuration) -> Plan:
     result = Plan(configuration.main.scale, configuration.main.papers)
     for paper in configuration.papers:
         _add_data(result, paper)
-        published = configuration.published[paper.key]
+        planner = Planner(result, paper, configuration.published[paper.key])
+        printed = configuration.published_tables[paper.key]
         for name, figure in paper.figures.items():
-            key, as_published = f"{paper.key}_{name}", _of_kind(published.figures.get(name), figure)
-            made = MAKERS[figure.kind](result, paper, published, key, figure, as_published)
-            result.figures[key] = replace(made, spec=made.spec | {"absent": absent(figure, as_published)})
+            key = f"{paper.key}_{name}"
+            result.figures[key] = _planned(planner, key, figure, planner.published.figures.get(name))
         for name, table in paper.tables.items():
-            key, as_published = f"{paper.key}_{name}", _of_kind(published.tables.get(name), table)
-            made = MAKERS[table.kind](result, paper, published, key, table, as_published)
-            numbers = configuration.published_tables[paper.key].get(name, {})
-            more = {"published": numbers, "absent": absent(table, as_published)}
-            result.tables[key] = replace(made, spec=made.spec | more)
+            key = f"{paper.key}_{name}"
+            as_published, numbers = planner.published.tables.get(name), printed.get(name, {})
+            result.tables[key] = _planned(planner, key, table, as_published, {"published": numbers})
     return result
 
 
-def _of_kind(published: Any, what: Any) -> Any:
-    """Return the published settings of a figure or table if there are any and they are of its kind."""
-    return published if published is not None and published.kind == what.kind else None
+def _planned(
+    planner: Planner, key: str, item: Kind, published: Kind | None, printed: Mapping[str, Any] | None = None
+) -> Output:
+    """Return the output of a figure or table; its spec says which parts of the paper's are left out."""
+    published = published if published is not None and published.kind == item.kind else None
+    output = item.plan(planner, key, published)
+    absent = [part for part in (published.parts if published else ()) if part not in item.parts]
+    values = output.spec.model_dump(mode="json") | {"absent": absent} | (printed or {})
+    return replace(output, spec=type(output.spec).model_validate(values))
 
 
 def _add_data(result: Plan, paper: Paper) -> None:

@@ -7,6 +7,7 @@ The rows are those that the log-likelihood of the panel is of: of the training s
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,6 @@ from rbmbench.base.errors import ResultsError
 from rbmbench.io.results import read_arrays
 from rbmbench.likelihood import exact_log_partition, is_enumerable, log_likelihood
 from rbmbench.model.rbm import RBM
-from rbmbench.reporting.specs import Panel
 from rbmbench.training.evaluation import DistinctRows
 
 __all__ = ["TITLES", "TRUE_ARRAYS", "Reference", "maximum", "references", "true_model"]
@@ -51,7 +51,7 @@ def true_model(rows: np.ndarray, rbm: RBM) -> float:
     return float(log_likelihood(rbm, rows, exact_log_partition(rbm)))
 
 
-def references(panel: Panel) -> list[Reference]:
+def references(panel: Any) -> list[Reference]:
     """Return the lines that a panel asks for, from the file of its data set.
 
     Raises
@@ -70,7 +70,7 @@ def references(panel: Panel) -> list[Reference]:
     return found
 
 
-def _true_rbm(panel: Panel) -> RBM:
+def _true_rbm(panel: Any) -> RBM:
     """Return the model that the rows of a panel's data set were drawn from."""
     arrays = read_arrays(panel.data_file, TRUE_ARRAYS)
     rbm = RBM(*(arrays[name] for name in TRUE_ARRAYS))

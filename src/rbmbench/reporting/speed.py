@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from os import PathLike
 from typing import Any
 
-import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -13,8 +12,7 @@ from matplotlib.patches import Patch
 
 from rbmbench.base.errors import ResultsError
 from rbmbench.io.results import read_csv
-from rbmbench.reporting.plots import LOOK, PAGE_WIDTH
-from rbmbench.reporting.style import BLUE, GREY, ORANGE
+from rbmbench.reporting.style import BLUE, GREY, ORANGE, PAGE_WIDTH, theme
 
 __all__ = ["COLUMNS", "bars", "caption", "conditions", "markdown", "read_steps", "step_bars"]
 
@@ -87,7 +85,7 @@ def bars(table: pd.DataFrame, meta: Mapping[str, Any]) -> Figure:
     shown = step_bars(table)
     steps = [of_step for _, of_step in shown.groupby("step", sort=False)]
     sizes = [len(of_step) for of_step in steps]
-    with mpl.rc_context(LOOK):
+    with theme():
         height = 1.1 + sum(0.42 + BAR_HEIGHT * size for size in sizes)
         figure = Figure(figsize=(PAGE_WIDTH, height), layout="constrained")
         FigureCanvasAgg(figure)

@@ -1,14 +1,51 @@
-"""One colour and one dash pattern an algorithm, the same in the figures of all papers.
+"""The look of all figures: a theme, a page, and one colour and dash pattern per algorithm in the figures of all papers.
 
 The colours are those of Okabe and Ito, which readers with a colour vision deficiency can tell apart; yellow is left
-out, for it is lost on white paper. An algorithm keeps its style whoever it is drawn with. Solid lines are the widest
-and lie lowest, so that a dashed curve on top of an equal one leaves both to be seen.
+out, for it is lost on white paper. An algorithm keeps its style whichever others it is drawn with. Solid lines are the
+widest and lie lowest, so that a dashed curve on top of an equal one leaves both visible.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import chain, cycle, product
+from os import PathLike
 
-__all__ = ["style", "styles"]
+import matplotlib as mpl
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from rbmbench.io.atomic import replaced
+
+__all__ = ["PAGE_WIDTH", "finish_axes", "line_style", "page", "save", "styles", "theme"]
+
+PAGE_WIDTH = 7.4
+PANEL_HEIGHT = 2.55
+DPI = 160
+LOOK = {
+    "font.family": "DejaVu Sans",
+    "font.size": 8,
+    "axes.titlesize": 8.5,
+    "axes.labelsize": 8,
+    "axes.linewidth": 0.6,
+    "axes.edgecolor": "0",
+    "axes.labelcolor": "0",
+    "axes.spines.top": False,
+    "text.color": "0",
+    "xtick.labelsize": 7.5,
+    "ytick.labelsize": 7.5,
+    "xtick.color": "0",
+    "ytick.color": "0",
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 3.5,
+    "ytick.major.size": 3.5,
+    "legend.fontsize": 8,
+    "figure.titlesize": 10,
+    "pdf.fonttype": 42,
+    "mathtext.default": "regular",
+}
 
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 BLUE, VERMILLION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#7F7F7F"
@@ -77,11 +114,6 @@ ALIKE = {
 }
 
 
-def style(colour: str, dashes: str | tuple) -> dict:
-    """Return the keyword arguments of `matplotlib.axes.Axes.plot` for a colour and a dash pattern."""
-    return {"color": colour, "linestyle": dashes, "linewidth": WIDTHS[dashes], "zorder": HEIGHTS[dashes]}
-
-
 def styles(algorithms: Iterable[str]) -> dict[str, dict]:
     """Return the style of each algorithm.
 
@@ -104,4 +136,44 @@ def styles(algorithms: Iterable[str]) -> dict[str, dict]:
     free = chain((pair for pair in pairs if pair not in taken), cycle(pairs))
     newcomers = sorted(name for name in algorithms if ALIKE.get(name, name) not in ALGORITHMS)
     chosen = ALGORITHMS | dict(zip(newcomers, free, strict=False))
-    return {name: style(*chosen[ALIKE.get(name, name)]) for name in algorithms}
+    return {name: line_style(*chosen[ALIKE.get(name, name)]) for name in algorithms}
+
+
+def line_style(colour: str, dashes: str | tuple) -> dict:
+    """Return the keyword arguments of `matplotlib.axes.Axes.plot` for a colour and a dash pattern."""
+    return {"color": colour, "linestyle": dashes, "linewidth": WIDTHS[dashes], "zorder": HEIGHTS[dashes]}
+
+
+@contextmanager
+def theme() -> Iterator[None]:
+    """Draw with the theme of all figures within the block: seaborn's ticks, in sizes that fit a printed page."""
+    with mpl.rc_context(sns.plotting_context("paper") | sns.axes_style("ticks") | LOOK):
+        yield
+
+
+def page(rows: int) -> Figure:
+    """Return an empty figure of the width of a page, for so many rows of panels; to be used within `theme`."""
+    figure = Figure(figsize=(PAGE_WIDTH, 1.0 + PANEL_HEIGHT * rows), layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.get_layout_engine().set(h_pad=0.06, w_pad=0.04, hspace=0.03, wspace=0.04)
+    return figure
+
+
+def finish_axes(ax: Axes) -> None:
+    """Give axes a light grid below the curves, and no right spine."""
+    ax.grid(color="0.9", linewidth=0.5)
+    ax.set_axisbelow(True)
+    sns.despine(ax=ax)
+
+
+def save(figure: Figure, path: str | PathLike) -> None:
+    """Write a figure as PDF or PNG, as the ending of ``path`` says; equal figures give equal bytes.
+
+    Raises
+    ------
+    ResultsError
+        If the file cannot be written.
+    """
+    metadata = {"CreationDate": None} if str(path).endswith(".pdf") else {"Software": None}
+    with theme(), replaced(path) as temporary:
+        figure.savefig(temporary, dpi=DPI, metadata=metadata)

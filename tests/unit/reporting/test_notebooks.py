@@ -55,7 +55,7 @@ def test_template_is_clean(path):
 def test_learning_curves_run_from_end_to_end(tmp_path):
     spec = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0), "pop_cd_1": rising(-4.0)}}})
     (tmp_path / "spec.json").write_text(json.dumps(spec))
-    files = {name: str(tmp_path / f"popcd_fig1.{name}") for name in ("pdf", "png", "csv")}
+    files = {name: str(tmp_path / f"popcd_fig1.{name}") for name in ("pdf", "png", "md", "csv")}
     executed, page = tmp_path / "out" / "popcd_fig1.ipynb", tmp_path / "out" / "popcd_fig1.html"
     run_notebook(NOTEBOOKS / "learning_curves.ipynb", {"spec": str(tmp_path / "spec.json")} | files, executed, page)
     assert Path(files["pdf"]).read_bytes().startswith(b"%PDF")
@@ -78,7 +78,7 @@ def test_table_and_claims_run_from_end_to_end(tmp_path):
     assert "| Toy & Bars" in Path(files["md"]).read_text()
     claim = {"id": "popcd_6.r", "where": "Table 1", "text": "smaller", "kind": "variance_ratio", "below": 1.0}
     claim |= {"entry": "table1.r.cd_1", "against": "table1.r.pop_cd_1"}
-    spec = {"scale": "tiny", "figures": [], "tables": [shown], "claims": {"popcd": {"claims": [claim]}}}
+    spec = {"scale": "tiny", "outputs": [shown], "claims": {"popcd": {"claims": [claim]}}}
     (tmp_path / "claims.json").write_text(json.dumps(spec))
     parameters = {"spec": str(tmp_path / "claims.json"), "csv": str(tmp_path / "claims.csv")}
     run_notebook(NOTEBOOKS / "claims.ipynb", parameters, tmp_path / "c.ipynb", tmp_path / "c.html")
@@ -88,11 +88,11 @@ def test_table_and_claims_run_from_end_to_end(tmp_path):
 
 @pytest.mark.slow
 def test_stopping_times_and_run_times_run_from_end_to_end(tmp_path):
-    from test_couplings import coupling_figure
-    from test_reporting_run_times import times_table
+    from kinds.test_coupling_times import coupling_figure
+    from kinds.test_run_times import times_table
 
     (tmp_path / "figure.json").write_text(json.dumps(coupling_figure(tmp_path, general=[3, 29, 5], rbm=[1, 2, 2])))
-    files = {name: str(tmp_path / f"ucd_fig5.{name}") for name in ("pdf", "png", "csv")}
+    files = {name: str(tmp_path / f"ucd_fig5.{name}") for name in ("pdf", "png", "md", "csv")}
     parameters = {"spec": str(tmp_path / "figure.json")} | files
     run_notebook(NOTEBOOKS / "coupling_times.ipynb", parameters, tmp_path / "f.ipynb", tmp_path / "f.html")
     assert pd.read_csv(files["csv"])["chains"].sum() == 6

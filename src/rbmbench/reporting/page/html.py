@@ -2,34 +2,23 @@
 
 import base64
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike, path
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from pydantic import Field
 
 from rbmbench.base.errors import ResultsError
-from rbmbench.base.parsing import parse
-from rbmbench.io.atomic import replaced
+from rbmbench.io.layout import TABLE_ENDINGS, Layout
 from rbmbench.io.results import read_csv, read_meta
-from rbmbench.reporting import text_tables
+from rbmbench.planning.specs import FigureSpec, Shown, TableSpec, TextPart
 from rbmbench.reporting.claims import judge
-from rbmbench.reporting.page.contents import figure_words, table_content
-from rbmbench.reporting.specs import (
-    CouplingTimesSpec,
-    FigureSpec,
-    IslCurvesSpec,
-    RunTimesSpec,
-    SampleSheetsSpec,
-    Spec,
-    TableSpec,
-)
+from rbmbench.reporting.text_tables import interval, significant, write_text
 from rbmbench.reporting.words import count, data_name
 
-__all__ = ["ReportSpec", "claims_table", "write_report"]
+__all__ = ["claims_table", "write_report"]
 
 VERDICTS = {
     judge.REPRODUCED: ("yes", "✓"),
@@ -38,102 +27,46 @@ VERDICTS = {
 }
 
 
-class FigureFiles(Spec):
-    """The files made of a figure."""
-
-    png: str
-    pdf: str | None = None
-    csv: str | None = None
-    notebook_html: str | None = None
-
-
-class TableFiles(Spec):
-    """The files made of a table."""
-
-    csv: str
-    md: str | None = None
-    tex: str | None = None
-    notebook_html: str | None = None
-
-
-class CurvesItem(FigureFiles, FigureSpec):
-    """A figure of learning curves and its files."""
-
-
-class CouplingItem(FigureFiles, CouplingTimesSpec):
-    """A figure of stopping times and its files."""
-
-
-class IslItem(FigureFiles, IslCurvesSpec):
-    """A figure of sampling likelihoods and its files."""
-
-
-class SheetsItem(FigureFiles, SampleSheetsSpec):
-    """A figure of sheets of samples and its files."""
-
-
-class BiasVarianceItem(TableFiles, TableSpec):
-    """A table of bias and variance and its files."""
-
-
-class RunTimesItem(TableFiles, RunTimesSpec):
-    """A table of run times and its files."""
-
-
-FigureItem = Annotated[CurvesItem | CouplingItem | IslItem | SheetsItem, Field(discriminator="kind")]
-TableItem = Annotated[BiasVarianceItem | RunTimesItem, Field(discriminator="kind")]
-
-
-class ReportSpec(Spec):
-    """What the page shows."""
-
-    title: str
-    scale: str
-    figures: tuple[FigureItem, ...] = ()
-    tables: tuple[TableItem, ...] = ()
-    claims_csv: str | None = None
-    runs: tuple[str, ...] = ()
-
-
-def write_report(spec: Mapping[str, Any], page: str | PathLike) -> None:
-    """Write the page.
+def write_report(layout: Layout, outputs: Sequence[Shown], page: str | PathLike | None = None) -> None:
+    """Write the page of a scale.
 
     Pictures are part of the page, so that it can be sent on its own; the links to PDF, CSV and notebooks are relative
     to the page's folder and work where the results lie.
 
     Parameters
     ----------
-    spec : mapping
-        The keys of `ReportSpec`.
-    page : path
-        The page to write.
+    layout : Layout
+        Where the files of the scale are.
+    outputs : sequence of Shown
+        The specs of the figures and tables that the page shows.
+    page : path, optional
+        The page to write; by default that of the layout.
 
     Raises
     ------
     ResultsError
         If a file that the page shows is missing or damaged, or the page cannot be written.
-    SettingsError
-        If the spec lacks a key.
     """
-    report = parse(ReportSpec, spec, "report")
-    here = Path(page).parent
-    metas = [read_meta(folder) for folder in sorted(set(report.runs))]
-    verdicts = judge.read_claims(report.claims_csv) if report.claims_csv else pd.DataFrame(columns=judge.COLUMNS)
+    page = Path(page or layout.report)
+    folders = sorted({folder for spec in outputs for folder in spec.folders()})
+    # Evaluations, estimates and samples have a meta of their own, which tells of no training.
+    metas = [meta for meta in map(read_meta, folders) if "training_seconds" in (meta.get("wall") or {})]
+    verdicts = judge.read_claims(layout.claims)
+    figures = [spec for spec in outputs if isinstance(spec, FigureSpec)]
     text = _template("index.html.j2").render(
-        title=report.title,
-        scale=report.scale,
+        title=f"rbmbench: {Path(layout.root).name} scale",
+        scale=Path(layout.root).name,
         counts=_counts(verdicts),
         claims=claims_table(verdicts),
-        figures=[_figure(figure, here) for figure in report.figures],
-        tables=[_table(table, here) for table in report.tables],
+        figures=[_figure(spec, layout, page.parent) for spec in figures],
+        tables=[_table(spec, layout, page.parent) for spec in outputs if spec not in figures],
         data=_data(metas),
         machines=_distinct(_machine(meta) for meta in metas),
         versions=_distinct(_versions(meta) for meta in metas),
         runs=[_run(meta) for meta in metas],
         hours=f"{sum(_wall(meta, 'total_seconds') for meta in metas) / 3600:.2f}",
     )
-    with replaced(page) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    write_text(text, page)
 
 
 def claims_table(verdicts: pd.DataFrame) -> str:
@@ -152,8 +85,8 @@ def claims_table(verdicts: pd.DataFrame) -> str:
             "where": _text(claim["where"]),
             "text": _text(claim["text"]),
             "published": _text(claim["published"]),
-            "measured": text_tables.significant(claim["measured"]),
-            "interval": text_tables.interval(claim["low"], claim["high"]),
+            "measured": significant(claim["measured"]),
+            "interval": interval(claim["low"], claim["high"]),
             "verdict": claim["verdict"],
             "mark": mark,
             "sign": sign,
@@ -174,7 +107,7 @@ def _text(value: Any) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     try:
-        return text_tables.significant(float(value))
+        return significant(float(value))
     except ValueError:
         return str(value)
 
@@ -188,37 +121,56 @@ def _counts(verdicts: pd.DataFrame) -> list[dict[str, Any]]:
     ]
 
 
-def _links(item: FigureFiles | TableFiles, names: Iterable[str], here: Path) -> list[tuple[str, str]]:
+def _links(files: Iterable[str], here: Path) -> list[tuple[str, str]]:
     """Return name and address, relative to the page, of the files that belong to a figure or a table."""
-    found = ((name, getattr(item, name)) for name in names)
-    titles = {"notebook_html": "notebook", "md": "Markdown", "tex": "LaTeX"}
-    return [(titles.get(name, name.upper()), Path(path.relpath(file, here)).as_posix()) for name, file in found if file]
+    titles = {".html": "notebook", ".md": "Markdown", ".tex": "LaTeX"}
+    named = [(titles.get(Path(file).suffix, Path(file).suffix[1:].upper()), file) for file in files]
+    return [(name, Path(path.relpath(file, here)).as_posix()) for name, file in named]
 
 
-def _figure(item: CurvesItem | CouplingItem, here: Path) -> dict[str, Any]:
+def _figure(spec: FigureSpec, layout: Layout, here: Path) -> dict[str, Any]:
     """Return what the page shows of a figure."""
-    try:
-        picture = base64.b64encode(Path(item.png).read_bytes()).decode()
-    except OSError as error:
-        raise ResultsError(f"{item.png}: cannot be read ({error.strerror})") from None
-    caption, alternative = figure_words(item)
+    png, caption = (_content(layout.figure(spec.key, ending)) for ending in ("png", "md"))
+    files = [layout.figure(spec.key, "pdf"), layout.figure(spec.key, "png"), layout.numbers(spec.key)]
     return {
-        "key": item.key,
-        "heading": f"{item.number} of {item.paper}: {item.title}",
-        "picture": picture,
-        "alt": alternative,
-        "caption": caption,
-        "links": _links(item, ("pdf", "png", "csv", "notebook_html"), here),
+        "key": spec.key,
+        "heading": f"{spec.number} of {spec.paper}: {spec.title}",
+        "picture": base64.b64encode(png).decode(),
+        "alt": f"{spec.title}; described below, and the numbers are in the CSV.",
+        "caption": caption.decode().strip(),
+        "links": _links([*files, layout.notebook(spec.key, "html")], here),
     }
 
 
-def _table(item: BiasVarianceItem | RunTimesItem, here: Path) -> dict[str, Any]:
+def _content(file: str) -> bytes:
+    """Return the bytes of a file that the page shows."""
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        raise ResultsError(f"{file}: cannot be read ({error.strerror})") from None
+
+
+def _table(spec: TableSpec, layout: Layout, here: Path) -> dict[str, Any]:
     """Return what the page shows of a table."""
+    table = spec.layout(read_csv(layout.table(spec.key, "csv")))
+    files = [layout.table(spec.key, ending) for ending in TABLE_ENDINGS]
     return {
-        "key": item.key,
-        "heading": f"{item.number} of {item.paper}: {item.title}",
-        **table_content(item, read_csv(item.csv)),
-        "links": _links(item, ("csv", "md", "tex", "notebook_html"), here),
+        "key": spec.key,
+        "heading": f"{spec.number} of {spec.paper}: {spec.title}",
+        "parts": [_part(part) for part in table.parts],
+        "notes": table.notes,
+        "links": _links([*files, layout.notebook(spec.key, "html")], here),
+    }
+
+
+def _part(part: TextPart) -> dict[str, Any]:
+    """Return one part of a table: caption, column names, rows of cells, and how many columns hold words."""
+    cells = part.flat
+    return {
+        "caption": part.caption,
+        "columns": list(cells.columns),
+        "lines": cells.to_numpy().tolist(),
+        "words": part.words,
     }
 
 

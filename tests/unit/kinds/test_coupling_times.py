@@ -12,11 +12,11 @@ from rbmbench.base.parsing import parse
 from rbmbench.base.settings import CouplingSettings
 from rbmbench.cli import main
 from rbmbench.io import results
+from rbmbench.kinds.coupling_times import CouplingTimesSpec, distribution
 from rbmbench.measurements import meeting_times
 from rbmbench.measurements.meeting_times import coupled_stopping_times, start_of
 from rbmbench.planning.forecast.records import records_of
-from rbmbench.reporting import couplings, plots
-from rbmbench.reporting.specs import CouplingTimesSpec
+from rbmbench.reporting import style
 
 SETTINGS = {"visible": 13, "hidden": 7, "width": 0.3, "coupling": "rbm", "replications": 503, "longest": 29, "seed": 5}
 
@@ -104,13 +104,13 @@ def spec(tmp_path):
 
 
 def test_a_pair_that_reached_the_longest_time_has_not_met(spec):
-    times = couplings.stopping_times(spec)
+    times = spec.read()
     assert times["met"].tolist() == [True, False, False, False, True] + [True] * 5
     assert times["stopping_time"].max() == 29
 
 
 def test_distribution_counts_every_pair_once(spec):
-    table = couplings.distribution(couplings.stopping_times(spec))
+    table = distribution(spec.read())
     general = table[table["coupling"] == "general"]
     assert general["stopping_time"].tolist() == [3, 17, 29]
     assert general["chains"].tolist() == [1, 1, 3]
@@ -120,21 +120,21 @@ def test_distribution_counts_every_pair_once(spec):
 
 
 def test_the_figure_shows_shares_of_all_pairs(spec, tmp_path):
-    drawn = couplings.figure(spec, couplings.stopping_times(spec))
-    histogram, distribution = drawn.axes
-    assert [line.get_ydata()[-1] for line in distribution.get_lines()] == pytest.approx([0.4, 1.0])
+    drawn = spec.draw(spec.read())
+    histogram, shares = drawn.axes
+    assert [line.get_ydata()[-1] for line in shares.get_lines()] == pytest.approx([0.4, 1.0])
     outlines = [patch for patch in histogram.patches if not patch.get_fill()]
     assert [patch.get_data().values.sum() for patch in outlines] == pytest.approx([0.4, 1.0])
     labels = [text.get_text() for text in drawn.legends[0].get_texts()]
     assert labels[0] == "general coupling (Algorithm 1): 40 % met in less than 29"
     assert "5 of 1\N{NO-BREAK SPACE}000 replications" in drawn.get_suptitle()
     for name in ("one.png", "two.png"):
-        plots.save(couplings.figure(spec, couplings.stopping_times(spec)), tmp_path / name)
+        style.save(spec.draw(spec.read()), tmp_path / name)
     assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
 
 
 def test_the_caption_tells_early_meetings_and_cuts(spec):
-    words = couplings.caption(spec, couplings.stopping_times(spec))
+    words = spec.caption(spec.read())
     assert "general coupling (Algorithm 1), 20 % met within 10 steps and 60 % were cut" in words
     assert "coupling for RBMs (Algorithm 3), 80 % met within 10 steps and 0 % were cut" in words
 
@@ -142,4 +142,4 @@ def test_the_caption_tells_early_meetings_and_cuts(spec):
 def test_times_that_cannot_be_are_one_line(tmp_path):
     values = coupling_figure(tmp_path, rbm=[0, 2])
     with pytest.raises(ResultsError, match=r"stopping_times\.parquet: found 0; should be times of at least 1"):
-        couplings.stopping_times(parse(CouplingTimesSpec, values, "test"))
+        parse(CouplingTimesSpec, values, "test").read()

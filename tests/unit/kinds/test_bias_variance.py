@@ -5,8 +5,8 @@ import pytest
 from reporting_results import numbers, stand_in, table
 
 from rbmbench.base.parsing import parse
+from rbmbench.kinds.bias_variance import BiasVarianceSpec
 from rbmbench.reporting import text_tables
-from rbmbench.reporting.specs import TableSpec
 
 PUBLISHED = {
     "estimates": 50000,
@@ -27,13 +27,25 @@ ROWS = {
 }
 
 
+def wide_of(spec) -> pd.DataFrame:
+    return spec.numbers(spec.read())
+
+
+def paper_layout(spec, wide=None) -> pd.DataFrame:
+    return spec.layout(wide_of(spec) if wide is None else wide).parts[0].cells
+
+
+def certainty_layout(spec) -> pd.DataFrame:
+    return spec.layout(wide_of(spec)).parts[1].cells
+
+
 @pytest.fixture
 def spec(tmp_path):
-    return parse(TableSpec, table(tmp_path, ROWS, published=PUBLISHED), "test")
+    return parse(BiasVarianceSpec, table(tmp_path, ROWS, published=PUBLISHED), "test")
 
 
 def test_csv_has_one_line_for_each_estimator_and_ground_truth(spec, tmp_path):
-    wide = text_tables.bias_variance(spec)
+    wide = wide_of(spec)
     assert wide[["algorithm", "ground_truth", "models"]].to_numpy().tolist() == [
         ["cd_1", "exact", 2],
         ["cd_1", "parallel_tempering", 2],
@@ -48,11 +60,11 @@ def test_csv_has_one_line_for_each_estimator_and_ground_truth(spec, tmp_path):
     text_tables.write_csv(wide, tmp_path / "table.csv")
     read = pd.read_csv(tmp_path / "table.csv")
     assert read["bias_debiased"].tolist() == wide["bias_debiased"].tolist()
-    pd.testing.assert_frame_equal(text_tables.paper_layout(read), text_tables.paper_layout(wide))
+    pd.testing.assert_frame_equal(paper_layout(spec, read), paper_layout(spec, wide))
 
 
 def test_paper_layout_prefers_the_exact_ground_truth(spec):
-    layout = text_tables.paper_layout(text_tables.bias_variance(spec))
+    layout = paper_layout(spec)
     assert len(layout) == 1
     line = layout.iloc[0]
     assert line["", "problem"] == "Toy & Bars"
@@ -64,12 +76,12 @@ def test_paper_layout_prefers_the_exact_ground_truth(spec):
 
 
 def test_table_without_published_numbers_has_no_empty_columns(tmp_path):
-    layout = text_tables.paper_layout(text_tables.bias_variance(parse(TableSpec, table(tmp_path, ROWS), "test")))
+    layout = paper_layout(parse(BiasVarianceSpec, table(tmp_path, ROWS), "test"))
     assert [name for name in layout.columns if "published" in name[1]] == []
 
 
 def test_certainty_has_floor_interval_and_spread(spec):
-    certainty = text_tables.certainty_layout(text_tables.bias_variance(spec))
+    certainty = certainty_layout(spec)
     assert certainty["ground truth"].tolist() == ["exact", "PT", "exact"]
     line = certainty.iloc[0]
     assert (line["floor"], line["debiased"], line["interval"]) == ("1.00e-06", "0.0300", "0.0290 to 0.0310")
@@ -79,16 +91,17 @@ def test_certainty_has_floor_interval_and_spread(spec):
 
 def test_spread_is_left_out_for_single_models(tmp_path):
     rows = {"toy_3": {"cd_1": [numbers(1e-4, 2e-2, 1e-3)]}}
-    certainty = text_tables.certainty_layout(text_tables.bias_variance(parse(TableSpec, table(tmp_path, rows), "test")))
+    certainty = certainty_layout(parse(BiasVarianceSpec, table(tmp_path, rows), "test"))
     assert not any(name.startswith("spread") for name in certainty)
 
 
 def test_notes_name_scale_cuts_and_stand_ins(tmp_path):
     values = table(tmp_path, ROWS, published=PUBLISHED, meta=stand_in("letters"))
     values["rows"][0] |= {"ground_truth": {"samples": 500}, "paper_ground_truth": {"samples": 200000}}
-    notes = text_tables.table_notes(text_tables.bias_variance(parse(TableSpec, values, "test")))
+    spec = parse(BiasVarianceSpec, values, "test")
+    notes = spec.layout(wide_of(spec)).notes
     assert [note.replace("\N{NO-BREAK SPACE}", " ") for note in notes] == [
-        "Scale: tiny; trained models a row: 2.",
+        "Scale: tiny; trained models per row: 2.",
         "Stand-in data: Digits 8x8 in place of Letters.",
         "Digits 8x8, n = 3 (toy_3): 4 000 of 10 000 training iterations, 2 000 of 50 000 estimates and 500 of 200 000 "
         "ground-truth samples of parallel tempering.",
@@ -96,7 +109,7 @@ def test_notes_name_scale_cuts_and_stand_ins(tmp_path):
 
 
 def test_markdown_holds_table_notes_and_numbers_as_written(spec, tmp_path):
-    text_tables.write_markdown(spec, text_tables.bias_variance(spec), tmp_path / "table.md")
+    text_tables.write_markdown(spec, spec.layout(wide_of(spec)), tmp_path / "table.md")
     text = (tmp_path / "table.md").read_text()
     assert text.startswith("# Table 1 of popcd: Bias\n")
     cells = [cell.strip() for cell in next(line for line in text.splitlines() if "Toy" in line).split("|")[1:-1]]
@@ -109,7 +122,7 @@ def test_markdown_holds_table_notes_and_numbers_as_written(spec, tmp_path):
 
 
 def test_tex_is_booktabs_with_escaped_text(spec, tmp_path):
-    text_tables.write_tex(spec, text_tables.bias_variance(spec), tmp_path / "table.tex")
+    text_tables.write_tex(spec, spec.layout(wide_of(spec)), tmp_path / "table.tex")
     text = (tmp_path / "table.tex").read_text()
     assert text.count(r"\begin{tabular}") == text.count(r"\bottomrule") == 2
     assert r"Toy \& Bars & 1 & 3 & 0.000200 & $5.35 \times 10^{-5}$" in text

@@ -9,19 +9,21 @@ from reporting_results import figure, make_run, numbers, rising, stand_in, table
 
 from rbmbench.base.errors import ResultsError, SettingsError
 from rbmbench.base.parsing import parse
+from rbmbench.kinds import read_spec
+from rbmbench.kinds._curve_captions import annealing_doubts, figure_title
+from rbmbench.kinds.bias_variance import BiasVarianceSpec
+from rbmbench.kinds.learning_curves import Band, LearningCurvesSpec
 from rbmbench.reporting import frames
-from rbmbench.reporting.spec_files import read_spec
-from rbmbench.reporting.specs import FigureSpec, TableSpec
-from rbmbench.reporting.words import annealing_doubts, count, figure_caption, figure_title, listed
+from rbmbench.reporting.words import count, listed
 
 
-def figure_spec(values) -> FigureSpec:
-    return parse(FigureSpec, values, "test")
+def figure_spec(values) -> LearningCurvesSpec:
+    return parse(LearningCurvesSpec, values, "test")
 
 
 def test_tidy_frame_has_the_papers_labels(tmp_path):
     spec = figure_spec(figure(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0), "pop_cd_1": rising(-4.0)}}}))
-    frame = frames.learning_curves(spec)
+    frame = spec.read().frame
     assert list(frame.columns) == [*frames.PANEL_COLUMNS, "trial", "iteration", "metric", "value"]
     assert set(frame["metric"]) == {"log_likelihood"}
     assert len(frame) == 2 * 5 * 41
@@ -32,9 +34,7 @@ def test_tidy_frame_has_the_papers_labels(tmp_path):
 
 def test_summary_is_mean_and_quantiles_over_trials(tmp_path):
     values = np.arange(11.0)[:, None] * [1.0, 10.0] - 200
-    summary = frames.summarise(
-        frames.learning_curves(figure_spec(figure(tmp_path, {"a": {"curves": {"cd_1": values}}})))
-    )
+    summary = frames.summarise(figure_spec(figure(tmp_path, {"a": {"curves": {"cd_1": values}}})).read().frame, Band())
     last = summary.iloc[-1]
     assert last["trials"] == 11
     assert [last[name] for name in ("mean", "low", "high")] == pytest.approx([-150.0, -190.0, -110.0])
@@ -45,18 +45,18 @@ def test_trial_with_a_non_finite_value_is_left_out_whole_and_named(tmp_path):
     values = rising(-5.0)
     values[3, 7:] = np.nan
     spec = figure_spec(figure(tmp_path, {"a": {"curves": {"cd_1": values}}}))
-    frame = frames.learning_curves(spec)
+    frame = spec.read().frame
     lost = frames.trials_left_out(frame)
     assert lost[["label", "trial", "iteration"]].to_numpy().tolist() == [["CD-1", 3, 700]]
-    summary = frames.summarise(frame)
+    summary = frames.summarise(frame, Band())
     assert set(summary["trials"]) == {4}
     assert summary["mean"].iloc[0] == pytest.approx(np.delete(values, 3, axis=0)[:, 0].mean())
-    assert "left out of the means: CD-1 trial 3 (not finite at iteration 700)" in figure_caption(spec, frame)
+    assert "left out of the means: CD-1 trial 3 (not finite at iteration 700)" in spec.caption(spec.read())
 
 
 def test_trial_that_is_missing_from_the_file_is_named(tmp_path):
     make_run(tmp_path / "run", rising(-5.0, trials=3), meta={"trials": 4})
-    trials = frames.read_trials(str(tmp_path / "run"))
+    trials = frames.RunData.read(str(tmp_path / "run")).trials()
     assert list(trials.index) == [0, 1, 2, 3]
     assert trials.loc[3].isna().all()
 
@@ -64,7 +64,7 @@ def test_trial_that_is_missing_from_the_file_is_named(tmp_path):
 def test_stand_in_is_named_once(tmp_path):
     panel = {"curves": {"cd_1": rising(-5.0)}, "meta": stand_in("mnist")}
     spec = figure_spec(figure(tmp_path, {"a": panel}))
-    frame = frames.learning_curves(spec)
+    frame = spec.read().frame
     assert set(frame["data_title"]) == {"Digits 8x8"}
     assert (
         figure_title(spec, frame)
@@ -75,21 +75,21 @@ def test_stand_in_is_named_once(tmp_path):
 def test_cut_budgets_are_named(tmp_path):
     panel = {"curves": {"cd_1": rising(-5.0)}, "paper_iterations": 50000, "paper_trials": 25}
     spec = figure_spec(figure(tmp_path, {"a": panel}))
-    caption = figure_caption(spec, frames.learning_curves(spec))
+    caption = spec.caption(spec.read())
     assert f"Panel a: 4{count(50000)[2]}000 of {count(50000)} iterations and 5 of 25 trials." in caption
 
 
 def test_full_budget_is_not_called_cut(tmp_path):
     panel = {"curves": {"cd_1": rising(-5.0)}, "paper_iterations": 4000, "paper_trials": 5}
     spec = figure_spec(figure(tmp_path, {"a": panel}))
-    assert " of 4" not in figure_caption(spec, frames.learning_curves(spec))
+    assert " of 4" not in spec.caption(spec.read())
 
 
 def test_missing_run_is_one_line_with_its_folder(tmp_path):
     values = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0)}}})
     values["panels"][0]["runs"][0]["folder"] = str(tmp_path / "nowhere")
     with pytest.raises(ResultsError, match=r"nowhere/meta\.json: is missing") as error:
-        frames.learning_curves(figure_spec(values))
+        figure_spec(values).read()
     assert "\n" not in str(error.value)
 
 
@@ -98,18 +98,18 @@ def test_run_without_provenance_is_refused(tmp_path):
     values = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0)}}})
     values["panels"][0]["runs"][0]["folder"] = str(tmp_path / "run")
     with pytest.raises(ResultsError, match=r"key 'data\.rows' is missing"):
-        frames.learning_curves(figure_spec(values))
+        figure_spec(values).read()
 
 
 def test_unknown_metric_names_those_there_are(tmp_path):
     folder = make_run(tmp_path / "run", rising(-5.0))
     with pytest.raises(ResultsError, match="'loss' is missing; found: log_likelihood, log_partition"):
-        frames.read_trials(folder, "loss")
+        frames.RunData.read(folder).trials("loss")
 
 
 def test_final_means_are_those_of_the_last_evaluation(tmp_path):
     panels = {"a": {"curves": {"cd_1": rising(-5.0), "pop_cd_1": rising(-4.0)}}}
-    summary = frames.summarise(frames.learning_curves(figure_spec(figure(tmp_path, panels))))
+    summary = frames.summarise(figure_spec(figure(tmp_path, panels)).read().frame, Band())
     means = frames.final_means(summary)
     assert list(means.columns) == ["CD-1", "pop-CD-1"]
     assert means.iloc[0].tolist() == pytest.approx([rising(-5.0)[:, -1].mean(), rising(-4.0)[:, -1].mean()])
@@ -117,14 +117,14 @@ def test_final_means_are_those_of_the_last_evaluation(tmp_path):
 
 def test_settings_of_the_runs_are_shown(tmp_path):
     spec = figure_spec(figure(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0)}}}))
-    settings = frames.run_settings(spec).loc["a"]
+    settings = frames.run_settings(spec.panels, spec.read().runs).loc["a"]
     assert (settings["batch"], settings["seed"], settings["initial parameters"]) == (7, 11, "uniform 0.1")
 
 
 def test_measurements_keep_estimators_without_k(tmp_path):
     values = table(tmp_path, {"toy_3": {"cd_1": [numbers(1e-3, 2e-2, 1e-3)], "ucd": [numbers(5e-3, 0.0, 1e-3)]}})
     values["rows"][0]["estimates"][1]["k"] = None
-    models = frames.by_model(frames.bias_variance(parse(TableSpec, values, "test")))
+    models = parse(BiasVarianceSpec, values, "test").read()
     assert models["algorithm"].tolist() == ["cd_1", "ucd"]
     assert models["variance"].tolist() == [1e-3, 5e-3]
     assert pd.isna(models["k"].iloc[1])
@@ -138,16 +138,16 @@ def test_spec_is_read_and_its_folders_found_from_anywhere(tmp_path, monkeypatch)
     path.parent.mkdir()
     path.write_text(json.dumps(values))
     monkeypatch.chdir(tmp_path)
-    assert read_spec(path, FigureSpec).panels[0].runs[0].folder == relative
+    assert read_spec(path).panels[0].runs[0].folder == relative
     monkeypatch.chdir(path.parent)
-    assert len(frames.learning_curves(read_spec(path, FigureSpec))) == 5 * 41
+    assert len(read_spec(path).read().frame) == 5 * 41
 
 
 def test_spec_with_a_missing_key_is_one_line(tmp_path):
     path = tmp_path / "popcd_fig1.json"
-    path.write_text(json.dumps({"key": "popcd_fig1"}))
+    path.write_text(json.dumps({"key": "popcd_fig1", "kind": "learning_curves"}))
     with pytest.raises(SettingsError, match=r"popcd_fig1\.json: paper: .*required"):
-        read_spec(path, FigureSpec)
+        read_spec(path)
 
 
 def test_figure_and_table_numbers_come_from_the_key(tmp_path):
@@ -164,12 +164,12 @@ def test_lists_of_words(words, text):
 def test_how_sure_annealing_is_stands_in_the_caption(tmp_path):
     curves = {"cd_1": rising(-5.0), "pop_cd_1": rising(-5.0)}
     panels = {"a": {"curves": curves, "effective_particles": 40.0, "paper_annealing": {"particles": 512}}}
-    spec = parse(FigureSpec, figure(tmp_path, panels | {"b": {"curves": curves}}), "test")
-    certainty = frames.annealing_certainty(spec)
+    spec = parse(LearningCurvesSpec, figure(tmp_path, panels | {"b": {"curves": curves}}), "test")
+    certainty = frames.annealing_certainty(spec.panels, spec.read().runs)
     assert list(certainty["panel"]) == ["a", "a"]
     assert set(certainty["largest standard error"]) == {0.25}
     assert set(certainty["least share of particles"]) == {0.4}
-    caption = figure_caption(spec, frames.learning_curves(spec))
+    caption = spec.caption(spec.read())
     assert "standard error at most 0.25 nats, effective sample size at least 40 % of the particles" in caption
     assert "Panel a: 100 of 512 particles of the annealing." in caption
 
@@ -177,12 +177,12 @@ def test_how_sure_annealing_is_stands_in_the_caption(tmp_path):
 def test_an_annealing_of_few_particles_is_named(tmp_path):
     curves = {"cd_1": rising(-5.0), "pop_cd_1": rising(-5.0)}
     panels = {"a": {"curves": curves, "effective_particles": 9.9}, "b": {"curves": curves, "effective_particles": 10.0}}
-    spec = parse(FigureSpec, figure(tmp_path, panels), "test")
-    doubts = annealing_doubts(frames.annealing_certainty(spec))
+    spec = parse(LearningCurvesSpec, figure(tmp_path, panels), "test")
+    doubts = annealing_doubts(frames.annealing_certainty(spec.panels, spec.read().runs))
     assert doubts == {"a": "log Z rests on few particles: CD-1\N{NO-BREAK SPACE}9.9, pop-CD-1\N{NO-BREAK SPACE}9.9"}
 
 
 def test_nothing_is_said_of_annealing_where_there_is_none(tmp_path):
-    spec = parse(FigureSpec, figure(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0)}}}), "test")
-    assert frames.annealing_certainty(spec).empty
-    assert "annealed" not in figure_caption(spec, frames.learning_curves(spec))
+    spec = parse(LearningCurvesSpec, figure(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0)}}}), "test")
+    assert frames.annealing_certainty(spec.panels, spec.read().runs).empty
+    assert "annealed" not in spec.caption(spec.read())

@@ -9,19 +9,19 @@ from rbmbench import datasets
 from rbmbench.base.errors import ResultsError
 from rbmbench.base.metrics import metric_of
 from rbmbench.base.parsing import parse
+from rbmbench.kinds import _curve_panels as panels
+from rbmbench.kinds.learning_curves import Band, LearningCurvesSpec
 from rbmbench.likelihood import exact_log_partition, log_likelihood
 from rbmbench.model.rbm import RBM
-from rbmbench.reporting import frames, panels, plots
+from rbmbench.reporting import frames
 from rbmbench.reporting.references import maximum, references
-from rbmbench.reporting.specs import Band, FigureSpec
-from rbmbench.reporting.words import figure_caption
 
 TIMES = np.linspace(2.0, 7.0, 41)[None] + np.array([-0.5, 0.0, 0.5])[:, None]
 CURVES = {"ucd": rising(-5.0, trials=3)}
 
 
-def spec_of(tmp_path, shown, **more) -> FigureSpec:
-    return parse(FigureSpec, figure(tmp_path, shown, **more), "test")
+def spec_of(tmp_path, shown, **more) -> LearningCurvesSpec:
+    return parse(LearningCurvesSpec, figure(tmp_path, shown, **more), "test")
 
 
 def diagnostic_panel(**more) -> dict:
@@ -31,16 +31,15 @@ def diagnostic_panel(**more) -> dict:
 
 def test_a_panel_shows_the_metric_it_names(tmp_path):
     spec = spec_of(tmp_path, {"a": {"curves": CURVES}, "b": diagnostic_panel()})
-    frame = frames.learning_curves(spec)
-    found = plots.learning_curves(spec, frame)
-    likelihood, times = found.axes[:2]
+    found = spec.read()
+    likelihood, times = spec.draw(found).axes[:2]
     (line,) = times.get_lines()
     np.testing.assert_allclose(line.get_ydata(), TIMES.mean(axis=0)[1:])
     assert likelihood.get_ylabel() == "log-likelihood of the training set\n(nats)"
     assert [axis.get_ylabel() for axis in likelihood.child_axes] == ["mean per sample (nats)"]
     assert times.get_ylabel() == "mean stopping time τ\n(Gibbs steps)"
     assert times.child_axes == []
-    caption = figure_caption(spec, frame)
+    caption = spec.caption(found)
     assert caption.startswith("Log-likelihood of the whole training set against the iteration (panel a): left axis")
     assert "Panel b: mean stopping time τ (Gibbs steps), averaged over the iterations since" in caption
 
@@ -52,7 +51,7 @@ def test_a_metric_without_an_entry_has_its_own_name():
 def test_a_missing_metric_names_panel_run_and_what_there_is(tmp_path):
     spec = spec_of(tmp_path, {"b": diagnostic_panel(metrics=["rejections"])})
     with pytest.raises(ResultsError) as error:
-        frames.learning_curves(spec)
+        spec.read()
     assert str(error.value) == (
         f"panel b, ucd: {tmp_path}/runs/popcd_fig1-b-ucd/curve.parquet: metric 'rejections' is missing; "
         "found: log_likelihood, log_partition, proxy, stopping_time"
@@ -62,12 +61,12 @@ def test_a_missing_metric_names_panel_run_and_what_there_is(tmp_path):
 def test_two_metrics_share_a_panel_and_the_second_is_dashed(tmp_path):
     spec = spec_of(tmp_path, {"a": diagnostic_panel(metrics=["log_likelihood", "reconstruction_log_likelihood"])})
     with pytest.raises(ResultsError, match="'reconstruction_log_likelihood' is missing"):
-        frames.learning_curves(spec)
+        spec.read()
     diagnostics = {"ucd": {"reconstruction_log_likelihood": rising(-3.0, trials=3)}}
     panel = diagnostic_panel(metrics=spec.panels[0].metrics, diagnostics=diagnostics)
     spec = spec_of(tmp_path / "again", {"a": panel})
-    frame = frames.learning_curves(spec)
-    drawn = plots.learning_curves(spec, frame)
+    found = spec.read()
+    drawn = spec.draw(found)
     first, second = drawn.axes[0].get_lines()
     assert first.get_linestyle() == "-"
     assert second.get_linestyle() == "--"
@@ -75,12 +74,12 @@ def test_two_metrics_share_a_panel_and_the_second_is_dashed(tmp_path):
     assert second.get_ydata()[-1] == pytest.approx(13 * rising(-3.0, trials=3)[:, -1].mean())
     labels = [text.get_text() for text in drawn.legends[0].get_texts()]
     assert labels == ["ucd", "dashed: reconstruction log-likelihood, no bound"]
-    assert "Dashed: reconstruction log-likelihood, no bound (nats)." in figure_caption(spec, frame)
+    assert "Dashed: reconstruction log-likelihood, no bound (nats)." in spec.caption(found)
 
 
 def test_an_axis_may_be_logarithmic(tmp_path):
     spec = spec_of(tmp_path, {"b": diagnostic_panel(axis="log")})
-    (ax,) = plots.learning_curves(spec, frames.learning_curves(spec)).axes
+    (ax,) = spec.draw(spec.read()).axes
     assert ax.get_yscale() == "log"
     low, high = ax.get_ylim()
     assert 0 < low < TIMES.mean(axis=0)[1]
@@ -89,7 +88,7 @@ def test_an_axis_may_be_logarithmic(tmp_path):
 
 def test_values_of_zero_have_a_linear_axis(tmp_path):
     spec = spec_of(tmp_path, {"b": diagnostic_panel(axis="log", diagnostics={"ucd": {"stopping_time": 0 * TIMES}})})
-    (ax,) = plots.learning_curves(spec, frames.learning_curves(spec)).axes
+    (ax,) = spec.draw(spec.read()).axes
     assert ax.get_yscale() == "linear"
     assert np.isfinite(ax.get_ylim()).all()
 
@@ -97,18 +96,16 @@ def test_values_of_zero_have_a_linear_axis(tmp_path):
 def test_bands_and_paths_are_those_of_the_figure(tmp_path):
     values = np.arange(41.0)[:, None] * [1.0, 10.0] - 500
     spec = spec_of(tmp_path, {"a": {"curves": {"ucd": values}}}, band={"quantiles": [0.025, 0.975], "sample_paths": 2})
-    frame = frames.learning_curves(spec)
-    last = frames.summarise(frame, spec.band).iloc[-1]
+    found = spec.read()
+    last = spec.numbers(found).iloc[-1]
     assert [last[name] for name in ("low", "high", "path_1", "path_2")] == pytest.approx([-490, -110, -500, -490])
-    drawn = plots.learning_curves(spec, frame)
+    drawn = spec.draw(found)
     mean, *paths = drawn.axes[0].get_lines()
     assert [line.get_ydata()[-1] for line in paths] == pytest.approx([13 * -500.0, 13 * -490.0])
     assert paths[0].get_linewidth() < mean.get_linewidth()
     title = drawn.legends[0].get_title().get_text()
     assert title.endswith("band: 2.5–97.5 % quantile over trials; thin dark lines: 2 single trials")
-    assert "bands: 2.5 to 97.5 % quantile over the trials. Thin dark lines: single trials" in figure_caption(
-        spec, frame
-    )
+    assert "bands: 2.5 to 97.5 % quantile over the trials. Thin dark lines: single trials" in spec.caption(found)
 
 
 BIAS = np.geomspace(1e-3, 1e-1, 41) * np.array([1.0, 2.0, 6.0])[:, None]
@@ -123,12 +120,12 @@ def bias_panel(older, **more):
 def test_a_third_metric_is_dotted_and_drawn_below_its_ceiling(tmp_path):
     older = np.where(np.arange(41) < 20, 64.0, 0.25) * np.ones((3, 1))
     spec = spec_of(tmp_path, {"a": bias_panel(older)})
-    frame = frames.learning_curves(spec)
-    drawn = plots.learning_curves(spec, frame)
-    bias, bound, third = (line.get_ydata() for line in drawn.axes[0].get_lines())
-    np.testing.assert_allclose(bound, 3 * bias)
-    assert np.isnan(third[:19]).all()
-    assert third[19:].tolist() == [0.25] * 21
+    found = spec.read()
+    drawn = spec.draw(found)
+    bias, bound, third = drawn.axes[0].get_lines()
+    np.testing.assert_allclose(bound.get_ydata(), 3 * bias.get_ydata())
+    assert third.get_xdata().tolist() == list(range(2000, 4100, 100))
+    assert third.get_ydata().tolist() == [0.25] * 21
     assert drawn.axes[0].get_ylim()[1] < 3
     patterns = [line.get_linestyle() for line in drawn.axes[0].get_lines()]
     assert patterns == ["-", "--", "--"]  # what dashes of any kind are called
@@ -137,33 +134,33 @@ def test_a_third_metric_is_dotted_and_drawn_below_its_ceiling(tmp_path):
         "dashed: bound of the bias",
         "dotted: older bound of the bias, where it is below 1",
     ]
-    caption = figure_caption(spec, frame)
+    caption = spec.caption(found)
     assert "Panel a: largest bias of a parameter, at the evaluations." in caption
     assert "Dotted: older bound of the bias, where it is below 1." in caption
     nowhere = spec_of(tmp_path / "nowhere", {"a": bias_panel(np.full((3, 41), 64.0))})
-    drawn = plots.learning_curves(nowhere, frames.learning_curves(nowhere))
-    assert np.isnan(drawn.axes[0].get_lines()[2].get_ydata()).all()
+    drawn = nowhere.draw(nowhere.read())
+    assert len(drawn.axes[0].get_lines()) == 2
 
 
 def test_medians_are_thin_and_of_their_curve_s_pattern(tmp_path):
     spec = spec_of(tmp_path, {"a": bias_panel(BIAS)}, band={"median": True})
-    frame = frames.learning_curves(spec)
-    summary = frames.summarise(frame, spec.band)
+    found = spec.read()
+    summary = spec.numbers(found)
     np.testing.assert_allclose(summary[summary["metric"] == "cd_bias"]["median"], 2 * BIAS[0][1:])
-    drawn = plots.learning_curves(spec, frame)
+    drawn = spec.draw(found)
     means, medians = drawn.axes[0].get_lines()[::2], drawn.axes[0].get_lines()[1::2]
     np.testing.assert_allclose(medians[0].get_ydata(), 2 * BIAS[0][1:])
     for mean, median in zip(means, medians, strict=True):
         assert median.get_linewidth() < mean.get_linewidth()
         assert median.get_linestyle() == mean.get_linestyle()
     assert drawn.legends[0].get_title().get_text().endswith("quantile over trials; thin: median")
-    assert "Thin dark lines: medians over the trials." in figure_caption(spec, frame)
-    assert "median" not in frames.summarise(frame)
+    assert "Thin dark lines: medians over the trials." in spec.caption(found)
+    assert "median" not in frames.summarise(found.frame, Band())
 
 
 def test_logarithmic_iterations_begin_after_the_initial_model(tmp_path):
     linear, log = (
-        plots.learning_curves(spec, frames.learning_curves(spec)).axes[0]
+        spec.draw(spec.read()).axes[0]
         for spec in (
             spec_of(tmp_path / axis, {"a": {"curves": CURVES, "iteration_axis": axis}}) for axis in ("linear", "log")
         )
@@ -174,38 +171,38 @@ def test_logarithmic_iterations_begin_after_the_initial_model(tmp_path):
 
 def test_an_axis_may_count_epochs(tmp_path):
     spec = spec_of(tmp_path, {"a": {"curves": CURVES, "epoch": 200, "mark": 0.5}})
-    frame = frames.learning_curves(spec)
-    ax = plots.learning_curves(spec, frame).axes[0]
+    found = spec.read()
+    ax = spec.draw(found).axes[0]
     assert (ax.get_xlabel(), ax.get_xlim()) == ("epoch", (0, 4000 / 200))
     upright = [line.get_xdata()[0] for line in ax.lines if len(set(line.get_xdata())) == 1]
     assert upright
-    assert set(upright) <= set(frame["iteration"] / 200)
-    assert "Vertical lines: the epoch at which" in figure_caption(spec, frame)
-    assert "against the epoch" in figure_caption(spec, frame)
+    assert set(upright) <= set(found.frame["iteration"] / 200)
+    assert "Vertical lines: the epoch at which" in spec.caption(found)
+    assert "against the epoch" in spec.caption(found)
 
 
 def test_curves_that_are_left_out_are_named(tmp_path):
     spec = spec_of(tmp_path, {"a": {"curves": CURVES, "without": ["CD-10", "pop-CD-10"]}}, absent=["panel b"])
-    frame = frames.learning_curves(spec)
-    drawn = plots.learning_curves(spec, frame)
+    found = spec.read()
+    drawn = spec.draw(found)
     assert " scale, without panel b" in drawn.get_suptitle()
     assert "without CD-10, pop-CD-10" in drawn.axes[0].texts[0].get_text()
-    assert "no CD-10 and no pop-CD-10." in figure_caption(spec, frame)
+    assert "no CD-10 and no pop-CD-10." in spec.caption(found)
 
 
 def test_a_single_trial_is_no_mean(tmp_path):
     spec = spec_of(tmp_path, {"a": {"curves": {"ucd": rising(-5.0)[:1]}, "trials": 1}})
-    frame = frames.learning_curves(spec)
-    drawn = plots.learning_curves(spec, frame)
+    found = spec.read()
+    drawn = spec.draw(found)
     assert drawn.legends[0].get_title().get_text() == "line: a single trial"
-    assert "Lines: a single trial." in figure_caption(spec, frame)
+    assert "Lines: a single trial." in spec.caption(found)
 
 
 def test_a_trial_that_is_left_out_is_no_sample_path(tmp_path):
     values = rising(-5.0)
     values[0, 3] = np.nan
     spec = spec_of(tmp_path, {"a": {"curves": {"ucd": values}}})
-    summary = frames.summarise(frames.learning_curves(spec), Band(sample_paths=1))
+    summary = frames.summarise(spec.read().frame, Band(sample_paths=1))
     assert summary["path_1"].tolist() == values[1].tolist()
 
 
@@ -221,7 +218,7 @@ def test_the_stages_of_a_schedule_stand_in_the_caption(tmp_path):
     ]
     shown = {"curves": CURVES, "meta": {"settings": {"schedule": schedule}}}
     spec = spec_of(tmp_path, {"a": shown, "b": shown})
-    caption = figure_caption(spec, frames.learning_curves(spec)).replace("\N{NO-BREAK SPACE}", " ")
+    caption = spec.caption(spec.read()).replace("\N{NO-BREAK SPACE}", " ")
     line = "ucd: pcd (k = 3) up to iteration 1 500 at rate 0.1, then cd up to iteration 4 000 at rate 0.02."
     assert caption.count(line) == 1
 
@@ -237,13 +234,13 @@ def test_reference_lines_are_drawn_where_they_belong(tmp_path):
     saved(np.eye(5, dtype=np.uint8), tmp_path / "toy.npz")
     shown = {"a": {"curves": CURVES, "references": ["maximum"], "data_file": str(tmp_path / "toy.npz")}}
     spec = spec_of(tmp_path, shown)
-    frame = frames.learning_curves(spec)
-    drawn = plots.learning_curves(spec, frame)
+    found = spec.read()
+    drawn = spec.draw(found)
     ax = drawn.axes[0]
     assert ax.get_lines()[-1].get_ydata() == pytest.approx([-13 * np.log(5)] * 2)
     assert ax.get_ylim()[1] > -13 * np.log(5)
     assert [text.get_text() for text in drawn.legends[0].get_texts()] == ["ucd", "maximum log-likelihood"]
-    assert "Horizontal line, maximum log-likelihood: no model has more" in figure_caption(spec, frame)
+    assert "Horizontal line, maximum log-likelihood: no model has more" in spec.caption(found)
 
 
 def test_the_true_model_is_read_beside_the_data(tmp_path):

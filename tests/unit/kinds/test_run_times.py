@@ -7,8 +7,8 @@ import pytest
 from reporting_results import make_run, rising, stand_in
 
 from rbmbench.base.parsing import parse
-from rbmbench.reporting import run_times, text_tables
-from rbmbench.reporting.specs import RunTimesSpec
+from rbmbench.kinds.run_times import RunTimesSpec
+from rbmbench.reporting import text_tables
 
 PUBLISHED = {
     "unit": "minutes",
@@ -44,7 +44,8 @@ def times_table(tmp_path, wall=SECONDS, *, published=PUBLISHED, meta=None, of=No
 
 
 def table_of(values) -> pd.DataFrame:
-    return run_times.run_times(parse(RunTimesSpec, values, "test"))
+    spec = parse(RunTimesSpec, values, "test")
+    return spec.numbers(spec.read())
 
 
 def test_seconds_are_the_processor_s_of_one_trial(tmp_path):
@@ -75,7 +76,7 @@ def test_runs_on_another_machine_have_no_ratio(tmp_path):
     values = times_table(tmp_path, of={"ucd": {"threads": 2}})
     table = table_of(values)
     assert table["ratio"].isna().tolist() == [False, True, False]
-    words = run_times.notes(parse(RunTimesSpec, values, "test"), table)
+    words = parse(RunTimesSpec, values, "test").layout(table).notes
     assert words[-1] == "Without a ratio, run on another machine: UCD."
 
 
@@ -86,15 +87,16 @@ def test_annealing_counts_as_evaluation(tmp_path):
 
 
 def test_layout_leaves_out_what_the_paper_does_not_print(tmp_path):
-    table = table_of(times_table(tmp_path, published={}))
-    assert list(run_times.layout(table)) == ["algorithm", "iterations", "training, s", "s per 1000 iterations", "ratio"]
+    values = times_table(tmp_path, published={})
+    (part,) = parse(RunTimesSpec, values, "test").layout(table_of(values)).parts
+    assert list(part.cells) == ["algorithm", "iterations", "training, s", "s per 1000 iterations", "ratio"]
 
 
 def test_markdown_tex_and_csv_hold_the_same_cells(tmp_path):
     spec = parse(RunTimesSpec, times_table(tmp_path, meta=stand_in("mnist")), "test")
-    table = run_times.run_times(spec)
-    for ending, write in (("md", run_times.write_markdown), ("tex", run_times.write_tex)):
-        write(spec, table, tmp_path / f"table.{ending}")
+    table = spec.numbers(spec.read())
+    for ending, write in (("md", text_tables.write_markdown), ("tex", text_tables.write_tex)):
+        write(spec, spec.layout(table), tmp_path / f"table.{ending}")
     markdown = (tmp_path / "table.md").read_text().replace("\N{NO-BREAK SPACE}", " ")
     assert markdown.startswith("# Table 1 of ucd: Run times\n")
     assert [cell.strip() for cell in markdown.split("| UCD")[1].splitlines()[0].split("|")[1:-1]] == [
@@ -116,5 +118,6 @@ def test_markdown_tex_and_csv_hold_the_same_cells(tmp_path):
     assert r"UCD & 4~000 & 70.0 & 17.5 & 7.00 & 2280 & 19.0 \\" in tex
     text_tables.write_csv(table, tmp_path / "table.csv")
     read = pd.read_csv(tmp_path / "table.csv")
-    pd.testing.assert_frame_equal(run_times.layout(read), run_times.layout(table))
-    json.dumps(run_times.notes(spec, read))
+    again, before = spec.layout(read), spec.layout(table)
+    pd.testing.assert_frame_equal(again.parts[0].cells, before.parts[0].cells)
+    json.dumps(again.notes)

@@ -5,6 +5,7 @@ from html.parser import HTMLParser
 
 import pandas as pd
 import pytest
+from rbmbench.reporting.specs import FigureSpec, RunTimesSpec, TableSpec
 from reporting_results import figure, numbers, rising, stand_in, table
 from test_couplings import coupling_figure
 from test_reporting_run_times import times_table
@@ -14,7 +15,6 @@ from rbmbench.base.parsing import parse
 from rbmbench.reporting import frames, plots, run_times, text_tables
 from rbmbench.reporting.claims import judge
 from rbmbench.reporting.page.html import claims_table, write_report
-from rbmbench.reporting.specs import FigureSpec, RunTimesSpec, TableSpec
 
 VOID = {"meta", "img", "br", "col"}
 

@@ -7,13 +7,14 @@ from reporting_results import falling, figure, rising, stand_in
 
 from rbmbench.base.errors import ResultsError
 from rbmbench.base.parsing import parse
-from rbmbench.reporting import frames, panels, plots, style
-from rbmbench.reporting.specs import FigureSpec
+from rbmbench.kinds import _curve_panels
+from rbmbench.kinds.learning_curves import LearningCurvesSpec
+from rbmbench.reporting import style
 
 
 def drawn(tmp_path, panels, **more):
-    spec = parse(FigureSpec, figure(tmp_path, panels, **more), "test")
-    return plots.learning_curves(spec, frames.learning_curves(spec))
+    spec = parse(LearningCurvesSpec, figure(tmp_path, panels, **more), "test")
+    return spec.draw(spec.read())
 
 
 def texts(ax):
@@ -46,15 +47,15 @@ def test_large_sums_are_given_in_powers_of_a_thousand(tmp_path):
 def test_rows_are_data_sets_and_columns_rates(tmp_path):
     one = {"curves": {"cd_1": rising(-5.0)}}
     panels = {"a": one, "b": one | {"rate": 0.01}, "c": one | {"data": "other"}, "d": one | {"hidden": 100}}
-    spec = parse(FigureSpec, figure(tmp_path, panels), "test")
-    assert [[panel.name for panel in row] for row in plots.grid(spec.panels)] == [["a", "b"], ["c"], ["d"]]
+    spec = parse(LearningCurvesSpec, figure(tmp_path, panels), "test")
+    assert [[panel.name for panel in row] for row in _curve_panels.grid(spec.panels)] == [["a", "b"], ["c"], ["d"]]
 
 
 @pytest.mark.parametrize(("panels", "lengths"), [(3, [3]), (4, [2, 2]), (5, [3, 2]), (6, [3, 3]), (7, [3, 3, 1])])
 def test_many_panels_of_one_data_set_take_several_rows(tmp_path, panels, lengths):
     spec = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0)}}})
     spec["panels"] = [spec["panels"][0] | {"name": name} for name in "abcdefg"[:panels]]
-    assert list(map(len, plots.grid(parse(FigureSpec, spec, "test").panels))) == lengths
+    assert list(map(len, _curve_panels.grid(parse(LearningCurvesSpec, spec, "test").panels))) == lengths
 
 
 def test_titles_name_cuts_stand_ins_and_lost_trials(tmp_path):
@@ -107,7 +108,7 @@ def test_vertical_range_is_not_squashed_by_the_start():
     iterations = np.arange(0, 1001, 10)
     mean = np.where(iterations < 50, -1e6, -100 - 1e-3 * iterations)
     summary = pd.DataFrame({"iteration": iterations, "mean": mean, "high": mean + 0.5})
-    low, high = panels.vertical_limits(summary)
+    low, high = _curve_panels.vertical_limits(summary)
     assert -102 < low < -101
     assert -99.6 < high < -99
 
@@ -123,14 +124,14 @@ def test_vertical_range_holds_a_divergence(tmp_path):
 def test_equal_numbers_give_equal_bytes(tmp_path, ending):
     for name in ("one", "two"):
         result = drawn(tmp_path / name, {"a": {"curves": {"cd_1": rising(-5.0)}}})
-        plots.save(result, tmp_path / f"{name}.{ending}")
+        style.save(result, tmp_path / f"{name}.{ending}")
     assert (tmp_path / f"one.{ending}").read_bytes() == (tmp_path / f"two.{ending}").read_bytes()
 
 
 def test_unwritable_figure_is_one_line(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ResultsError, match="cannot be written"):
-        plots.save(drawn(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0)}}}), tmp_path / "file" / "x.png")
+        style.save(drawn(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0)}}}), tmp_path / "file" / "x.png")
 
 
 def test_no_two_algorithms_share_a_style():

@@ -1,0 +1,140 @@
+"""Checks of a paper's settings that concern several of them: parts that exist, options, sizes that can be run."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rbmbench import datasets, estimators, samplers, updates
+from rbmbench.base.errors import SettingsError, unknown_name
+from rbmbench.base.parsing import parse
+from rbmbench.base.registry import Registry
+from rbmbench.config.layers import Layers
+from rbmbench.config.paper import Paper, paper_model
+from rbmbench.config.parts import AlgorithmStage, Panel
+from rbmbench.model.enumeration import check_sizes
+from rbmbench.training.evaluation import check_snapshots_fit
+
+__all__ = ["Checks", "checked_paper"]
+
+
+def checked_paper(key: str, layers: Layers, values: Mapping[str, Any]) -> Paper:
+    """Return the checked settings of one paper.
+
+    Raises
+    ------
+    SettingsError
+        For the first value that is not allowed.
+    """
+    paper = parse(paper_model(), values, layers.place)
+    if paper.key != key:
+        raise layers.refuse(("key",), f"found {paper.key!r}; should be {key!r}, as the file is named")
+    checks = Checks(paper, layers)
+    checks.check_parts()
+    for section in ("figures", "tables"):
+        for name, item in getattr(paper, section).items():
+            item.check(checks, (section, name))
+    return paper
+
+
+class Checks:
+    """Checks of one paper's settings, for the kinds of figures and tables to use.
+
+    Every check raises a `SettingsError` of one line for the location that it is given.
+
+    Parameters
+    ----------
+    paper : Paper
+    layers : Layers
+        What its values were merged from.
+    """
+
+    def __init__(self, paper: Paper, layers: Layers):
+        self.paper, self._layers = paper, layers
+
+    def refuse(self, location: tuple, message: str) -> SettingsError:
+        """Return the error for what stands at ``location``."""
+        return self._layers.refuse(location, message)
+
+    def check_names(self, what: str, names: Iterable[str], known: Iterable[str], location: tuple) -> None:
+        """Refuse names that are not among the known ones; ``what`` says what they name."""
+        for name in names:
+            if name not in known:
+                raise self.refuse(location, unknown_name(what, name, known))
+
+    def check_algorithms(self, names: Iterable[str], location: tuple) -> None:
+        """Refuse algorithms that the paper's file does not define."""
+        self.check_names("algorithm", names, self.paper.algorithms, location)
+
+    def check_panel(self, panel: Panel, algorithms: Iterable[str], location: tuple) -> None:
+        """Refuse unknown data, schedules or proxies that do not fit, and sizes too large for what is asked."""
+        paper = self.paper
+        self.check_names("data set", (panel.data,), paper.data, (*location, "data"))
+        self.check_schedules(panel, algorithms, location)
+        self._check_sizes(panel, algorithms, location)
+        proxy, rows = panel.proxy or paper.defaults.proxy, paper.data[panel.data].rows
+        if panel.batch and panel.batch > rows:
+            message = f"found {panel.batch}; a batch has at most as many rows as the data set, {rows}"
+            raise self.refuse((*location, "batch"), message)
+        if proxy and proxy.rows and proxy.rows > rows:
+            message = f"found {proxy.rows}; allowed: at most as many rows as the data set has, {rows}"
+            raise self.refuse((*location, "proxy", "rows"), message)
+        size = paper.data[panel.data].visible, panel.hidden, panel.trials or paper.defaults.trials
+        try:
+            check_snapshots_fit(*size, panel.iterations, panel.evaluate_every or paper.defaults.evaluate_every)
+        except SettingsError as error:
+            raise self.refuse(location, str(error)) from None
+
+    def check_schedules(self, panel: Panel, names: Iterable[str], location: tuple) -> None:
+        """Refuse a panel whose iterations are not those of the schedules of its algorithms."""
+        for name in names:
+            *_, last = ends = [stage.until for stage in self.paper.algorithms[name].stages]
+            begins = ends[-2] if len(ends) > 1 else 0
+            if panel.iterations <= begins or last not in (None, panel.iterations):
+                allowed = f"more than {begins}" if last is None else last
+                message = (
+                    f"found {panel.iterations}; the schedule of {name!r} ends its stages at {ends}; allowed: {allowed}"
+                )
+                raise self.refuse((*location, "iterations"), message)
+
+    def check_parts(self) -> None:
+        """Refuse unknown data sets, estimators, update rules and samplers, wrong options, and too large batches."""
+        for name, entry in self.paper.data.items():
+            self._check_part(datasets.REGISTRY, entry.name, entry.options, ("data", name))
+            if entry.batch > entry.rows:
+                message = f"found {entry.batch}; a batch has at most as many rows as the data set, {entry.rows}"
+                raise self.refuse(("data", name, "batch"), message)
+        for name, algorithm in self.paper.algorithms.items():
+            for number, stage in enumerate(algorithm.stages):
+                location = ("algorithms", name, *(("schedule", number) if algorithm.schedule else ()))
+                self._check_part(estimators.REGISTRY, stage.estimator, stage.options, location)
+                self._check_part(updates.REGISTRY, stage.update.name, stage.update.options, location)
+                self._check_update(stage, location)
+        for name, entry in self.paper.samplers.items():
+            for options in entry.grid_of_settings.settings:
+                self._check_part(samplers.REGISTRY, entry.sampler, options, ("samplers", name))
+
+    def _check_part(self, registry: Registry, name: str, options: Mapping[str, Any], location: tuple) -> None:
+        """Refuse a part that its registry refuses; nothing is loaded or computed."""
+        try:
+            registry.create(name, options)
+        except SettingsError as error:
+            raise self.refuse(location, str(error)) from None
+
+    def _check_update(self, stage: AlgorithmStage, location: tuple) -> None:
+        """Refuse an update rule that cannot be used with the estimator of its stage."""
+        try:
+            rule = updates.REGISTRY.create(stage.update.name, stage.update.options)
+            rule.check(estimators.REGISTRY.create(stage.estimator, stage.options))
+        except SettingsError as error:
+            raise self.refuse((*location, "update"), str(error)) from None
+
+    def _check_sizes(self, panel: Panel, names: Iterable[str], location: tuple) -> None:
+        """Refuse models too large for an estimator of the algorithms, or for the bias of CD to be enumerated."""
+        size = self.paper.data[panel.data].visible, panel.hidden
+        stages = [stage for name in names for stage in self.paper.algorithms[name].stages]
+        checks = [estimators.REGISTRY.create(stage.estimator, stage.options).check_sizes for stage in stages]
+        checks += [check_sizes] * bool(panel.bias_bound or self.paper.defaults.bias_bound)
+        try:
+            for check in checks:
+                check(*size)
+        except SettingsError as error:
+            raise self.refuse((*location, "hidden"), str(error)) from None

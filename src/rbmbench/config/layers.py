@@ -1,0 +1,72 @@
+"""YAML files merged in layers, each value with the file it comes from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rbmbench.base.errors import SettingsError
+from rbmbench.io.guard import UnreadableError, bounded_bytes
+from rbmbench.io.text import MOST_YAML_BYTES, plain_yaml
+
+__all__ = ["Layers", "merged", "read_yaml"]
+
+
+@dataclass(frozen=True)
+class Layers:
+    """The mappings that values were merged from, each with the place it stands at, later ones winning."""
+
+    parts: tuple[tuple[str, Mapping[str, Any]], ...]
+
+    def place(self, location: tuple) -> str:
+        """Return the place of the last layer that holds ``location``, or else most of it."""
+        return max(enumerate(self.parts), key=lambda part: (_depth(part[1][1], location), part[0]))[1][0]
+
+    def refuse(self, location: tuple, message: str) -> SettingsError:
+        """Return the error for what stands at ``location``."""
+        return SettingsError(f"{self.place(location)}: {'.'.join(map(str, location))}: {message}")
+
+
+def read_yaml(path: str | Path) -> dict[str, Any]:
+    """Return the mapping a YAML file holds.
+
+    Raises
+    ------
+    SettingsError
+        If the file is missing, is not YAML, or holds no mapping.
+    """
+    try:
+        values = plain_yaml(bounded_bytes(path, MOST_YAML_BYTES))
+    except OSError as error:
+        raise SettingsError(f"{path}: cannot be read ({error.strerror})") from None
+    except UnreadableError as error:
+        raise SettingsError(f"{path}: is not YAML, or not plain ({error})") from None
+    if not isinstance(values, dict):
+        raise SettingsError(f"{path}: holds a {type(values).__name__}; should be a mapping of keys")
+    return values
+
+
+def merged(*mappings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the deep merge of mappings, later ones winning; lists are replaced, not joined.
+
+    Where a later mapping has another ``name``, the options of what had the first name go with it.
+    """
+    result: dict[str, Any] = {}
+    for mapping in mappings:
+        for key, value in mapping.items():
+            old = result.get(key)
+            both = isinstance(value, Mapping) and isinstance(old, Mapping)
+            if both and value.get("name", old.get("name")) != old.get("name"):
+                old = {name: kept for name, kept in old.items() if name != "options"}
+            result[key] = merged(old, value) if both else value
+    return result
+
+
+def _depth(values: Any, location: tuple) -> int:
+    """Return how many parts of ``location`` can be followed into ``values``."""
+    for depth, part in enumerate(location):
+        try:
+            values = values[part]
+        except (KeyError, IndexError, TypeError):
+            return depth
+    return len(location)

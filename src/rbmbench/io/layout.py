@@ -1,0 +1,150 @@
+"""Where the files of a scale are: the one place in which the paths of a folder of results are spelt.
+
+::
+
+    results/SCALE/
+      datasets/DATA.npz
+      runs/RUN/            curve.parquet  model.npz  meta.json
+      evaluations/ID/      curve.parquet  meta.json
+      gradients/ID/        ground_truth.npz or bias.parquet  meta.json
+      couplings/ID/        stopping_times.parquet  meta.json
+      samples/ID/          isl.parquet  shown.npz  meta.json
+      checkpoints/ID.npz
+      specs/KEY.json       what a figure or a table shows
+      figures/KEY.pdf png md       picture and caption
+      data/KEY.csv                 the numbers behind a figure
+      tables/KEY.csv md tex
+      notebooks/KEY.ipynb html
+      claims.csv  report/index.html  benchmarks/  forecast.csv  logs/
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = [
+    "BIAS",
+    "CURVE",
+    "FIGURE_ENDINGS",
+    "ISL",
+    "JOB_FILES",
+    "META",
+    "MODEL",
+    "NOTEBOOK_ENDINGS",
+    "SHOWN",
+    "STOPPING_TIMES",
+    "TABLE_ENDINGS",
+    "TRUTH",
+    "Layout",
+]
+
+CURVE, MODEL, META = "curve.parquet", "model.npz", "meta.json"
+TRUTH, BIAS = "ground_truth.npz", "bias.parquet"
+STOPPING_TIMES, ISL, SHOWN = "stopping_times.parquet", "isl.parquet", "shown.npz"
+
+JOB_FILES = {
+    "run": (CURVE, MODEL, META),
+    "evaluation": (CURVE, META),
+    "ground_truth": (TRUTH, META),
+    "estimate": (BIAS, META),
+    "coupling": (STOPPING_TIMES, META),
+    "samples": (ISL, SHOWN, META),
+}
+"""By kind of job: the files of its folder. ``meta.json`` is written last."""
+JOB_FOLDERS = {
+    "run": "runs",
+    "evaluation": "evaluations",
+    "ground_truth": "gradients",
+    "estimate": "gradients",
+    "coupling": "couplings",
+    "samples": "samples",
+}
+FIGURE_ENDINGS, TABLE_ENDINGS, NOTEBOOK_ENDINGS = ("pdf", "png", "md"), ("csv", "md", "tex"), ("ipynb", "html")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Paths below one folder, which need not exist; ids and keys may be wildcards such as ``{run}``.
+
+    Attributes
+    ----------
+    root : str
+        The folder of a scale, ``results/SCALE``.
+    """
+
+    root: str
+
+    def job(self, kind: str, identity: str, file: str = "") -> str:
+        """Return the folder of a job, or a file in it; ``kind`` is a key of `JOB_FILES`."""
+        folder = f"{self.root}/{JOB_FOLDERS[kind]}/{identity}"
+        return f"{folder}/{file}" if file else folder
+
+    def job_files(self, kind: str, identity: str) -> list[str]:
+        """Return all files of a job."""
+        return [self.job(kind, identity, file) for file in JOB_FILES[kind]]
+
+    def is_done(self, kind: str, identity: str) -> bool:
+        """Return whether all files of a job exist."""
+        return all(Path(file).is_file() for file in self.job_files(kind, identity))
+
+    def data_set(self, data: str) -> str:
+        """Return the file of a data set."""
+        return f"{self.root}/datasets/{data}.npz"
+
+    def checkpoint(self, identity: str) -> str:
+        """Return the checkpoint of a run or an evaluation that is under way."""
+        return f"{self.root}/checkpoints/{identity}.npz"
+
+    def log(self, stage: str, name: str, ending: str = "log") -> str:
+        """Return the log of a step."""
+        return f"{self.root}/logs/{stage}/{name}.{ending}"
+
+    def spec(self, key: str) -> str:
+        """Return the spec of a figure, a table or the claims."""
+        return f"{self.root}/specs/{key}.json"
+
+    def figure(self, key: str, ending: str) -> str:
+        """Return a picture of a figure, or its caption (md)."""
+        return f"{self.root}/figures/{key}.{ending}"
+
+    def numbers(self, key: str) -> str:
+        """Return the numbers behind a figure."""
+        return f"{self.root}/data/{key}.csv"
+
+    def table(self, key: str, ending: str) -> str:
+        """Return a table in one of its forms."""
+        return f"{self.root}/tables/{key}.{ending}"
+
+    def notebook(self, key: str, ending: str = "ipynb") -> str:
+        """Return the executed notebook of a figure, a table or the claims, or the page made of it (html)."""
+        return f"{self.root}/notebooks/{key}.{ending}"
+
+    def notebooks(self, key: str) -> list[str]:
+        """Return the executed notebook and its page."""
+        return [self.notebook(key, ending) for ending in NOTEBOOK_ENDINGS]
+
+    def figure_files(self, key: str) -> list[str]:
+        """Return all files of a figure."""
+        return [*(self.figure(key, ending) for ending in FIGURE_ENDINGS), self.numbers(key), *self.notebooks(key)]
+
+    def table_files(self, key: str) -> list[str]:
+        """Return all files of a table."""
+        return [*(self.table(key, ending) for ending in TABLE_ENDINGS), *self.notebooks(key)]
+
+    def benchmark(self, name: str) -> str:
+        """Return a file of measured speed."""
+        return f"{self.root}/benchmarks/{name}"
+
+    @property
+    def claims(self) -> str:
+        """The verdicts."""
+        return f"{self.root}/claims.csv"
+
+    @property
+    def report(self) -> str:
+        """The page that shows everything."""
+        return f"{self.root}/report/index.html"
+
+    @property
+    def forecast(self) -> str:
+        """What the scale will take."""
+        return f"{self.root}/forecast.csv"

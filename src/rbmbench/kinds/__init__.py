@@ -1,0 +1,9 @@
+"""Kinds of figures and tables, one file each, found by name: settings, jobs, spec, drawing, caption, evidence.
+
+Modules import what draws only where they draw: planning, which every step of the workflow does, stays fast.
+"""
+
+from rbmbench.config.paper import KINDS as REGISTRY
+from rbmbench.planning.specs import parse_spec, read_spec
+
+__all__ = ["REGISTRY", "parse_spec", "read_spec"]

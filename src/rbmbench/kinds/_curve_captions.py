@@ -1,0 +1,215 @@
+"""Captions and titles of figures of learning curves, and where they differ from the paper's."""
+
+import math
+from typing import Any
+
+import pandas as pd
+
+from rbmbench.base.metrics import metric_of
+from rbmbench.planning.specs import FigureSpec, Trained
+from rbmbench.reporting.frames import annealing_certainty, trials_left_out
+from rbmbench.reporting.references import TITLES
+from rbmbench.reporting.words import FEW_PARTICLES, count, cuts, listed, panel_cuts, stand_ins, unbroken
+
+__all__ = [
+    "annealing_cuts",
+    "annealing_doubts",
+    "band_note",
+    "curves_caption",
+    "figure_title",
+    "further_lines",
+    "left_out",
+]
+
+FURTHER_LINES = ("dashed", "dotted")
+"""What the lines of a panel's second and third metric are."""
+SINCE = "averaged over the iterations since the evaluation before"
+
+
+def counted_in(spec: FigureSpec) -> str:
+    """Return what the horizontal axes of a figure count: "epoch" or "iteration"."""
+    return "epoch" if spec.panels[0].epoch else "iteration"
+
+
+def annealing_cuts(panel: Trained) -> list[str]:
+    """Return what the annealing of a panel has less of than the paper's; nothing where log Z is exact."""
+    published = panel.paper_annealing or {}
+    return [
+        phrase for name, found in (panel.annealing or {}).items() for phrase in cuts(found, published.get(name), name)
+    ]
+
+
+def left_out(frame: pd.DataFrame) -> dict[str, list[str]]:
+    """Return, for each panel, the trials that are left out of the means: "CD-1 trial 3 (not finite at 600)"."""
+    phrases: dict[str, list[str]] = {}
+    for trial in trials_left_out(frame).itertuples():
+        phrases.setdefault(trial.panel, []).append(
+            f"{trial.label} trial {trial.trial} (not finite at iteration {count(trial.iteration)})"
+        )
+    return phrases
+
+
+def figure_title(spec: FigureSpec, frame: pd.DataFrame) -> str:
+    """Return the title of a figure: what it is, the scale, and any stand-in data."""
+    lines = [spec.title, spec.which]
+    found = stand_ins(frame)
+    return "\n".join([*lines, f"stand-in data: {listed(found)}"] if found else lines)
+
+
+def figure_notes(spec: FigureSpec, frame: pd.DataFrame) -> list[str]:
+    """Return one sentence for each way in which a figure differs from the paper's."""
+    notes = [f"Stand-in data: {phrase}." for phrase in stand_ins(frame)]
+    for panel in spec.panels:
+        less = [*panel_cuts(panel), *(f"{phrase} of the annealing" for phrase in annealing_cuts(panel))]
+        less += [f"no {label}" for label in panel.without]
+        notes += [f"Panel {panel.name}: {listed(less)}."] if less else []
+    notes += [f"Panel {panel}: left out of the means: {listed(words)}." for panel, words in left_out(frame).items()]
+    return notes
+
+
+def annealing_doubts(certainty: pd.DataFrame) -> dict[str, str]:
+    """Return, for each panel, where log Z rests on so few particles that its standard error means little.
+
+    Parameters
+    ----------
+    certainty : DataFrame
+        As `annealing_certainty` returns it.
+    """
+    effective = certainty["least share of particles"] * certainty["particles"]
+    few = certainty.assign(effective=effective)[effective < FEW_PARTICLES]
+    return {
+        panel: "log Z rests on few particles: "
+        + ", ".join(unbroken(f"{line.algorithm} {line.effective:.2g}") for line in lines.itertuples())
+        for panel, lines in few.groupby("panel")
+    }
+
+
+def annealing_note(certainty: pd.DataFrame) -> str:
+    """Return a sentence on how sure log Z is, from `annealing_certainty`; "" where exact."""
+    if certainty.empty:
+        return ""
+    error, share = certainty["largest standard error"].max(), certainty["least share of particles"].min()
+    return (
+        f" log Z by annealed importance sampling: standard error at most {error:.2g} nats, effective sample size at"
+        f" least {100 * share:.2g} % of the particles."
+    )
+
+
+def band_note(spec: FigureSpec) -> str:
+    """Return what lines and bands of a figure are: "line: mean over trials; band: 10–90 % quantile over trials"."""
+    if _one_trial(spec):
+        return "line: a single trial"
+    band = spec.band
+    low, high = band.percent
+    note = f"line: mean over trials; band: {low}–{high} % quantile over trials" + "; thin: median" * band.median
+    paths = {0: "", 1: "; thin dark line: a single trial"}
+    return note + paths.get(band.sample_paths, f"; thin dark lines: {band.sample_paths} single trials")
+
+
+def curves_caption(spec: FigureSpec, found: Any) -> str:
+    """Return the caption of a figure of learning curves; ``found`` is what its spec reads."""
+    return (
+        " ".join([*_likelihood_notes(spec), *_metric_notes(spec), _spread_note(spec)])
+        + annealing_note(annealing_certainty(spec.panels, found.runs))
+        + "".join(
+            f" {note}"
+            for note in [*_line_notes(spec), *_schedule_notes(spec, found.runs), *figure_notes(spec, found.frame)]
+        )
+    )
+
+
+def _one_trial(spec: FigureSpec) -> bool:
+    """Return whether there is no spread to show."""
+    return all(panel.trials == 1 for panel in spec.panels)
+
+
+def _spread_note(spec: FigureSpec) -> str:
+    """Return what lines and bands are, in sentences."""
+    if _one_trial(spec):
+        return "Lines: a single trial."
+    low, high = spec.band.percent
+    median = " Thin dark lines: medians over the trials." * spec.band.median
+    single = f" Thin dark lines: single trials, {spec.band.sample_paths} a curve." if spec.band.sample_paths else ""
+    return f"Lines: mean over the trials; bands: {low} to {high} % quantile over the trials.{single}{median}"
+
+
+def _likelihood_notes(spec: FigureSpec) -> list[str]:
+    """Return what panels of log-likelihoods show."""
+    summed = [panel for panel in spec.panels if metric_of(panel.metrics[0]).summed]
+    if not summed:
+        return []
+    where = "" if len(summed) == len(spec.panels) else f" ({_panels(summed)})"
+    title = metric_of(summed[0].metrics[0]).title
+    return [
+        f"{title[:1].upper()}{title[1:]} of the whole training set against the {counted_in(spec)}{where}: left"
+        " axis, summed over the samples; right axis, mean per sample (the same curve). Higher is better. The vertical"
+        " range leaves out the climb of the first iterations."
+    ]
+
+
+def _metric_notes(spec: FigureSpec) -> list[str]:
+    """Return what panels of other metrics show, and what is dashed."""
+    firsts = {panel.metrics[0] for panel in spec.panels if not metric_of(panel.metrics[0]).summed}
+    notes = [
+        f"{_panels([p for p in spec.panels if p.metrics[0] == name], capital=True)}: {metric_of(name).label},"
+        f" {'at the evaluations' if metric_of(name).momentary else SINCE}."
+        for name in sorted(firsts)
+    ]
+    for place, word in enumerate(FURTHER_LINES, start=1):
+        names = sorted({panel.metrics[place] for panel in spec.panels if len(panel.metrics) > place})
+        notes += [f"{word.capitalize()}: {metric_of(name).label}{_ceiling_note(name)}." for name in names]
+    return notes
+
+
+def _ceiling_note(name: str) -> str:
+    """Return where a metric is drawn, if that is not everywhere."""
+    ceiling = metric_of(name).ceiling
+    return f", where it is below {ceiling:g}" if math.isfinite(ceiling) else ""
+
+
+def further_lines(spec: FigureSpec) -> list[tuple[str, int]]:
+    """Return what the lines of further metrics are, with their place in a panel: ("dashed: bound of the bias", 1)."""
+    names = {panel.metrics[place]: place for panel in spec.panels for place in range(1, len(panel.metrics))}
+    return [
+        (f"{FURTHER_LINES[place - 1]}: {metric_of(name).title}{_ceiling_note(name)}", place)
+        for name, place in names.items()
+    ]
+
+
+def _line_notes(spec: FigureSpec) -> list[str]:
+    """Return what the horizontal and the vertical lines of a figure are."""
+    words = {
+        "maximum": "no model has more, that of the frequencies of the rows",
+        "true_model": "log-likelihood of the model that the training rows were drawn from",
+    }
+    found = dict.fromkeys(name for panel in spec.panels for name in panel.references)
+    shares = dict.fromkeys(panel.mark for panel in spec.panels if panel.mark)
+    return [f"Horizontal line, {TITLES[name]}: {words[name]}." for name in found] + [
+        f"Vertical lines: the {counted_in(spec)} at which a mean first reaches {100 * share:g} % of the rise from the"
+        " common start to the largest mean of the panel; none where it never does."
+        for share in shares
+    ]
+
+
+def _schedule_notes(spec: FigureSpec, runs: dict[str, Any]) -> list[str]:
+    """Return the stages of every run that has several, once for those that are alike."""
+    notes = {}
+    for run in (run for panel in spec.panels for run in panel.runs):
+        stages = runs[run.folder].meta.get("settings", {}).get("schedule", ())
+        words = [
+            f"{_estimator(stage)} up to iteration {count(stage['until'])} at rate {stage['rate']:g}" for stage in stages
+        ]
+        notes |= {f"{run.label}: {', then '.join(words)}.": None} if len(stages) > 1 else {}
+    return list(notes)
+
+
+def _estimator(stage: dict) -> str:
+    """Return the estimator of a stage with its options: "cd (k = 10)"."""
+    options = ", ".join(f"{name} = {value}" for name, value in sorted(stage["estimator"]["options"].items()))
+    return stage["estimator"]["name"] + (f" ({options})" if options else "")
+
+
+def _panels(panels: list[Trained], capital: bool = False) -> str:
+    """Return the names of panels in words: "panel a", "panels a and b"."""
+    word = "panel" if len(panels) == 1 else "panels"
+    return f"{word.capitalize() if capital else word} {listed([panel.name for panel in panels])}"

@@ -1,0 +1,457 @@
+"""Tables of the bias and variance of gradient estimates of trained models."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field
+
+from rbmbench.base.settings import Count, EstimateSettings, GroundTruthSettings, Settings
+from rbmbench.config.checks import Checks
+from rbmbench.config.paper import KINDS, Paper
+from rbmbench.config.parts import Name, Names, Panel
+from rbmbench.io.layout import BIAS, META
+from rbmbench.planning.jobs import EstimateJob, GroundTruthJob, Output, TrainingJob, digest_of, unique
+from rbmbench.planning.kinds import Kind
+from rbmbench.planning.runs import Planner, schedule_of
+from rbmbench.planning.specs import Spec, TableSpec, TextPart, TextTable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+__all__ = ["BiasVariance", "BiasVarianceSpec", "Entry", "Published"]
+
+ENUMERABLE_UNITS = 20
+"""Most units of the smaller layer for which an exact ground truth is computed beside the sampled one."""
+QUANTITIES = [
+    "variance",
+    "variance_negative_phase",
+    "bias",
+    "bias_floor",
+    "bias_debiased",
+    "bias_low",
+    "bias_high",
+    "seconds_per_estimate",
+]
+ROW_COLUMNS = ["row", "data", "data_title", "hidden", "rate", "k", "algorithm", "label", "stand_in"]
+BUDGETS = {
+    "iterations": "training iterations",
+    "estimates": "estimates",
+    "truth_samples": "ground-truth samples of parallel tempering",
+}
+GROUND_TRUTHS = {"exact": "exact", "parallel_tempering": "PT"}
+
+
+# --- What the configuration says --------------------------------------------------------------------------------------
+
+
+class TruthBudget(Settings):
+    """How the ground truth by parallel tempering is sampled."""
+
+    chains: Annotated[int, Field(ge=2, strict=True)] = Field(description="inverse temperatures")
+    burn_in: Annotated[int, Field(ge=0, strict=True)] = Field(description="steps before the first sample")
+    samples: Count = Field(description="samples the model expectation is averaged over")
+
+
+@KINDS.register
+class BiasVariance(Kind):
+    """A table of the bias and variance of gradient estimates of trained models."""
+
+    kind: Literal["bias_variance"] = Field(description="kind of the table, and of its notebook template")
+    title: str = Field(description="title of the table")
+    trained_with: Name = Field(description="key of the algorithm that trains the models")
+    estimators: Names = Field(description="keys of the algorithms whose estimates are measured")
+    models: Count = Field(description="trained models per row")
+    estimates: Count = Field(description="gradient estimates per estimator and model")
+    ground_truth: TruthBudget = Field(description="budget of the ground truth by parallel tempering")
+    rows: Annotated[dict[Name, Panel], Field(min_length=1)] = Field(description="the rows, by name")
+
+    IS_TABLE = True
+
+    @property
+    def parts(self) -> Mapping[str, Panel]:
+        """The rows."""
+        return {f"row {name}": row for name, row in self.rows.items()}
+
+    def names(self, paper: Paper) -> Iterator[str]:
+        """Yield ROW.ESTIMATOR of every entry."""
+        for row in self.rows:
+            yield from (f"{row}.{name}" for name in self.estimators)
+
+    def check(self, checks: Checks, location: tuple) -> None:
+        """Refuse unknown algorithms and data, schedules of several stages, and rows that cannot be run."""
+        checks.check_algorithms(self.estimators, (*location, "estimators"))
+        checks.check_algorithms((self.trained_with,), (*location, "trained_with"))
+        for name in self.estimators:
+            if len(stages := checks.paper.algorithms[name].stages) > 1:
+                message = f"found {name!r}, a schedule of {len(stages)} stages; should be algorithms of one estimator"
+                raise checks.refuse((*location, "estimators"), message)
+        for name, row in self.rows.items():
+            checks.check_panel(row, (self.trained_with,), (*location, "rows", name))
+
+    def plan(self, planner: Planner, key: str, published: BiasVariance | None) -> Output:
+        """Return the table; its models, ground truths and estimates added to the plan."""
+        rows, runs, estimates = [], [], []
+        for name, row in self.rows.items():
+            run = planner.run(row, self.trained_with, row.trials or self.models)
+            truths = self._ground_truths(planner, row, run)
+            of_row = {algorithm: _estimate(planner, self, row, run, algorithm, truths) for algorithm in self.estimators}
+            runs.append(run.id)
+            estimates += [estimate.id for estimate in of_row.values()]
+            as_published = published.rows.get(name) if published else None
+            rows.append(
+                Row(
+                    name=name,
+                    data=row.data,
+                    hidden=row.hidden,
+                    rate=row.rate,
+                    paper_iterations=as_published and as_published.iterations,
+                    paper_estimates=published and published.estimates,
+                    ground_truth=self.ground_truth.model_dump(),
+                    paper_ground_truth=published and published.ground_truth.model_dump(),
+                    model=planner.layout.job("run", run.id),
+                    estimates=[_measured(planner, algorithm, one.id) for algorithm, one in of_row.items()],
+                )
+            )
+        return Output(BiasVarianceSpec(**planner.heading(key, self), rows=rows), unique(runs), unique(estimates))
+
+    def _ground_truths(self, planner: Planner, row: Panel, run: TrainingJob) -> tuple[str, ...]:
+        """Return the ids of a row's ground truths: by parallel tempering, and exact where that can be computed."""
+        seed = planner.seed("ground_truth", row.data, row.hidden)
+        chosen = [GroundTruthSettings(method="parallel_tempering", seed=seed, **self.ground_truth.model_dump())]
+        if min(row.hidden, planner.paper.data[row.data].visible) <= ENUMERABLE_UNITS:
+            chosen.insert(0, GroundTruthSettings(method="exact"))
+        ids = []
+        for settings in chosen:
+            digest = digest_of(run.id, settings.canonical())
+            identity = f"{row.data}-{row.hidden}h-{settings.method}-truth-{digest}"
+            planner.plan.ground_truths.setdefault(identity, GroundTruthJob(identity, run.id, settings))
+            ids.append(identity)
+        return tuple(ids)
+
+
+def _estimate(
+    planner: Planner, table: BiasVariance, row: Panel, run: TrainingJob, algorithm: str, truths: tuple[str, ...]
+) -> EstimateJob:
+    """Return the estimates of one algorithm for a row, added to the plan; all algorithms see the same mini-batches."""
+    settings = EstimateSettings(
+        estimator=schedule_of(planner.paper.algorithms[algorithm], row)[0].estimator,
+        batch=planner.paper.data[row.data].batch,
+        estimates=table.estimates,
+        seed=planner.seed("estimates", row.data, row.hidden),
+    )
+    digest = digest_of(run.id, settings.canonical(), *truths)
+    identity = f"{row.data}-{row.hidden}h-{algorithm}-bias-{digest}"
+    return planner.plan.estimates.setdefault(identity, EstimateJob(identity, run.id, settings, truths))
+
+
+def _measured(planner: Planner, algorithm: str, estimate: str) -> Estimate:
+    """Return what the spec says of one estimator of a row."""
+    chosen = planner.paper.algorithms[algorithm]
+    k, folder = chosen.stages[0].options.get("k"), planner.layout.job("estimate", estimate)
+    return Estimate(algorithm=algorithm, label=chosen.label, k=k, folder=folder)
+
+
+# --- What is shown ----------------------------------------------------------------------------------------------------
+
+
+class Estimate(Spec):
+    """One estimator of a row."""
+
+    algorithm: str
+    label: str
+    k: int | None = None
+    folder: str
+
+
+class Row(Spec):
+    """One trained model, or several of the same settings, and what was measured on it."""
+
+    name: str
+    data: str
+    hidden: int
+    rate: float
+    model: str = Field(description="folder of the run that trained the models")
+    paper_iterations: int | None = None
+    paper_estimates: int | None = None
+    ground_truth: dict[str, int] = Field(default={}, description="chains, burn_in and samples of parallel tempering")
+    paper_ground_truth: dict[str, int] | None = None
+    estimates: tuple[Estimate, ...]
+
+
+class Published(Spec):
+    """The paper's numbers of one table, and the budgets behind them."""
+
+    estimates: int | None = None
+    iterations: dict[str, int] = Field(default={}, description="of the training of each row's model")
+    entries: tuple[dict[str, Any], ...] = ()
+
+    def value(self, row: str, algorithm: str, quantity: str) -> float | None:
+        """Return the published number, or None where the paper gives none."""
+        for entry in self.entries:
+            if (entry.get("row"), entry.get("algorithm")) == (row, algorithm):
+                return entry.get(quantity)
+        return None
+
+
+class BiasVarianceSpec(TableSpec):
+    """A table of bias and variance."""
+
+    kind: Literal["bias_variance"]
+    rows: tuple[Row, ...]
+    published: Published = Published()
+
+    def folders(self) -> list[str]:
+        """Return the folders of the trained models and of the estimates."""
+        found = [folder for row in self.rows for folder in (row.model, *(one.folder for one in row.estimates))]
+        return list(dict.fromkeys(found))
+
+    def files(self) -> list[str]:
+        """Return the meta of the models, and what was measured with its meta."""
+        files = [f"{row.model}/{META}" for row in self.rows]
+        files += [f"{one.folder}/{name}" for row in self.rows for one in row.estimates for name in (BIAS, META)]
+        return list(dict.fromkeys(files))
+
+    def read(self) -> pd.DataFrame:
+        """Return all that was measured: a row per table row, estimator, ground truth and trained model.
+
+        Returns
+        -------
+        DataFrame
+            Columns row, data, data_title, hidden, rate, k, algorithm, label, stand_in, iterations (of the training of
+            the models), estimates (how many each number rests on), ground_truth, model (index of the trained model),
+            and the quantities of `rbmbench.measurements.gradient_bias`, float64, NaN where one was not measured.
+        """
+        import pandas as pd
+
+        tidy = pd.concat([_read(row, part) for row in self.rows for part in row.estimates], ignore_index=True)
+        keys = [*ROW_COLUMNS, "iterations", "estimates", "ground_truth", "model"]
+        # A pivot would drop or cross keys that are missing, such as k; a number for each distinct row avoids both.
+        rows = tidy.groupby(keys, sort=False, dropna=False).ngroup()
+        labels = tidy[keys].assign(line=rows).drop_duplicates("line").set_index("line")
+        values = tidy.assign(line=rows).pivot(index="line", columns="quantity", values="value")
+        return labels.join(values.reindex(columns=QUANTITIES)).sort_index().reset_index(drop=True)
+
+    def numbers(self, found: pd.DataFrame) -> pd.DataFrame:
+        """Return the table with a row per table row, estimator and ground truth: what the CSV holds.
+
+        Returns
+        -------
+        DataFrame
+            Columns scale, row, data, data_title, hidden, rate, k, algorithm, label, stand_in, ground_truth; models (how
+            many trained models), iterations, estimates, truth_samples and the paper's (paper_iterations, ...); the
+            means over the models of variance, variance_negative_phase, bias, bias_floor, bias_debiased, bias_low,
+            bias_high (per parameter) and seconds_per_estimate; variance_spread and bias_spread (standard deviation over
+            the models, NaN for a single one); published_variance, published_bias (NaN where the paper has none).
+        """
+        import pandas as pd
+
+        models = found.astype({"k": "Int64"})
+        groups = models.groupby([*ROW_COLUMNS, "iterations", "estimates", "ground_truth"], sort=False, dropna=False)
+        spread = groups[["variance", "bias"]].std().add_suffix("_spread")
+        wide = groups[QUANTITIES].mean().join(spread).join(groups["model"].nunique().rename("models")).reset_index()
+        for quantity in ("variance", "bias"):
+            pairs = wide[["row", "algorithm"]].values
+            values = [self.published.value(row, algorithm, quantity) for row, algorithm in pairs]
+            wide[f"published_{quantity}"] = pd.Series(values, dtype=float)
+        wide = wide.merge(self._budgets(), on="row")
+        wide["scale"] = self.scale
+        budgets = ["models", *(f"{of}{name}" for name in BUDGETS for of in ("", "paper_"))]
+        numbers = [*QUANTITIES, "variance_spread", "bias_spread", "published_variance", "published_bias"]
+        return wide[["scale", *ROW_COLUMNS, "ground_truth", *budgets, *numbers]]
+
+    def _budgets(self) -> pd.DataFrame:
+        """Return, by row, the paper's budgets, and how many samples the ground truth by parallel tempering has."""
+        import pandas as pd
+
+        table = pd.DataFrame(
+            {
+                "row": row.name,
+                "paper_iterations": row.paper_iterations or self.published.iterations.get(row.name),
+                "paper_estimates": row.paper_estimates or self.published.estimates,
+                "truth_samples": row.ground_truth.get("samples"),
+                "paper_truth_samples": (row.paper_ground_truth or {}).get("samples"),
+            }
+            for row in self.rows
+        )
+        return table.astype(dict.fromkeys(table.columns[1:], "Int64"))
+
+    def layout(self, numbers: pd.DataFrame) -> TextTable:
+        """Return the table as the paper lays it out, and what stands behind each bias."""
+        caption = (
+            f"{self.title}. Variance and squared bias of the gradient estimated from one mini-batch, over the number of"
+            " parameters; mean over the trained models. Bias is the raw value, against the exact expectation where it"
+            " can be enumerated, else against parallel tempering (PT). A finite number of estimates puts a floor under"
+            " it; the debiased value has the floor taken off, and an interval."
+        )
+        parts = (
+            TextPart(caption, _paper_layout(numbers), 1),
+            TextPart("How sure the biases are", _certainty_layout(numbers), 4),
+        )
+        return TextTable(parts, tuple(_notes(numbers)))
+
+    def evidence(self, found: pd.DataFrame, name: str, **_: Any) -> Entry | None:
+        """Return the entry ROW.ESTIMATOR, against the best ground truth there is."""
+        row, _, algorithm = name.partition(".")
+        models = found[(found["row"] == row) & (found["algorithm"] == algorithm)]
+        if models.empty:
+            return None
+        truths = list(models["ground_truth"].unique())
+        truth = "exact" if "exact" in truths else truths[0]
+        return Entry(f"{self.name}.{name}", truth, models[models["ground_truth"] == truth].set_index("model"), self)
+
+
+def _read(row: Row, estimate: Estimate) -> pd.DataFrame:
+    """Return what was measured of one estimator, tidy, with the labels of its row."""
+    from rbmbench.io.results import read_bias, read_meta
+    from rbmbench.reporting.frames import data_of
+
+    model, meta = read_meta(row.model), read_meta(estimate.folder)
+    data, settings = data_of(model, row.model), meta.get("settings", {})
+    labels = [row.name, row.data, data["title"], row.hidden, row.rate, estimate.k, estimate.algorithm, estimate.label]
+    return (
+        read_bias(estimate.folder)
+        .rename(columns={"trial": "model"})
+        .assign(
+            **dict(zip(ROW_COLUMNS, [*labels, data["stand_in"]], strict=True)),
+            iterations=model.get("iterations"),
+            estimates=settings.get("estimates", meta.get("estimates")),
+        )
+    )
+
+
+def _paper_layout(wide: pd.DataFrame) -> pd.DataFrame:
+    """Return text cells as the paper lays them out: a row for each problem and k, measured beside published numbers.
+
+    Columns have two levels: ("", "problem"), ("", "k"), ("", "n"), then for each kind of estimator variance, published,
+    bias, published.
+    """
+    import pandas as pd
+
+    from rbmbench.reporting.text_tables import significant
+
+    rows: dict[tuple, dict[tuple[str, str], str]] = {}
+    for entry in _best_truth(wide).itertuples():
+        k = None if pd.isna(entry.k) else int(entry.k)
+        row = rows.setdefault((entry.row, k), {})
+        row["", "problem"] = _problem(entry)
+        row["", "k"], row["", "n"] = "" if k is None else str(k), str(entry.hidden)
+        family = re.sub(rf"-{k}$", "-k", entry.label)  # "pop-CD-k" for "pop-CD-10"
+        for quantity in ("variance", "bias"):
+            row[family, quantity] = significant(getattr(entry, quantity))
+            row[family, f"{quantity}, published"] = significant(getattr(entry, f"published_{quantity}"))
+    table = pd.DataFrame(list(rows.values())).fillna("")
+    table.columns = pd.MultiIndex.from_tuples(table.columns)
+    # Without published numbers their columns are empty throughout and only take room.
+    return table.loc[:, [not (name[1].endswith("published") and (table[name] == "").all()) for name in table.columns]]
+
+
+def _best_truth(wide: pd.DataFrame) -> pd.DataFrame:
+    """Return one row for each table row and estimator: against the exact ground truth where there is one."""
+    order = wide.assign(_order=wide["ground_truth"].ne("exact")).sort_values("_order", kind="stable")
+    return order.drop_duplicates(["row", "algorithm"]).sort_index().drop(columns="_order")
+
+
+def _certainty_layout(wide: pd.DataFrame) -> pd.DataFrame:
+    """Return text cells of what stands behind each bias: ground truth, floor, debiased value, interval, spread."""
+    import pandas as pd
+
+    from rbmbench.reporting.text_tables import interval, significant
+
+    table = pd.DataFrame(
+        {
+            "problem": _problem(entry),
+            "n": str(entry.hidden),
+            "estimator": entry.label,
+            "ground truth": GROUND_TRUTHS.get(entry.ground_truth, entry.ground_truth),
+            "bias": significant(entry.bias),
+            "floor": significant(entry.bias_floor),
+            "debiased": significant(entry.bias_debiased),
+            "interval": interval(entry.bias_low, entry.bias_high),
+            "variance of the negative phase": significant(entry.variance_negative_phase),
+            "models": str(entry.models),
+            "spread of variance": significant(entry.variance_spread),
+            "spread of bias": significant(entry.bias_spread),
+        }
+        for entry in wide.itertuples()
+    )
+    optional = [name for name in table if name.startswith(("spread", "variance of"))]
+    return table.drop(columns=[name for name in optional if (table[name] == "").all()])
+
+
+def _problem(entry: Any) -> str:
+    """Return the name of a row's data, marked where it is a stand-in."""
+    from rbmbench.reporting.words import data_name
+
+    marked = isinstance(entry.stand_in, str) and entry.stand_in
+    return f"{entry.data_title} (for {data_name(entry.stand_in)})" if marked else entry.data_title
+
+
+def _notes(wide: pd.DataFrame) -> Iterator[str]:
+    """Yield a sentence for the scale and each way in which the table differs from the paper's."""
+    import pandas as pd
+
+    from rbmbench.reporting.words import count, cuts, listed, stand_ins
+
+    low, high = wide["models"].min(), wide["models"].max()
+    models = count(low) if low == high else f"{count(low)} to {count(high)}"
+    yield f"Scale: {listed(sorted(wide['scale'].unique()))}; trained models per row: {models}."
+    yield from (f"Stand-in data: {phrase}." for phrase in stand_ins(wide))
+    for row, lines in wide.groupby("row", sort=False):
+        first = lines.iloc[0]
+        known = first.where(pd.notna(first), None)
+        less = [phrase for name, what in BUDGETS.items() for phrase in cuts(known[name], known[f"paper_{name}"], what)]
+        if less:
+            yield f"{first['data_title']}, n = {first['hidden']} ({row}): {listed(less)}."
+
+
+# --- What claims measure ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One estimator of one row, against the best ground truth there is."""
+
+    name: str
+    ground_truth: str
+    models: pd.DataFrame
+    """A row per trained model, with the quantities as columns; see `BiasVarianceSpec.read`."""
+    spec: BiasVarianceSpec
+    dropped: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """The estimator's label."""
+        return self.models["label"].iloc[0]
+
+    @property
+    def stand_in(self) -> str:
+        """What the data stand in for, "" for the real ones."""
+        return self.models["stand_in"].iloc[0]
+
+    @property
+    def published(self) -> Published:
+        """The paper's numbers of the table."""
+        return self.spec.published
+
+    @property
+    def estimates(self) -> int:
+        """How many gradient estimates each model's numbers rest on."""
+        return int(self.models["estimates"].iloc[0])
+
+    @property
+    def budget(self) -> dict[str, tuple[float | None, float | None]]:
+        """What was run and what the paper ran: iterations of training, estimates, and models."""
+        row = self.name.split(".")[1]
+        return {
+            "iterations": (int(self.models["iterations"].iloc[0]), self.published.iterations.get(row)),
+            "estimates": (self.estimates, self.published.estimates),
+            "models": (len(self.models), None),
+        }
+
+
+BiasVariance.SPEC = BiasVarianceSpec

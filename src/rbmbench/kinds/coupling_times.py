@@ -1,0 +1,245 @@
+"""Figures of how long coupled chains of one random model take to meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from rbmbench.base.errors import ResultsError
+from rbmbench.base.settings import Count, Coupling, CouplingSettings
+from rbmbench.config.paper import KINDS, Paper
+from rbmbench.io.layout import META, STOPPING_TIMES
+from rbmbench.planning.jobs import CouplingJob, Output
+from rbmbench.planning.kinds import Kind
+from rbmbench.planning.runs import Planner
+from rbmbench.planning.specs import FigureSpec, Spec
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+__all__ = ["CouplingTimes", "CouplingTimesSpec", "StoppingTimes", "distribution"]
+
+TITLES = {
+    "general": "general coupling (Algorithm 1)",
+    "rbm": "coupling for RBMs (Algorithm 3)",
+    "both_layers": "coupling of both layers",
+}
+BINS = 30
+EARLY = 10
+"""The paper says which share of the stopping times is no larger."""
+
+
+@KINDS.register
+class CouplingTimes(Kind):
+    """A figure of how long coupled chains of one random model take to meet, for several couplings."""
+
+    kind: Literal["coupling_times"] = Field(description="kind of the figure, and of its notebook template")
+    title: str = Field(description="title of the figure")
+    visible: Count = Field(description="visible units of the model")
+    hidden: Count = Field(description="hidden units of the model")
+    width: Annotated[float, Field(ge=0, allow_inf_nan=False)] = Field(
+        description="standard deviation of the normal entries of W, b and c"
+    )
+    replications: Count = Field(description="pairs of chains per coupling")
+    longest: Annotated[int, Field(ge=2, strict=True)] = Field(description="steps after which a pair is cut")
+    couplings: Annotated[tuple[Coupling, ...], Field(min_length=1)] = Field(
+        default=("general", "rbm"), description="how the pairs are coupled"
+    )
+
+    def names(self, paper: Paper) -> Iterator[str]:
+        """Yield the couplings."""
+        return iter(self.couplings)
+
+    def plan(self, planner: Planner, key: str, published: CouplingTimes | None) -> Output:
+        """Return the figure, its chains added to the plan; all couplings share one model and one start."""
+        sizes = self.model_dump(include={"visible", "hidden", "width", "replications", "longest"})
+        seed = planner.seed("couplings", self.visible, self.hidden)
+        chains = []
+        for coupling in self.couplings:
+            settings = CouplingSettings(**sizes, coupling=coupling, seed=seed)
+            identity = f"{self.visible}v-{self.hidden}h-{coupling}-couple-{settings.digest()}"
+            chains.append(planner.plan.couplings.setdefault(identity, CouplingJob(identity, settings)))
+        spec = CouplingTimesSpec(
+            **planner.heading(key, self),
+            **sizes,
+            paper_replications=published and published.replications,
+            paper_longest=published and published.longest,
+            couplings=[
+                Chains(coupling=one.settings.coupling, folder=planner.layout.job("coupling", one.id)) for one in chains
+            ],
+        )
+        return Output(spec, couplings=tuple(one.id for one in chains))
+
+
+class Chains(Spec):
+    """The stopping times of one coupling."""
+
+    coupling: str
+    folder: str
+
+
+class CouplingTimesSpec(FigureSpec):
+    """A figure of the stopping times of coupled chains."""
+
+    kind: Literal["coupling_times"]
+    visible: int
+    hidden: int
+    width: float
+    replications: int
+    paper_replications: int | None = None
+    longest: int
+    paper_longest: int | None = None
+    couplings: tuple[Chains, ...]
+
+    def folders(self) -> list[str]:
+        """Return the folders of the chains."""
+        return [one.folder for one in self.couplings]
+
+    def files(self) -> list[str]:
+        """Return the stopping times and the meta of all chains."""
+        return [f"{folder}/{name}" for folder in self.folders() for name in (STOPPING_TIMES, META)]
+
+    def read(self) -> pd.DataFrame:
+        """Return the stopping times: columns coupling, chain, stopping_time, and met.
+
+        A pair that was cut after ``longest`` steps has that number, and has not met.
+        """
+        import pandas as pd
+
+        return pd.concat([self._times(one) for one in self.couplings], ignore_index=True)
+
+    def _times(self, chains: Chains) -> pd.DataFrame:
+        """Return the stopping times of one coupling; refuse times below 1."""
+        from rbmbench.io.results import read_stopping_times
+
+        times = read_stopping_times(chains.folder)
+        if times.empty or (times["stopping_time"] < 1).any():
+            found = "none" if times.empty else times["stopping_time"].min()
+            raise ResultsError(f"{chains.folder}/{STOPPING_TIMES}: found {found}; should be times of at least 1")
+        met, cut = times["stopping_time"] < self.longest, times["stopping_time"].clip(upper=self.longest)
+        times = times.assign(coupling=chains.coupling, met=met, stopping_time=cut)
+        return times[["coupling", "chain", "stopping_time", "met"]]
+
+    def numbers(self, found: pd.DataFrame) -> pd.DataFrame:
+        """Return the distribution of the stopping times; see `distribution`."""
+        return distribution(found)
+
+    def draw(self, found: pd.DataFrame) -> Figure:
+        """Return a histogram of the stopping times, and the share of chains that met within so many steps."""
+        from rbmbench.reporting.style import finish_axes, page, theme
+        from rbmbench.reporting.words import count
+
+        with theme():
+            drawn = page(1)
+            left, right = drawn.subplots(1, 2)
+            for coupling, chains in found.groupby("coupling", sort=False):
+                look = _look(coupling)
+                _draw_histogram(left, chains, self.longest, look)
+                met = np.sort(chains.loc[chains["met"], "stopping_time"])
+                shares = np.arange(len(met) + 1) / len(chains)
+                steps = np.concatenate([[1], met, [self.longest]])
+                label = f"{TITLES[coupling]}: {100 * len(met) / len(chains):.3g} % met in less than "
+                label += count(self.longest)
+                right.step(steps, np.append(shares, shares[-1]), where="post", label=label, **look)
+            left.set_ylabel("share of the chains in a bin")
+            right.set_ylabel("share of the chains that met")
+            right.set_ylim(0, 1.02)
+            for ax in (left, right):
+                ax.set_xscale("log")
+                ax.set_xlim(1, self.longest)
+                ax.set_xlabel("stopping time τ (Gibbs steps)")
+                finish_axes(ax)
+            drawn.suptitle("\n".join([self.title, self.which, *self._cuts()]))
+            drawn.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=1, frameon=False)
+        return drawn
+
+    def _cuts(self) -> list[str]:
+        """Return what the figure has less of than the paper's."""
+        from rbmbench.reporting.words import cuts, listed
+
+        phrases = cuts(self.replications, self.paper_replications, "replications")
+        phrases += cuts(self.longest, self.paper_longest, "steps at most")
+        return [listed(phrases)] if phrases else []
+
+    def caption(self, found: pd.DataFrame) -> str:
+        """Return the caption."""
+        from rbmbench.reporting.words import count
+
+        shares = [
+            f"{TITLES[coupling]}, {100 * (chains['met'] & (chains['stopping_time'] <= EARLY)).mean():.3g} % met within"
+            f" {EARLY} steps and {100 * (~chains['met']).mean():.3g} % were cut"
+            for coupling, chains in found.groupby("coupling", sort=False)
+        ]
+        return (
+            f"Stopping times of pairs of coupled Gibbs chains of one RBM with {count(self.visible)} visible and"
+            f" {count(self.hidden)} hidden units, the entries of W, b and c normal with standard deviation"
+            f" {self.width:g}; the chains start at fair coins and are cut after {count(self.longest)} steps;"
+            f" {count(self.replications)} pairs per coupling. Left: histogram, bins of about equal width on the"
+            f" logarithmic axis. Right: share of all pairs that met within so many steps. {'; '.join(shares)}."
+        ) + "".join(f" Cut: {phrase}." for phrase in self._cuts())
+
+    def evidence(self, found: pd.DataFrame, name: str, **_: Any) -> StoppingTimes | None:
+        """Return the stopping times of a coupling."""
+        if name not in [one.coupling for one in self.couplings]:
+            return None
+        return StoppingTimes(TITLES[name], self, found[found["coupling"] == name])
+
+
+def distribution(times: pd.DataFrame) -> pd.DataFrame:
+    """Return the distribution of stopping times: one row for each coupling and each time that occurs.
+
+    Returns
+    -------
+    DataFrame
+        Columns coupling, stopping_time, met, chains (how many have this time), share, and share_within: the share of
+        all chains that met within this many steps.
+    """
+    groups = times.groupby(["coupling", "stopping_time", "met"], sort=False)
+    table = groups.size().rename("chains").reset_index()
+    table = table.sort_values(["coupling", "stopping_time"], kind="stable", ignore_index=True)
+    table["share"] = table["chains"] / table.groupby("coupling")["chains"].transform("sum")
+    table["share_within"] = table["share"].where(table["met"], 0.0).groupby(table["coupling"]).cumsum()
+    return table
+
+
+def _look(coupling: str) -> dict[str, Any]:
+    """Return the style of a coupling."""
+    from rbmbench.reporting.style import BLUE, DASHED, DOTTED, GREEN, SOLID, VERMILLION, line_style
+
+    looks = {"general": (VERMILLION, SOLID), "rbm": (GREEN, DASHED), "both_layers": (BLUE, DOTTED)}
+    return line_style(*looks[coupling])
+
+
+def _draw_histogram(ax: Axes, chains: pd.DataFrame, longest: int, look: dict) -> None:
+    """Draw the share of all chains in bins of about equal width on a logarithmic axis; cut chains are in none."""
+    # Edges between whole numbers: no bin can be empty for lack of a number in it.
+    edges = np.unique(np.geomspace(1, longest, BINS + 1).round()) - 0.5
+    counts, _ = np.histogram(chains.loc[chains["met"], "stopping_time"], edges)
+    ax.stairs(counts / len(chains), np.maximum(edges, 1.0), **look)
+    ax.stairs(counts / len(chains), np.maximum(edges, 1.0), fill=True, color=look["color"], alpha=0.13)
+
+
+@dataclass(frozen=True)
+class StoppingTimes:
+    """The stopping times of the chains of one coupling, as `CouplingTimesSpec.read` returns them."""
+
+    label: str
+    spec: CouplingTimesSpec
+    frame: pd.DataFrame
+    stand_in: str = ""
+    dropped: tuple[str, ...] = ()
+
+    @property
+    def budget(self) -> dict[str, tuple[float | None, float | None]]:
+        """What was run and what the paper ran: replications."""
+        return {"replications": (self.spec.replications, self.spec.paper_replications)}
+
+
+CouplingTimes.SPEC = CouplingTimesSpec

@@ -1,0 +1,420 @@
+"""Figures of indirect sampling likelihoods: how fast streams of samples of trained models cover unseen rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field
+
+from rbmbench.base.errors import ResultsError
+from rbmbench.base.settings import Count, SamplingSettings
+from rbmbench.config.checks import Checks
+from rbmbench.config.paper import KINDS, Paper
+from rbmbench.config.parts import Name, Names, Panel
+from rbmbench.io.layout import ISL, META
+from rbmbench.measurements.sampling import TRAINING_SET
+from rbmbench.planning.jobs import Output, SamplesJob, TrainingJob, digest_of, unique
+from rbmbench.planning.kinds import Kind
+from rbmbench.planning.runs import Planner
+from rbmbench.planning.specs import FigureSpec, RunFolder, Spec, Trained
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+__all__ = [
+    "FoundSamples",
+    "IslCurves",
+    "IslCurvesSpec",
+    "SampleCurve",
+    "SampledPanel",
+    "SamplesPanel",
+    "differences",
+    "planned_samples",
+    "sampled",
+    "title",
+    "tried_settings",
+]
+
+COLUMNS = ["panel", "sampler", "label", "setting", "options", "trial", "samples", "validation", "test", "flip"]
+TITLE_WIDTH, PANELS_WIDTH = 84, 104  # letters that fit beside each other
+SYMBOLS = {"fast_rate": "ε", "decay": "α", "k": "k", "temperatures": "temperatures", "batch": "batch"}
+
+
+# --- What the configuration says --------------------------------------------------------------------------------------
+
+
+class SamplesPanel(Panel):
+    """Trained models, and the samplers that streams of samples are drawn from them with."""
+
+    algorithm: Name = Field(description="key of the algorithm that trains the models")
+    samplers: Names | None = Field(default=None, description="keys of the samplers; null: all of the paper's")
+    samples: Count = Field(description="samples of every stream")
+    points: Count = Field(default=60, description="numbers of samples at which the likelihood is shown")
+    rows: Count | None = Field(default=None, description="validation rows and test rows at most; null: all")
+    shown: Count = Field(default=400, description="first samples of each stream that are kept to be looked at")
+
+
+@KINDS.register
+class IslCurves(Kind):
+    """A figure of indirect sampling likelihoods against the number of samples, one curve per sampler."""
+
+    kind: Literal["isl_curves"] = Field(description="kind of the figure, and of its notebook template")
+    title: str = Field(description="title of the figure")
+    panels: Annotated[dict[Name, SamplesPanel], Field(min_length=1)] = Field(description="the panels, by their letter")
+
+    @property
+    def parts(self) -> Mapping[str, SamplesPanel]:
+        """The panels."""
+        return {f"panel {name}": panel for name, panel in self.panels.items()}
+
+    def names(self, paper: Paper) -> Iterator[str]:
+        """Yield PANEL.SAMPLER of every curve."""
+        for letter, panel in self.panels.items():
+            yield from (f"{letter}.{name}" for name in panel.samplers or paper.samplers)
+
+    def check(self, checks: Checks, location: tuple) -> None:
+        """Refuse unknown algorithms, samplers and data, and panels that cannot be run."""
+        for letter, panel in self.panels.items():
+            place = (*location, "panels", letter)
+            checks.check_algorithms((panel.algorithm,), (*place, "algorithm"))
+            checks.check_names("sampler", panel.samplers or (), checks.paper.samplers, (*place, "samplers"))
+            checks.check_panel(panel, (panel.algorithm,), place)
+
+    def plan(self, planner: Planner, key: str, published: IslCurves | None) -> Output:
+        """Return the figure, its runs and samples added to the plan."""
+        panels, runs, samples = [], [], []
+        for name, panel in self.panels.items():
+            run, drawn = planned_samples(planner, panel)
+            runs.append(run.id)
+            samples.append(drawn.id)
+            as_published = published.panels.get(name) if published else None
+            panels.append(sampled(planner, name, panel, as_published, run, drawn))
+        spec = IslCurvesSpec(**planner.heading(key, self), panels=panels)
+        return Output(spec, unique(runs), samples=unique(samples))
+
+
+def planned_samples(planner: Planner, panel: SamplesPanel) -> tuple[TrainingJob, SamplesJob]:
+    """Return the run that trains the models of a panel and the streams of samples, added to the plan.
+
+    All samples of one data set and size have one seed: chains of one model start at the same rows.
+    """
+    run = planner.run(panel, panel.algorithm)
+    names = panel.samplers or tuple(planner.paper.samplers)
+    settings = SamplingSettings(
+        samplers={name: planner.paper.samplers[name].grid_of_settings for name in names},
+        seed=planner.seed("samples", panel.data, panel.hidden),
+        **panel.model_dump(include={"samples", "points", "rows", "shown"}),
+    )
+    identity = f"{run.id.rpartition('-')[0]}-samples-{digest_of(run.id, settings.canonical())}"
+    return run, planner.plan.samples.setdefault(identity, SamplesJob(identity, run.id, settings))
+
+
+def sampled(
+    planner: Planner,
+    name: str,
+    panel: SamplesPanel,
+    published: SamplesPanel | None,
+    run: TrainingJob,
+    drawn: SamplesJob,
+) -> SampledPanel:
+    """Return what a spec says of the training and the samples of a panel, and of the paper's."""
+    labels = {sampler: planner.paper.samplers[sampler].label for sampler in drawn.settings.samplers}
+    return SampledPanel(
+        **planner.trained(panel, published, (panel.algorithm,)),
+        name=name,
+        samples_count=panel.samples,
+        paper_samples=published and published.samples,
+        runs=planner.labelled({panel.algorithm: planner.layout.job("run", run.id)}),
+        samples=Folder(folder=planner.layout.job("samples", drawn.id)),
+        samplers=[SamplerName(sampler=sampler, label=label) for sampler, label in labels.items()],
+    )
+
+
+# --- What is shown ----------------------------------------------------------------------------------------------------
+
+
+class SamplerName(Spec):
+    """A sampler of a panel."""
+
+    sampler: str
+    label: str
+
+
+class Folder(Spec):
+    """The folder of streams of samples."""
+
+    folder: str
+
+
+class SampledPanel(Trained):
+    """Trained models, and the samplers that streams of samples were drawn from them with."""
+
+    name: str
+    runs: tuple[RunFolder, ...]
+    samples: Folder
+    samples_count: int
+    paper_samples: int | None = None
+    samplers: tuple[SamplerName, ...]
+
+
+@dataclass(frozen=True)
+class FoundSamples:
+    """The files of the streams of samples of one panel.
+
+    Attributes
+    ----------
+    panel : SampledPanel
+    meta : mapping
+    table : DataFrame
+        Likelihoods of all settings, see `rbmbench.io.results.read_isl`.
+    chosen : dict
+        By sampler: the setting that covers the validation rows best after all samples, over the trials.
+    """
+
+    panel: SampledPanel
+    meta: Mapping[str, Any]
+    table: pd.DataFrame
+    chosen: dict[str, int]
+
+    @classmethod
+    def read(cls, panel: SampledPanel) -> FoundSamples:
+        """Return the files; `ResultsError` if one is missing or damaged, or a sampler of the panel is missing."""
+        from rbmbench.io.results import read_isl, read_meta
+
+        table, chosen = read_isl(panel.samples.folder), {}
+        for one in panel.samplers:
+            last = table[(table["sampler"] == one.sampler) & (table["samples"] == panel.samples_count)]
+            if last.empty:
+                raise ResultsError(f"{panel.samples.folder}/{ISL}: sampler {one.sampler!r} is missing")
+            chosen[one.sampler] = int(last.groupby("setting")["validation"].mean().idxmax())
+        return cls(panel, read_meta(panel.samples.folder), table, chosen)
+
+    @property
+    def curves(self) -> pd.DataFrame:
+        """The likelihoods of the chosen settings, nats per row: columns `COLUMNS`."""
+        import pandas as pd
+
+        parts = []
+        for one in self.panel.samplers:
+            setting = self.chosen[one.sampler]
+            of_setting = self.table[(self.table["sampler"] == one.sampler) & (self.table["setting"] == setting)]
+            named = {"panel": self.panel.name, "label": one.label, "options": self.options(one.sampler)}
+            parts.append(of_setting.assign(**named))
+        return pd.concat(parts, ignore_index=True)[COLUMNS]
+
+    def options(self, sampler: str, setting: int | None = None) -> str:
+        """Return the options of a setting of a sampler, by default the chosen one: "α = 1, ε = 0.01, k = 5"."""
+        options = self.meta["grids"][sampler][self.chosen[sampler] if setting is None else setting]
+        return ", ".join(f"{SYMBOLS.get(name, name)} = {value:g}" for name, value in sorted(options.items()))
+
+    @property
+    def training_set(self) -> float:
+        """The test likelihood of the training rows taken for samples, nats per row."""
+        return float(self.table.loc[self.table["sampler"] == TRAINING_SET, "test"].iloc[0])
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """Title of the data, number of rows, and what they stand in for."""
+        from rbmbench.reporting.frames import data_of
+
+        return data_of(self.meta, self.panel.samples.folder)
+
+
+def differences(panels: list[FoundSamples]) -> list[str]:
+    """Return a phrase for each panel whose samples differ from the paper's."""
+    from rbmbench.reporting.words import cuts, data_name, listed, panel_cuts
+
+    phrases = []
+    for found in panels:
+        panel, other = found.panel, data_name(found.data["stand_in"])
+        less = [f"stand-in data for {other}"] if other else []
+        less += [*panel_cuts(panel), *cuts(panel.samples_count, panel.paper_samples, "samples")]
+        phrases += [f"panel {panel.name}: {listed(less)}"] if less else []
+    return phrases
+
+
+def title(spec: FigureSpec, panels: list[FoundSamples]) -> str:
+    """Return the title of a figure: what it is, the scale, and how it differs from the paper's."""
+    lines = [spec.which, *differences(panels)]
+    return "\n".join([spec.title, *(part for line in lines for part in wrap(line, TITLE_WIDTH))])
+
+
+def tried_settings(panels: list[FoundSamples]) -> pd.DataFrame:
+    """Return what every setting that was tried came to after all samples, means over the trials, the best first."""
+    import pandas as pd
+
+    rows = []
+    for found in panels:
+        last = found.table[found.table["samples"] == found.panel.samples_count]
+        means = last.groupby(["sampler", "setting"])[["validation", "test"]].mean()
+        for one in found.panel.samplers:
+            for setting in range(len(found.meta["grids"][one.sampler])):
+                options = found.options(one.sampler, setting)
+                shown = {"panel": found.panel.name, "sampler": one.label, "options": options}
+                values = means.loc[(one.sampler, setting)].to_dict()
+                rows.append(shown | values | {"chosen": setting == found.chosen[one.sampler]})
+    return pd.DataFrame(rows).sort_values(["panel", "sampler", "validation"], ascending=[True, True, False])
+
+
+class IslCurvesSpec(FigureSpec):
+    """A figure of indirect sampling likelihoods against the number of samples."""
+
+    kind: Literal["isl_curves"]
+    panels: tuple[SampledPanel, ...]
+
+    def folders(self) -> list[str]:
+        """Return the folders of the runs and of the samples."""
+        runs = [run.folder for panel in self.panels for run in panel.runs]
+        return list(dict.fromkeys([*runs, *(panel.samples.folder for panel in self.panels)]))
+
+    def files(self) -> list[str]:
+        """Return likelihoods and meta of the samples, and the meta of the runs."""
+        samples = [f"{panel.samples.folder}/{name}" for panel in self.panels for name in (ISL, META)]
+        return list(dict.fromkeys([*samples, *(f"{run.folder}/{META}" for panel in self.panels for run in panel.runs)]))
+
+    def read(self) -> list[FoundSamples]:
+        """Return the files of each panel."""
+        return [FoundSamples.read(panel) for panel in self.panels]
+
+    def numbers(self, found: list[FoundSamples]) -> pd.DataFrame:
+        """Return the likelihoods of the chosen settings: a row per panel, sampler, trial and number of samples."""
+        import pandas as pd
+
+        return pd.concat([panel.curves for panel in found], ignore_index=True)
+
+    def draw(self, found: list[FoundSamples]) -> Figure:
+        """Return the test likelihood against the number of samples, a panel each, with that of the training set."""
+        from rbmbench.reporting.style import page, theme
+
+        with theme():
+            drawn = page(1)
+            drawn.set_figheight(4.8)
+            for ax, panel in zip(drawn.subplots(1, len(found), squeeze=False)[0], found, strict=True):
+                _draw_panel(ax, panel, PANELS_WIDTH // len(found))
+            drawn.suptitle(title(self, found))
+        return drawn
+
+    def caption(self, found: list[FoundSamples]) -> str:
+        """Return the caption."""
+        from rbmbench.reporting.words import count
+
+        words = []
+        for of_panel in found:
+            last = of_panel.curves[of_panel.curves["samples"] == of_panel.panel.samples_count]
+            means = last.groupby("label", sort=False)["test"].mean()
+            ends = ", ".join(f"{label} {value:.2f}" for label, value in means.items())
+            after = f"Panel {of_panel.panel.name}, after {count(of_panel.panel.samples_count)} samples"
+            words.append(f"{after}: {ends}; training set {of_panel.training_set:.2f}.")
+        words += [f"{line[:1].upper()}{line[1:]}." for line in differences(found)]
+        return (
+            "Indirect sampling likelihood of the test rows, nats per row: the first samples of a single chain, as a"
+            " mixture of products of Bernoulli units around each of them, with the noise that suits the validation rows"
+            " best at that number of samples. Lines: mean over the trained models, bands: smallest to largest. In"
+            " brackets: the setting that covers the validation rows best after all samples. Dashed: the training rows"
+            " as samples. "
+        ) + " ".join(words)
+
+    def evidence(self, found: list[FoundSamples], name: str, **_: Any) -> SampleCurve | None:
+        """Return the likelihoods of the curve PANEL.SAMPLER."""
+        letter, _, sampler = name.partition(".")
+        of_panel = next((one for one in found if one.panel.name == letter), None)
+        one = next((one for one in (of_panel.panel.samplers if of_panel else ()) if one.sampler == sampler), None)
+        return SampleCurve(one.label, sampler, of_panel) if one else None
+
+
+def _draw_panel(ax: Axes, found: FoundSamples, width: int) -> None:
+    """Draw one panel; ``width`` is the number of letters that fit beside each other."""
+    import seaborn as sns
+
+    from rbmbench.reporting.style import finish_axes, styles
+    from rbmbench.reporting.words import data_name
+
+    panel, curves, line = found.panel, found.curves, found.training_set
+    looks = styles(one.sampler for one in panel.samplers)
+    ends = []
+    for (sampler, label, options), of_sampler in curves.groupby(["sampler", "label", "options"], sort=False):
+        name = f"{label} ({options})" if options else label
+        several = of_sampler["trial"].nunique() > 1
+        band = {"errorbar": ("pi", 100) if several else None, "err_kws": {"alpha": 0.15, "linewidth": 0}}
+        sns.lineplot(of_sampler, x="samples", y="test", ax=ax, label=name, legend=False, **band, **looks[sampler])
+        ends.append(of_sampler.loc[of_sampler["samples"] == of_sampler["samples"].max(), "test"].mean())
+    ax.axhline(line, color="0.25", linewidth=1.0, linestyle=(0, (6, 2)), label=f"training set: {line:.1f}")
+    ax.set_xscale("log")
+    ax.set_xlim(1, panel.samples_count)
+    top, bottom = max(*ends, line), min(float(curves["test"].quantile(0.02)), *ends, line)
+    ax.set_ylim(bottom - 0.04 * (top - bottom), top + 0.05 * (top - bottom))
+    ax.set_xlabel("samples")
+    ax.set_ylabel("test log-likelihood (ISL, nats per row)")
+    taking = f" (stand-in for {data_name(found.data['stand_in'])})" if found.data["stand_in"] else ""
+    model = f"{found.data['title']}{taking}, {panel.hidden} hidden units, {panel.runs[0].label}"
+    ax.set_title("\n".join(wrap(f"{panel.name}: {model}", width)), loc="left")
+    finish_axes(ax)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=max(1, width // 50), frameon=False, fontsize=6.8)
+
+
+# --- What claims measure ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SampleCurve:
+    """The test likelihoods of the chosen setting of one sampler, nats per row."""
+
+    label: str
+    sampler: str
+    found: FoundSamples
+    dropped: tuple[str, ...] = ()
+
+    @property
+    def panel(self) -> SampledPanel:
+        """The panel of the curve."""
+        return self.found.panel
+
+    @property
+    def stand_in(self) -> str:
+        """What the data stand in for, "" for the real ones."""
+        return self.found.data["stand_in"]
+
+    @property
+    def trials(self) -> pd.DataFrame:
+        """The likelihoods as trials (index) by numbers of samples (columns), float64."""
+        curves = self.found.curves[self.found.curves["sampler"] == self.sampler]
+        return curves.pivot(index="trial", columns="samples", values="test").sort_index(axis=1).astype(float)
+
+    @property
+    def final(self) -> pd.Series:
+        """The likelihood after all samples, by trial."""
+        return self.trials.iloc[:, -1]
+
+    @property
+    def training_set(self) -> float:
+        """The likelihood of the training rows taken for samples."""
+        return self.found.training_set
+
+    @property
+    def seconds(self) -> dict[int, float]:
+        """Processor seconds per sample by k, the steps between samples: the least of all settings, where known."""
+        meta, fastest = self.found.meta, {}
+        for options, seconds in zip(meta["grids"][self.sampler], meta["seconds_per_sample"][self.sampler], strict=True):
+            k = options.get("k", 1)  # 1 where a sampler has no such option
+            if seconds:
+                fastest[k] = min(seconds, fastest.get(k, seconds))
+        return fastest
+
+    @property
+    def budget(self) -> dict[str, tuple[float | None, float | None]]:
+        """What was run and what the paper ran: iterations of training, samples and trained models."""
+        panel = self.panel
+        return {
+            "iterations": (panel.iterations, panel.paper_iterations),
+            "samples": (panel.samples_count, panel.paper_samples),
+            "trials": (len(self.trials), panel.paper_trials),
+        }
+
+
+IslCurves.SPEC = IslCurvesSpec

@@ -1,0 +1,398 @@
+"""Figures of metrics during training: one panel per data set, rate or metric, one curve per algorithm."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+import numpy as np
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+
+from rbmbench.base.errors import SettingsError
+from rbmbench.base.metrics import ANNEALED, metric_of
+from rbmbench.base.settings import Settings
+from rbmbench.config.checks import Checks
+from rbmbench.config.paper import KINDS, Paper
+from rbmbench.config.parts import Name, Names, Panel
+from rbmbench.io.layout import CURVE, META
+from rbmbench.planning.jobs import AnnealingJob, Output, unique
+from rbmbench.planning.kinds import Kind
+from rbmbench.planning.runs import Planner
+from rbmbench.planning.specs import FigureSpec, RunFolder, Trained
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from rbmbench.reporting.frames import RunData
+    from rbmbench.reporting.references import Reference
+
+__all__ = ["Band", "Curves", "FigurePanel", "LearningCurves", "LearningCurvesSpec", "PanelSpec"]
+
+FINAL_SHARE = 0.05
+"""The final value of a curve is the mean over the evaluations in this last share of its iterations."""
+
+Metric = Annotated[str, Field(pattern=r"^[a-zA-Z][a-zA-Z0-9_]*$")]
+Metrics = Annotated[
+    tuple[Metric, ...],
+    BeforeValidator(lambda value: (value,) if isinstance(value, str) else value),
+    Field(min_length=1, max_length=3),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "maxItems": 3}]}),
+]
+
+
+# --- What the configuration says --------------------------------------------------------------------------------------
+
+
+class FigurePanel(Panel):
+    """One panel of a figure: what is trained, and what is shown of it."""
+
+    algorithms: Names | None = Field(default=None, description="keys of the panel's algorithms; null: the figure's")
+    metric: Metrics = Field(
+        default=("log_likelihood",), description="metric of the runs that is shown, or up to three: dashed, dotted"
+    )
+    axis: Literal["linear", "log"] = Field(default="linear", description="the vertical axis")
+    iteration_axis: Literal["linear", "log"] = Field(default="linear", description="the horizontal axis")
+    references: tuple[Literal["maximum", "true_model"], ...] = Field(
+        default=(),
+        description="horizontal lines: the maximum log-likelihood, that of the model the data are drawn from",
+    )
+    mark: Annotated[float, Field(gt=0, lt=1)] | None = Field(
+        default=None,
+        description="vertical lines where curves first reach this share of what the best of them rises; null: none",
+    )
+
+    @model_validator(mode="after")
+    def _metrics_share_an_axis(self) -> Self:
+        first, *others = map(metric_of, self.metric)
+        if any((other.unit, other.summed) != (first.unit, first.summed) for other in others):
+            raise ValueError(f"metric: {' and '.join(self.metric)} have different units, and need a panel each")
+        return self
+
+    @model_validator(mode="after")
+    def _references_are_likelihoods(self) -> Self:
+        if self.references and not {"log_likelihood", "test_log_likelihood"} & set(self.metric):
+            raise ValueError(f"references are log-likelihoods; the panel shows {', '.join(self.metric)}")
+        return self
+
+
+class Band(Settings):
+    """What a figure of learning curves shows of the spread over the trials."""
+
+    quantiles: tuple[float, float] = Field(default=(0.1, 0.9), description="quantiles that the bands lie between")
+    sample_paths: Annotated[int, Field(ge=0, strict=True)] = Field(
+        default=0, description="trials whose own curves are drawn, thin and dark"
+    )
+    median: bool = Field(default=False, description="whether the median over the trials is drawn too, thin and dark")
+
+    @model_validator(mode="after")
+    def _ascend(self) -> Self:
+        low, high = self.quantiles
+        if not 0 <= low < high <= 1:
+            raise ValueError(f"quantiles: should ascend within 0 and 1, found {[low, high]}")
+        if self.median and self.sample_paths:
+            raise ValueError("has a 'median' and 'sample_paths', which are both thin and dark; should have one of them")
+        return self
+
+    @property
+    def percent(self) -> tuple[str, str]:
+        """The quantiles in words: "2.5" and "97.5"."""
+        return tuple(f"{round(100 * quantile, 6):g}" for quantile in self.quantiles)
+
+
+@KINDS.register
+class LearningCurves(Kind):
+    """A figure of metrics during training: one panel per data set, rate or metric, one curve per algorithm."""
+
+    kind: Literal["learning_curves"] = Field(description="kind of the figure, and of its notebook template")
+    title: str = Field(description="title of the figure")
+    algorithms: Names | None = Field(
+        default=None, description="keys of the algorithms, in the order of the legend; null: all of the paper's"
+    )
+    band: Band = Field(default=Band(), description="what is shown of the spread over the trials")
+    counted_in: Literal["iterations", "epochs"] = Field(
+        default="iterations", description="what the horizontal axes count; an epoch shows each training row once"
+    )
+    panels: Annotated[dict[Name, FigurePanel], Field(min_length=1)] = Field(description="the panels, by their letter")
+
+    @property
+    def parts(self) -> Mapping[str, FigurePanel]:
+        """The panels."""
+        return {f"panel {name}": panel for name, panel in self.panels.items()}
+
+    def algorithms_of(self, paper: Paper, panel: FigurePanel) -> tuple[str, ...]:
+        """Return the keys of a panel's algorithms, in the order of the legend."""
+        return panel.algorithms or self.algorithms or tuple(paper.algorithms)
+
+    def names(self, paper: Paper) -> Iterator[str]:
+        """Yield PANEL.ALGORITHM of every curve."""
+        for letter, panel in self.panels.items():
+            yield from (f"{letter}.{name}" for name in self.algorithms_of(paper, panel))
+
+    def check(self, checks: Checks, location: tuple) -> None:
+        """Refuse unknown algorithms and data, and panels that cannot be run."""
+        checks.check_algorithms(self.algorithms or (), (*location, "algorithms"))
+        for letter, panel in self.panels.items():
+            place = (*location, "panels", letter)
+            checks.check_algorithms(panel.algorithms or (), (*place, "algorithms"))
+            checks.check_panel(panel, self.algorithms_of(checks.paper, panel), place)
+
+    def plan(self, planner: Planner, key: str, published: LearningCurves | None) -> Output:
+        """Return the figure, its runs and their evaluations added to the plan."""
+        panels, runs, evaluations = [], [], []
+        for name, panel in self.panels.items():
+            of_panel = planner.runs(panel, self.algorithms_of(planner.paper, panel))
+            annealed = {}
+            if set(panel.metric) & set(ANNEALED):
+                annealed = {a: planner.evaluation(panel, run) for a, run in of_panel.items()}
+                annealed = {a: evaluation for a, evaluation in annealed.items() if evaluation}
+            runs += [run.id for run in of_panel.values()]
+            evaluations += [evaluation.id for evaluation in annealed.values()]
+            folders = {a: planner.layout.job("run", run.id) for a, run in of_panel.items()}
+            folders |= {a: planner.layout.job("evaluation", one.id) for a, one in annealed.items()}
+            as_published = published.panels.get(name) if published else None
+            epoch = planner.paper.data[panel.data].rows // next(iter(of_panel.values())).settings.batch
+            panels.append(
+                PanelSpec(
+                    **planner.trained(panel, as_published, of_panel),
+                    **_annealing(planner, panel, as_published, annealed),
+                    name=name,
+                    metrics=panel.metric,
+                    axis=panel.axis,
+                    iteration_axis=panel.iteration_axis,
+                    epoch=epoch if self.counted_in == "epochs" else None,
+                    without=_left_out(planner, published, as_published, of_panel),
+                    references=panel.references,
+                    data_file=planner.layout.data_set(panel.data) if panel.references else None,
+                    mark=panel.mark,
+                    batch=panel.batch,
+                    initial=panel.initial and panel.initial.model_dump(),
+                    runs=planner.labelled(folders),
+                )
+            )
+        spec = LearningCurvesSpec(**planner.heading(key, self), band=self.band, panels=panels)
+        return Output(spec, unique(runs), evaluations=unique(evaluations))
+
+
+def _annealing(
+    planner: Planner, panel: Panel, published: Panel | None, evaluations: Mapping[str, AnnealingJob]
+) -> dict[str, Any]:
+    """Return what the spec of a panel says of its annealing and the paper's; nothing where log Z is exact."""
+    if not evaluations:
+        return {}
+    budget = {"particles", "temperatures"}
+    settings = next(iter(evaluations.values())).settings
+    as_published = published and (published.annealing or planner.published.defaults.annealing)
+    return {
+        "annealing": settings.model_dump(include=budget),
+        "paper_annealing": as_published and as_published.model_dump(include=budget),
+    }
+
+
+def _left_out(
+    planner: Planner, published: LearningCurves | None, panel: FigurePanel | None, algorithms: Mapping
+) -> list[str]:
+    """Return the labels of the paper's curves that a panel lacks."""
+    asked = published.algorithms_of(planner.published, panel) if panel else ()
+    return [planner.published.algorithms[name].label for name in asked if name not in algorithms]
+
+
+# --- What is shown ----------------------------------------------------------------------------------------------------
+
+
+class PanelSpec(Trained):
+    """One panel of a figure of learning curves."""
+
+    name: str
+    annealing: dict[str, int] | None = Field(
+        default=None, description="particles and temperatures; null: log Z is exact"
+    )
+    paper_annealing: dict[str, int] | None = None
+    metrics: tuple[str, ...] = ("log_likelihood",)
+    axis: Literal["linear", "log"] = "linear"
+    iteration_axis: Literal["linear", "log"] = "linear"
+    epoch: int | None = Field(default=None, description="iterations of an epoch, where the axis counts epochs")
+    without: tuple[str, ...] = Field(default=(), description="labels of the paper's curves that are left out")
+    references: tuple[str, ...] = ()
+    data_file: str | None = Field(default=None, description="file of the data set; null: there are no references")
+    mark: float | None = Field(default=None, description="share of the best rise whose first reaching is marked")
+    batch: int | None = Field(default=None, description="rows of a mini-batch, where the panel has its own")
+    initial: dict[str, Any] | None = Field(default=None, description="initial parameters, where the panel has its own")
+    runs: tuple[RunFolder, ...]
+
+
+@dataclass(frozen=True)
+class FoundCurves:
+    """What a figure of learning curves is drawn from.
+
+    Attributes
+    ----------
+    runs : dict
+        The runs' files, by folder.
+    references : dict
+        Heights of horizontal lines, by panel.
+    frame : DataFrame
+        See `rbmbench.reporting.frames.tidy_curves`.
+    """
+
+    runs: dict[str, RunData]
+    references: dict[str, list[Reference]]
+    frame: pd.DataFrame
+
+
+class LearningCurvesSpec(FigureSpec):
+    """A figure of learning curves."""
+
+    kind: Literal["learning_curves"]
+    band: Band = Band()
+    panels: tuple[PanelSpec, ...]
+
+    def folders(self) -> list[str]:
+        """Return the folders of the runs, or of their evaluations where log-likelihoods are annealed."""
+        return list(dict.fromkeys(run.folder for panel in self.panels for run in panel.runs))
+
+    def files(self) -> list[str]:
+        """Return curve and meta of each folder, and the data sets of reference lines."""
+        data = dict.fromkeys(panel.data_file for panel in self.panels if panel.references)
+        return [f"{folder}/{name}" for folder in self.folders() for name in (CURVE, META)] + list(data)
+
+    def read(self) -> FoundCurves:
+        """Return the runs' curves and the reference lines; `DataError` where a data set cannot be read."""
+        from rbmbench.reporting.frames import RunData, tidy_curves
+        from rbmbench.reporting.references import references
+
+        runs = {folder: RunData.read(folder) for folder in self.folders()}
+        lines = {panel.name: references(panel) for panel in self.panels}
+        return FoundCurves(runs, lines, tidy_curves(self.panels, runs))
+
+    def numbers(self, found: FoundCurves) -> pd.DataFrame:
+        """Return means and bands; see `rbmbench.reporting.frames.summarise`."""
+        from rbmbench.reporting.frames import summarise
+
+        return summarise(found.frame, self.band)
+
+    def draw(self, found: FoundCurves) -> Figure:
+        """Return the figure: log-likelihoods summed over the training set on the left axes, means on the right."""
+        from rbmbench.kinds._curve_panels import draw_curves
+
+        return draw_curves(self, found)
+
+    def caption(self, found: FoundCurves) -> str:
+        """Return the caption."""
+        from rbmbench.kinds._curve_captions import curves_caption
+
+        return curves_caption(self, found)
+
+    def evidence(self, found: FoundCurves, name: str, metric: str | None = "log_likelihood", **_: Any) -> Curves | None:
+        """Return a metric of the curve PANEL.ALGORITHM; ``metric`` None is the first that its panel shows."""
+        letter, _, algorithm = name.partition(".")
+        panel = next((panel for panel in self.panels if panel.name == letter), None)
+        run = next((run for run in (panel.runs if panel else ()) if run.algorithm == algorithm), None)
+        if run is None:
+            return None
+        return Curves(self, panel, run, found, metric or panel.metrics[0])
+
+
+# --- What claims measure ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Curves:
+    """All trials of one metric of a curve of a figure; a log-likelihood is the mean per sample, nats."""
+
+    spec: LearningCurvesSpec
+    panel: PanelSpec
+    run: RunFolder
+    found: FoundCurves
+    metric: str = "log_likelihood"
+
+    @property
+    def name(self) -> str:
+        """The name that claims give it: ``fig1.a.cd_1``."""
+        return f"{self.spec.name}.{self.panel.name}.{self.run.algorithm}"
+
+    @property
+    def label(self) -> str:
+        """The algorithm's label."""
+        return self.run.label
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """Settings and provenance of the run."""
+        return self.found.runs[self.run.folder].meta
+
+    @property
+    def stand_in(self) -> str:
+        """What its data stand in for, "" for the real ones."""
+        return self.found.runs[self.run.folder].stand_in
+
+    @cached_property
+    def all_trials(self) -> pd.DataFrame:
+        """All trials (index) by iterations (columns), NaN for what is missing."""
+        return self.found.runs[self.run.folder].trials(self.metric)
+
+    @cached_property
+    def trials(self) -> pd.DataFrame:
+        """The trials without a missing or non-finite value, as trials by iterations."""
+        return self.all_trials[np.isfinite(self.all_trials).all(axis=1)]
+
+    @cached_property
+    def effective_particles(self) -> float:
+        """The least effective sample size of annealing over trials and evaluations; infinite where log Z is exact."""
+        if not self.panel.annealing or self.metric not in ("log_likelihood", "test_log_likelihood"):
+            return math.inf
+        return float(self.found.runs[self.run.folder].trials("annealing_effective_sample_size").min(axis=None))
+
+    @property
+    def final(self) -> pd.Series:
+        """The final value of every trial, by trial: see `FINAL_SHARE`."""
+        iterations = self.trials.columns.to_numpy(dtype=float)
+        late = iterations > (1 - FINAL_SHARE) * iterations[-1]
+        return self.trials.loc[:, late].mean(axis=1)
+
+    def around(self, iteration: float) -> np.ndarray:
+        """Return, for every trial, the mean over the evaluations near an iteration, within half of `FINAL_SHARE`."""
+        iterations = self.trials.columns.to_numpy(dtype=float)
+        near = np.abs(iterations - iteration) <= FINAL_SHARE / 2 * iterations[-1]
+        near[np.argmin(np.abs(iterations - iteration))] = True
+        return self.trials.to_numpy()[:, near].mean(axis=1)
+
+    def reference(self, name: str) -> Reference:
+        """Return a reference line of its panel; `SettingsError` if the panel shows no such line."""
+        lines = {line.name: line for line in self.found.references[self.panel.name]}
+        if name not in lines:
+            shown = ", ".join(lines) or "none"
+            raise SettingsError(f"claims: {self.name}: its panel has no reference {name!r}; found: {shown}")
+        return lines[name]
+
+    def of_panel(self) -> list[Curves]:
+        """Return the same metric of all curves of the panel."""
+        return [Curves(self.spec, self.panel, run, self.found, self.metric) for run in self.panel.runs]
+
+    @property
+    def seconds_per_iteration(self) -> float:
+        """Training time of one iteration of one trial: see `rbmbench.reporting.frames.training_seconds`."""
+        from rbmbench.reporting.frames import training_seconds
+
+        return training_seconds(self.meta) / (self.meta["iterations"] * self.meta["trials"])
+
+    @property
+    def dropped(self) -> list[str]:
+        """The trials that are left out, in words."""
+        lost = self.all_trials.index.difference(self.trials.index)
+        return [f"left out: {self.label} trial {trial} (not finite)" for trial in lost]
+
+    @property
+    def budget(self) -> dict[str, tuple[float | None, float | None]]:
+        """What was run and what the paper ran: iterations and trials."""
+        panel = self.panel
+        return {
+            "iterations": (panel.iterations, panel.paper_iterations),
+            "trials": (len(self.trials), panel.paper_trials),
+        }
+
+
+LearningCurves.SPEC = LearningCurvesSpec

@@ -1,0 +1,275 @@
+"""Tables of how long the runs of one panel took, beside the published times.
+
+seconds    of training one trial: processor time where it is known, which other programs disturb less, else the
+clock's; start-up and compilation are not included;
+ratio      to the seconds of the reference algorithm;
+the last row is the reference with its log-likelihoods: training, and the clock's seconds of all evaluations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from rbmbench.base.errors import unknown_name
+from rbmbench.config.checks import Checks
+from rbmbench.config.paper import KINDS, Paper
+from rbmbench.config.parts import Name, Names, PanelAddress
+from rbmbench.io.layout import CURVE, META
+from rbmbench.planning.jobs import Output
+from rbmbench.planning.kinds import Kind
+from rbmbench.planning.runs import Planner
+from rbmbench.planning.specs import RunFolder, Spec, TableSpec, TextPart, TextTable, Trained
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+__all__ = ["PublishedTimes", "RunTimes", "RunTimesSpec", "Times"]
+
+
+@KINDS.register
+class RunTimes(Kind):
+    """A table of how long the runs of one panel took, beside the published times."""
+
+    kind: Literal["run_times"] = Field(description="kind of the table, and of its notebook template")
+    title: str = Field(description="title of the table")
+    panel: PanelAddress = Field(description="whose runs are timed, as FIGURE.PANEL")
+    algorithms: Names | None = Field(default=None, description="keys of the algorithms, by row; null: the panel's")
+    reference: Name = Field(description="key of the algorithm that times are divided by")
+
+    IS_TABLE = True
+
+    def algorithms_of(self, paper: Paper) -> tuple[str, ...]:
+        """Return the keys of the algorithms, by row."""
+        figure, panel = paper.panels_of("learning_curves")[self.panel]
+        return self.algorithms or figure.algorithms_of(paper, panel)
+
+    def names(self, paper: Paper) -> Iterator[str]:
+        """Yield the algorithms."""
+        return iter(self.algorithms_of(paper))
+
+    def check(self, checks: Checks, location: tuple) -> None:
+        """Refuse an unknown panel or algorithm, and a reference that is not among the algorithms."""
+        panels = checks.paper.panels_of("learning_curves")
+        checks.check_names("panel", (self.panel,), panels, (*location, "panel"))
+        checks.check_algorithms(self.algorithms or (), (*location, "algorithms"))
+        names = self.algorithms_of(checks.paper)
+        if self.reference not in names:
+            message = unknown_name("algorithm of the table", self.reference, names)
+            raise checks.refuse((*location, "reference"), message)
+        checks.check_schedules(panels[self.panel][1], names, location)
+
+    def plan(self, planner: Planner, key: str, published: RunTimes | None) -> Output:
+        """Return the table; the runs of its panel, and the evaluation of the reference, added to the plan."""
+        _, panel = planner.paper.panels_of("learning_curves")[self.panel]
+        runs = planner.runs(panel, self.algorithms_of(planner.paper))
+        evaluation = planner.evaluation(panel, runs[self.reference])
+        timed = planner.published.panels_of("learning_curves").get(published.panel) if published else None
+        folder = evaluation and planner.layout.job("evaluation", evaluation.id)
+        spec = RunTimesSpec(
+            **planner.heading(key, self),
+            **planner.trained(panel, timed and timed[1], runs),
+            panel=self.panel,
+            reference=self.reference,
+            evaluate_every=panel.evaluate_every or planner.paper.defaults.evaluate_every,
+            runs=planner.labelled({name: planner.layout.job("run", run.id) for name, run in runs.items()}),
+            evaluation=folder and Annealing(folder=folder),
+        )
+        evaluations = (evaluation.id,) if evaluation else ()
+        return Output(spec, tuple(run.id for run in runs.values()), evaluations=evaluations)
+
+
+class PublishedTimes(Spec):
+    """The paper's run times; ``entries`` hold algorithm, time, and time_with_log_likelihood where it is printed."""
+
+    unit: Literal["seconds", "minutes"] = "seconds"
+    machine: str = ""
+    entries: tuple[dict[str, Any], ...] = ()
+
+    def seconds(self, algorithm: str, with_log_likelihood: bool = False) -> float | None:
+        """Return a published time in seconds, or None where the paper gives none."""
+        key = "time_with_log_likelihood" if with_log_likelihood else "time"
+        times = [entry.get(key) for entry in self.entries if entry.get("algorithm") == algorithm]
+        return times[0] * {"seconds": 1, "minutes": 60}[self.unit] if times and times[0] is not None else None
+
+
+class Annealing(Spec):
+    """The folder of the annealing of a run."""
+
+    folder: str
+
+
+class RunTimesSpec(TableSpec, Trained):
+    """A table of run times."""
+
+    kind: Literal["run_times"]
+    panel: str
+    reference: str = Field(description="algorithm that times are divided by")
+    evaluate_every: int
+    runs: tuple[RunFolder, ...]
+    evaluation: Annealing | None = Field(default=None, description="annealing of the reference; null: log Z is exact")
+    published: PublishedTimes = PublishedTimes()
+
+    def folders(self) -> list[str]:
+        """Return the folders of the runs, and of the annealing of the reference."""
+        return [*(run.folder for run in self.runs), *([self.evaluation.folder] if self.evaluation else [])]
+
+    def files(self) -> list[str]:
+        """Return the meta of the runs and of the annealing, and the runs' curves, which are written with them."""
+        return [f"{folder}/{name}" for folder in self.folders() for name in (CURVE, META)]
+
+    def read(self) -> dict[str, Mapping[str, Any]]:
+        """Return the meta of the runs and of the annealing, by folder."""
+        from rbmbench.io.results import read_meta
+
+        return {folder: read_meta(folder) for folder in self.folders()}
+
+    def numbers(self, found: dict[str, Mapping[str, Any]]) -> pd.DataFrame:
+        """Return the table with a row per algorithm, and one for the reference with its log-likelihoods.
+
+        Returns
+        -------
+        DataFrame
+            Columns scale, panel, data, data_title, stand_in, hidden, algorithm, label, with_log_likelihood, trials,
+            iterations; training_seconds (by the clock), training_cpu_seconds and evaluation_seconds (annealing
+            included) of all trials; seconds and seconds_per_1000_iterations of one trial; ratio (NaN for a run on
+            another machine); published_seconds and published_ratio (NaN where the paper has none); backend, threads,
+            cpu.
+        """
+        import pandas as pd
+
+        from rbmbench.reporting.frames import machine_of
+
+        metas = {run.algorithm: found[run.folder] for run in self.runs}
+        lines = [self._line(run, metas[run.algorithm]) for run in self.runs]
+        reference = next(line for line in lines if line["algorithm"] == self.reference)
+        table = pd.DataFrame([*lines, self._evaluated(reference, found)])
+        table["seconds_per_1000_iterations"] = 1000 * table["seconds"] / table["iterations"]
+        # An algorithm that was run for other iterations is compared by what one of them takes.
+        table["ratio"] = table["seconds"] / table["iterations"] / (reference["seconds"] / reference["iterations"])
+        machine = machine_of(metas[self.reference])
+        alike = [machine_of(metas[algorithm]) == machine for algorithm in table["algorithm"]]
+        table["ratio"] = table["ratio"].where(alike)
+        pairs = table[["algorithm", "with_log_likelihood"]].to_numpy()
+        table["published_seconds"] = pd.Series([self.published.seconds(*pair) for pair in pairs], dtype=float)
+        table["published_ratio"] = table["published_seconds"] / (self.published.seconds(self.reference) or float("nan"))
+        return table
+
+    def _line(self, run: RunFolder, meta: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the row of one run, without what depends on others."""
+        from rbmbench.reporting.frames import data_of, training_seconds
+
+        data, wall = data_of(meta, run.folder), meta["wall"]
+        return {
+            "scale": self.scale,
+            "panel": self.panel,
+            "data": self.data,
+            "data_title": data["title"],
+            "stand_in": data["stand_in"],
+            "hidden": self.hidden,
+            "algorithm": run.algorithm,
+            "label": run.label,
+            "with_log_likelihood": False,
+            "trials": meta["trials"],
+            "iterations": meta["iterations"],
+            "training_seconds": wall["training_seconds"],
+            "training_cpu_seconds": wall.get("training_cpu_seconds"),
+            "evaluation_seconds": wall["evaluation_seconds"],
+            "seconds": training_seconds(meta) / meta["trials"],
+            "backend": meta["backend"],
+            "threads": meta["threads"],
+            "cpu": meta["hardware"]["cpu"],
+        }
+
+    def _evaluated(self, reference: dict[str, Any], found: dict[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """Return the row of the reference with its log-likelihoods."""
+        annealing = found[self.evaluation.folder]["wall"]["annealing_seconds"] if self.evaluation else 0.0
+        evaluation = reference["evaluation_seconds"] + annealing
+        return reference | {
+            "with_log_likelihood": True,
+            "evaluation_seconds": evaluation,
+            "label": f"{reference['label']} with log-likelihoods",
+            "seconds": reference["seconds"] + evaluation / reference["trials"],
+        }
+
+    def layout(self, numbers: pd.DataFrame) -> TextTable:
+        """Return the table for people; without published numbers their columns are left out."""
+        import pandas as pd
+
+        from rbmbench.reporting.text_tables import significant
+        from rbmbench.reporting.words import count
+
+        cells = {
+            "algorithm": numbers["label"],
+            "iterations": [count(number) for number in numbers["iterations"]],
+            "training, s": numbers["seconds"].map(significant),
+            "s per 1000 iterations": numbers["seconds_per_1000_iterations"].map(significant),
+            "ratio": numbers["ratio"].map(significant),
+            "published, s": numbers["published_seconds"].map(lambda value: f"{value:g}" if pd.notna(value) else ""),
+            "published ratio": numbers["published_ratio"].map(significant),
+        }
+        empty = [name for name, column in cells.items() if not any(column)]
+        shown = pd.DataFrame(cells).drop(columns=empty)
+        return TextTable((TextPart(self._caption(), shown, 1),), tuple(self._notes(numbers)))
+
+    def _caption(self) -> str:
+        """Return the caption."""
+        from rbmbench.reporting.words import count
+
+        label = next(run.label for run in self.runs if run.algorithm == self.reference)
+        return (
+            f"{self.title}. Seconds of training one trial of panel {self.panel}, {self.hidden} hidden units: processor"
+            " time where it was recorded; start-up and compilation left out. All trials of a run advance together,"
+            f" which small models gain from. Ratio: to {label}, by what an iteration takes. The row with"
+            f" log-likelihoods has the clock's seconds of all evaluations added, one in {count(self.evaluate_every)}"
+            " iterations. Ratios can be compared across machines, seconds cannot."
+        )
+
+    def _notes(self, numbers: pd.DataFrame) -> Iterator[str]:
+        """Yield a sentence for the scale, the machines, and each way in which the table differs from the paper's."""
+        from rbmbench.reporting.words import listed, panel_cuts, stand_ins
+
+        machines = numbers[["cpu", "threads", "backend"]].drop_duplicates()
+        words = [
+            f"{cpu}, {threads} thread{'s' * (threads != 1)}, {backend} kernels"
+            for cpu, threads, backend in machines.values
+        ]
+        yield f"Scale: {self.scale}. Timed on: {'; '.join(words)}."
+        if self.published.machine:
+            yield f"Published times: {self.published.machine}."
+        if cuts := panel_cuts(self):
+            yield f"Iterations and trials: {listed(cuts)}."
+        yield from (f"Stand-in data: {phrase}." for phrase in stand_ins(numbers))
+        if apart := numbers.loc[numbers["ratio"].isna(), "label"].tolist():
+            yield f"Without a ratio, run on another machine: {listed(apart)}."
+
+    def evidence(self, found: dict[str, Mapping[str, Any]], name: str, **_: Any) -> Times | None:
+        """Return the whole table, under no name but the table's own."""
+        return None if name else Times(self.name, self, self.numbers(found))
+
+
+@dataclass(frozen=True)
+class Times:
+    """A table of run times."""
+
+    label: str
+    spec: RunTimesSpec
+    frame: pd.DataFrame
+    dropped: tuple[str, ...] = ()
+
+    @property
+    def stand_in(self) -> str:
+        """What the data stand in for, "" for the real ones."""
+        return self.frame["stand_in"].iloc[0]
+
+    @property
+    def budget(self) -> dict[str, tuple[float | None, float | None]]:
+        """What was run and what the paper ran: iterations, since steps of UCD grow longer as training goes on."""
+        return {"iterations": (self.spec.iterations, self.spec.paper_iterations)}
+
+
+RunTimes.SPEC = RunTimesSpec

@@ -1,0 +1,179 @@
+"""Figures of consecutive samples as images, one sheet per sampler, in reading order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from pydantic import Field
+
+from rbmbench.base.errors import ResultsError
+from rbmbench.base.settings import Count
+from rbmbench.config.checks import Checks
+from rbmbench.config.paper import KINDS
+from rbmbench.config.parts import Names, PanelAddress
+from rbmbench.io.layout import ISL, META, SHOWN
+from rbmbench.kinds.isl_curves import FoundSamples, SampledPanel, differences, planned_samples, sampled, title
+from rbmbench.planning.jobs import Output
+from rbmbench.planning.kinds import Kind
+from rbmbench.planning.runs import Planner
+from rbmbench.planning.specs import FigureSpec
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+__all__ = ["SampleSheets", "SampleSheetsSpec", "sheet_of"]
+
+GAP = 1  # pixels between images
+PAPER = 255
+
+
+@KINDS.register
+class SampleSheets(Kind):
+    """A figure of consecutive samples as images, one sheet per sampler, of a panel of another figure."""
+
+    kind: Literal["sample_sheets"] = Field(description="kind of the figure, and of its notebook template")
+    title: str = Field(description="title of the figure")
+    panel: PanelAddress = Field(description="whose samples are shown, as FIGURE.PANEL")
+    samplers: Names | None = Field(default=None, description="keys of the samplers, a sheet each; null: the panel's")
+    columns: Count = Field(default=20, description="images in a row of a sheet")
+    lines: Count = Field(default=10, description="rows of images of a sheet")
+
+    def check(self, checks: Checks, location: tuple) -> None:
+        """Refuse sheets of an unknown panel, of samplers that it has not, or of more samples than are kept."""
+        panels = checks.paper.panels_of("isl_curves")
+        checks.check_names("panel", (self.panel,), panels, (*location, "panel"))
+        _, panel = panels[self.panel]
+        known = panel.samplers or checks.paper.samplers
+        checks.check_names("sampler", self.samplers or (), known, (*location, "samplers"))
+        if self.columns * self.lines > (kept := min(panel.shown, panel.samples)):
+            message = f"found {self.columns} x {self.lines} images; allowed: at most the {kept} samples that are kept"
+            raise checks.refuse((*location, "columns"), message)
+
+    def plan(self, planner: Planner, key: str, published: SampleSheets | None) -> Output:
+        """Return the figure; the run and the samples of its panel added to the plan."""
+        _, panel = planner.paper.panels_of("isl_curves")[self.panel]
+        run, drawn = planned_samples(planner, panel)
+        of_paper = planner.published.panels_of("isl_curves").get(published.panel) if published else None
+        shown = sampled(planner, self.panel.rpartition(".")[2], panel, of_paper and of_paper[1], run, drawn)
+        chosen = self.samplers or panel.samplers or tuple(planner.paper.samplers)
+        ordered = [one for name in chosen for one in shown.samplers if one.sampler == name]
+        panels = [shown.model_copy(update={"samplers": tuple(ordered)})]
+        spec = SampleSheetsSpec(**planner.heading(key, self), columns=self.columns, lines=self.lines, panels=panels)
+        return Output(spec, (run.id,), samples=(drawn.id,))
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """The first samples of the first model by one sampler: images (images, m), 0 to 255."""
+
+    sampler: str
+    label: str
+    options: str
+    images: np.ndarray
+
+
+class SampleSheetsSpec(FigureSpec):
+    """A figure of consecutive samples as images."""
+
+    kind: Literal["sample_sheets"]
+    columns: int
+    lines: int
+    panels: tuple[SampledPanel]
+
+    def folders(self) -> list[str]:
+        """Return the folders of the run and of the samples."""
+        (panel,) = self.panels
+        return [panel.runs[0].folder, panel.samples.folder]
+
+    def files(self) -> list[str]:
+        """Return the samples that are shown, their likelihoods, and the meta of samples and run."""
+        (panel,) = self.panels
+        return [*(f"{panel.samples.folder}/{name}" for name in (ISL, SHOWN, META)), f"{panel.runs[0].folder}/{META}"]
+
+    def read(self) -> tuple[FoundSamples, list[Sheet]]:
+        """Return the files of the samples, and the images of each sheet."""
+        from rbmbench.io.results import read_arrays
+
+        (panel,) = self.panels
+        found = FoundSamples.read(panel)
+        names = {one.sampler: f"{one.sampler}-{found.chosen[one.sampler]}" for one in panel.samplers}
+        arrays = read_arrays(f"{panel.samples.folder}/{SHOWN}", names.values())
+        images = {sampler: arrays[name][: self.columns * self.lines] for sampler, name in names.items()}
+        sheets = [
+            Sheet(one.sampler, one.label, found.options(one.sampler), images[one.sampler]) for one in panel.samplers
+        ]
+        return found, sheets
+
+    def numbers(self, found: tuple[FoundSamples, list[Sheet]]) -> pd.DataFrame:
+        """Return a row per image: sampler, label, options, sample (its number), and ink, the mean grey in [0, 1]."""
+        import pandas as pd
+
+        parts = []
+        for sheet in found[1]:
+            ink = sheet.images.mean(axis=1) / 255
+            named = {"sampler": sheet.sampler, "label": sheet.label, "options": sheet.options}
+            parts.append(pd.DataFrame({"sample": range(1, len(ink) + 1), "ink": ink}).assign(**named))
+        return pd.concat(parts, ignore_index=True)[["sampler", "label", "options", "sample", "ink"]]
+
+    def draw(self, found: tuple[FoundSamples, list[Sheet]]) -> Figure:
+        """Return the sheets, two in a row; `ResultsError` if samples are no square images."""
+        from rbmbench.reporting.style import page, theme
+
+        samples, sheets = found
+        side = _side(sheets, samples.panel.samples.folder)
+        rows = -(-len(sheets) // 2)
+        with theme():
+            drawn = page(1)
+            drawn.set_figheight(0.9 + rows * (0.45 + 3.6 * self.lines / self.columns))
+            axes = drawn.subplots(rows, 2, squeeze=False).ravel()
+            for ax, sheet in zip(axes, sheets, strict=False):
+                image = sheet_of(sheet.images, self.columns, side)
+                ax.imshow(image, cmap="gray", vmin=0, vmax=255, interpolation="none")
+                ax.set_title(f"{sheet.label} ({sheet.options})" if sheet.options else sheet.label, loc="left")
+            for ax in axes:
+                ax.set_axis_off()
+            drawn.suptitle(title(self, [samples]))
+        return drawn
+
+    def caption(self, found: tuple[FoundSamples, list[Sheet]]) -> str:
+        """Return the caption."""
+        from rbmbench.reporting.words import count
+
+        samples, _ = found
+        panel = samples.panel
+        return (
+            f"The first {count(self.columns * self.lines)} consecutive samples of a single chain, in reading order, all"
+            f" from one RBM of {panel.hidden} hidden units trained by {panel.runs[0].label} on"
+            f" {samples.meta['data']['title']}. Grey is E(x|h); deterministic samplers give black and white. In"
+            " brackets: the setting that covers the validation rows best."
+        ) + "".join(f" {line[:1].upper()}{line[1:]}." for line in differences([samples]))
+
+
+def sheet_of(images: np.ndarray, columns: int, side: int) -> np.ndarray:
+    """Return images (images, side * side), 0 to 255, side by side in rows of ``columns``; ink is dark."""
+    lines = -(-len(images) // columns)
+    cell = side + GAP
+    page = np.full((lines * cell + GAP, columns * cell + GAP), PAPER, np.uint8)
+    for number, image in enumerate(images):
+        row, column = divmod(number, columns)
+        top, left = row * cell + GAP, column * cell + GAP
+        page[top : top + side, left : left + side] = 255 - image.reshape(side, side)
+    return page
+
+
+def _side(sheets: Iterable[Sheet], folder: str) -> int:
+    """Return the side of the square images of all sheets."""
+    visible = next(iter(sheets)).images.shape[1]
+    side = math.isqrt(visible)
+    if side * side != visible:
+        raise ResultsError(f"{folder}: samples of {visible} units; should be square images")
+    return side
+
+
+SampleSheets.SPEC = SampleSheetsSpec

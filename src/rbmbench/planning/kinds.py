@@ -1,0 +1,57 @@
+"""What a kind of figure or table offers; `rbmbench.kinds` has one file for each.
+
+A kind has two models. The `Kind` is what ``config/papers/KEY.yaml`` says of one figure or table: it refuses what cannot
+be run, and plans jobs. The spec (`rbmbench.planning.specs.Shown`) is what is shown, with the folders of the results: it
+reads them, draws or tabulates them, describes them, and gives claims their evidence. Kinds are found by name, as
+estimators are: nothing below `rbmbench.kinds` imports one.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Self
+
+from pydantic import Field
+
+from rbmbench.base.settings import Settings
+from rbmbench.config.checks import Checks
+from rbmbench.config.paper import Paper
+from rbmbench.planning.jobs import Output
+from rbmbench.planning.runs import Planner
+from rbmbench.planning.specs import Shown
+
+__all__ = ["Kind"]
+
+
+class Kind(Settings):
+    """Base of what the configuration says of a figure or a table."""
+
+    kind: str = Field(description="kind of figure or table, and name of its notebook template")
+    title: str
+
+    IS_TABLE: ClassVar[bool] = False
+    SPEC: ClassVar[type[Shown]]
+    """The model of the spec."""
+
+    @property
+    def parts(self) -> Mapping[str, Any]:
+        """What it is made of, by name in words: "panel a", "row mnist_16"; nothing for one that has no parts."""
+        return {}
+
+    def check(self, checks: Checks, location: tuple) -> None:
+        """Refuse what cannot be run; ``location`` is that of this figure or table in the paper's file."""
+
+    def plan(self, planner: Planner, key: str, published: Self | None) -> Output:
+        """Return what has to be computed and shown, its jobs added to the plan.
+
+        Parameters
+        ----------
+        planner : Planner
+        key : str
+            Key of the figure or table, such as popcd_fig1.
+        published : Kind or None
+            The same figure or table with the paper's own settings, where it is of the same kind.
+        """
+        raise NotImplementedError
+
+    def names(self, paper: Paper) -> Iterator[str]:
+        """Yield what claims may name of it, without its own name: "a.cd_1" for a curve."""
+        return iter(())

@@ -1,0 +1,236 @@
+"""The spec of a figure or a table: checked plain data that a plan makes, and that reports are made from.
+
+A spec is written as ``results/SCALE/specs/KEY.json``. Folders in it are relative to the working directory or, when they
+are not found there, to the folder that holds ``results``, so that a notebook opened from its own folder finds them too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ConfigDict, Field
+
+from rbmbench.base.errors import SettingsError, unknown_name
+from rbmbench.base.parsing import parse
+from rbmbench.base.settings import Settings
+from rbmbench.config.paper import KINDS
+from rbmbench.io.results import read_json
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "FigureSpec",
+    "RunFolder",
+    "Shown",
+    "Spec",
+    "TableSpec",
+    "TextPart",
+    "TextTable",
+    "Trained",
+    "parse_spec",
+    "read_spec",
+    "read_values",
+]
+
+
+class Spec(Settings):
+    """Base of all specs: frozen; unknown keys are ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class RunFolder(Spec):
+    """One algorithm and the folder of its run, or of the run's evaluation."""
+
+    algorithm: str
+    label: str
+    folder: str
+
+
+class Trained(Spec):
+    """What runs were trained with. Pairs of numbers tell what is below the paper's budget."""
+
+    data: str
+    hidden: int
+    paper_hidden: int | None = None
+    option_cuts: tuple[tuple[str, float, float], ...] = Field(
+        default=(), description="options of estimators below the paper's: name, found, published"
+    )
+    rate: float
+    iterations: int
+    paper_iterations: int | None = None
+    trials: int
+    paper_trials: int | None = None
+
+
+class Shown(Spec):
+    """Base of the specs of figures and tables."""
+
+    key: str = Field(pattern=r"_(fig|table)\w+$")
+    paper: str
+    title: str
+    kind: str
+    scale: str
+    absent: tuple[str, ...] = Field(default=(), description="parts that the paper's has and this has not, in words")
+
+    @property
+    def name(self) -> str:
+        """The name within its paper: "fig1" for the key ``popcd_fig1``."""
+        return self.key.removeprefix(f"{self.paper}_")
+
+    @property
+    def which(self) -> str:
+        """What it is, in words: "Figure 1 of popcd, paper scale, without panel a"."""
+        return f"{self.number} of {self.paper}, {self.scale} scale{self.lacks}"
+
+    @property
+    def lacks(self) -> str:
+        """What the paper's has and this has not: ", without panel a"; "" if that is nothing."""
+        return f", without {', '.join(self.absent)}" if self.absent else ""
+
+    @property
+    def number(self) -> str:
+        """The paper's own name of it, "Figure 1" for the key ``popcd_fig1``; with an addition for ``_fig1_more``."""
+        kind, number, addition = re.search(r"_(fig|table)([^_]+)_?(\w*)$", self.key).groups()
+        name = f"{'Figure' if kind == 'fig' else 'Table'} {number}"
+        return f"{name} ({addition.replace('_', ' ')})" if addition else name
+
+    def files(self) -> list[str]:
+        """Return the files that `read` reads, each once."""
+        raise NotImplementedError
+
+    def folders(self) -> list[str]:
+        """Return the folders of all results that it rests on, each once."""
+        raise NotImplementedError
+
+    def read(self) -> Any:
+        """Return all that is shown, read from the files.
+
+        Raises
+        ------
+        ResultsError
+            If a file is missing or damaged.
+        """
+        raise NotImplementedError
+
+    def numbers(self, found: Any) -> pd.DataFrame:
+        """Return the numbers that are shown, as its CSV holds them; ``found`` is what `read` returns."""
+        raise NotImplementedError
+
+    def evidence(self, found: Any, name: str, **options: Any) -> Any:
+        """Return what claims measure of one of its curves, rows or times, or None if it has none of this name.
+
+        Parameters
+        ----------
+        found
+            What `read` returns.
+        name : str
+            Without the name of the figure or table: "a.cd_1" for ``fig1.a.cd_1``.
+        **options
+            What else the kind takes, such as the metric of a curve.
+        """
+        return None
+
+
+class FigureSpec(Shown):
+    """Base of the specs of figures."""
+
+    def draw(self, found: Any) -> Figure:
+        """Return the figure, drawn from what `read` returns; nothing else is read."""
+        raise NotImplementedError
+
+    def caption(self, found: Any) -> str:
+        """Return the caption of the figure, which says how it differs from the paper's."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class TextPart:
+    """One table of text cells; its first ``words`` columns are words, the others numbers."""
+
+    caption: str
+    cells: pd.DataFrame
+    words: int
+
+    @property
+    def flat(self) -> pd.DataFrame:
+        """The cells, with column names of several levels joined."""
+        names = [" ".join(filter(None, name)) if isinstance(name, tuple) else name for name in self.cells.columns]
+        return self.cells.set_axis(names, axis=1)
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A table for people: one or more parts, and notes."""
+
+    parts: tuple[TextPart, ...]
+    notes: tuple[str, ...] = ()
+
+
+class TableSpec(Shown):
+    """Base of the specs of tables."""
+
+    def layout(self, numbers: pd.DataFrame) -> TextTable:
+        """Return the table for people; ``numbers`` are those that `numbers` returns or its CSV holds."""
+        raise NotImplementedError
+
+
+def read_values(path: str | PathLike) -> dict[str, Any]:
+    """Return a spec as plain data, once it is checked.
+
+    Raises
+    ------
+    ResultsError
+        If the file is missing or is not JSON.
+    SettingsError
+        If a key is missing or its value is not what it should be.
+    """
+    values = read_json(path)
+    if not isinstance(values, dict):
+        raise SettingsError(f"{path}: holds a {type(values).__name__}; should be a mapping of keys")
+    parse_spec(values, str(path))
+    return values
+
+
+def parse_spec(values: Mapping[str, Any], where: str) -> Any:
+    """Return plain data as the spec of its kind.
+
+    Raises
+    ------
+    SettingsError
+        If the kind is unknown, a key is missing or its value is not what it should be; names ``where``.
+    """
+    kind = values.get("kind")
+    if not isinstance(kind, str) or kind not in KINDS.names():
+        raise SettingsError(f"{where}: {unknown_name('kind', kind, KINDS.names())}")
+    return parse(KINDS.get(kind).SPEC, values, where)
+
+
+def read_spec(path: str | PathLike) -> Any:
+    """Return the spec of a figure or a table from ``results/SCALE/specs/KEY.json``; see `read_values` for errors."""
+    return parse_spec(rooted(read_values(path), Path(path)), str(path))
+
+
+def rooted(values: Any, path: Path) -> Any:
+    """Return the plain data of a spec with every folder or file that does not exist here put beside ``results``."""
+    where = path.resolve()
+    root = where.parents[min(3, len(where.parents) - 1)]
+
+    def below(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {
+                key: str(root / one)
+                if key in ("folder", "model", "data_file") and isinstance(one, str) and not Path(one).exists()
+                else below(one)
+                for key, one in value.items()
+            }
+        return [below(one) for one in value] if isinstance(value, list) else value
+
+    return below(values)
