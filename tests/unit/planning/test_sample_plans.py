@@ -43,14 +43,14 @@ def test_sheets_and_curves_share_their_samples(config):
     assert found.figures["rates_fpcd_fig1"].samples == found.figures["rates_fpcd_fig2_mnist"].samples
     assert len(found.samples) == 4
     spec = found.figures["rates_fpcd_fig1"].spec
-    assert [one["sampler"] for one in spec["panels"][0]["samplers"]] == [
+    assert [one.sampler for one in spec.panels[0].samplers] == [
         "rates_herding",
         "rates_fpcd",
         "sample_penalization",
         "gibbs",
     ]
     (samples,) = found.figures["rates_fpcd_fig1"].samples
-    assert spec["panels"][0]["samples"]["folder"] == f"results/tiny/samples/{samples}"
+    assert spec.panels[0].samples.folder == f"results/tiny/samples/{samples}"
 
 
 def test_panels_that_train_alike_share_their_models(config):
@@ -62,9 +62,9 @@ def test_panels_that_train_alike_share_their_models(config):
 
 def test_what_is_cut_is_in_the_spec(config):
     found = plan(loaded(config, **panel("fig2", samples=500, hidden=30)))
-    spec = found.figures["rates_fpcd_fig2"].spec["panels"][0]
-    assert (spec["samples_count"], spec["paper_samples"]) == (500, 200_000)
-    assert (spec["hidden"], spec["paper_hidden"]) == (30, 200)
+    spec = found.figures["rates_fpcd_fig2"].spec.panels[0]
+    assert (spec.samples_count, spec.paper_samples) == (500, 200_000)
+    assert (spec.hidden, spec.paper_hidden) == (30, 200)
 
 
 def test_a_setting_of_the_grid_is_another_id(config):
