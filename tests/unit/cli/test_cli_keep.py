@@ -21,6 +21,7 @@ def made(tmp_path):
         "specs/popcd_fig1.json": json.dumps(spec),
         "figures/popcd_fig1.png": "png",
         "figures/popcd_fig1.pdf": "pdf",
+        "figures/popcd_fig1.md": "md",
         "data/popcd_fig1.csv": "csv",
     }.items():
         (scale / name).parent.mkdir(parents=True, exist_ok=True)
@@ -47,7 +48,7 @@ def keep(scale, *more):
 def test_files_meta_and_verdicts_are_kept(made):
     assert keep(made) == 0
     kept = sorted(str(path.relative_to(made / "kept")) for path in (made / "kept").rglob("*") if path.is_file())
-    pictures = ["figures/popcd_fig1.pdf", "figures/popcd_fig1.png"]
+    pictures = ["figures/popcd_fig1.md", "figures/popcd_fig1.pdf", "figures/popcd_fig1.png"]
     assert kept == ["claims.csv", "data/popcd_fig1.csv.gz", *pictures, "meta/popcd_fig1.json"]
     assert gzip.decompress((made / "kept" / "data" / "popcd_fig1.csv.gz").read_bytes()) == b"csv"
     metas = json.loads((made / "kept" / "meta" / "popcd_fig1.json").read_text())
@@ -62,7 +63,7 @@ def test_the_meta_of_samples_is_kept_beside_that_of_their_models(made):
     values = {"gibbs": [[-40, -36, -32, -30.0]]}
     spec = isl_figure(made, {"a": {"values": values}})
     spec["panels"][0]["runs"][0]["folder"] = make_run(made / "runs" / "toy-3h-cd_1", rising(-4.0))
-    for name in ("png", "pdf"):
+    for name in ("png", "pdf", "md"):
         (made / f"figures/rates_fpcd_fig2.{name}").write_text(name)
     (made / "data/rates_fpcd_fig2.csv").write_text("csv")
     (made / "specs/rates_fpcd_fig2.json").write_text(json.dumps(spec))

@@ -2,17 +2,18 @@
 
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pandas as pd
 import pytest
-from rbmbench.reporting.specs import FigureSpec, RunTimesSpec, TableSpec
 from reporting_results import figure, numbers, rising, stand_in, table
-from test_couplings import coupling_figure
-from test_reporting_run_times import times_table
+from unit.kinds.test_coupling_times import coupling_figure
+from unit.kinds.test_run_times import times_table
 
 from rbmbench.base.errors import ResultsError
-from rbmbench.base.parsing import parse
-from rbmbench.reporting import frames, plots, run_times, text_tables
+from rbmbench.io.layout import Layout
+from rbmbench.kinds import parse_spec
+from rbmbench.reporting import style, text_tables
 from rbmbench.reporting.claims import judge
 from rbmbench.reporting.page.html import claims_table, write_report
 
@@ -33,15 +34,27 @@ class Balance(HTMLParser):
         assert self.open.pop() == tag
 
 
+def rendered(layout, values):
+    """Write the files that a notebook makes of a figure or a table; return the spec."""
+    spec = parse_spec(values, "test")
+    found = spec.read()
+    if spec.key in ("popcd_fig1", "ucd_fig5"):
+        style.save(spec.draw(found), layout.figure(spec.key, "png"))
+        text_tables.write_text(spec.caption(found), layout.figure(spec.key, "md"))
+    else:
+        text_tables.write_csv(spec.numbers(found), layout.table(spec.key, "csv"))
+    return spec
+
+
 @pytest.fixture
-def spec(tmp_path):
+def layout(tmp_path):
+    return Layout(str(tmp_path / "tiny"))
+
+
+@pytest.fixture
+def outputs(tmp_path, layout):
     drawn = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0)}, "meta": stand_in("mnist")}})
-    parsed = parse(FigureSpec, drawn, "test")
-    plots.save(plots.learning_curves(parsed, frames.learning_curves(parsed)), tmp_path / "figures" / "popcd_fig1.png")
     shown = table(tmp_path, {"toy_3": {"cd_1": [numbers(1e-4, 2e-2, 1e-3)]}})
-    text_tables.write_csv(
-        text_tables.bias_variance(parse(TableSpec, shown, "test")), tmp_path / "tables" / "popcd_table1.csv"
-    )
     verdicts = pd.DataFrame(
         [
             [
@@ -60,23 +73,14 @@ def spec(tmp_path):
         ],
         columns=judge.COLUMNS,
     )
-    judge.write_claims(verdicts, tmp_path / "claims.csv")
-    return {
-        "title": "Results",
-        "scale": "tiny",
-        "figures": [
-            drawn | {"png": str(tmp_path / "figures" / "popcd_fig1.png"), "pdf": str(tmp_path / "figures" / "x.pdf")}
-        ],
-        "tables": [shown | {"csv": str(tmp_path / "tables" / "popcd_table1.csv")}],
-        "claims_csv": str(tmp_path / "claims.csv"),
-        "runs": [run["folder"] for panel in drawn["panels"] for run in panel["runs"]],
-    }
+    judge.write_claims(verdicts, layout.claims)
+    return [rendered(layout, drawn), rendered(layout, shown)]
 
 
 @pytest.fixture
-def page(spec, tmp_path):
-    write_report(spec, tmp_path / "report" / "index.html")
-    return (tmp_path / "report" / "index.html").read_text()
+def page(layout, outputs):
+    write_report(layout, outputs)
+    return (Path(layout.root) / "report" / "index.html").read_text()
 
 
 def test_page_is_well_formed_and_self_contained(page):
@@ -103,7 +107,7 @@ def test_page_escapes_text(page):
 
 def test_page_names_stand_ins_cuts_links_and_provenance(page):
     assert "Stand-in data: Digits 8x8 in place of MNIST." in page
-    assert 'href="../figures/x.pdf"' in page
+    assert 'href="../figures/popcd_fig1.pdf"' in page
     for part in (
         "a processor, 2 cores, 4 GB memory",
         "numpy 2.0, rbmbench 0.1.0, commit 0123456789ab",
@@ -112,21 +116,15 @@ def test_page_names_stand_ins_cuts_links_and_provenance(page):
         assert part in page
 
 
-def test_page_is_the_same_for_the_same_results(spec, page, tmp_path):
-    write_report(spec, tmp_path / "report" / "again.html")
-    assert (tmp_path / "report" / "again.html").read_text() == page
+def test_page_is_the_same_for_the_same_results(layout, outputs, page):
+    again = Path(layout.root) / "report" / "again.html"
+    write_report(layout, outputs, again)
+    assert again.read_text() == page
 
 
-def test_page_shows_every_kind(spec, tmp_path):
-    times = times_table(tmp_path)
-    text_tables.write_csv(
-        run_times.run_times(parse(RunTimesSpec, times, "test")), tmp_path / "tables" / "ucd_table1.csv"
-    )
-    more = {
-        "figures": [coupling_figure(tmp_path, rbm=[1, 2, 29]) | {"png": spec["figures"][0]["png"]}],
-        "tables": spec["tables"] + [times | {"csv": str(tmp_path / "tables" / "ucd_table1.csv")}],
-    }
-    write_report(spec | more, tmp_path / "index.html")
+def test_page_shows_every_kind(layout, outputs, tmp_path):
+    times, coupled = rendered(layout, times_table(tmp_path)), coupling_figure(tmp_path, rbm=[1, 2, 29])
+    write_report(layout, [*outputs, rendered(layout, coupled), times], tmp_path / "index.html")
     page = (tmp_path / "index.html").read_text().replace("\N{NO-BREAK SPACE}", " ")
     balance = Balance()
     balance.feed(page)
@@ -136,14 +134,14 @@ def test_page_shows_every_kind(spec, tmp_path):
     assert page.count("How sure the biases are") == 1
 
 
-def test_missing_picture_is_one_line(spec, tmp_path):
-    (tmp_path / "figures" / "popcd_fig1.png").unlink()
+def test_missing_picture_is_one_line(layout, outputs):
+    Path(layout.figure("popcd_fig1", "png")).unlink()
     with pytest.raises(ResultsError, match=r"popcd_fig1\.png: cannot be read \(No such file or directory\)"):
-        write_report(spec, tmp_path / "index.html")
+        write_report(layout, outputs)
 
 
-def test_page_without_claims_and_tables_can_be_written(spec, tmp_path):
-    write_report(spec | {"tables": [], "claims_csv": None, "runs": []}, tmp_path / "index.html")
+def test_page_without_tables_can_be_written(layout, outputs, tmp_path):
+    write_report(layout, outputs[:1], tmp_path / "index.html")
     assert "Figure 1 of popcd" in (tmp_path / "index.html").read_text()
 
 

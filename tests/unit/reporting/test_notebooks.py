@@ -88,8 +88,8 @@ def test_table_and_claims_run_from_end_to_end(tmp_path):
 
 @pytest.mark.slow
 def test_stopping_times_and_run_times_run_from_end_to_end(tmp_path):
-    from kinds.test_coupling_times import coupling_figure
-    from kinds.test_run_times import times_table
+    from unit.kinds.test_coupling_times import coupling_figure
+    from unit.kinds.test_run_times import times_table
 
     (tmp_path / "figure.json").write_text(json.dumps(coupling_figure(tmp_path, general=[3, 29, 5], rbm=[1, 2, 2])))
     files = {name: str(tmp_path / f"ucd_fig5.{name}") for name in ("pdf", "png", "md", "csv")}
