@@ -3,8 +3,8 @@
 import pytest
 
 from rbmbench.config.loading import load
-from rbmbench.planning.forecast import Job, read_records, requests
-from rbmbench.planning.forecast.requests import (
+from rbmbench.planning.forecast import read_records, requests
+from rbmbench.planning.forecast.jobs import (
     LEAST_MEGABYTES,
     LEAST_MINUTES,
     MOST_MINUTES,
@@ -25,13 +25,13 @@ def kept(repository):
 
 def test_first_attempts_are_enough_for_all_recorded_jobs(kept):
     for record in kept:
-        asked = request(Job(record.name, record.stages, record.memory, done=False))
+        asked = request(record.work)
         assert record.megabytes <= asked.megabytes, record.name
         assert sum(record.seconds.values()) <= 60 * asked.minutes, record.name
 
 
 def test_short_jobs_were_short(kept):
-    short = [record for record in kept if request(Job(record.name, record.stages, record.memory, done=False)).short]
+    short = [record for record in kept if request(record.work).short]
     assert short
     assert max(sum(record.seconds.values()) for record in short) < 4 * SHORT_SECONDS
 
