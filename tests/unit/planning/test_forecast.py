@@ -11,12 +11,20 @@ import pytest
 from rbmbench import cli
 from rbmbench.base.errors import ResultsError
 from rbmbench.base.parsing import parse
-from rbmbench.base.settings import EstimateSettings, GroundTruthSettings, Proxy, RunSettings
+from rbmbench.base.settings import (
+    CouplingSettings,
+    EstimateSettings,
+    GroundTruthSettings,
+    Proxy,
+    RunSettings,
+    SamplingSettings,
+)
 from rbmbench.config.loading import load
 from rbmbench.io import results
 from rbmbench.planning import forecast as forecasts
 from rbmbench.planning import plan
 from rbmbench.planning.forecast import costs, jobs, records, work
+from rbmbench.planning.jobs import Evaluation
 
 MACHINE = "Fast, numba kernels"
 COLUMNS = (
@@ -207,6 +215,36 @@ def test_coupled_chains_count_with_an_assumed_stopping_time_and_are_no_records()
     assert len(records.records_of(run_meta(cd, 1009, 17))) == 1
 
 
+def test_samples_and_coupled_chains_are_counted():
+    gibbs = {"name": "gibbs", "grid": {"k": [1, 5]}}
+    tempering = {"name": "parallel_tempering", "options": {"temperatures": 7}}
+    values = {"samplers": {"gibbs": gibbs, "rates": gibbs | {"name": "rates_fpcd"}, "pt": tempering}, "samples": 103}
+    found = work.samples(parse(SamplingSettings, values | {"rows": 11}, "test"), 1009, 17, 13, 3).stages["measuring"]
+    assert found["chain product"] == 3 * 103 * 4 * 17 * 13 * 2 * (1 + 5)
+    assert found["chain parameter"] == 3 * 103 * 17 * 13 * 2
+    assert found["tempered row"] == 3 * 103 * 7
+    assert found["distance"] == 3 * 103 * 5 * (11 + 11) * 17
+    chains = parse(CouplingSettings, {"visible": 17, "hidden": 13, "coupling": "rbm", "replications": 103}, "test")
+    assert work.couplings(chains).stages["measuring"]["pair"] == 103 * work.ASSUMED_STOPPING_TIME
+
+
+def test_done_samples_and_couplings_cost_nothing(smoke, known, tmp_path):
+    for samples in smoke.samples:
+        touch(tmp_path / smoke.sample_folder(samples), "isl.parquet", "shown.npz", "meta.json")
+    for coupling in smoke.couplings:
+        touch(tmp_path / smoke.coupling_folder(coupling), "stopping_times.parquet", "meta.json")
+    done = {name for name, job in jobs.jobs_of(smoke).items() if job.done}
+    assert done == {*smoke.samples, *smoke.couplings}
+    table = jobs.forecast(smoke, known, 2).set_index("result")
+    assert table.loc["ucd_fig5", "processor_seconds"] == 0 < table.loc["rates_fpcd_fig2", "processor_seconds"]
+
+
+def touch(folder, *names):
+    folder.mkdir(parents=True)
+    for name in names:
+        (folder / name).touch()
+
+
 def test_evaluation_enumerates_the_smaller_layer_or_keeps_snapshots():
     small = work.training(run_settings(hidden=11, iterations=450), 1009, 17).stages["evaluation"]
     assert small["state"] == 3 * 6 * 2**11  # iterations 0, 100, ..., 400 and 450
@@ -218,7 +256,7 @@ def test_evaluation_enumerates_the_smaller_layer_or_keeps_snapshots():
 
 def test_shared_runs_count_once(smoke, known):
     table = jobs.forecast(smoke, known, 2).set_index("result")
-    everything = [smoke.runs, smoke.ground_truths, smoke.estimates, getattr(smoke, "evaluations", {})]
+    everything = [smoke.runs, smoke.ground_truths, smoke.estimates, smoke.evaluations, smoke.samples, smoke.couplings]
     smoke.figures["popcd_fig9"] = replace(smoke.figures["popcd_fig1"], key="popcd_fig9")
     shared = jobs.forecast(smoke, known, 2).set_index("result")
     assert shared.loc["popcd_fig9", "processor_seconds"] == table.loc["popcd_fig1", "processor_seconds"] > 0
@@ -246,13 +284,10 @@ def test_done_runs_cost_nothing(smoke, known, tmp_path):
 def test_annealed_evaluations_of_a_plan_are_counted(smoke, known):
     before = jobs.forecast(smoke, known, 1).set_index("result")
     run = smoke.figures["popcd_fig2"].runs[0]
-    budget = SimpleNamespace(particles=512, temperatures=50_000)
-    smoke.evaluations = getattr(smoke, "evaluations", {}) | {
-        "an-ais": SimpleNamespace(id="an-ais", run=run, settings=budget)
-    }
-    smoke.evaluation_folder = lambda evaluation: f"results/smoke/evaluations/{evaluation}"
+    budget = AnnealingSettings(particles=512, temperatures=50_000)
+    smoke.evaluations["an-ais"] = Evaluation("an-ais", run, budget)
     figure = smoke.figures["popcd_fig2"]
-    smoke.figures["popcd_fig2"] = SimpleNamespace(runs=figure.runs, estimates=(), evaluations=("an-ais",))
+    smoke.figures["popcd_fig2"] = replace(figure, evaluations=("an-ais",))
     after = jobs.forecast(smoke, known, 1).set_index("result")
     entry, settings = smoke.data[smoke.runs[run].data], smoke.runs[run].settings
     counts = work.annealing(budget, settings, entry.rows, entry.visible).stages
@@ -289,6 +324,7 @@ def measured_meta(kind, values):
         (work.ground_truth, GroundTruthSettings(method="exact")),
         (work.ground_truth, GroundTruthSettings(method="parallel_tempering", chains=11, burn_in=13, samples=170)),
         (work.estimates, parse(EstimateSettings, {"estimator": {"name": "cd"}, "batch": 31}, "test")),
+        (work.samples, parse(SamplingSettings, {"samplers": {"gibbs": {"name": "gibbs"}}}, "test")),
     ],
 )
 def test_measurements_are_records(kind, values):

@@ -55,7 +55,7 @@ class Request:
 
 
 def jobs_of(plan: Plan) -> dict[str, Job]:
-    """Return the runs, evaluations, ground truths and estimates of a plan by id; a job is done when its files exist."""
+    """Return the jobs of a plan by id, except for data sets and figures; a job is done when its files exist."""
     found = {}
 
     def add(part: Any, counted: work.Work, folder: str, files: tuple[str, ...], *needs: str) -> None:
@@ -81,6 +81,11 @@ def jobs_of(plan: Plan) -> dict[str, Job]:
     for part in plan.evaluations.values():
         counted = work.annealing(part.settings, plan.runs[part.run].settings, *sizes(part.run))
         add(part, counted, plan.evaluation_folder(part.id), ("curve.parquet",), part.run)
+    for part in plan.samples.values():
+        counted = work.samples(part.settings, *models(part.run))
+        add(part, counted, plan.sample_folder(part.id), ("isl.parquet", "shown.npz"), part.run)
+    for part in plan.couplings.values():
+        add(part, work.couplings(part.settings), plan.coupling_folder(part.id), ("stopping_times.parquet",))
     return found
 
 
@@ -146,4 +151,4 @@ def request(counted: work.Work) -> Request:
 def _ids(plan: Plan, result: Result) -> list[str]:
     """Return the ids of the jobs that a figure or table needs."""
     truths = dict.fromkeys(truth for part in result.estimates for truth in plan.estimates[part].ground_truths)
-    return [*result.runs, *result.estimates, *truths, *result.evaluations]
+    return [*result.runs, *result.estimates, *truths, *result.evaluations, *result.samples, *result.couplings]

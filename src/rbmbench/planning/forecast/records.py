@@ -13,7 +13,13 @@ from threadpoolctl import threadpool_limits
 
 from rbmbench.base.errors import RbmbenchError, ResultsError
 from rbmbench.base.parsing import parse
-from rbmbench.base.settings import AnnealingSettings, EstimateSettings, GroundTruthSettings, RunSettings
+from rbmbench.base.settings import (
+    AnnealingSettings,
+    EstimateSettings,
+    GroundTruthSettings,
+    RunSettings,
+    SamplingSettings,
+)
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.io import provenance
 from rbmbench.io.results import read_json
@@ -25,7 +31,7 @@ from rbmbench.training.timing import best_seconds, made_data, step_settings, tra
 
 __all__ = ["Record", "calibration_records", "read_records", "records_of", "this_machine"]
 
-OWN = ("*/runs/*/meta.json", "*/gradients/*/meta.json", "*/evaluations/*/meta.json")
+OWN = ("*/runs/*/meta.json", "*/gradients/*/meta.json", "*/evaluations/*/meta.json", "*/samples/*/meta.json")
 KEPT = ("meta/*.json", "*/meta/*.json", "reference/*/meta/*.json")
 
 CALIBRATION_SECONDS = 0.1
@@ -87,7 +93,7 @@ def read_records(folders: Iterable[str | Path]) -> tuple[list[Record], list[str]
 def records_of(meta: dict[str, Any]) -> list[Record]:
     """Return the records in a meta: a run, a measurement, or a run and the annealing that evaluated it.
 
-    There are none of coupled chains, whose number of steps is random, nor of samples.
+    There are none of coupled chains, whose number of steps is random.
 
     Raises
     ------
@@ -95,7 +101,7 @@ def records_of(meta: dict[str, Any]) -> list[Record]:
         If the meta lacks something, or a value is not allowed.
     """
     settings, wall = meta["settings"], meta["wall"]
-    if {"coupling", "samplers"} & set(settings):
+    if "coupling" in settings:
         return []
     sizes = _sizes(meta)
     if "schedule" not in settings:
@@ -148,8 +154,12 @@ def _timed(name: str, counts: work.Counts, function: Callable[[], object]) -> Re
 
 
 def _measurement(meta: dict[str, Any], sizes: tuple[int, int]) -> Record:
-    """Return the record of a ground truth or of estimates."""
-    kinds = {"method": (GroundTruthSettings, work.ground_truth), "estimator": (EstimateSettings, work.estimates)}
+    """Return the record of a ground truth, of estimates or of samples."""
+    kinds = {
+        "method": (GroundTruthSettings, work.ground_truth),
+        "estimator": (EstimateSettings, work.estimates),
+        "samplers": (SamplingSettings, work.samples),
+    }
     key = next((key for key in kinds if key in meta["settings"]), None)
     if key is None:
         raise ValueError("settings of an unknown kind")

@@ -13,13 +13,16 @@ import numpy as np
 from rbmbench.base.settings import (
     AnnealingBudget,
     Choice,
+    CouplingSettings,
     EstimateSettings,
     GroundTruthSettings,
     Proxy,
     RunSettings,
+    SamplingSettings,
     Stage,
 )
 from rbmbench.likelihood.exact import LARGEST_ENUMERABLE_LAYER
+from rbmbench.measurements.sampling import COUNT_BYTES
 from rbmbench.training.shards import SHARD_BYTES
 
 __all__ = [
@@ -29,10 +32,12 @@ __all__ = [
     "Counts",
     "Work",
     "annealing",
+    "couplings",
     "estimates",
     "evaluation",
     "ground_truth",
     "is_coupled",
+    "samples",
     "snapshots",
     "training",
 ]
@@ -58,6 +63,9 @@ SECONDS = {
     "evaluation": 1e-4,
     "moment": 1e-7,  # of one parameter over the estimates
     "pair": 4e-7,  # step of one pair of coupled chains, without its products
+    "chain product": 7e-11,  # floating point operation of the products of a single chain
+    "chain parameter": 1e-10,  # updated after every sample
+    "distance": 5e-11,  # of one unit between a sample and a row
 }
 MEGABYTES = {
     "process": 270.0,
@@ -68,6 +76,12 @@ MEGABYTES = {
 
 ASSUMED_STOPPING_TIME = 10
 """Mean number of steps after which coupled chains are assumed to meet; unknown before they run."""
+
+ASSUMED_HERDING_STEPS = 15
+"""Mean number of steps after which herding is assumed to reach a fixed point."""
+
+ASSUMED_ROWS = 1000
+"""Validation rows, and test rows, of data sets; plans do not hold their numbers."""
 
 THIN = 64
 """Largest smaller layer for which matrix products count as thin."""
@@ -139,6 +153,34 @@ def annealing(settings: AnnealingBudget, run: RunSettings, rows: int, visible: i
     kept = 4 * run.trials * m * n * snapshots(run, m) + 16 * run.trials * settings.particles * (m + n)
     memory = {"process": 1, "kept entry": rows * m, "byte": kept}
     return Work(_measuring(_times(each, run.trials * _evaluations(run))), memory)
+
+
+def samples(settings: SamplingSettings, rows: int, visible: int, hidden: int, trials: int) -> Work:
+    """Return the work of streams of samples of ``trials`` trained models: stages startup and measuring."""
+    m, n, each = visible, hidden, Counter()
+    for grid in settings.samplers.values():
+        for options in grid.settings:
+            if grid.name == "parallel_tempering":
+                each.update(_tempered(options.get("temperatures", 10), m, n))
+                continue
+            steps = ASSUMED_HERDING_STEPS if "herding" in grid.name else options.get("k", 1)
+            each.update({"chain product": 4 * steps * m * n, "unit": steps * (m + n)})
+            if grid.name != "gibbs":
+                each["chain parameter"] += m * n
+    held_out = 2 * (settings.rows or ASSUMED_ROWS)
+    settings_of = [len(grid.settings) for grid in settings.samplers.values()]
+    each["distance"] = sum(settings_of) * held_out * m
+    streams = trials * max(settings_of)  # of one sampler, drawn at once
+    kept = 12 * streams * m * n + min(8 * streams * held_out * (m + 1), COUNT_BYTES)
+    memory = {"process": 1, "kept entry": rows * m, "byte": kept}
+    return Work(_measuring(_times(each, trials * settings.samples)), memory)
+
+
+def couplings(settings: CouplingSettings) -> Work:
+    """Return the work of coupled chains of a random model: stages startup and measuring."""
+    m, n, steps = settings.visible, settings.hidden, settings.replications * ASSUMED_STOPPING_TIME
+    counts = {"pair": steps, _product(m, n): 2 * m * n * 2 * steps}
+    return Work(_measuring(counts), {"process": 1, "byte": 16 * settings.replications * (m + n)})
 
 
 def evaluation(rows: int, visible: int, hidden: int) -> Counts:
