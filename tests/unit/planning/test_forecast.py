@@ -12,6 +12,7 @@ from rbmbench import cli
 from rbmbench.base.errors import ResultsError
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import (
+    AnnealingSettings,
     CouplingSettings,
     EstimateSettings,
     GroundTruthSettings,

@@ -16,7 +16,6 @@ from rbmbench.base.settings import (
     CouplingSettings,
     EstimateSettings,
     GroundTruthSettings,
-    Proxy,
     RunSettings,
     SamplingSettings,
     Stage,
@@ -111,11 +110,10 @@ def training(settings: RunSettings, rows: int, visible: int) -> Work:
         steps.update(_times(_iteration(stage, settings, m), stage.until - before))
         before = stage.until
     steps["parameter"] += settings.iterations * trials * m * n
-    one_evaluation = Counter(evaluation(rows, m, n)) + _proxy(settings.proxy, rows, m, n) + _bias_bound(settings, m)
     stages = {
         "startup": {"start": 1, "read entry": rows * m},
         "training": steps,
-        "evaluation": _times(one_evaluation, trials * _evaluations(settings)),
+        "evaluation": _times(_one_evaluation(settings, rows, m), trials * _evaluations(settings)),
     }
     states = 16 * trials * settings.most_rows * (m + n)
     models = 8 * trials * m * n * (2 + snapshots(settings, m))
@@ -246,21 +244,17 @@ def _tempered(chain_steps: int, m: int, n: int) -> dict[str, float]:
     return {"tempered row": chain_steps, "tempered product": products, "tempered unit": units}
 
 
-def _proxy(proxy: Proxy | None, rows: int, m: int, n: int) -> Counter:
-    """Return the operations of one reconstruction log-likelihood."""
-    if proxy is None:
-        return Counter()
-    chains, steps = (proxy.rows or rows) * proxy.chains, proxy.steps
-    products = chains * 4 * m * n * (steps + 1)
-    return Counter({_product(m, n): products, "row": chains * steps, "unit": chains * (steps * (m + n) + m)})
-
-
-def _bias_bound(settings: RunSettings, m: int) -> Counter:
-    """Return the operations of the bias of CD and its bounds for one model."""
-    if settings.bias_bound is None:
-        return Counter()
-    k = settings.bias_bound.k or settings.schedule[-1].estimator.options.get("k", 1)
-    return Counter(_enumerated_steps(k, m, settings.hidden))
+def _one_evaluation(settings: RunSettings, rows: int, m: int) -> Counter:
+    """Return the operations of one evaluation of one model: likelihood, its proxy, bias of CD."""
+    n, counts = settings.hidden, Counter(evaluation(rows, m, settings.hidden))
+    if settings.proxy is not None:
+        chains, steps = (settings.proxy.rows or rows) * settings.proxy.chains, settings.proxy.steps
+        units = chains * (steps * (m + n) + m)
+        counts.update({_product(m, n): chains * 4 * m * n * (steps + 1), "row": chains * steps, "unit": units})
+    if settings.bias_bound is not None:
+        k = settings.bias_bound.k or settings.schedule[-1].estimator.options.get("k", 1)
+        counts.update(_enumerated_steps(k, m, n))
+    return counts
 
 
 def _enumerated_steps(k: int, m: int, n: int) -> dict[str, float]:
