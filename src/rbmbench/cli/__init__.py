@@ -201,7 +201,7 @@ def _add_config(commands) -> None:
 def _add_doctor(commands) -> None:
     """Add the subcommand that examines machine and installation."""
     text = "tell what this machine offers, and whether the installation works"
-    doctor = _add(commands, "doctor", "examining:doctor", text)
+    doctor = _add(commands, "doctor", "doctor:doctor", text)
     doctor.add_argument("--json", action="store_true", help="print JSON instead of tables")
     doctor.add_argument(
         "--quick", "--no-self-test", dest="self_test", action="store_false", help="leave out the self-test"
