@@ -16,15 +16,11 @@ from rbmbench.planning.jobs import Plan, Result
 __all__ = ["TOTAL", "Job", "Request", "forecast", "jobs_of", "makespan", "request", "requests"]
 
 TOTAL = "total"
-SHORT_SECONDS = 60.0
-"""Forecast up to which a job is short: a scheduler adds 5 to 15 seconds to each."""
-TIMES_THE_FORECAST = 4.0
-"""Minutes requested, relative to the forecast: unfitted forecasts are off by 2.5 for one job in ten; nodes are busy."""
-LEAST_MINUTES = 20
-MOST_MINUTES = 1440
-"""A day, which most partitions allow; training and annealing resume at the next attempt."""
-MEMORY_TIMES_THE_FORECAST = 1.5
-LEAST_MEGABYTES = 1000
+SHORT_SECONDS = 60.0  # forecast up to which a job is short: a scheduler adds 5 to 15 seconds to each
+# Minutes requested, relative to the forecast: without a fit it is off by 2.5 for one job in ten, and nodes may be busy.
+TIMES_THE_FORECAST, LEAST_MINUTES = 4.0, 20
+MOST_MINUTES = 1440  # a day, which most partitions allow; training and annealing resume at the next attempt
+MEMORY_TIMES_THE_FORECAST, LEAST_MEGABYTES = 1.5, 1000
 
 
 @dataclass(frozen=True)

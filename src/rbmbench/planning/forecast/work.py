@@ -73,17 +73,10 @@ MEGABYTES = {
     "byte": 1.5 / 2**20,
 }
 
-ASSUMED_STOPPING_TIME = 10
-"""Mean number of steps after which coupled chains are assumed to meet; unknown before they run."""
-
-ASSUMED_HERDING_STEPS = 15
-"""Mean number of steps after which herding is assumed to reach a fixed point."""
-
-ASSUMED_ROWS = 1000
-"""Validation rows, and test rows, of data sets; plans do not hold their numbers."""
-
-THIN = 64
-"""Largest smaller layer for which matrix products count as thin."""
+# Known only once a job has run, or the data are there: mean steps until coupled chains meet, and until herding reaches
+# a fixed point; validation rows, and as many test rows.
+ASSUMED_STOPPING_TIME, ASSUMED_HERDING_STEPS, ASSUMED_ROWS = 10, 15, 1000
+THIN = 64  # units of the smaller layer up to which products count as thin
 
 Counts = Mapping[str, float]
 
