@@ -100,25 +100,26 @@ def records_of(meta: dict[str, Any]) -> list[Record]:
     KeyError, TypeError, ValueError, SettingsError
         If the meta lacks something, or a value is not allowed.
     """
+    if not isinstance(meta, dict):
+        raise TypeError(f"holds a {type(meta).__name__}, not a mapping")
     settings, wall = meta["settings"], meta["wall"]
     if "coupling" in settings:
         return []
-    sizes = _sizes(meta)
+    rows = meta["data"]["rows"]
+    sizes = rows["train"] if isinstance(rows, dict) else rows, meta["data"]["visible"]
     if "schedule" not in settings:
         return [_measurement(meta, sizes)]
     run, found = parse(RunSettings, settings, "settings"), []
     if not any(work.is_coupled(stage.estimator) for stage in run.schedule):
-        clock = _clock(wall, "training", meta["threads"])
+        name, counted = f"{meta['run']} training", work.training(run, *sizes)
         # Training and evaluation alternate, so other work on the machine slows both down alike.
-        timed = {stage: wall[f"{stage}_seconds"] for stage in ("training", "evaluation")}
-        counted, startup = work.training(run, *sizes), wall["startup_seconds"]
-        found.append(_record(meta, f"{meta['run']} training", run.hidden, counted, startup, timed, clock))
+        elapsed = {stage: wall[f"{stage}_seconds"] for stage in ("startup", "training", "evaluation")}
+        found.append(_record(meta, name, run.hidden, counted, elapsed, wall, "training"))
     if "evaluation" in meta:
         own = meta["evaluation"]
         counted = work.annealing(parse(AnnealingSettings, own["settings"], "evaluation.settings"), run, *sizes)
-        name, timed = f"{meta['run']} annealing {own['settings']}", {"measuring": wall["annealing_seconds"]}
-        clock = _clock(wall, "annealing", own["threads"])
-        found.append(_record(own, name, run.hidden, counted, None, timed, clock))
+        name, elapsed = f"{meta['run']} annealing {own['settings']}", {"measuring": wall["annealing_seconds"]}
+        found.append(_record(own, name, run.hidden, counted, elapsed, wall, "annealing"))
     return found
 
 
@@ -163,56 +164,32 @@ def _measurement(meta: dict[str, Any], sizes: tuple[int, int]) -> Record:
     key = next((key for key in kinds if key in meta["settings"]), None)
     if key is None:
         raise ValueError("settings of an unknown kind")
+    if not (hidden := re.search(r"-(\d+)h-", meta["run"])):
+        raise ValueError(f"run {meta['run']!r}; its id should tell the hidden units")
     model, count = kinds[key]
-    settings, hidden = parse(model, meta["settings"], "settings"), _hidden(meta["run"])
-    counted, wall = count(settings, *sizes, hidden, meta["trials"]), meta["wall"]
-    startup, timed = wall["total_seconds"] - wall["measuring_seconds"], {"measuring": wall["measuring_seconds"]}
-    name, clock = f"{meta['run']} {settings.digest()}", _clock(wall, "measuring", 1)
-    return _record(meta, name, hidden, counted, startup, timed, clock)
+    settings, wall, hidden = parse(model, meta["settings"], "settings"), meta["wall"], int(hidden[1])
+    name, counted = f"{meta['run']} {settings.digest()}", count(settings, *sizes, hidden, meta["trials"])
+    elapsed = {"startup": wall["total_seconds"] - wall["measuring_seconds"], "measuring": wall["measuring_seconds"]}
+    return _record(meta, name, hidden, counted, elapsed, wall, "measuring")
 
 
 def _record(
-    meta: dict[str, Any],
-    name: str,
-    hidden: int,
-    counted: work.Work,
-    startup: float | None,
-    timed: dict[str, float],
-    clock: float,
+    meta: dict[str, Any], name: str, hidden: int, counted: work.Work, elapsed: dict[str, float], wall: dict, what: str
 ) -> Record:
-    """Return a record from elapsed seconds; ``meta`` holds data, machine and memory, ``startup`` may be unknown."""
-    seconds = {} if startup is None else {"startup": startup}
-    seconds |= {stage: value if math.isnan(clock) else value / clock for stage, value in timed.items()}
+    """Return a record from the elapsed seconds of stages; ``wall`` has elapsed and processor seconds of ``what``."""
+    clock, of_processor = math.nan, wall.get(f"{what}_cpu_seconds")
+    if meta["threads"] == 1 and of_processor:
+        clock = max(1.0, wall[f"{what}_seconds"] / of_processor)
+    slower = 1.0 if math.isnan(clock) else clock
+    seconds = {stage: value if stage == "startup" else value / slower for stage, value in elapsed.items()}
     if not all(math.isfinite(value) and value > 0 for value in seconds.values()):
         raise ValueError(f"seconds {seconds}; should be above 0")
     problem, on = f"{meta['data']['title']}, {hidden} hidden", _machine(meta["hardware"]["cpu"], meta["backend"])
     return Record(name, problem, on, counted, seconds, float(meta["peak_memory_mb"]), clock)
 
 
-def _clock(wall: dict[str, float], what: str, threads: int) -> float:
-    """Return the ratio of elapsed to processor seconds; NaN where unknown, as on several threads."""
-    of_processor = wall.get(f"{what}_cpu_seconds")
-    if threads != 1 or not of_processor:
-        return math.nan
-    return max(1.0, wall[f"{what}_seconds"] / of_processor)
-
-
 def _machine(cpu: str, backend: str) -> str:
     return f"{cpu}, {backend} kernels"
-
-
-def _sizes(meta: dict[str, Any]) -> tuple[int, int]:
-    """Return the numbers of training rows and visible units."""
-    rows = meta["data"]["rows"]
-    return (rows["train"] if isinstance(rows, dict) else rows), meta["data"]["visible"]
-
-
-def _hidden(run: str) -> int:
-    """Return the number of hidden units from the id of a run."""
-    found = re.search(r"-(\d+)h-", run)
-    if not found:
-        raise ValueError(f"run {run!r}; its id should tell the hidden units")
-    return int(found[1])
 
 
 def _metas(folder: Path, notes: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -224,9 +201,7 @@ def _metas(folder: Path, notes: list[str]) -> Iterator[tuple[str, dict[str, Any]
             except ResultsError as error:
                 notes.append(f"{error}: skipped")
                 continue
-            if not isinstance(content, dict):
-                notes.append(f"{file}: skipped (holds a {type(content).__name__}, not a mapping)")
-            elif kept:
+            if kept and isinstance(content, dict):
                 yield from ((f"{file}: {name}", meta) for name, meta in content.items())
             else:
                 yield str(file), content
