@@ -2,7 +2,14 @@
 
 import pytest
 
-FIGURE_FILES = ["figures/{}.pdf", "figures/{}.png", "figures/{}.md", "data/{}.csv", "notebooks/{}.ipynb", "notebooks/{}.html"]
+FIGURE_FILES = [
+    "figures/{}.pdf",
+    "figures/{}.png",
+    "figures/{}.md",
+    "data/{}.csv",
+    "notebooks/{}.ipynb",
+    "notebooks/{}.html",
+]
 TABLE_FILES = ["tables/{}.csv", "tables/{}.md", "tables/{}.tex", "notebooks/{}.ipynb", "notebooks/{}.html"]
 CLAIM_FILES = ["claims.csv", "notebooks/claims.ipynb", "notebooks/claims.html"]
 FILES = {

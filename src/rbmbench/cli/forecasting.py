@@ -1,4 +1,4 @@
-"""The subcommand that tells what a scale will take, before anything runs."""
+"""The subcommand ``forecast``."""
 
 import math
 import os
@@ -11,7 +11,7 @@ __all__ = ["forecast"]
 
 
 def forecast(arguments: Namespace) -> None:
-    """Print what every figure and table of a scale still takes, and write it as csv."""
+    """Print what is left to compute for every figure and table of a scale, and write it as CSV."""
     from rbmbench.config.loading import load
     from rbmbench.io.atomic import replaced
     from rbmbench.planning import forecast as forecasts
@@ -28,29 +28,23 @@ def forecast(arguments: Namespace) -> None:
     if arguments.out:
         with replaced(arguments.out) as temporary:
             table.to_csv(temporary, index=False, lineterminator="\n")
-    print(f"{asked.scale} scale, what is left to compute:\n\n{_shown(table, cores)}\n\n{_certainty(model)}")
+    print(f"{asked.scale} scale, what is left to compute:\n\n{_shown(table, cores)}\n\n{_accuracy(model)}")
 
 
 def _shown(table, cores: int) -> str:
-    """Return the forecast as a table for people."""
+    """Return the forecast as a text table."""
     from tabulate import tabulate
 
-    lines = [
-        (
-            line.result,
-            f"{line.done} of {line.jobs}",
-            _duration(line.processor_seconds),
-            _duration(line.wall_seconds),
-            f"{line.memory_mb:.0f} MB",
-        )
-        for line in table.itertuples()
-    ]
-    wall = f"on {cores} core{'s' * (cores > 1)}"
-    return tabulate(lines, ("result", "jobs done", "processor time", wall, "memory"), colalign=("left", *["right"] * 4))
+    header = ("result", "jobs done", "processor time", f"on {cores} core{'s' * (cores > 1)}", "memory")
+    rows = []
+    for row in table.itertuples():
+        times = _duration(row.processor_seconds), _duration(row.wall_seconds)
+        rows.append((row.result, f"{row.done} of {row.jobs}", *times, f"{row.memory_mb:.0f} MB"))
+    return tabulate(rows, header, colalign=("left", *["right"] * 4))
 
 
-def _certainty(model) -> str:
-    """Return what the forecast rests on, and how far such forecasts were off."""
+def _accuracy(model) -> str:
+    """Return the basis of the forecast, its accuracy, and what it leaves out, one line each."""
     from rbmbench.planning.forecast.work import ASSUMED_STOPPING_TIME
 
     lines = [f"Fitted to {model.basis}."]
@@ -60,20 +54,20 @@ def _certainty(model) -> str:
             f"Recorded jobs, each forecast without itself: off by a factor of {median:.2f} (median), {most:.2f} (90 %)."
         )
     else:
-        lines.append("How far forecasts are off is not known here: too few jobs were recorded.")
+        lines.append("Accuracy unknown: too few jobs were recorded.")
     if math.isfinite(model.off_new[0]):
         median, most = model.off_new
         lines.append(f"The same without all jobs of its data set and size: {median:.2f} (median), {most:.2f} (90 %).")
     if model.clock > 1.05:
-        lines.append(f"Times are for cores that do nothing else; recorded runs took {model.clock:.2f} times as long.")
-    lines.append("Not counted: data sets, notebooks and the report, seconds each; stopping times and samples, minutes.")
-    lines.append(f"Coupled chains of UCD are taken to meet after {ASSUMED_STOPPING_TIME} steps on average.")
-    lines.append("Results that two share count once.")
+        lines.append(f"Times are for otherwise idle cores; recorded runs took {model.clock:.2f} times as long.")
+    lines.append("Not counted: data sets, notebooks and the report, seconds each.")
+    lines.append(f"Coupled chains are assumed to meet after {ASSUMED_STOPPING_TIME} steps on average.")
+    lines.append("Jobs shared by several results count once in the total.")
     return "\n".join(lines)
 
 
 def _duration(seconds: float) -> str:
-    """Return a time for people: "40 s", "12 min", "3 h 05 min", "2 d 4 h"."""
+    """Return a time as text: "40 s", "12 min", "3 h 05 min", "2 d 4 h"."""
     if seconds < 90:
         return f"{math.ceil(seconds)} s"
     minutes = math.ceil(seconds / 60)

@@ -2,6 +2,7 @@
 
 import json
 from argparse import Namespace
+from pathlib import Path
 from typing import Any
 
 from rbmbench.base.errors import DataError, SettingsError
@@ -63,8 +64,9 @@ def report(arguments: Namespace) -> None:
     from rbmbench.reporting.page.html import write_report
 
     layout = Layout(str(arguments.folder))
-    write_report(layout, [read_spec(file) for file in arguments.specs], arguments.out)
-    print(f"{arguments.out}: written")
+    specs = arguments.specs or sorted(Path(layout.spec("x")).parent.glob("*_*.json"))
+    write_report(layout, [read_spec(file) for file in specs], arguments.out)
+    print(f"{arguments.out or layout.report}: written")
 
 
 def run_times(arguments: Namespace) -> None:

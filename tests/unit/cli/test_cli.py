@@ -10,6 +10,7 @@ from rbmbench.cli.progress import shown_progress
 from rbmbench.io import provenance, results
 from rbmbench.training import trainer
 
+PEOPLE = ("doctor", "forecast", "config", "train", "data", "report", "keep")
 HEAVY = ("numpy", "pandas", "numba", "scipy", "pydantic", "tqdm")
 
 
@@ -68,6 +69,10 @@ def test_help_imports_nothing_heavy():
         "doctor",
     ):
         assert f"\n    {command}" in done.stdout
+    for_people, steps = done.stdout.split("steps of the workflow, ")
+    assert all(f"\n    {command} " in for_people for command in PEOPLE)
+    assert not any(f"\n    {command} " in steps for command in PEOPLE)
+    assert all(f"\n    {command} " in steps for command in ("spec", "render", "claims", "estimate", "sample", "couple"))
 
 
 def test_a_run_has_curve_model_and_meta(trained):

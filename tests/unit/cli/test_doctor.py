@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 
 from rbmbench.cli import main
-from rbmbench.cli.doctor import choices, limits, machine, places, software
-from rbmbench.cli.doctor.findings import FAILED, OK, WARNING, Finding, Section, examined
-from rbmbench.cli.doctor.report import Report
+from rbmbench.cli.doctor import machine, storage
+from rbmbench.cli.doctor.report import FAILED, OK, WARNING, Finding, Report, Section, examined
 from rbmbench.datasets import _whereabouts
 from rbmbench.datasets._downloads import Entry, File, catalogue
 from rbmbench.kernels import backends
@@ -85,10 +84,10 @@ def test_this_machine_and_its_software(capsys, no_cupy):
 
 
 def test_cupy_goes_by_many_names(monkeypatch):
-    monkeypatch.setattr(software, "_version", lambda name: None)
-    assert by_name(software.versions())["cupy"].found == "not installed"
-    monkeypatch.setattr(software, "_version", {"cupy-cuda12x": "14.2.0"}.get)
-    assert by_name(software.versions())["cupy"].found == "14.2.0 (cupy-cuda12x)"
+    monkeypatch.setattr(machine, "_version", lambda name: None)
+    assert by_name(machine.versions())["cupy"].found == "not installed"
+    monkeypatch.setattr(machine, "_version", {"cupy-cuda12x": "14.2.0"}.get)
+    assert by_name(machine.versions())["cupy"].found == "14.2.0 (cupy-cuda12x)"
 
 
 def test_a_failure_is_the_exit_status_and_a_warning_is_not(capsys, monkeypatch, tmp_path):
@@ -143,7 +142,7 @@ def test_limits_of_control_groups(tmp_path, group, expected):
     write(tmp_path / "a", cpu__max="250000 100000", memory__max="3000")
     write(tmp_path / "a" / "b", cpu__max="150000 100000", memory__max="max")
     (tmp_path / "membership").write_text(f"0::{group}\n")
-    assert limits.control_group_limits(tmp_path, tmp_path / "membership") == expected
+    assert machine.control_group_limits(tmp_path, tmp_path / "membership") == expected
 
 
 @pytest.mark.parametrize(("quota", "memory", "expected"), [("-1", 2**63 - 4096, (None, None)), ("50000", 9, (0.5, 9))])
@@ -151,44 +150,44 @@ def test_limits_of_control_groups_of_the_first_kind(tmp_path, quota, memory, exp
     write(tmp_path / "cpu,cpuacct" / "job", cpu__cfs_quota_us=quota, cpu__cfs_period_us="100000")
     write(tmp_path / "memory" / "job", memory__limit_in_bytes=str(memory))
     (tmp_path / "membership").write_text("4:memory:/job\n3:cpu,cpuacct:/job\n1:name=systemd:/job\n")
-    assert limits.control_group_limits(tmp_path, tmp_path / "membership") == expected
+    assert machine.control_group_limits(tmp_path, tmp_path / "membership") == expected
 
 
 def test_no_control_groups(tmp_path):
-    assert limits.control_group_limits(tmp_path, tmp_path / "none") == (None, None)
+    assert machine.control_group_limits(tmp_path, tmp_path / "none") == (None, None)
 
 
 def test_a_quota_makes_cores_usable_or_not(monkeypatch):
     for quota, expected in ((None, 3), (1.5, 1.5), (7.0, 3)):
-        monkeypatch.setattr(limits, "control_group_limits", lambda quota=quota: limits.Limits(quota, None))
-        monkeypatch.setattr(limits, "cores_by_affinity", lambda: 3)
-        assert limits.usable_cores() == expected
+        monkeypatch.setattr(machine, "control_group_limits", lambda quota=quota: machine.Limits(quota, None))
+        monkeypatch.setattr(machine, "cores_by_affinity", lambda: 3)
+        assert machine.usable_cores() == expected
 
 
 def test_more_threads_than_cores_are_a_warning(monkeypatch):
-    monkeypatch.setattr(software, "usable_cores", lambda: 0.5)
-    states = {finding.what.split(":")[0]: finding.state for finding in software.threads()}
+    monkeypatch.setattr(machine, "usable_cores", lambda: 0.5)
+    states = {finding.what.split(":")[0]: finding.state for finding in machine.threads()}
     assert states["matrix products"] == WARNING
-    monkeypatch.setattr(software, "usable_cores", lambda: 1024)
-    assert not any(finding.state for finding in software.threads())
+    monkeypatch.setattr(machine, "usable_cores", lambda: 1024)
+    assert not any(finding.state for finding in machine.threads())
 
 
 def test_every_variable_that_is_read_is_known(repository):
     sources = [*(repository / "src").rglob("*.py"), *(repository / "workflow").rglob("*.smk"), repository / "Snakefile"]
     text = "".join(file.read_text() for file in sources)
-    assert set(re.findall(r"RBMBENCH_[A-Z_]+[A-Z]", text)) == set(software.OWN_VARIABLES)
+    assert set(re.findall(r"RBMBENCH_[A-Z_]+[A-Z]", text)) == set(machine.OWN_VARIABLES)
 
 
 def test_a_password_is_not_shown(monkeypatch):
     monkeypatch.setenv("RBMBENCH_DATA_MIRROR", "https://someone:secret@mirror.example/sets")
-    found = by_name(software.environment())
+    found = by_name(machine.environment())
     assert found["RBMBENCH_DATA_MIRROR"].found == "https://mirror.example/sets"
-    assert not any("secret" in finding.found for finding in places.data_sets(None, None, online=False))
+    assert not any("secret" in finding.found for finding in storage.data_sets(None, None, online=False))
 
 
 def test_notebooks_that_cannot_run_are_a_warning(monkeypatch):
-    monkeypatch.setattr(software, "find_spec", lambda name: None if name == "ipykernel" else "there")
-    found = by_name(software.tools())["notebooks"]
+    monkeypatch.setattr(machine, "find_spec", lambda name: None if name == "ipykernel" else "there")
+    found = by_name(machine.programs())["notebooks"]
     assert (found.state, "ipykernel not installed" in found.found) == (WARNING, True)
 
 
@@ -217,14 +216,14 @@ def gpu(monkeypatch):
 
 @pytest.mark.usefixtures("gpu")
 def test_devices_are_described():
-    found = by_name(machine.graphics_processor())
+    found = by_name(machine.gpus())
     assert found["GPU 1"].found == "Device 1, 3.0 GB, compute capability 9.1"
     assert found["CUDA"].values == {"driver": "13.2", "runtime": "12.9"}
 
 
 @pytest.mark.usefixtures("gpu")
 def test_a_large_model_takes_the_gpu_and_a_tiny_one_does_not():
-    tiny, large = choices.choices()
+    tiny, large = machine.backend()
     assert (tiny.values["arrays"], large.values["arrays"]) == ("numpy", "cupy")
     assert "operations an iteration" in tiny.found
 
@@ -234,17 +233,17 @@ def test_a_gpu_without_cupy_is_a_warning(monkeypatch, tmp_path, no_cupy):
     program.write_text("#!/bin/sh\necho Device, 3000 MiB, 550.1, 9.0\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    [found] = machine.graphics_processor()
+    [found] = machine.gpus()
     assert found.state == WARNING
     assert found.found.startswith("Device, 3000 MiB, 550.1, 9.0, but CuPy is not installed: install CuPy")
     program.write_text("#!/bin/sh\nexit 9\n")
-    assert [finding.found for finding in machine.graphics_processor()] == ["none: CuPy is not installed"]
+    assert [finding.found for finding in machine.gpus()] == ["none: CuPy is not installed"]
 
 
 def test_slow_kernels_are_a_warning(monkeypatch, no_cupy):
-    assert not any(finding.state for finding in choices.choices())
-    monkeypatch.setattr(choices, "name_of_home", lambda array: "numpy")
-    assert [finding.state for finding in choices.choices()] == ["", "", WARNING]
+    assert not any(finding.state for finding in machine.backend())
+    monkeypatch.setattr(machine, "name_of_home", lambda array: "numpy")
+    assert [finding.state for finding in machine.backend()] == ["", "", WARNING]
 
 
 @pytest.mark.usefixtures("no_cupy")
@@ -258,7 +257,7 @@ def test_slow_kernels_are_a_warning(monkeypatch, no_cupy):
 )
 def test_a_backend_that_is_asked_for_in_vain_has_failed(monkeypatch, name, value, said):
     monkeypatch.setenv(name, value)
-    *_, last = choices.choices()
+    *_, last = machine.backend()
     assert last.state == FAILED
     assert said in last.found
 
@@ -293,10 +292,10 @@ def of_file(findings) -> Finding:
 @pytest.mark.parametrize("name", ["rows.txt", "rows.zip"])
 def test_files_are_found_in_mirror_and_cache(tmp_path, name):
     mirror, cache = put(tmp_path / "a", CONTENT, name), put(tmp_path / "b", CONTENT, name)
-    found = list(places.data_sets(mirror, cache, online=False))
+    found = list(storage.data_sets(mirror, cache, online=False))
     assert of_file(found).what == f"made: {name}"
     assert (of_file(found).state, of_file(found).values["origin"]) == (OK, "mirror")
-    found = list(places.data_sets(None, cache, online=False))
+    found = list(storage.data_sets(None, cache, online=False))
     assert (of_file(found).state, of_file(found).values["origin"]) == (OK, "cache")
     assert not any(finding.state == WARNING for finding in found)
 
@@ -304,10 +303,10 @@ def test_files_are_found_in_mirror_and_cache(tmp_path, name):
 @pytest.mark.usefixtures("declared")
 def test_wrong_copies_are_named(tmp_path):
     wrong = put(tmp_path / "a", b"x" * len(CONTENT))
-    found = of_file(places.data_sets(wrong, None, online=False))
+    found = of_file(storage.data_sets(wrong, None, online=False))
     assert (found.state, "wrong checksum" in found.found) == (FAILED, True)
     # What is kept of an earlier download is downloaded again.
-    found = of_file(places.data_sets(None, wrong, online=False))
+    found = of_file(storage.data_sets(None, wrong, online=False))
     assert (found.state, "wrong checksum" in found.found) == (WARNING, True)
 
 
@@ -325,13 +324,13 @@ def test_nothing_at_hand_is_a_warning_unless_an_address_answers(monkeypatch):
 
     monkeypatch.setattr(requests, "head", head)
     answering = "two"
-    found = list(places.data_sets(None, None, online=False))
+    found = list(storage.data_sets(None, None, online=False))
     assert (of_file(found).values["origin"], found[-1].state, asked) == ("public", WARNING, [])
-    found = list(places.data_sets(None, None, online=True))
+    found = list(storage.data_sets(None, None, online=True))
     assert not any(finding.state == WARNING for finding in found)
     assert asked == ["http://one.example/rows.txt", "http://two.example/rows.txt"]
     answering = "none"
-    found = list(places.data_sets(None, None, online=True))
+    found = list(storage.data_sets(None, None, online=True))
     assert (found[-1].state, "no address answers" in found[-1].found) == (WARNING, True)
 
 
@@ -346,7 +345,7 @@ def test_files_stand_in_for_files_that_are_declared():
 
 def test_folders_that_cannot_be_written(tmp_path):
     (tmp_path / "file").write_text("")
-    found = by_name(places.folders(tmp_path / "file" / "results", None, str(tmp_path / "file" / "cache")))
+    found = by_name(storage.folders(tmp_path / "file" / "results", None, str(tmp_path / "file" / "cache")))
     assert (found["results"].state, found["downloads"].state) == (FAILED, WARNING)
     assert "is not a folder" in found["results"].found
     assert found["results"].values["writable"] is False
@@ -355,7 +354,7 @@ def test_folders_that_cannot_be_written(tmp_path):
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="there is no folder that nobody may write in")
 def test_folders_that_nobody_can_write():
     # The superuser has all permissions there, and still cannot.
-    found = by_name(places.folders(Path("/proc/results"), None, None))["results"]
+    found = by_name(storage.folders(Path("/proc/results"), None, None))["results"]
     assert (found.state, found.values["writable"]) == (FAILED, False)
     assert found.found.startswith("/proc/results: cannot be written (")
 
@@ -363,7 +362,7 @@ def test_folders_that_nobody_can_write():
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write anywhere")
 def test_folders_without_permission(tmp_path):
     tmp_path.chmod(0o500)
-    found = by_name(places.folders(tmp_path / "results", None, None))
+    found = by_name(storage.folders(tmp_path / "results", None, None))
     tmp_path.chmod(0o700)
     assert (found["results"].state, "no permission" in found["results"].found) == (FAILED, True)
 
@@ -373,16 +372,16 @@ def test_kernels_that_cannot_be_kept_are_a_warning(monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
     kept = SimpleNamespace(cache_path=str(tmp_path / "file" / "digest" / "kernel"))
     monkeypatch.setattr(numba_kernels, "gather_rows", SimpleNamespace(stats=kept))
-    assert by_name(places.folders(tmp_path, None, None))["compiled kernels"].state == WARNING
+    assert by_name(storage.folders(tmp_path, None, None))["compiled kernels"].state == WARNING
     # Where Numba is told not to compile, its kernels are plain functions.
     monkeypatch.setattr(numba_kernels, "gather_rows", lambda *arguments: None)
-    assert "NUMBA_DISABLE_JIT" in by_name(places.folders(tmp_path, None, None))["compiled kernels"].found
+    assert "NUMBA_DISABLE_JIT" in by_name(storage.folders(tmp_path, None, None))["compiled kernels"].found
 
 
 @pytest.mark.parametrize(("free", "state"), [(2**30 - 1, WARNING), (2**30, OK)])
 def test_little_room_is_a_warning(monkeypatch, tmp_path, free, state):
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=free))
-    found = by_name(places.folders(tmp_path, None, None))["results"]
+    found = by_name(storage.folders(tmp_path, None, None))["results"]
     assert (found.state, found.values["free_bytes"]) == (state, free)
 
 

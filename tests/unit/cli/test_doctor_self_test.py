@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from rbmbench.cli import main
-from rbmbench.cli.doctor import self_test, speed
+from rbmbench.cli.doctor import self_test
 from rbmbench.cli.doctor.checks import CHECKS, Measured, Place
-from rbmbench.cli.doctor.findings import FACT, FAILED, OK, WARNING
+from rbmbench.cli.doctor.report import FACT, FAILED, OK, WARNING
 from rbmbench.kernels import name_of_home, pair_kernels, reference_kernels
 from rbmbench.kernels import numpy as numpy_kernels
 from rbmbench.training.timing import best_seconds
@@ -17,9 +17,9 @@ from shim import NEEDS_COMPILER, DeviceArray, runs_on_cpu
 
 numba_kernels = pytest.importorskip("rbmbench.kernels.numba")
 
-NUMBA = Place("numba", nullcontext, "numpy", np.asarray)
-REFERENCE = Place("numpy", reference_kernels, "numpy", np.asarray)
-CUDA = Place("cupy", runs_on_cpu, "cupy", lambda array: DeviceArray(np.ascontiguousarray(array).copy()))
+NUMBA = Place("numba", nullcontext, np.asarray)
+REFERENCE = Place("numpy", reference_kernels, np.asarray)
+CUDA = Place("cupy", runs_on_cpu, lambda array: DeviceArray(np.ascontiguousarray(array).copy()))
 FUNCTIONS = {check.__name__: check for check in CHECKS.values()}
 QUICK_ON_CPU = ("log_partition", "gradient", "expected_cd", "stationarity")
 
@@ -178,7 +178,7 @@ def test_a_measurement_that_is_no_number_or_too_large_has_failed(value):
 
 
 def test_the_command_fails_where_a_check_does(capsys, monkeypatch, tmp_path):
-    monkeypatch.setattr(speed, "SECONDS", 0.0)
+    monkeypatch.setattr(self_test, "SECONDS", 0.0)
     monkeypatch.setattr(self_test, "places", lambda: [NUMBA])
     arguments = ["doctor", "--json", "--results", str(tmp_path)]
     for code, kernel in ((0, numba_kernels.hidden_log_weights), (1, off_by_a_little(numba_kernels.hidden_log_weights))):
@@ -200,11 +200,11 @@ def test_places_are_those_of_this_machine():
 
 
 def test_slowness_is_a_warning_and_no_failure(monkeypatch):
-    monkeypatch.setattr(speed, "best_seconds", lambda *functions, seconds: [0.002, 0.001])
-    found = speed.speed(NUMBA)
+    monkeypatch.setattr(self_test, "best_seconds", lambda *functions, seconds: [0.002, 0.001])
+    found = self_test.speed(NUMBA)
     assert (found.state, found.values["ratio"]) == (WARNING, 2.0)
-    monkeypatch.setattr(speed, "SLOW", 3.0)
-    assert speed.speed(NUMBA).state == FACT
+    monkeypatch.setattr(self_test, "SLOW", 3.0)
+    assert self_test.speed(NUMBA).state == FACT
 
 
 def test_a_step_and_its_products_are_timed():

@@ -11,14 +11,37 @@ import pytest
 from rbmbench import cli
 from rbmbench.base.errors import ResultsError
 from rbmbench.base.parsing import parse
-from rbmbench.base.settings import EstimateSettings, GroundTruthSettings, Proxy, RunSettings
+from rbmbench.base.settings import (
+    AnnealingSettings,
+    CouplingSettings,
+    EstimateSettings,
+    GroundTruthSettings,
+    Proxy,
+    RunSettings,
+    SamplingSettings,
+)
 from rbmbench.config.loading import load
 from rbmbench.io import results
 from rbmbench.planning import forecast as forecasts
 from rbmbench.planning import plan
-from rbmbench.planning.forecast import model, plans, records, work
+from rbmbench.planning.forecast import costs, jobs, records, work
+from rbmbench.planning.jobs import Evaluation
 
 MACHINE = "Fast, numba kernels"
+COLUMNS = (
+    "result",
+    "jobs",
+    "done",
+    "processor_seconds",
+    "wall_seconds",
+    "cores",
+    "memory_mb",
+    "off_median",
+    "off_90",
+    "new_off_median",
+    "new_off_90",
+    "basis",
+)
 # A machine whose costs are not the defaults, nor these times one factor.
 FACTORS = (0.7, 1.1, 1.5, 2.0)
 COSTS = {name: cost * FACTORS[number % 4] for number, (name, cost) in enumerate(work.SECONDS.items())}
@@ -37,7 +60,7 @@ def total(costs, counts):
 
 def run_meta(settings, rows, visible, costs=COSTS, cpu="Fast", busy=1.0):
     """Return the meta of a run that took what it costs, on a machine where the clock goes ``busy`` times as fast."""
-    took = {stage: total(costs, counts) for stage, counts in work.training(settings, rows, visible).items()}
+    took = {stage: total(costs, counts) for stage, counts in work.training(settings, rows, visible).stages.items()}
     wall = {
         "startup_seconds": took["startup"],
         "training_seconds": took["training"] * busy,
@@ -54,7 +77,7 @@ def run_meta(settings, rows, visible, costs=COSTS, cpu="Fast", busy=1.0):
         "backend": "numba",
         "hardware": {"cpu": cpu},
         "wall": wall,
-        "peak_memory_mb": total(work.MEGABYTES, work.memory_of_run(settings, rows, visible)),
+        "peak_memory_mb": total(work.MEGABYTES, work.training(settings, rows, visible).memory),
     }
 
 
@@ -90,17 +113,17 @@ def smoke(repository, tmp_path, monkeypatch):
 @pytest.fixture
 def known():
     """A model of known costs."""
-    return model.CostModel(COSTS, work.MEGABYTES, "made", (1.1, 1.5), (1.2, 1.7), 1.0)
+    return costs.CostModel(COSTS, work.MEGABYTES, "made", (1.1, 1.5), (1.2, 1.7), 1.0)
 
 
 def test_known_costs_are_recovered():
     fitted = forecasts.fitted_model(made_records(varied_metas()), MACHINE, never)
     # The costs of single operations are only known as far as they matter; what runs take is known well.
     for unseen in (run_settings(11, 71, 9000, 7, "pop_cd", {"k": 3}), run_settings(307, 211, 4000, 2, "cd", {"k": 5})):
-        stages = work.training(unseen, 3001, 401)
-        truth = sum(total(COSTS, counts) for counts in stages.values())
-        default = sum(total(work.SECONDS, counts) for counts in stages.values())
-        assert fitted.seconds_of(stages) == pytest.approx(truth, rel=0.05)
+        counted = work.training(unseen, 3001, 401)
+        truth = sum(total(COSTS, counts) for counts in counted.stages.values())
+        default = sum(total(work.SECONDS, counts) for counts in counted.stages.values())
+        assert fitted.seconds_of(counted) == pytest.approx(truth, rel=0.05)
         assert default < 0.9 * truth
     assert max(fitted.off_alike) < 1.1
     # Without all runs of a size, costs that only matter there stay at their defaults.
@@ -121,22 +144,23 @@ def test_single_disturbed_runs_do_not_bend_the_fit():
         for kind in ("training_seconds", "training_cpu_seconds", "evaluation_seconds"):
             meta["wall"][kind] *= 8
     fitted = forecasts.fitted_model(made_records(metas), MACHINE, never)
-    stages = work.training(run_settings(307, 211, 4000, 2), 3001, 401)
-    truth = sum(total(COSTS, counts) for counts in stages.values())
-    assert fitted.seconds_of(stages) == pytest.approx(truth, rel=0.3)
+    counted = work.training(run_settings(307, 211, 4000, 2), 3001, 401)
+    truth = sum(total(COSTS, counts) for counts in counted.stages.values())
+    assert fitted.seconds_of(counted) == pytest.approx(truth, rel=0.3)
 
 
 def test_without_records_the_machine_is_timed():
     slow = {name: 4 * cost for name, cost in work.SECONDS.items()}
     timed = [replace(record, jitter=0.0) for record in made_records(varied_metas(slow))]
     fitted = forecasts.fitted_model([], MACHINE, lambda: timed)
-    stages = work.training(run_settings(), 3001, 401)
-    assert fitted.seconds_of(stages) == pytest.approx(sum(total(slow, c) for c in stages.values()), rel=0.1)
+    counted = work.training(run_settings(), 3001, 401)
+    expected = sum(total(slow, counts) for counts in counted.stages.values())
+    assert fitted.seconds_of(counted) == pytest.approx(expected, rel=0.1)
     assert fitted.basis == "a short timing of this machine"
     assert all(math.isnan(value) for value in (*fitted.off_alike, *fitted.off_new, fitted.clock))
     # Records of another machine do not replace the timing, but tell how good forecasts are.
     foreign = forecasts.fitted_model(made_records(varied_metas(cpu="Other")), MACHINE, lambda: timed)
-    assert foreign.seconds_of(stages) == pytest.approx(fitted.seconds_of(stages), rel=0.1)
+    assert foreign.seconds_of(counted) == pytest.approx(fitted.seconds_of(counted), rel=0.1)
     assert foreign.off_alike[0] >= 1
     assert foreign.basis == "a short timing of this machine and 16 recorded jobs of other machines"
 
@@ -144,16 +168,16 @@ def test_without_records_the_machine_is_timed():
 def test_the_short_timing_is_sane():
     found = forecasts.calibration_records()
     seconds = [sum(record.seconds.values()) for record in found]
-    expected = [sum(total(work.SECONDS, counts) for counts in record.stages.values()) for record in found]
+    expected = [sum(total(work.SECONDS, counts) for counts in record.work.stages.values()) for record in found]
     # Defaults are of a processor of today; one that is 20 times as fast or slow is not what this runs on.
     assert np.all(np.abs(np.log(np.divide(seconds, expected))) < math.log(20))
     assert {record.machine for record in found} == {forecasts.this_machine()}
 
 
 def test_longer_runs_take_longer():
-    few, many = (work.training(run_settings(iterations=n), 1009, 17)["training"] for n in (1000, 3000))
+    few, many = (work.training(run_settings(iterations=n), 1009, 17).stages["training"] for n in (1000, 3000))
     assert {name: 3 * count for name, count in few.items()} == dict(many)
-    cd, pt = (work.training(run_settings(batch=50, **estimator), 1009, 17)["training"] for estimator in ({}, PT))
+    cd, pt = (work.training(run_settings(batch=50, **estimator), 1009, 17).stages["training"] for estimator in ({}, PT))
     assert pt["tempered row"] == 20_000 * 3 * 50 * 7
     assert cd["thin product"] == 20_000 * 3 * 2 * 50 * 17 * 16 * 5
     assert pt["thin product"] == 20_000 * 3 * 2 * 50 * 17 * 16 * 3
@@ -164,26 +188,26 @@ PT = {"estimator": "parallel_tempering", "options": {"temperatures": 7}}
 
 def test_chains_and_proxies_are_counted():
     as_many, more = (
-        work.training(run_settings(batch=50, options={"chains": chains}), 1009, 17)["training"] for chains in (50, 107)
+        work.training(run_settings(batch=50, options={"chains": chains}), 1009, 17).stages["training"]
+        for chains in (50, 107)
     )
-    assert as_many == work.training(run_settings(batch=50), 1009, 17)["training"]
+    assert as_many == work.training(run_settings(batch=50), 1009, 17).stages["training"]
     assert more["thin product"] == 20_000 * 3 * 2 * 17 * 16 * (2 * 50 + 3 * 107)
     settings = run_settings(iterations=450, options={"chains": 107})
-    assert work.memory_of_run(settings, 1009, 17) == work.memory_of_run(
-        run_settings(iterations=450, batch=107), 1009, 17
-    )
+    as_large = run_settings(iterations=450, batch=107)
+    assert work.training(settings, 1009, 17).memory == work.training(as_large, 1009, 17).memory
     plain, proxied = (
-        work.training(settings.model_copy(update={"proxy": proxy}), 1009, 17)["evaluation"]
+        work.training(settings.model_copy(update={"proxy": proxy}), 1009, 17).stages["evaluation"]
         for proxy in (None, Proxy(chains=5, steps=3, rows=11))
     )
-    assert plain == work.training(settings, 1009, 17)["evaluation"]
+    assert plain == work.training(settings, 1009, 17).stages["evaluation"]
     assert proxied["row"] == 3 * 6 * 11 * 5 * 3  # trials, evaluations, rows, chains, steps
     assert proxied["state"] == plain["state"]
 
 
 def test_coupled_chains_count_with_an_assumed_stopping_time_and_are_no_records():
     cd, ucd = (run_settings(batch=50, **of) for of in ({}, {"estimator": "ucd", "options": {"k": 3}}))
-    plain, coupled = (work.training(settings, 1009, 17)["training"] for settings in (cd, ucd))
+    plain, coupled = (work.training(settings, 1009, 17).stages["training"] for settings in (cd, ucd))
     steps = 50 * (work.ASSUMED_STOPPING_TIME - 3)
     assert coupled["pair"] == 20_000 * 3 * steps
     assert coupled["thin product"] - plain["thin product"] == 20_000 * 3 * 2 * 17 * 16 * (2 * 2 * 50 + 3 * steps)
@@ -192,20 +216,50 @@ def test_coupled_chains_count_with_an_assumed_stopping_time_and_are_no_records()
     assert len(records.records_of(run_meta(cd, 1009, 17))) == 1
 
 
+def test_samples_and_coupled_chains_are_counted():
+    gibbs = {"name": "gibbs", "grid": {"k": [1, 5]}}
+    tempering = {"name": "parallel_tempering", "options": {"temperatures": 7}}
+    values = {"samplers": {"gibbs": gibbs, "rates": gibbs | {"name": "rates_fpcd"}, "pt": tempering}, "samples": 103}
+    found = work.samples(parse(SamplingSettings, values | {"rows": 11}, "test"), 1009, 17, 13, 3).stages["measuring"]
+    assert found["chain product"] == 3 * 103 * 4 * 17 * 13 * 2 * (1 + 5)
+    assert found["chain parameter"] == 3 * 103 * 17 * 13 * 2
+    assert found["tempered row"] == 3 * 103 * 7
+    assert found["distance"] == 3 * 103 * 5 * (11 + 11) * 17
+    chains = parse(CouplingSettings, {"visible": 17, "hidden": 13, "coupling": "rbm", "replications": 103}, "test")
+    assert work.couplings(chains).stages["measuring"]["pair"] == 103 * work.ASSUMED_STOPPING_TIME
+
+
+def test_done_samples_and_couplings_cost_nothing(smoke, known, tmp_path):
+    for samples in smoke.samples:
+        touch(tmp_path / smoke.sample_folder(samples), "isl.parquet", "shown.npz", "meta.json")
+    for coupling in smoke.couplings:
+        touch(tmp_path / smoke.coupling_folder(coupling), "stopping_times.parquet", "meta.json")
+    done = {name for name, job in jobs.jobs_of(smoke).items() if job.done}
+    assert done == {*smoke.samples, *smoke.couplings}
+    table = jobs.forecast(smoke, known, 2).set_index("result")
+    assert table.loc["ucd_fig5", "processor_seconds"] == 0 < table.loc["rates_fpcd_fig2", "processor_seconds"]
+
+
+def touch(folder, *names):
+    folder.mkdir(parents=True)
+    for name in names:
+        (folder / name).touch()
+
+
 def test_evaluation_enumerates_the_smaller_layer_or_keeps_snapshots():
-    small = work.training(run_settings(hidden=11, iterations=450), 1009, 17)["evaluation"]
+    small = work.training(run_settings(hidden=11, iterations=450), 1009, 17).stages["evaluation"]
     assert small["state"] == 3 * 6 * 2**11  # iterations 0, 100, ..., 400 and 450
-    large = work.training(run_settings(hidden=101, iterations=450), 1009, 107)["evaluation"]
+    large = work.training(run_settings(hidden=101, iterations=450), 1009, 107).stages["evaluation"]
     assert "state" not in large
     assert work.snapshots(run_settings(hidden=101, iterations=450), 107) == 6
     assert work.snapshots(run_settings(hidden=11, iterations=450), 107) == 0
 
 
 def test_shared_runs_count_once(smoke, known):
-    table = plans.forecast(smoke, known, 2).set_index("result")
-    everything = [smoke.runs, smoke.ground_truths, smoke.estimates, getattr(smoke, "evaluations", {})]
+    table = jobs.forecast(smoke, known, 2).set_index("result")
+    everything = [smoke.runs, smoke.ground_truths, smoke.estimates, smoke.evaluations, smoke.samples, smoke.couplings]
     smoke.figures["popcd_fig9"] = replace(smoke.figures["popcd_fig1"], key="popcd_fig9")
-    shared = plans.forecast(smoke, known, 2).set_index("result")
+    shared = jobs.forecast(smoke, known, 2).set_index("result")
     assert shared.loc["popcd_fig9", "processor_seconds"] == table.loc["popcd_fig1", "processor_seconds"] > 0
     assert shared.loc["total"].to_dict() == table.loc["total"].to_dict()
     assert table.loc["total", "jobs"] == sum(map(len, everything))
@@ -213,34 +267,31 @@ def test_shared_runs_count_once(smoke, known):
 
 
 def test_done_runs_cost_nothing(smoke, known, tmp_path):
-    before = plans.forecast(smoke, known, 2).set_index("result")
+    before = jobs.forecast(smoke, known, 2).set_index("result")
     for run in smoke.figures["popcd_fig1"].runs:
         for name in ("curve.parquet", "model.npz", "meta.json"):
             file = tmp_path / smoke.run_folder(run) / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.touch()
-    after = plans.forecast(smoke, known, 2).set_index("result")
+    after = jobs.forecast(smoke, known, 2).set_index("result")
     assert tuple(after.loc["popcd_fig1", ["processor_seconds", "wall_seconds", "memory_mb"]]) == (0, 0, 0)
     assert after.loc["popcd_fig1", "done"] == after.loc["popcd_fig1", "jobs"] == 24
     left = before.loc["total", "processor_seconds"] - before.loc["popcd_fig1", "processor_seconds"]
     assert after.loc["total", "processor_seconds"] == pytest.approx(left)
     file.unlink()
-    assert plans.forecast(smoke, known, 2).set_index("result").loc["popcd_fig1", "done"] == 23
+    assert jobs.forecast(smoke, known, 2).set_index("result").loc["popcd_fig1", "done"] == 23
 
 
 def test_annealed_evaluations_of_a_plan_are_counted(smoke, known):
-    before = plans.forecast(smoke, known, 1).set_index("result")
+    before = jobs.forecast(smoke, known, 1).set_index("result")
     run = smoke.figures["popcd_fig2"].runs[0]
-    budget = SimpleNamespace(particles=512, temperatures=50_000)
-    smoke.evaluations = getattr(smoke, "evaluations", {}) | {
-        "an-ais": SimpleNamespace(id="an-ais", run=run, settings=budget)
-    }
-    smoke.evaluation_folder = lambda evaluation: f"results/smoke/evaluations/{evaluation}"
+    budget = AnnealingSettings(particles=512, temperatures=50_000)
+    smoke.evaluations["an-ais"] = Evaluation("an-ais", run, budget)
     figure = smoke.figures["popcd_fig2"]
-    smoke.figures["popcd_fig2"] = SimpleNamespace(runs=figure.runs, estimates=(), evaluations=("an-ais",))
-    after = plans.forecast(smoke, known, 1).set_index("result")
+    smoke.figures["popcd_fig2"] = replace(figure, evaluations=("an-ais",))
+    after = jobs.forecast(smoke, known, 1).set_index("result")
     entry, settings = smoke.data[smoke.runs[run].data], smoke.runs[run].settings
-    counts = work.annealing(budget, settings, entry.rows, entry.visible)
+    counts = work.annealing(budget, settings, entry.rows, entry.visible).stages
     # 512 chains of 50 000 steps of two products, for each trial and snapshot.
     snapshots = 1 + settings.iterations // settings.evaluate_every
     products = 2 * 2 * 512 * 50_000 * entry.visible * settings.hidden * settings.trials * snapshots
@@ -255,15 +306,15 @@ def test_wall_time_is_bound_by_cores_and_by_what_has_to_wait():
     run, estimate = (SimpleNamespace(id=name, needs=needs) for name, needs in (("run", ()), ("estimate", ("run",))))
     others = [SimpleNamespace(id=str(number), needs=()) for number in range(3)]
     seconds = {"run": 5.0, "estimate": 4.0, "0": 3.0, "1": 3.0, "2": 3.0}
-    assert plans.makespan([run, estimate, *others], seconds, 1) == 18
-    assert plans.makespan([run, estimate, *others], seconds, 2) == 10  # 5 + 3 and 4 + 3 + 3
-    assert plans.makespan([run, estimate, *others], seconds, 5) == 9
-    assert plans.makespan([], {}, 3) == 0
+    assert jobs.makespan([run, estimate, *others], seconds, 1) == 18
+    assert jobs.makespan([run, estimate, *others], seconds, 2) == 10  # 5 + 3 and 4 + 3 + 3
+    assert jobs.makespan([run, estimate, *others], seconds, 5) == 9
+    assert jobs.makespan([], {}, 3) == 0
 
 
 def measured_meta(kind, values):
     meta = run_meta(run_settings(), 1009, 17) | {"settings": values.model_dump(mode="json")}
-    stages = kind(values, 1009, 17, 16, 3)
+    stages = kind(values, 1009, 17, 16, 3).stages
     measuring = total(COSTS, stages["measuring"])
     return meta | {"wall": {"measuring_seconds": measuring, "total_seconds": measuring + 2.5}}
 
@@ -274,12 +325,13 @@ def measured_meta(kind, values):
         (work.ground_truth, GroundTruthSettings(method="exact")),
         (work.ground_truth, GroundTruthSettings(method="parallel_tempering", chains=11, burn_in=13, samples=170)),
         (work.estimates, parse(EstimateSettings, {"estimator": {"name": "cd"}, "batch": 31}, "test")),
+        (work.samples, parse(SamplingSettings, {"samplers": {"gibbs": {"name": "gibbs"}}}, "test")),
     ],
 )
 def test_measurements_are_records(kind, values):
     (record,) = records.records_of(measured_meta(kind, values))
     assert record.seconds["startup"] == pytest.approx(2.5)
-    assert total(COSTS, record.stages["measuring"]) == pytest.approx(record.seconds["measuring"])
+    assert total(COSTS, record.work.stages["measuring"]) == pytest.approx(record.seconds["measuring"])
     assert record.problem == "Made 17, 16 hidden"
 
 
@@ -316,7 +368,7 @@ def test_damaged_metas_are_named_and_passed_over(tmp_path):
         "a_list/meta.json": "holds a list",
         "lacking/meta.json": "'trials' is missing",
         "negative/meta.json": "should be above 0",
-        "popcd_fig1.json: odd": "passed over",
+        "popcd_fig1.json: odd": "skipped",
     }.items():
         assert any(name in note and reason in note for note in notes), name
     assert len(notes) == 5
@@ -339,7 +391,7 @@ def test_kept_results_tell_how_far_forecasts_are_off(repository):
         assert median < most < 2.7
     # Kept results are of several commits; at the first of them MNIST took half as much memory again (715 MB for 450),
     # and its records say nothing of what it takes now.
-    ratios = {record.name: fitted.megabytes_of(record.memory) / record.megabytes for record in found}
+    ratios = {record.name: fitted.megabytes_of(record.work) / record.megabytes for record in found}
     off = {name: np.exp(abs(np.log(ratio))) for name, ratio in ratios.items()}
     assert np.median(list(off.values())) < 1.15
     assert max(of for name, of in off.items() if not name.startswith("mnist-16h")) < 1.6
@@ -363,9 +415,9 @@ def test_command_prints_and_writes_the_forecast(repository, smoke, tmp_path, cap
     assert "on 3 cores" in printed.out
     assert "Fitted to 16 recorded jobs of this machine." in printed.out
     assert "each forecast without itself: off by a factor of 1." in printed.out
-    assert "odd/meta.json: passed over ('settings' is missing)" in printed.err
+    assert "odd/meta.json: skipped ('settings' is missing)" in printed.err
     header, *lines = (tmp_path / "forecast.csv").read_text().splitlines()
-    assert header == ",".join(plans.COLUMNS)
+    assert header == ",".join(COLUMNS)
     assert [line.split(",")[0] for line in lines] == [*smoke.figures, *smoke.tables, "total"]
 
 

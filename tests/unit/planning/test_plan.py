@@ -1,5 +1,3 @@
-import json
-
 import pytest
 
 from rbmbench.base.errors import SettingsError

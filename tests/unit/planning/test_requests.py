@@ -3,8 +3,8 @@
 import pytest
 
 from rbmbench.config.loading import load
-from rbmbench.planning.forecast import Job, read_records, requests
-from rbmbench.planning.forecast.requests import (
+from rbmbench.planning.forecast import read_records, requests
+from rbmbench.planning.forecast.jobs import (
     LEAST_MEGABYTES,
     LEAST_MINUTES,
     MOST_MINUTES,
@@ -25,13 +25,13 @@ def kept(repository):
 
 def test_first_attempts_are_enough_for_all_recorded_jobs(kept):
     for record in kept:
-        asked = request(Job(record.name, record.stages, record.memory, done=False))
+        asked = request(record.work)
         assert record.megabytes <= asked.megabytes, record.name
         assert sum(record.seconds.values()) <= 60 * asked.minutes, record.name
 
 
 def test_short_jobs_were_short(kept):
-    short = [record for record in kept if request(Job(record.name, record.stages, record.memory, done=False)).short]
+    short = [record for record in kept if request(record.work).short]
     assert short
     assert max(sum(record.seconds.values()) for record in short) < 4 * SHORT_SECONDS
 
@@ -40,7 +40,8 @@ def test_short_jobs_were_short(kept):
 def test_everything_that_is_planned_asks_for_something(repository, overlays):
     asked = plan(load([repository / f"config/{name}.yaml" for name in ("config", *overlays)]))
     found = requests(asked)
-    assert set(found) == {*asked.runs, *asked.evaluations, *asked.ground_truths, *asked.estimates}
+    gradients = {*asked.ground_truths, *asked.estimates}
+    assert set(found) == {*asked.runs, *asked.evaluations, *gradients, *asked.samples, *asked.couplings}
     assert all(LEAST_MINUTES <= each.minutes <= MOST_MINUTES for each in found.values())
     assert all(each.megabytes >= LEAST_MEGABYTES for each in found.values())
 

@@ -7,8 +7,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from reporting_results import figure, numbers, rising, stand_in, table
-from unit.kinds.test_coupling_times import coupling_figure
-from unit.kinds.test_run_times import times_table
 
 from rbmbench.base.errors import ResultsError
 from rbmbench.io.layout import Layout
@@ -16,6 +14,8 @@ from rbmbench.kinds import parse_spec
 from rbmbench.reporting import style, text_tables
 from rbmbench.reporting.claims import judge
 from rbmbench.reporting.page.html import claims_table, write_report
+from unit.kinds.test_coupling_times import coupling_figure
+from unit.kinds.test_run_times import times_table
 
 VOID = {"meta", "img", "br", "col"}
 

@@ -1,41 +1,36 @@
-"""What this machine offers, and whether the installation works: the examination behind ``rbmbench doctor``.
+"""The subcommand ``doctor``: a report on the machine, and a self-test of the installation."""
 
-Each section is imported when it is examined: what is broken in one of them hides nothing of the others.
-"""
-
+from argparse import Namespace
 from collections.abc import Iterator
-from pathlib import Path
 
-from rbmbench.cli.doctor.findings import Section, examined
-from rbmbench.cli.doctor.report import Report, table
+from rbmbench.cli.doctor.report import Report, Section, examined, table
 
-__all__ = ["Report", "examine", "table"]
+__all__ = ["doctor", "examine"]
 
 
-def examine(
-    results: Path, mirror: str | None = None, cache: str | None = None, online: bool = False, test: bool = True
-) -> Iterator[Section]:
-    """Examine machine, software, data and folders, and make the self-test: yield section after section.
+def doctor(arguments: Namespace) -> int:
+    """Print the report as tables or as JSON; return 1 if anything has failed, else 0."""
+    sections = []
+    for section in examine(arguments):
+        sections.append(section)
+        if not arguments.json:
+            print(table(section), end="\n\n", flush=True)  # at once: the self-test takes seconds
+    report = Report(sections)
+    print(report.json() if arguments.json else report.verdict)
+    return int(report.failed)
 
-    Parameters
-    ----------
-    results : Path
-        The folder that results go to.
-    mirror, cache : str, optional
-        As `rbmbench.datasets.load` takes them.
-    online : bool
-        Whether to ask the addresses of files that are not at hand if they answer; nothing is downloaded.
-    test : bool
-        Whether to make the self-test, which takes some seconds once the kernels are compiled.
-    """
-    yield examined("Versions", "software", "versions")
-    yield examined("Machine", "machine", "machine")
-    yield examined("GPU", "machine", "graphics_processor")
-    yield examined("Threads", "software", "threads")
-    yield examined("Environment variables", "software", "environment")
-    yield examined("Backend", "choices", "choices")
-    yield examined("Data sets", "places", "data_sets", mirror, cache, online)
-    yield examined("Folders", "places", "folders", results, mirror, cache)
-    yield examined("Programs", "software", "tools")
-    if test:
+
+def examine(arguments: Namespace) -> Iterator[Section]:
+    """Yield the sections of the report; each module is imported only now, so that a broken one hides no other."""
+    places = arguments.mirror, arguments.cache
+    yield examined("Versions", "machine", "versions")
+    yield examined("Machine", "machine", "hardware")
+    yield examined("GPU", "machine", "gpus")
+    yield examined("Threads", "machine", "threads")
+    yield examined("Environment variables", "machine", "environment")
+    yield examined("Backend", "machine", "backend")
+    yield examined("Data sets", "storage", "data_sets", *places, arguments.online)
+    yield examined("Folders", "storage", "folders", arguments.results, *places)
+    yield examined("Programs", "machine", "programs")
+    if arguments.self_test:
         yield examined("Self-test", "self_test", "self_test")

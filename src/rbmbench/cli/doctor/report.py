@@ -1,25 +1,38 @@
-"""The whole examination: its sections, its verdict, and the two forms it is shown in."""
+"""Findings, in sections; printed as tables or as JSON."""
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from importlib import import_module
+from typing import Any
 
-from rbmbench.cli.doctor.findings import FAILED, OK, WARNING, Section
+__all__ = ["FACT", "FAILED", "OK", "WARNING", "Finding", "Report", "Section", "examined", "first_line", "table"]
 
-__all__ = ["Report", "table"]
+FACT, OK, WARNING, FAILED = "", "ok", "warning", "FAILED"
+"""States of a finding: information; passed; works, but may cause trouble; does not work."""
 
 
-def table(section: Section) -> str:
-    """Return a section as a table for people: state, what was looked at, what was found."""
-    from tabulate import tabulate
+@dataclass(frozen=True)
+class Finding:
+    """What was examined, what was found, its state, and the same as values for JSON."""
 
-    lines = [(finding.state, finding.what, finding.found) for finding in section.findings]
-    return f"{section.title}\n{tabulate(lines, tablefmt='plain', disable_numparse=True)}"
+    what: str
+    found: str
+    state: str = FACT
+    values: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Section:
+    """The findings on one subject."""
+
+    title: str
+    findings: tuple[Finding, ...]
 
 
 @dataclass(frozen=True)
 class Report:
-    """What was found, by subject."""
+    """All sections."""
 
     sections: Sequence[Section]
 
@@ -29,17 +42,39 @@ class Report:
 
     @property
     def failed(self) -> bool:
-        """Whether anything does not work."""
+        """Whether any finding has failed."""
         return self.count(FAILED) > 0
 
     @property
     def verdict(self) -> str:
-        """One line: how many findings are good, are warnings, have failed."""
+        """The numbers of findings that passed, are warnings, have failed: one line."""
         counts = f"{self.count(OK)} good, warnings: {self.count(WARNING)}, failed: {self.count(FAILED)}"
         return f"{FAILED if self.failed else OK}: {counts}"
 
     def json(self) -> str:
-        """Return the report as JSON for machines: sections by title, each a list of what, found, state, values."""
+        """Return failed, verdict, and sections: by title, a list of findings."""
         sections = {section.title: [asdict(finding) for finding in section.findings] for section in self.sections}
-        verdict = {"failed": self.failed, "verdict": self.verdict, "sections": sections}
-        return json.dumps(verdict, indent=1, ensure_ascii=False, allow_nan=False)
+        content = {"failed": self.failed, "verdict": self.verdict, "sections": sections}
+        return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
+
+
+def table(section: Section) -> str:
+    """Return a section as a text table: state, what was examined, what was found."""
+    from tabulate import tabulate
+
+    rows = [(finding.state, finding.what, finding.found) for finding in section.findings]
+    return f"{section.title}\n{tabulate(rows, tablefmt='plain', disable_numparse=True)}"
+
+
+def examined(title: str, module: str, function: str, *arguments: Any) -> Section:
+    """Return the findings that a function of a module of this package yields; one failed finding if it raises."""
+    try:
+        return Section(title, tuple(getattr(import_module(f"rbmbench.cli.doctor.{module}"), function)(*arguments)))
+    except Exception as error:  # a broken installation raises anything
+        return Section(title, (Finding(title, f"could not be examined ({first_line(error)})", FAILED),))
+
+
+def first_line(error: BaseException) -> str:
+    """Return the type of an error and the first line of its message."""
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__

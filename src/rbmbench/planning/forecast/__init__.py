@@ -1,22 +1,7 @@
-"""Forecasts of what a scale will take, before anything runs: recorded times, a count of the work, and a fit."""
+"""Forecasts of time and memory before anything runs: counts of the work, and costs fitted to recorded jobs."""
 
-from rbmbench.planning.forecast.calibration import calibration_records, this_machine
-from rbmbench.planning.forecast.model import CostModel, fitted_model
-from rbmbench.planning.forecast.plans import TOTAL, Job, forecast, jobs_of
-from rbmbench.planning.forecast.records import Record, read_records
-from rbmbench.planning.forecast.requests import Request, requests
+from rbmbench.planning.forecast.costs import fitted_model
+from rbmbench.planning.forecast.jobs import forecast, requests
+from rbmbench.planning.forecast.records import calibration_records, read_records, this_machine
 
-__all__ = [
-    "TOTAL",
-    "CostModel",
-    "Job",
-    "Record",
-    "Request",
-    "calibration_records",
-    "fitted_model",
-    "forecast",
-    "jobs_of",
-    "read_records",
-    "requests",
-    "this_machine",
-]
+__all__ = ["calibration_records", "fitted_model", "forecast", "read_records", "requests", "this_machine"]

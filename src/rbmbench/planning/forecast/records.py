@@ -1,58 +1,77 @@
-"""Recorded runs and measurements, read from their ``meta.json``: what they were, and what they took."""
+"""Recorded jobs: what each was, and the time and memory it took; read from ``meta.json``, or timed now."""
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
 
 from rbmbench.base.errors import RbmbenchError, ResultsError
 from rbmbench.base.parsing import parse
-from rbmbench.base.settings import EstimateSettings, GroundTruthSettings, RunSettings
+from rbmbench.base.settings import (
+    AnnealingSettings,
+    EstimateSettings,
+    GroundTruthSettings,
+    RunSettings,
+    SamplingSettings,
+)
+from rbmbench.base.streams import Purpose, Stream
+from rbmbench.io import provenance
 from rbmbench.io.results import read_json
+from rbmbench.kernels import name_of_home
+from rbmbench.likelihood import exact_log_partition, log_likelihood
+from rbmbench.model.rbm import RBM, initial_rbm
 from rbmbench.planning.forecast import work
+from rbmbench.training.timing import best_seconds, made_data, step_settings, training_step
 
-__all__ = ["Record", "machine", "read_records", "records_of"]
+__all__ = ["Record", "calibration_records", "read_records", "records_of", "this_machine"]
 
-OWN = ("*/runs/*/meta.json", "*/gradients/*/meta.json", "*/evaluations/*/meta.json")
+OWN = ("*/runs/*/meta.json", "*/gradients/*/meta.json", "*/evaluations/*/meta.json", "*/samples/*/meta.json")
 KEPT = ("meta/*.json", "*/meta/*.json", "reference/*/meta/*.json")
-MEASUREMENTS = {"method": (GroundTruthSettings, work.ground_truth), "estimator": (EstimateSettings, work.estimates)}
+
+CALIBRATION_SECONDS = 0.1
+CALIBRATION_ROWS = 1000
+# Visible and hidden units, batch, trials, estimator and its options: large and small, few calls and many.
+STEPS = (
+    (16, 16, 32, 25, "cd", {"k": 1}),
+    (16, 16, 32, 25, "cd", {"k": 10}),
+    (16, 16, 500, 5, "pop_cd", {"k": 1}),
+    (16, 16, 32, 5, "parallel_tempering", {"temperatures": 10}),
+    (784, 16, 500, 1, "cd", {"k": 1}),
+    (784, 16, 100, 1, "parallel_tempering", {"temperatures": 10}),
+    (784, 16, 500, 1, "pop_cd", {"k": 1}),
+    (784, 500, 100, 1, "cd", {"k": 1}),
+    (784, 500, 500, 1, "cd", {"k": 1}),
+)
+EVALUATIONS = ((16, 16), (784, 16))
 
 
 @dataclass(frozen=True)
 class Record:
-    """What one job took: the operations and the processor seconds of each stage.
-
-    ``problem`` names data set and hidden units, ``machine`` processor and home of the kernels; ``clock`` is how many
-    seconds went by for each second of the processor, 1 on a machine that does nothing else (NaN where not known);
-    ``jitter`` is how many seconds a stage may be off whatever its length.
-    """
+    """What one job took."""
 
     name: str
-    problem: str
-    machine: str
-    stages: work.Stages
-    seconds: dict[str, float]
-    memory: work.Counts
-    megabytes: float
-    clock: float = math.nan
-    jitter: float = 1.0
+    problem: str  # data set and number of hidden units
+    machine: str  # processor and kernels, as `this_machine` returns them
+    work: work.Work
+    seconds: dict[str, float]  # processor seconds of the timed stages
+    megabytes: float  # peak memory in MB of 2**20 bytes
+    clock: float = math.nan  # elapsed / processor seconds: 1 on an idle machine, NaN where unknown
+    jitter: float = 1.0  # seconds that a stage may be off whatever its length
 
 
 def read_records(folders: Iterable[str | Path]) -> tuple[list[Record], list[str]]:
-    """Return the records below folders of results, and a line for each that cannot be used.
-
-    Parameters
-    ----------
-    folders : iterable of path
-        Each like ``results`` or ``results/reference``.
+    """Return the records below folders like ``results`` or ``results/reference``, and a line for each unusable one.
 
     Raises
     ------
     ResultsError
-        If a folder is not there.
+        If a folder does not exist.
     """
     found, notes = {}, []
     for folder in map(Path, folders):
@@ -63,135 +82,126 @@ def read_records(folders: Iterable[str | Path]) -> tuple[list[Record], list[str]
                 records = records_of(meta)
             except (KeyError, TypeError, ValueError, AttributeError, RbmbenchError) as error:
                 reason = f"{error} is missing" if isinstance(error, KeyError) else " ".join(str(error).split())
-                notes.append(f"{place}: passed over ({reason})")
+                notes.append(f"{place}: skipped ({reason})")
                 continue
-            # Kept results are also where they were made, as long as these are there.
+            # Kept results may be recorded twice: once where they were made.
             for record in records:
                 found.setdefault((record.name, meta.get("finished")), record)
     return list(found.values()), notes
 
 
 def records_of(meta: dict[str, Any]) -> list[Record]:
-    """Return what a meta tells: a run, a measurement, a run and the annealing that has evaluated it, or nothing.
+    """Return the records in a meta: a run, a measurement, or a run and the annealing that evaluated it.
 
-    Samples are not forecast, and runs of coupled chains take what chance decides, which no record foretells.
+    There are none of coupled chains, whose number of steps is random.
 
     Raises
     ------
     KeyError, TypeError, ValueError, SettingsError
-        If the meta lacks something, or holds what cannot be.
+        If the meta lacks something, or a value is not allowed.
     """
-    if {"coupling", "samplers"} & set(meta["settings"]):
+    if not isinstance(meta, dict):
+        raise TypeError(f"holds a {type(meta).__name__}, not a mapping")
+    settings, wall = meta["settings"], meta["wall"]
+    if "coupling" in settings:
         return []
-    if "schedule" in meta["settings"]:
-        return [*_run(meta), *([_annealing(meta)] if "evaluation" in meta else [])]
-    return [_measurement(meta)]
+    rows = meta["data"]["rows"]
+    sizes = rows["train"] if isinstance(rows, dict) else rows, meta["data"]["visible"]
+    if "schedule" not in settings:
+        return [_measurement(meta, sizes)]
+    run, found = parse(RunSettings, settings, "settings"), []
+    if not any(work.is_coupled(stage.estimator) for stage in run.schedule):
+        name, counted = f"{meta['run']} training", work.training(run, *sizes)
+        # Training and evaluation alternate, so other work on the machine slows both down alike.
+        elapsed = {stage: wall[f"{stage}_seconds"] for stage in ("startup", "training", "evaluation")}
+        found.append(_record(meta, name, run.hidden, counted, elapsed, wall, "training"))
+    if "evaluation" in meta:
+        own = meta["evaluation"]
+        counted = work.annealing(parse(AnnealingSettings, own["settings"], "evaluation.settings"), run, *sizes)
+        name, elapsed = f"{meta['run']} annealing {own['settings']}", {"measuring": wall["annealing_seconds"]}
+        found.append(_record(own, name, run.hidden, counted, elapsed, wall, "annealing"))
+    return found
 
 
-def _run(meta: dict[str, Any]) -> list[Record]:
-    """Return the record of a training run, none if its chains are coupled."""
-    settings, wall, (rows, visible) = parse(RunSettings, meta["settings"], "settings"), meta["wall"], _sizes(meta)
-    if any(work.is_coupled(stage.estimator) for stage in settings.schedule):
-        return []
-    clock = _clock(meta["wall"], "training", meta["threads"])
-    seconds = {
-        "startup": wall["startup_seconds"],
-        "training": _undisturbed(wall["training_seconds"], clock),
-        # Training and evaluation take turns, so the same other work slows both down alike.
-        "evaluation": _undisturbed(wall["evaluation_seconds"], clock),
+def this_machine() -> str:
+    """Return the kind of this machine, as records name it: processor and kernels."""
+    return _machine(provenance.hardware()["cpu"], name_of_home(np.empty(0)))
+
+
+def calibration_records() -> list[Record]:
+    """Return records of a few training steps and evaluations, timed now on one thread: 2 seconds plus compilation."""
+    rows, found = CALIBRATION_ROWS, []
+    with threadpool_limits(1):
+        for visible, hidden, batch, trials, estimator, options in STEPS:
+            counted = work.training(step_settings(hidden, batch, estimator, options, trials), rows, visible)
+            step = training_step(visible, hidden, batch, estimator, options, trials, rows, steps=1)
+            name = f"{estimator} {options}, {visible}x{hidden}, batch {batch}, {trials} trials"
+            found.append(_timed(name, counted.stages["training"], step))
+        for visible, hidden in EVALUATIONS:
+            rbm = initial_rbm(visible, hidden, Stream(0, range(1), Purpose.INITIAL_PARAMETERS))
+            evaluate = partial(_evaluate, rbm, made_data(rows, visible))
+            found.append(_timed(f"evaluation, {visible}x{hidden}", work.evaluation(rows, visible, hidden), evaluate))
+    return found
+
+
+def _evaluate(rbm: RBM, rows: np.ndarray) -> None:
+    log_likelihood(rbm, rows, exact_log_partition(rbm))
+
+
+def _timed(name: str, counts: work.Counts, function: Callable[[], object]) -> Record:
+    """Return the record of a function call, timed now."""
+    (seconds,) = best_seconds(function, seconds=CALIBRATION_SECONDS)
+    return Record(name, name, this_machine(), work.Work({"timed": counts}, {}), {"timed": seconds}, 0.0, jitter=0.0)
+
+
+def _measurement(meta: dict[str, Any], sizes: tuple[int, int]) -> Record:
+    """Return the record of a ground truth, of estimates or of samples."""
+    kinds = {
+        "method": (GroundTruthSettings, work.ground_truth),
+        "estimator": (EstimateSettings, work.estimates),
+        "samplers": (SamplingSettings, work.samples),
     }
-    stages = work.training(settings, rows, visible)
-    memory = work.memory_of_run(settings, rows, visible)
-    return [_record(meta, f"{meta['run']} training", settings.hidden, stages, seconds, memory, clock)]
-
-
-def _annealing(meta: dict[str, Any]) -> Record:
-    """Return the record of the annealing that has evaluated a run."""
-    own, (rows, visible) = meta["evaluation"], _sizes(meta)
-    run, settings = parse(RunSettings, meta["settings"], "settings"), SimpleNamespace(**own["settings"])
-    stages = {"measuring": work.annealing(settings, run, rows, visible)["measuring"]}
-    memory = work.memory_of_annealing(settings, run, rows, visible)
-    name = f"{meta['run']} annealing {own['settings']}"
-    wall = meta["wall"]
-    clock = _clock(wall, "annealing", own["threads"])
-    seconds = {"measuring": _undisturbed(wall["annealing_seconds"], clock)}
-    return _record(own, name, run.hidden, stages, seconds, memory, clock)
-
-
-def _measurement(meta: dict[str, Any]) -> Record:
-    """Return the record of a ground truth or of estimates."""
-    key = next((key for key in MEASUREMENTS if key in meta["settings"]), None)
+    key = next((key for key in kinds if key in meta["settings"]), None)
     if key is None:
         raise ValueError("settings of an unknown kind")
-    (model, count), wall, (rows, visible) = MEASUREMENTS[key], meta["wall"], _sizes(meta)
-    settings, hidden, trials = parse(model, meta["settings"], "settings"), _hidden(meta["run"]), meta["trials"]
-    measuring, clock = wall["measuring_seconds"], _clock(wall, "measuring", 1)
-    seconds = {"startup": wall["total_seconds"] - measuring, "measuring": _undisturbed(measuring, clock)}
-    stages = count(settings, rows, visible, hidden, trials)
-    memory = work.memory_of_measurement(rows, visible, hidden, trials, getattr(settings, "batch", 1))
-    return _record(meta, f"{meta['run']} {settings.digest()}", hidden, stages, seconds, memory, clock)
+    if not (hidden := re.search(r"-(\d+)h-", meta["run"])):
+        raise ValueError(f"run {meta['run']!r}; its id should tell the hidden units")
+    model, count = kinds[key]
+    settings, wall, hidden = parse(model, meta["settings"], "settings"), meta["wall"], int(hidden[1])
+    name, counted = f"{meta['run']} {settings.digest()}", count(settings, *sizes, hidden, meta["trials"])
+    elapsed = {"startup": wall["total_seconds"] - wall["measuring_seconds"], "measuring": wall["measuring_seconds"]}
+    return _record(meta, name, hidden, counted, elapsed, wall, "measuring")
 
 
 def _record(
-    meta: dict[str, Any],
-    name: str,
-    hidden: int,
-    stages: work.Stages,
-    seconds: dict[str, float],
-    memory: work.Counts,
-    clock: float = math.nan,
+    meta: dict[str, Any], name: str, hidden: int, counted: work.Work, elapsed: dict[str, float], wall: dict, what: str
 ) -> Record:
-    """Return a record, its times checked; ``meta`` tells data, machine and memory."""
+    """Return a record from the elapsed seconds of stages; ``wall`` has elapsed and processor seconds of ``what``."""
+    clock, of_processor = math.nan, wall.get(f"{what}_cpu_seconds")
+    if meta["threads"] == 1 and of_processor:
+        clock = max(1.0, wall[f"{what}_seconds"] / of_processor)
+    slower = 1.0 if math.isnan(clock) else clock
+    seconds = {stage: value if stage == "startup" else value / slower for stage, value in elapsed.items()}
     if not all(math.isfinite(value) and value > 0 for value in seconds.values()):
         raise ValueError(f"seconds {seconds}; should be above 0")
-    problem, on = f"{meta['data']['title']}, {hidden} hidden", machine(meta["hardware"]["cpu"], meta["backend"])
-    return Record(name, problem, on, stages, seconds, memory, float(meta["peak_memory_mb"]), clock)
+    problem, on = f"{meta['data']['title']}, {hidden} hidden", _machine(meta["hardware"]["cpu"], meta["backend"])
+    return Record(name, problem, on, counted, seconds, float(meta["peak_memory_mb"]), clock)
 
 
-def _sizes(meta: dict[str, Any]) -> tuple[int, int]:
-    """Return training rows and visible units."""
-    rows = meta["data"]["rows"]
-    return (rows["train"] if isinstance(rows, dict) else rows), meta["data"]["visible"]
-
-
-def machine(cpu: str, backend: str) -> str:
-    """Return the name of a kind of machine: processor and home of the kernels."""
+def _machine(cpu: str, backend: str) -> str:
     return f"{cpu}, {backend} kernels"
 
 
 def _metas(folder: Path, notes: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield place and meta of all recorded jobs below a folder; note the files that cannot be read."""
+    """Yield place and meta of all recorded jobs below a folder; note files that cannot be read."""
     for patterns, kept in ((OWN, False), (KEPT, True)):
         for file in sorted(path for pattern in patterns for path in folder.glob(pattern)):
             try:
                 content = read_json(file)
             except ResultsError as error:
-                notes.append(f"{error}: passed over")
+                notes.append(f"{error}: skipped")
                 continue
-            if not isinstance(content, dict):
-                notes.append(f"{file}: passed over (holds a {type(content).__name__}, not a mapping)")
-            elif kept:
+            if kept and isinstance(content, dict):
                 yield from ((f"{file}: {name}", meta) for name, meta in content.items())
             else:
                 yield str(file), content
-
-
-def _clock(wall: dict[str, float], what: str, threads: int) -> float:
-    """Return the seconds by the clock for each second of the processor; NaN where not known, as on several threads."""
-    of_processor = wall.get(f"{what}_cpu_seconds")
-    if threads != 1 or not of_processor:
-        return math.nan
-    return max(1.0, wall[f"{what}_seconds"] / of_processor)
-
-
-def _undisturbed(seconds: float, clock: float) -> float:
-    """Return what seconds by the clock would have been on an idle machine; the same where that is not known."""
-    return seconds if math.isnan(clock) else seconds / clock
-
-
-def _hidden(run: str) -> int:
-    """Return the number of hidden units that the id of a run tells."""
-    found = re.search(r"-(\d+)h-", run)
-    if not found:
-        raise ValueError(f"run {run!r}; its id should tell the hidden units")
-    return int(found[1])

@@ -1,17 +1,27 @@
-"""How much elementary work a job is: counts of operations, by stage, from its settings and sizes alone.
+"""Operation counts and memory of jobs, from their settings and sizes alone.
 
-`SECONDS` holds what one operation of each kind takes on a core of about 2.5 GHz with wide vectors, and `MEGABYTES` what
-one thing that is kept needs. They are where every fit starts from; see `rbmbench.planning.forecast.model`.
+`SECONDS` and `MEGABYTES` hold what each counted item costs on a core of about 2.5 GHz with wide vectors; fits start
+from them (see `rbmbench.planning.forecast.costs`). In all formulas m is the number of visible, n of hidden units.
 """
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
-from rbmbench.base.settings import Choice, EstimateSettings, GroundTruthSettings, Proxy, RunSettings
+from rbmbench.base.settings import (
+    AnnealingBudget,
+    Choice,
+    CouplingSettings,
+    EstimateSettings,
+    GroundTruthSettings,
+    RunSettings,
+    SamplingSettings,
+    Stage,
+)
 from rbmbench.likelihood.exact import LARGEST_ENUMERABLE_LAYER
+from rbmbench.measurements.sampling import COUNT_BYTES
 from rbmbench.training.shards import SHARD_BYTES
 
 __all__ = [
@@ -19,252 +29,253 @@ __all__ = [
     "MEGABYTES",
     "SECONDS",
     "Counts",
-    "Stages",
+    "Work",
     "annealing",
+    "couplings",
     "estimates",
     "evaluation",
     "ground_truth",
     "is_coupled",
-    "memory_of_annealing",
-    "memory_of_measurement",
-    "memory_of_run",
+    "samples",
     "snapshots",
     "training",
 ]
 
 SECONDS = {
-    "start": 2.0,  # a process, its imports and its compiled kernels
+    "start": 2.0,  # of a process: imports, compiled kernels
     "first call": 0.3,  # of the kernels of a measurement
-    "read entry": 5e-8,  # of the data, made ready for training
-    "product": 1e-11,  # a floating point operation of a matrix product
-    "thin product": 2.5e-11,  # the same where one layer is small, which leaves the processor waiting for memory
-    "row": 2e-8,  # of a mini-batch, in each step
-    "unit": 1e-9,  # sampled, or its mean
-    "weighed unit": 1e-9,  # of a population's weights
+    "read entry": 5e-8,  # of the training rows
+    "product": 1e-11,  # floating point operation of a matrix product
+    "thin product": 2.5e-11,  # the same, limited by memory bandwidth because one layer is small
+    "row": 2e-8,  # of a mini-batch, per step
+    "unit": 1e-9,  # sampled, or its mean computed
+    "weighed unit": 1e-9,  # in the weights of a population
     "parameter": 1e-9,  # updated
-    "call": 1e-5,  # of a step, for each shard
-    "tempered row": 1e-7,  # a step of one tempered chain, swaps included
-    "tempered product": 1e-10,  # the same as product, in the kernel of tempered chains
+    "call": 1e-5,  # of a step, per shard
+    "tempered row": 1e-7,  # step of one tempered chain, with swaps
+    "tempered product": 1e-10,  # floating point operation in the kernel of tempered chains
     "tempered unit": 1e-9,
-    "state": 2e-8,  # of the smaller layer, enumerated
-    "state unit": 3e-10,  # of the larger layer, for each enumerated state
-    "row entry": 3e-9,  # of the data, when a likelihood is evaluated
+    "state": 2e-8,  # enumerated, of the smaller layer
+    "state unit": 3e-10,  # of the larger layer, per enumerated state
+    "row entry": 3e-9,  # of the data, per evaluated likelihood
     "row product": 3e-11,
     "evaluation": 1e-4,
-    "moment": 1e-7,  # of a parameter, in the moments of estimates
-    "pair": 4e-7,  # a step of one pair of coupled chains, its products apart
+    "moment": 1e-7,  # of one parameter over the estimates
+    "pair": 4e-7,  # step of one pair of coupled chains, without its products
+    "chain product": 7e-11,  # floating point operation of the products of a single chain
+    "chain parameter": 1e-10,  # updated after every sample
+    "distance": 5e-11,  # of one unit between a sample and a row
 }
 MEGABYTES = {
     "process": 270.0,
-    "kept entry": 1e-5,  # of the data, in training: with their distinct rows
+    "kept entry": 1e-5,  # of the training rows during training, with their distinct rows
     "read entry": 2.5e-6,
     "byte": 1.5 / 2**20,
 }
 
-ASSUMED_STOPPING_TIME = 10
-"""Steps after which coupled chains are taken to meet, on average: what they take is not known before they run."""
-
-THIN = 64
-"""Most units that the smaller layer has where matrix products are thin."""
+# Known only once a job has run, or the data are there: mean steps until coupled chains meet, and until herding reaches
+# a fixed point; validation rows, and as many test rows.
+ASSUMED_STOPPING_TIME, ASSUMED_HERDING_STEPS, ASSUMED_ROWS = 10, 15, 1000
+THIN = 64  # units of the smaller layer up to which products count as thin
 
 Counts = Mapping[str, float]
-Stages = dict[str, Counts]
 
 
-def training(settings: RunSettings, rows: int, visible: int) -> Stages:
-    """Return the operations of a training run by its stages: startup, training, evaluation.
+class Work(NamedTuple):
+    """Operation counts of a job by stage (names as in `SECONDS`), and what it keeps in memory (as in `MEGABYTES`)."""
+
+    stages: dict[str, Counts]
+    memory: Counts
+
+
+def training(settings: RunSettings, rows: int, visible: int) -> Work:
+    """Return the work of a training run: stages startup, training and evaluation.
 
     Parameters
     ----------
     settings : RunSettings
     rows, visible : int
-        Size of the training set, and m.
+        Size of the training set.
     """
     m, n, trials = visible, settings.hidden, settings.trials
     steps, before = Counter(), 0
     for stage in settings.schedule:
-        step = _estimate(stage.estimator, m, n, settings.batch, trials, settings.precision)
-        step = _updated(step, stage.update, trials, m, n)
-        steps.update(_times(step, stage.until - before))
+        steps.update(_times(_iteration(stage, settings, m), stage.until - before))
         before = stage.until
     steps["parameter"] += settings.iterations * trials * m * n
-    return {
+    stages = {
         "startup": {"start": 1, "read entry": rows * m},
         "training": steps,
-        "evaluation": _times(
-            Counter(evaluation(rows, m, n)) + _proxy(settings.proxy, rows, m, n) + _bias_bound(settings, m, n),
-            trials * _evaluations(settings),
-        ),
+        "evaluation": _times(_one_evaluation(settings, rows, m), trials * _evaluations(settings)),
     }
+    states = 16 * trials * settings.most_rows * (m + n)
+    models = 8 * trials * m * n * (2 + snapshots(settings, m))
+    kept = {"process": 1, "kept entry": rows * m, "byte": states + models + _enumerated_bytes(m, n)}
+    return Work(stages, kept)
 
 
-def ground_truth(settings: GroundTruthSettings, rows: int, visible: int, hidden: int, trials: int) -> Stages:
-    """Return the operations of the model expectations of so many trained models by stages: startup, measuring."""
+def ground_truth(settings: GroundTruthSettings, rows: int, visible: int, hidden: int, trials: int) -> Work:
+    """Return the work of the model expectations of ``trials`` trained models: stages startup and measuring."""
     m, n = visible, hidden
     if settings.method == "exact":
         states, larger = 2 ** min(m, n), max(m, n)
-        work = {"state": states, "state unit": 3 * states * larger, "row product": 4 * states * m * n}
+        each = {"state": states, "state unit": 3 * states * larger, "row product": 4 * states * m * n}
     else:
-        sweeps = settings.burn_in + settings.samples
-        work = Counter(_tempered(settings.chains * sweeps, m, n))
-        work.update({_product(m, n): 4 * settings.samples * m * n, "unit": settings.samples * n})
-    return {"startup": {"start": 1}, "measuring": _times(work, trials) | {"first call": 1}}
+        each = Counter(_tempered(settings.chains * (settings.burn_in + settings.samples), m, n))
+        each.update({_product(m, n): 4 * settings.samples * m * n, "unit": settings.samples * n})
+    return Work(_measuring(_times(each, trials)), _measurement_memory(rows, m, n, trials, batch=1))
 
 
-def estimates(settings: EstimateSettings, rows: int, visible: int, hidden: int, trials: int) -> Stages:
-    """Return the operations of gradient estimates of so many trained models by stages: startup, measuring."""
+def estimates(settings: EstimateSettings, rows: int, visible: int, hidden: int, trials: int) -> Work:
+    """Return the work of gradient estimates of ``trials`` trained models: stages startup and measuring."""
     m, n = visible, hidden
-    work = Counter(_times(_estimate(settings.estimator, m, n, settings.batch, trials), settings.estimates))
-    work["moment"] += settings.estimates * trials * (m * n + m + n)
-    work["row entry"] += trials * rows * m
-    return {"startup": {"start": 1}, "measuring": work | {"first call": 1}}
+    counts = _times(_estimate(settings.estimator, m, n, settings.batch, trials), settings.estimates)
+    counts["moment"] += settings.estimates * trials * (m * n + m + n)
+    counts["row entry"] += trials * rows * m
+    return Work(_measuring(counts), _measurement_memory(rows, m, n, trials, settings.batch))
 
 
-def annealing(settings: Any, run: RunSettings, rows: int, visible: int) -> Stages:
-    """Return the operations of the log-likelihoods of a run's snapshots by AIS, by stages: startup, measuring.
-
-    ``settings`` has the attributes particles and temperatures.
-    """
+def annealing(settings: AnnealingBudget, run: RunSettings, rows: int, visible: int) -> Work:
+    """Return the work of the log-likelihoods of a run's snapshots by AIS: stages startup and measuring."""
     m, n, steps = visible, run.hidden, settings.temperatures
     chains = settings.particles * steps
-    work = Counter({_product(m, n): 4 * chains * m * n, "row": chains, "unit": chains * (m + 2 * n), "call": steps})
-    work.update({"row entry": rows * m, "row product": 2 * rows * m * n, "evaluation": 1})
-    return {"startup": {"start": 1}, "measuring": _times(work, run.trials * _evaluations(run)) | {"first call": 1}}
-
-
-def memory_of_run(settings: RunSettings, rows: int, visible: int) -> Counts:
-    """Return what a training run keeps in memory: data, states, models, and snapshots of models that are too large."""
-    m, n, trials = visible, settings.hidden, settings.trials
-    states = 16 * trials * settings.most_rows * (m + n)
-    models = 8 * trials * m * n * (2 + snapshots(settings, m))
-    return {"process": 1, "kept entry": rows * m, "byte": states + models + _enumerated_bytes(m, n)}
-
-
-def memory_of_measurement(rows: int, visible: int, hidden: int, trials: int, batch: int) -> Counts:
-    """Return what a ground truth or a series of estimates keeps: with the float64 means of 20 blocks, thrice."""
-    states, means = 16 * trials * batch * (visible + hidden), 8 * 60 * trials * visible * hidden
-    kept = states + means + _enumerated_bytes(visible, hidden)
-    return {"process": 1, "read entry": rows * visible, "byte": kept}
-
-
-def memory_of_annealing(settings: Any, run: RunSettings, rows: int, visible: int) -> Counts:
-    """Return what the annealing of a run's snapshots keeps: these, and its particles."""
-    m, n = visible, run.hidden
+    each = Counter({_product(m, n): 4 * chains * m * n, "row": chains, "unit": chains * (m + 2 * n), "call": steps})
+    each.update({"row entry": rows * m, "row product": 2 * rows * m * n, "evaluation": 1})
     kept = 4 * run.trials * m * n * snapshots(run, m) + 16 * run.trials * settings.particles * (m + n)
-    return {"process": 1, "kept entry": rows * m, "byte": kept}
+    memory = {"process": 1, "kept entry": rows * m, "byte": kept}
+    return Work(_measuring(_times(each, run.trials * _evaluations(run))), memory)
 
 
-def snapshots(settings: RunSettings, visible: int) -> int:
-    """Return how many snapshots a run keeps to be evaluated later: none where log Z can be enumerated."""
-    return 0 if min(visible, settings.hidden) <= LARGEST_ENUMERABLE_LAYER else _evaluations(settings)
+def samples(settings: SamplingSettings, rows: int, visible: int, hidden: int, trials: int) -> Work:
+    """Return the work of streams of samples of ``trials`` trained models: stages startup and measuring."""
+    m, n, each = visible, hidden, Counter()
+    for grid in settings.samplers.values():
+        for options in grid.settings:
+            if grid.name == "parallel_tempering":
+                each.update(_tempered(options.get("temperatures", 10), m, n))
+                continue
+            steps = ASSUMED_HERDING_STEPS if "herding" in grid.name else options.get("k", 1)
+            each.update({"chain product": 4 * steps * m * n, "unit": steps * (m + n)})
+            if grid.name != "gibbs":
+                each["chain parameter"] += m * n
+    held_out = 2 * (settings.rows or ASSUMED_ROWS)
+    settings_of = [len(grid.settings) for grid in settings.samplers.values()]
+    each["distance"] = sum(settings_of) * held_out * m
+    streams = trials * max(settings_of)  # of one sampler, drawn at once
+    kept = 12 * streams * m * n + min(8 * streams * held_out * (m + 1), COUNT_BYTES)
+    memory = {"process": 1, "kept entry": rows * m, "byte": kept}
+    return Work(_measuring(_times(each, trials * settings.samples)), memory)
 
 
-def _enumerated_bytes(visible: int, hidden: int) -> int:
-    """Return the bytes of the log weights of all states of the smaller layer, 0 where they are too many."""
-    small = min(visible, hidden)
-    return 24 * 2**small if small <= LARGEST_ENUMERABLE_LAYER else 0
-
-
-def _estimate(
-    chosen: Choice, visible: int, hidden: int, batch: int, trials: int, precision: str = "float32"
-) -> Counter:
-    """Return the operations of one gradient estimate of all trials."""
-    m, n = visible, hidden
-    k, chains = chosen.options.get("k", 1), chosen.options.get("chains") or batch
-    work = Counter({"call": (k + 2) * _shards(m, n, max(batch, chains), trials, precision)})
-    if chosen.name == "exact":
-        states = 2 ** min(m, n)
-        work.update({"state": trials * states, "row product": 4 * trials * states * m * n})
-        return work
-    if chosen.name == "expected_cd":
-        return work + _times(_enumerated_steps(k, m, n), trials)
-    rows, chains = trials * batch, trials * chains
-    if "temperatures" in chosen.options or chosen.name == "parallel_tempering":
-        work.update(_tempered(rows * chosen.options.get("temperatures", 10), m, n))
-        k = 0
-    if is_coupled(chosen):
-        steps = chains * max(0, ASSUMED_STOPPING_TIME - k)
-        work["pair"] += steps
-        work[_product(m, n)] += 2 * m * n * 3 * steps  # of one chain, both ways, and of their terms
-    work[_product(m, n)] += 2 * m * n * (2 * rows + (2 * k + 1) * chains)
-    work["row"] += rows + k * chains
-    work["unit"] += (rows + k * chains) * (m + n)
-    if chosen.name.startswith("pop_cd"):
-        work["weighed unit"] += rows * (m + n)
-        work[_product(m, n)] += 2 * rows * m * chosen.options.get("tau", 0)
-    return work
-
-
-def _updated(estimate: Counter, update: Choice, trials: int, visible: int, hidden: int) -> Counter:
-    """Return the operations of an iteration of all trials, from those of one estimate: what the update rule adds."""
-    step = _times(estimate, update.options.get("inner_steps", 1))
-    if update.name == "ssd":
-        step[_product(visible, hidden)] += 60 * trials * visible * hidden * min(visible, hidden)
-    return step
-
-
-def is_coupled(chosen: Choice) -> bool:
-    """Return whether an estimator runs coupled chains, whose number of steps is up to chance."""
-    return chosen.name == "ucd"
-
-
-def _product(visible: int, hidden: int) -> str:
-    """Return which kind of product those of an RBM are."""
-    return "thin product" if min(visible, hidden) <= THIN else "product"
-
-
-def _tempered(chain_steps: int, visible: int, hidden: int) -> dict[str, float]:
-    """Return the operations of so many Gibbs steps of single tempered chains."""
-    return {
-        "tempered row": chain_steps,
-        "tempered product": 4 * chain_steps * visible * hidden,
-        "tempered unit": chain_steps * (visible + hidden),
-    }
+def couplings(settings: CouplingSettings) -> Work:
+    """Return the work of coupled chains of a random model: stages startup and measuring."""
+    m, n, steps = settings.visible, settings.hidden, settings.replications * ASSUMED_STOPPING_TIME
+    counts = {"pair": steps, _product(m, n): 2 * m * n * 2 * steps}
+    return Work(_measuring(counts), {"process": 1, "byte": 16 * settings.replications * (m + n)})
 
 
 def evaluation(rows: int, visible: int, hidden: int) -> Counts:
-    """Return the operations of one log-likelihood of all rows, or of a copy for later where log Z is out of reach."""
-    small, large = sorted((visible, hidden))
-    if small > LARGEST_ENUMERABLE_LAYER:
-        return {"evaluation": 1, "parameter": visible * hidden}
-    states = 2**small
-    return {
-        "state": states,
-        "state unit": states * large,
-        "row entry": rows * visible,
-        "row product": 2 * rows * visible * hidden,
-        "evaluation": 1,
-    }
-
-
-def _proxy(proxy: Proxy | None, rows: int, visible: int, hidden: int) -> Counter:
-    """Return the operations of one reconstruction log-likelihood; none where there is none."""
-    if proxy is None:
-        return Counter()
-    m, n, chains = visible, hidden, (proxy.rows or rows) * proxy.chains
-    products = 4 * m * n * (proxy.steps + 1)
-    return Counter(
-        {
-            _product(m, n): chains * products,
-            "row": chains * proxy.steps,
-            "unit": chains * (proxy.steps * (m + n) + m),
-        }
-    )
-
-
-def _bias_bound(settings: RunSettings, visible: int, hidden: int) -> Counter:
-    """Return the operations of the bias of CD and its bounds of one model; none where they are not evaluated."""
-    if settings.bias_bound is None:
-        return Counter()
-    k = settings.bias_bound.k or settings.schedule[-1].estimator.options.get("k", 1)
-    return Counter(_enumerated_steps(k, visible, hidden))
-
-
-def _enumerated_steps(k: int, visible: int, hidden: int) -> dict[str, float]:
-    """Return the operations of k Gibbs steps of a distribution over all states, tables of conditionals included."""
+    """Return the operations of one log-likelihood of all rows, or of a snapshot where log Z cannot be enumerated."""
     m, n = visible, hidden
+    if min(m, n) > LARGEST_ENUMERABLE_LAYER:
+        return {"evaluation": 1, "parameter": m * n}
+    states = 2 ** min(m, n)
+    enumerated = {"state": states, "state unit": states * max(m, n)}
+    return enumerated | {"row entry": rows * m, "row product": 2 * rows * m * n, "evaluation": 1}
+
+
+def snapshots(settings: RunSettings, visible: int) -> int:
+    """Return the number of snapshots that a run keeps for AIS: 0 where log Z can be enumerated."""
+    return 0 if min(visible, settings.hidden) <= LARGEST_ENUMERABLE_LAYER else _evaluations(settings)
+
+
+def is_coupled(chosen: Choice) -> bool:
+    """Return whether an estimator runs coupled chains, whose number of steps is random."""
+    return chosen.name == "ucd"
+
+
+def _iteration(stage: Stage, settings: RunSettings, visible: int) -> Counter:
+    """Return the operations of one iteration of all trials: its estimates, and what the update rule adds."""
+    m, n, trials = visible, settings.hidden, settings.trials
+    estimate = _estimate(stage.estimator, m, n, settings.batch, trials, settings.precision)
+    counts = _times(estimate, stage.update.options.get("inner_steps", 1))
+    if stage.update.name == "ssd":
+        counts[_product(m, n)] += 60 * trials * m * n * min(m, n)
+    return counts
+
+
+def _estimate(chosen: Choice, m: int, n: int, batch: int, trials: int, precision: str = "float32") -> Counter:
+    """Return the operations of one gradient estimate of all trials."""
+    k, chains = chosen.options.get("k", 1), chosen.options.get("chains") or batch
+    counts = Counter({"call": (k + 2) * _shards(m, n, max(batch, chains), trials, precision)})
+    if chosen.name == "exact":
+        states = 2 ** min(m, n)
+        counts.update({"state": trials * states, "row product": 4 * trials * states * m * n})
+        return counts
+    if chosen.name == "expected_cd":
+        return counts + _times(_enumerated_steps(k, m, n), trials)
+    rows, chains = trials * batch, trials * chains
+    if "temperatures" in chosen.options or chosen.name == "parallel_tempering":
+        counts.update(_tempered(rows * chosen.options.get("temperatures", 10), m, n))
+        k = 0
+    if is_coupled(chosen):
+        steps = chains * max(0, ASSUMED_STOPPING_TIME - k)
+        counts["pair"] += steps
+        counts[_product(m, n)] += 2 * m * n * 3 * steps  # of one chain, both ways, and of the correction terms
+    counts[_product(m, n)] += 2 * m * n * (2 * rows + (2 * k + 1) * chains)
+    counts["row"] += rows + k * chains
+    counts["unit"] += (rows + k * chains) * (m + n)
+    if chosen.name.startswith("pop_cd"):
+        counts["weighed unit"] += rows * (m + n)
+        counts[_product(m, n)] += 2 * rows * m * chosen.options.get("tau", 0)
+    return counts
+
+
+def _tempered(chain_steps: int, m: int, n: int) -> dict[str, float]:
+    """Return the operations of Gibbs steps of single tempered chains."""
+    products, units = 4 * chain_steps * m * n, chain_steps * (m + n)
+    return {"tempered row": chain_steps, "tempered product": products, "tempered unit": units}
+
+
+def _one_evaluation(settings: RunSettings, rows: int, m: int) -> Counter:
+    """Return the operations of one evaluation of one model: likelihood, its proxy, bias of CD."""
+    n, counts = settings.hidden, Counter(evaluation(rows, m, settings.hidden))
+    if settings.proxy is not None:
+        chains, steps = (settings.proxy.rows or rows) * settings.proxy.chains, settings.proxy.steps
+        units = chains * (steps * (m + n) + m)
+        counts.update({_product(m, n): chains * 4 * m * n * (steps + 1), "row": chains * steps, "unit": units})
+    if settings.bias_bound is not None:
+        k = settings.bias_bound.k or settings.schedule[-1].estimator.options.get("k", 1)
+        counts.update(_enumerated_steps(k, m, n))
+    return counts
+
+
+def _enumerated_steps(k: int, m: int, n: int) -> dict[str, float]:
+    """Return the operations of k Gibbs steps of a distribution over all states, tables of conditionals included."""
     entries = 2**m * 2 ** (n / 2) + 2**n * 2 ** (m / 2)
     return {_product(m, n): 4 * k * 2 ** (m + n), "unit": (8 + k) * entries}
+
+
+def _measuring(counts: Counts) -> dict[str, Counts]:
+    """Return the stages of a measurement of trained models."""
+    return {"startup": {"start": 1}, "measuring": counts | {"first call": 1}}
+
+
+def _measurement_memory(rows: int, m: int, n: int, trials: int, batch: int) -> Counts:
+    """Return what a ground truth or a series of estimates keeps: mostly three copies of float64 means of 20 blocks."""
+    kept = 16 * trials * batch * (m + n) + 8 * 60 * trials * m * n + _enumerated_bytes(m, n)
+    return {"process": 1, "read entry": rows * m, "byte": kept}
+
+
+def _enumerated_bytes(m: int, n: int) -> int:
+    """Return the bytes of the log weights of all states of the smaller layer, 0 where they are not enumerated."""
+    small = min(m, n)
+    return 24 * 2**small if small <= LARGEST_ENUMERABLE_LAYER else 0
+
+
+def _product(m: int, n: int) -> str:
+    """Return the kind of the matrix products of an RBM."""
+    return "thin product" if min(m, n) <= THIN else "product"
 
 
 def _evaluations(settings: RunSettings) -> int:
@@ -272,12 +283,12 @@ def _evaluations(settings: RunSettings) -> int:
     return 1 + -(-settings.iterations // settings.evaluate_every) + len(settings.evaluate_at)
 
 
-def _shards(visible: int, hidden: int, rows: int, trials: int, precision: str) -> int:
-    """Return into how many shards training cuts the trials of a run on one thread."""
-    bytes_a_trial = 3 * rows * (visible + hidden) * np.dtype(precision).itemsize
-    return -(-trials // max(1, min(SHARD_BYTES // bytes_a_trial, trials)))
+def _shards(m: int, n: int, rows: int, trials: int, precision: str) -> int:
+    """Return the number of shards of a run's trials on one thread."""
+    trial_bytes = 3 * rows * (m + n) * np.dtype(precision).itemsize
+    return -(-trials // max(1, min(SHARD_BYTES // trial_bytes, trials)))
 
 
 def _times(counts: Counts, number: float) -> Counter:
-    """Return counts so many times over."""
+    """Return counts multiplied by a number."""
     return Counter({name: number * count for name, count in counts.items()})

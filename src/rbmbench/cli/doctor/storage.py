@@ -1,6 +1,5 @@
-"""Where things lie: data sets in mirror and cache, folders that are written to and the room in them."""
+"""Data sets in mirror and cache, and the folders that are written to."""
 
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import suppress
@@ -10,7 +9,7 @@ from tempfile import TemporaryFile
 import numpy as np
 
 from rbmbench.base.errors import DataError, ResultsError
-from rbmbench.cli.doctor.findings import FAILED, OK, WARNING, Finding
+from rbmbench.cli.doctor.report import FAILED, OK, WARNING, Finding
 from rbmbench.datasets import Sources, shown_place, whereabouts
 from rbmbench.io.results import check_writable
 from rbmbench.kernels import name_of_home
@@ -18,17 +17,14 @@ from rbmbench.kernels import name_of_home
 __all__ = ["data_sets", "folders"]
 
 LEAST_BYTES = 2**30
+ANSWERS = {None: "", True: ", its address answers", False: ", no address answers"}
 
 
 def data_sets(mirror: str | None, cache: str | None, online: bool) -> Iterator[Finding]:
-    """Yield where every published file of the data sets is, without fetching any.
+    """Yield where every published file of the data sets is, without downloading any.
 
-    Parameters
-    ----------
-    mirror, cache : str or None
-        As `rbmbench.datasets.load` takes them.
-    online : bool
-        Whether to ask the addresses of files that are not at hand if they answer.
+    ``mirror`` and ``cache`` are those of `rbmbench.datasets.load`; ``online`` says whether to ask the addresses of
+    missing files if they answer.
     """
     try:
         sources = Sources.resolve(mirror, cache)
@@ -37,26 +33,21 @@ def data_sets(mirror: str | None, cache: str | None, online: bool) -> Iterator[F
         return
     yield Finding("mirror", shown_place(sources.mirror) if sources.mirror else "none")
     yield Finding("cache", str(sources.cache))
-    away = []
+    unknown = []
     for file in whereabouts(sources, online):
         name, values = f"{file.data_set}: {file.name}", {"origin": file.origin, "bytes": file.bytes}
         if file.wrong:
-            # As `load` does: a wrong copy in a mirror ends it, one in the cache is replaced.
+            # As for `load`: a wrong copy in a mirror is an error, one in the cache is replaced.
             yield Finding(name, file.wrong, FAILED if file.origin == "mirror" else WARNING, values)
         elif file.origin in ("mirror", "cache"):
             yield Finding(name, f"{file.origin}, {_size(file.bytes)}", OK, values)
         else:
-            away.append(file)
-            yield Finding(name, f"would be downloaded, {_size(file.bytes)}{_answer(file.answers)}", values=values)
-    unknown = [file for file in away if not file.answers]
+            unknown += [] if file.answers else [file]
+            yield Finding(name, f"would be downloaded, {_size(file.bytes)}{ANSWERS[file.answers]}", values=values)
     if unknown:
         total = sum(file.bytes or 0 for file in unknown)
         why = "no address answers" if online else "not asked if it answers; --online asks"
         yield Finding("downloads", f"{len(unknown)} files, {_size(total)} or more, need a network ({why})", WARNING)
-
-
-def _answer(answers: bool | None) -> str:
-    return "" if answers is None else ", its address answers" if answers else ", no address answers"
 
 
 def _size(count: int | None) -> str:
@@ -64,9 +55,9 @@ def _size(count: int | None) -> str:
 
 
 def folders(results: Path, mirror: str | None, cache: str | None) -> Iterator[Finding]:
-    """Yield whether results, downloads and compiled kernels can be written, and the room there."""
+    """Yield whether results, downloads and compiled kernels can be written, and the free space there."""
     yield _folder("results", results, FAILED)
-    with suppress(DataError):  # which is said where the data sets are
+    with suppress(DataError):  # reported with the data sets
         yield _folder("downloads", Sources.resolve(mirror, cache).cache, WARNING)
     if name_of_home(np.empty(0)) == "numba":
         from rbmbench.kernels import numba as numba_kernels
@@ -79,17 +70,17 @@ def folders(results: Path, mirror: str | None, cache: str | None) -> Iterator[Fi
 
 
 def _folder(what: str, folder: Path, otherwise: str) -> Finding:
-    """Return whether a folder, which need not be there yet, can be written; ``otherwise`` is the state if it cannot."""
-    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    """Return whether a folder, which need not exist, can be written; ``otherwise`` is the state if it cannot."""
+    nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     try:
         check_writable(folder)
-        # Permissions do not tell everything: a file without a name is written, and gone when it is closed.
-        with TemporaryFile(dir=there) as file:
+        # Permissions are not enough: some file systems refuse any file.
+        with TemporaryFile(dir=nearest) as file:
             file.write(b"x")
     except (ResultsError, OSError) as error:
         words = str(error) if isinstance(error, ResultsError) else f"{folder}: cannot be written ({error.strerror})"
         return Finding(what, words, otherwise, {"folder": str(folder), "writable": False})
-    free = shutil.disk_usage(there).free
-    room = f"{os.fspath(folder)}: writable, {free / 2**30:.1f} GB free"
+    free = shutil.disk_usage(nearest).free
     state, more = (OK, "") if free >= LEAST_BYTES else (WARNING, ", which is little")
-    return Finding(what, room + more, state, {"folder": str(folder), "writable": True, "free_bytes": free})
+    values = {"folder": str(folder), "writable": True, "free_bytes": free}
+    return Finding(what, f"{folder}: writable, {free / 2**30:.1f} GB free{more}", state, values)

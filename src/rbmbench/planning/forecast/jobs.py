@@ -1,0 +1,148 @@
+"""The jobs of a plan: what they take on a machine, for each figure and table, and what they request of a scheduler."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from heapq import heapify, heapreplace
+from typing import Any
+
+import pandas as pd
+
+from rbmbench.planning.forecast import work
+from rbmbench.planning.forecast.costs import UNFITTED, CostModel
+from rbmbench.planning.jobs import Output, Plan
+
+__all__ = ["TOTAL", "Job", "Request", "forecast", "jobs_of", "makespan", "request", "requests"]
+
+TOTAL = "total"
+SHORT_SECONDS = 60.0  # forecast up to which a job is short: a scheduler adds 5 to 15 seconds to each
+# Minutes requested, relative to the forecast: without a fit it is off by 2.5 for one job in ten, and nodes may be busy.
+TIMES_THE_FORECAST, LEAST_MINUTES = 4.0, 20
+MOST_MINUTES = 1440  # a day, which most partitions allow; training and annealing resume at the next attempt
+MEMORY_TIMES_THE_FORECAST, LEAST_MEGABYTES = 1.5, 1000
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job of a plan, whether its files exist, and the ids of the jobs that it needs."""
+
+    id: str
+    work: work.Work
+    done: bool
+    needs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a job requests at its first attempt, and whether it is short enough to be batched with others."""
+
+    minutes: int
+    megabytes: int
+    short: bool
+
+    def minutes_at(self, attempt: int) -> int:
+        """Return the minutes to request at an attempt, counted from 1: proportional to it, at most a day."""
+        return min(attempt * self.minutes, MOST_MINUTES)
+
+    def megabytes_at(self, attempt: int) -> int:
+        """Return the MB to request at an attempt, counted from 1: proportional to it."""
+        return attempt * self.megabytes
+
+
+def jobs_of(plan: Plan) -> dict[str, Job]:
+    """Return the jobs of a plan by id, except for data sets and figures; a job is done when its files exist."""
+    found = {}
+
+    def add(kind: str, part: Any, counted: work.Work, *needs: str) -> None:
+        found[part.id] = Job(part.id, counted, plan.layout.is_done(kind, part.id), needs)
+
+    def sizes(run: str) -> tuple[int, int]:
+        entry = plan.data[plan.runs[run].data]
+        return entry.rows, entry.visible
+
+    def models(run: str) -> tuple[int, int, int, int]:
+        return *sizes(run), plan.runs[run].settings.hidden, plan.runs[run].settings.trials
+
+    for run in plan.runs.values():
+        counted = work.training(run.settings, *sizes(run.id))
+        add("run", run, counted)
+    for part in plan.ground_truths.values():
+        counted = work.ground_truth(part.settings, *models(part.run))
+        add("ground_truth", part, counted, part.run)
+    for part in plan.estimates.values():
+        counted = work.estimates(part.settings, *models(part.run))
+        add("estimate", part, counted, part.run, *part.ground_truths)
+    for part in plan.evaluations.values():
+        counted = work.annealing(part.settings, plan.runs[part.run].settings, *sizes(part.run))
+        add("evaluation", part, counted, part.run)
+    for part in plan.samples.values():
+        counted = work.samples(part.settings, *models(part.run))
+        add("samples", part, counted, part.run)
+    for part in plan.couplings.values():
+        add("coupling", part, work.couplings(part.settings))
+    return found
+
+
+def forecast(plan: Plan, model: CostModel, cores: int) -> pd.DataFrame:
+    """Return what is left to compute for a plan, if ``cores`` jobs run at a time, each on one otherwise idle core.
+
+    One row per figure or table: its key; number of its jobs, and of those that are done; processor and wall seconds
+    left; memory of the ``cores`` largest jobs in MB of 2**20 bytes; errors and basis of the forecast (see `CostModel`).
+    The last row is the total, in which each job counts once.
+    """
+    jobs = jobs_of(plan)
+    wanted = {key: _ids(plan, output) for key, output in plan.outputs.items()}
+    wanted[TOTAL] = list(dict.fromkeys(job for ids in wanted.values() for job in ids))
+    rows = []
+    for key, ids in wanted.items():
+        left = [jobs[job] for job in ids if not jobs[job].done]
+        seconds = {job.id: model.seconds_of(job.work) for job in left}
+        largest = sorted((model.megabytes_of(job.work) for job in left), reverse=True)[:cores]
+        rows.append(
+            {
+                "result": key,
+                "jobs": len(ids),
+                "done": len(ids) - len(left),
+                "processor_seconds": sum(seconds.values()),
+                "wall_seconds": makespan(left, seconds, cores),
+                "cores": cores,
+                "memory_mb": sum(largest),
+                **dict(zip(("off_median", "off_90"), model.off_alike, strict=True)),
+                **dict(zip(("new_off_median", "new_off_90"), model.off_new, strict=True)),
+                "basis": model.basis,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def makespan(jobs: Iterable[Job], seconds: dict[str, float], cores: int) -> float:
+    """Return the wall time of jobs on some cores: longest first, and at least the longest chain of needs."""
+    ends = [0.0] * cores
+    heapify(ends)
+    for job in sorted(seconds.values(), reverse=True):
+        heapreplace(ends, ends[0] + job)
+    needs = {job.id: job.needs for job in jobs}
+
+    def chain(job: str) -> float:
+        return seconds.get(job, 0.0) + max(map(chain, needs.get(job, ())), default=0.0)
+
+    return max([*ends, *map(chain, needs)])
+
+
+def requests(plan: Plan) -> dict[str, Request]:
+    """Return what the jobs of a plan request of a scheduler, by id."""
+    return {name: request(job.work) for name, job in jobs_of(plan).items()}
+
+
+def request(counted: work.Work) -> Request:
+    """Return what a job requests, from default costs: the same on all nodes, and generous."""
+    seconds, megabytes = UNFITTED.seconds_of(counted), UNFITTED.megabytes_of(counted)
+    minutes = min(max(LEAST_MINUTES, math.ceil(TIMES_THE_FORECAST * seconds / 60)), MOST_MINUTES)
+    memory = max(LEAST_MEGABYTES, 100 * math.ceil(MEMORY_TIMES_THE_FORECAST * megabytes / 100))
+    return Request(minutes, memory, seconds <= SHORT_SECONDS)
+
+
+def _ids(plan: Plan, output: Output) -> list[str]:
+    """Return the ids of the jobs that a figure or table needs."""
+    truths = dict.fromkeys(truth for part in output.estimates for truth in plan.estimates[part].ground_truths)
+    return [*output.runs, *output.estimates, *truths, *output.evaluations, *output.samples, *output.couplings]
