@@ -4,12 +4,14 @@ import json
 import os
 import sys
 from functools import cache
+from pathlib import Path
 
 from rbmbench.config.loading import load
 from rbmbench.base.errors import RbmbenchError
 from rbmbench.planning.plan import plan
 from rbmbench.planning.forecast import requests
 from rbmbench.io.results import check_writable
+from rbmbench.reporting.claims import files as claim_files
 
 
 def checked_plan():
@@ -17,6 +19,7 @@ def checked_plan():
     files = ["config/config.yaml", *map(os.path.relpath, workflow.overwrite_configfiles)]
     try:
         configuration = load(files, config)
+        claim_files.check(Path("config/claims"), configuration)
         found = plan(configuration)
         check_writable(found.folder)
         return configuration, found

@@ -3,6 +3,7 @@
 The JSON schemas in ``config/schemas/`` are made from these models by ``rbmbench config schema``.
 """
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
@@ -121,6 +122,11 @@ class LearningCurves(Settings):
     )
     panels: Annotated[dict[Name, FigurePanel], Field(min_length=1)] = Field(description="the panels, by their letter")
 
+    def names(self, paper: "Paper") -> Iterator[str]:
+        """Yield the names of the curves: PANEL.ALGORITHM."""
+        for letter, panel in self.panels.items():
+            yield from (f"{letter}.{algorithm}" for algorithm in paper.algorithms_of(self, panel))
+
 
 class CouplingTimes(Settings):
     """A figure of how long coupled chains of one random model take to meet, for several couplings."""
@@ -137,6 +143,10 @@ class CouplingTimes(Settings):
     couplings: Annotated[tuple[Coupling, ...], Field(min_length=1)] = Field(
         default=("general", "rbm"), description="how the pairs are coupled"
     )
+
+    def names(self, paper: "Paper") -> Iterator[str]:
+        """Yield the names of the couplings."""
+        yield from self.couplings
 
 
 class TruthBudget(Settings):
@@ -159,6 +169,10 @@ class BiasVariance(Settings):
     ground_truth: TruthBudget = Field(description="budget of the ground truth by parallel tempering")
     rows: Annotated[dict[Name, Panel], Field(min_length=1)] = Field(description="the rows, by name")
 
+    def names(self, paper: "Paper") -> Iterator[str]:
+        """Yield the names of the entries: ROW.ESTIMATOR."""
+        yield from (f"{row}.{estimator}" for row in self.rows for estimator in self.estimators)
+
 
 class RunTimes(Settings):
     """A table of how long the runs of one panel took, beside the published times."""
@@ -170,6 +184,11 @@ class RunTimes(Settings):
     )
     algorithms: Names | None = Field(default=None, description="keys of the algorithms, by row; null: the panel's")
     reference: Name = Field(description="key of the algorithm that times are divided by")
+
+    def names(self, paper: "Paper") -> Iterator[str]:
+        """Yield the keys of the algorithms, one per row."""
+        timed = paper.timed_panel(self)
+        yield from self.algorithms or (paper.algorithms_of(*timed) if timed else ())
 
 
 class Paper(Settings):
@@ -212,6 +231,7 @@ class Paper(Settings):
 def schemas() -> dict[str, dict[str, Any]]:
     """Return the JSON schemas of the configuration files, by the name of the schema's file."""
     return {
-        "config.schema.json": MainConfig.model_json_schema(),
+        # An overlay leaves the papers to config.yaml.
+        "config.schema.json": MainConfig.model_json_schema() | {"required": ["scale"]},
         "paper.schema.json": Paper.model_json_schema(),
     }

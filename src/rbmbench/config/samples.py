@@ -1,11 +1,15 @@
 """What the files under ``config/`` may hold of samplers, and of figures of their samples."""
 
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from rbmbench.base.settings import Count, SamplerGrid, Settings
 from rbmbench.config.parts import Name, Names, Panel
+
+if TYPE_CHECKING:
+    from rbmbench.config.paper import Paper
 
 __all__ = ["IslCurves", "SampleSheets", "SamplerEntry", "SamplesPanel"]
 
@@ -49,6 +53,11 @@ class IslCurves(Settings):
     title: str = Field(description="title of the figure")
     panels: Annotated[dict[Name, SamplesPanel], Field(min_length=1)] = Field(description="the panels, by their letter")
 
+    def names(self, paper: "Paper") -> Iterator[str]:
+        """Yield the names of the curves: PANEL.SAMPLER."""
+        for letter, panel in self.panels.items():
+            yield from (f"{letter}.{sampler}" for sampler in panel.samplers or paper.samplers)
+
 
 class SampleSheets(Settings):
     """A figure of consecutive samples as images, one sheet a sampler, of a panel of another figure."""
@@ -61,3 +70,7 @@ class SampleSheets(Settings):
     samplers: Names | None = Field(default=None, description="keys of the samplers, a sheet each; null: the panel's")
     columns: Count = Field(default=20, description="images in a row of a sheet")
     lines: Count = Field(default=10, description="rows of images of a sheet")
+
+    def names(self, paper: "Paper") -> Iterator[str]:
+        """Yield nothing: claims are made on the samples' likelihoods."""
+        yield from ()

@@ -1,39 +1,44 @@
-"""Measurements of streams of samples: likelihoods, how soon they are reached, and what a sample costs."""
+"""Measurements of streams of samples: sampling likelihoods, how soon they are reached, and the cost of a sample."""
 
 import numpy as np
 import pandas as pd
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.reporting.claims import intervals
+from rbmbench.reporting.claims.arguments import SampleCount, SampleCurveBesideName, SampleCurveName
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
-from rbmbench.reporting.claims.measurement import Measurement
+from rbmbench.reporting.claims.measurements._base import Measurement, measures
 from rbmbench.reporting.claims.sample_evidence import SampleCurve
 
-__all__ = ["SAMPLE_CHECKS"]
 
-
-def isl_final(evidence: Evidence, *, curve: str) -> Measurement:
+@measures()
+def isl_final(evidence: Evidence, *, curve: SampleCurveName) -> Measurement:
     """Measure the sampling likelihood of the test rows after all samples, with Student's interval over the trials."""
     found = evidence.sample_curve(curve)
     what = f"sampling likelihood of {found.label} after {found.panel.samples_count} samples, nats a row"
     return Measurement(*intervals.student(found.final), what, (found,))
 
 
-def isl_training_set(evidence: Evidence, *, curve: str) -> Measurement:
+@measures()
+def isl_training_set(evidence: Evidence, *, curve: SampleCurveName) -> Measurement:
     """Measure the sampling likelihood of the training rows taken for samples; it is one number."""
     found = evidence.sample_curve(curve)
     value = found.training_set
     return Measurement(value, value, value, "sampling likelihood of the training set, nats a row", (found,))
 
 
-def isl_lead_on_training_set(evidence: Evidence, *, curve: str) -> Measurement:
+@measures()
+def isl_lead_on_training_set(evidence: Evidence, *, curve: SampleCurveName) -> Measurement:
     """Measure the likelihood after all samples less that of the training set, with Student's interval."""
     found = evidence.sample_curve(curve)
     what = f"sampling likelihood of {found.label} minus that of the training set, nats a row"
     return Measurement(*intervals.student(found.final - found.training_set), what, (found,))
 
 
-def isl_difference(evidence: Evidence, *, curve: str, against: str, samples: int | None = None) -> Measurement:
+@measures()
+def isl_difference(
+    evidence: Evidence, *, curve: SampleCurveName, against: SampleCurveName, samples: SampleCount | None = None
+) -> Measurement:
     """Measure the difference of two likelihoods after so many samples (all, if not said), paired by trial."""
     one, other = evidence.sample_curve(curve), evidence.sample_curve(against)
     at = samples or min(one.trials.columns[-1], other.trials.columns[-1])
@@ -43,14 +48,16 @@ def isl_difference(evidence: Evidence, *, curve: str, against: str, samples: int
     return Measurement(*intervals.student(difference), f"{what}, {len(difference)} trials", (one, other))
 
 
-def isl_decline(evidence: Evidence, *, curve: str) -> Measurement:
+@measures()
+def isl_decline(evidence: Evidence, *, curve: SampleCurveName) -> Measurement:
     """Measure by how much the likelihood of each trial ends below its own maximum, with Student's interval."""
     found = evidence.sample_curve(curve)
     what = f"fall of the sampling likelihood of {found.label} from its maximum to its end, nats a row"
     return Measurement(*intervals.student(found.trials.max(axis=1) - found.final), what, (found,))
 
 
-def mixing_speed(evidence: Evidence, *, curve: str, against: str) -> Measurement:
+@measures()
+def mixing_speed(evidence: Evidence, *, curve: SampleCurveName, against: SampleCurveName) -> Measurement:
     """Measure how many times as many samples ``against`` needs for its last likelihood as ``curve`` needs for the same.
 
     Numbers of samples are interpolated in logarithm; a curve that never gets there counts with all its samples, so that
@@ -66,7 +73,8 @@ def mixing_speed(evidence: Evidence, *, curve: str, against: str) -> Measurement
     return Measurement(value, low, high, what, (one, other), notes=notes)
 
 
-def sample_cost_ratio(evidence: Evidence, *, curve: str, against: str) -> Measurement:
+@measures()
+def sample_cost_ratio(evidence: Evidence, *, curve: SampleCurveName, against: SampleCurveBesideName) -> Measurement:
     """Measure the ratio of the processor times of a sample of one chain, for equal k; the range is over k."""
     one, other = evidence.sample_curve(curve), evidence.sample_curve(against)
     if one.panel.samples != other.panel.samples:
@@ -98,14 +106,3 @@ def _reached(found: SampleCurve, level: float, trial: int) -> float:
         return float(np.exp(numbers[min(above, len(values) - 1)]))
     share = (level - values[above - 1]) / (values[above] - values[above - 1])
     return float(np.exp(numbers[above - 1] + share * (numbers[above] - numbers[above - 1])))
-
-
-SAMPLE_CHECKS = (
-    isl_final,
-    isl_training_set,
-    isl_lead_on_training_set,
-    isl_difference,
-    isl_decline,
-    mixing_speed,
-    sample_cost_ratio,
-)

@@ -1,52 +1,23 @@
-"""Measurements of diagnostics, spreads, references, stopping times and run times; see `claims.checks`."""
+"""Measurements of diagnostics: a metric over the iterations or at one of them, and stopping times of coupled chains."""
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field
 
-from rbmbench.base.errors import SettingsError
 from rbmbench.base.metrics import metric_of
 from rbmbench.reporting.claims import intervals
+from rbmbench.reporting.claims.arguments import Bound, CurveName, Iteration, MetricName, TimesName
 from rbmbench.reporting.claims.evidence import FINAL_SHARE, Curves, Evidence, NotRun
-from rbmbench.reporting.claims.measurement import Measurement, paired
-from rbmbench.reporting.marks import first_reached, levels
-
-__all__ = ["METRIC_CHECKS"]
+from rbmbench.reporting.claims.measurements._base import Measurement, measures, paired
 
 
-def final_gap(evidence: Evidence, *, curve: str, reference: str) -> Measurement:
-    """Measure a curve's final log-likelihood less a reference line of its panel, with Student's interval."""
-    found = evidence.curves(curve)
-    line = evidence.reference(curve, reference)
-    value, low, high = intervals.student(found.final.loc[paired(found)] - line.value)
-    what = f"final log-likelihood of {found.label} minus that of the {line.title}, nats per sample"
-    return Measurement(value, low, high, what, (found,))
-
-
-def final_band_ratio(evidence: Evidence, *, curve: str, against: str) -> Measurement:
-    """Measure the ratio of the widths of two curves' bands at their ends, with a bootstrap over the trials.
-
-    The width is that between the quantiles of the figure, over the trials' final values.
-    """
-    one, other = evidence.curves(curve), evidence.curves(against)
-    trials, band = paired(one, other), evidence.band(curve)
-
-    def ratio(finals: np.ndarray) -> np.ndarray:
-        low, high = np.quantile(finals, band.quantiles, axis=1)
-        width = high - low
-        # Two bands without width have no ratio.
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return width[:, 0] / width[:, 1]
-
-    low, high = band.percent
-    what = f"width of the {low} to {high} % band of final values, {one.label} over {other.label}, {len(trials)} trials"
-    finals = np.stack([one.final.loc[trials], other.final.loc[trials]], axis=1)
-    return Measurement(*intervals.resampled(finals, ratio), what, (one, other))
-
-
-def metric_mean(evidence: Evidence, *, curve: str, metric: str | None = None, after: int = 0) -> Measurement:
+@measures()
+def metric_mean(
+    evidence: Evidence, *, curve: CurveName, metric: MetricName | None = None, after: Iteration = 0
+) -> Measurement:
     """Measure the mean of a metric over the iterations after one of them, with Student's interval over the trials."""
     found = _metric(evidence, curve, metric, after)
     trials, weights = _after(found, after)
@@ -54,8 +25,9 @@ def metric_mean(evidence: Evidence, *, curve: str, metric: str | None = None, af
     return Measurement(*intervals.student(trials.to_numpy() @ weights), what, (found,))
 
 
+@measures()
 def metric_share(
-    evidence: Evidence, *, curve: str, limit: float, metric: str | None = None, after: int = 0
+    evidence: Evidence, *, curve: CurveName, limit: float, metric: MetricName | None = None, after: Iteration = 0
 ) -> Measurement:
     """Measure in which share of the iterations a metric is above a limit, with Student's interval over the trials.
 
@@ -67,7 +39,8 @@ def metric_share(
     return Measurement(*intervals.student((trials.to_numpy() > limit) @ weights), what, (found,))
 
 
-def metric_ratio(evidence: Evidence, *, curve: str, against: str, metric: str) -> Measurement:
+@measures()
+def metric_ratio(evidence: Evidence, *, curve: CurveName, against: CurveName, metric: MetricName) -> Measurement:
     """Measure the ratio of a metric of two curves: median over the evaluations, bootstrap over the trials.
 
     The median leaves single extremes aside.
@@ -85,15 +58,24 @@ def metric_ratio(evidence: Evidence, *, curve: str, against: str, metric: str) -
     return Measurement(*found, what, (one, other))
 
 
-def metric_at(evidence: Evidence, *, curve: str, iteration: int, metric: str | None = None) -> Measurement:
+@measures()
+def metric_at(
+    evidence: Evidence, *, curve: CurveName, iteration: Iteration, metric: MetricName | None = None
+) -> Measurement:
     """Measure the mean of a metric at an iteration, with Student's interval over the trials."""
     found = _metric(evidence, curve, metric)
     what = f"{metric_of(found.metric).label} of {found.label} at iteration {iteration}, mean over the trials"
     return Measurement(*intervals.student(_at(found, iteration)), what, (found,))
 
 
+@measures()
 def metric_quantile(
-    evidence: Evidence, *, curve: str, iteration: int, quantile: float, metric: str | None = None
+    evidence: Evidence,
+    *,
+    curve: CurveName,
+    iteration: Iteration,
+    quantile: Annotated[float, Field(ge=0, le=1)],
+    metric: MetricName | None = None,
 ) -> Measurement:
     """Measure a quantile over the trials of a metric at an iteration, with a bootstrap over the trials.
 
@@ -108,8 +90,14 @@ def metric_quantile(
     return Measurement(*measured, f"{what} over the trials", (found,), notes=(note,))
 
 
+@measures()
 def metric_violations(
-    evidence: Evidence, *, curve: str, metric: str | None = None, at_least: float = -np.inf, at_most: float = np.inf
+    evidence: Evidence,
+    *,
+    curve: CurveName,
+    metric: MetricName | None = None,
+    at_least: Bound = -np.inf,
+    at_most: Bound = np.inf,
 ) -> Measurement:
     """Measure how many values of a metric lie outside a range, of all that were recorded in all trials.
 
@@ -125,7 +113,10 @@ def metric_violations(
     return Measurement(count, count, count, what, (found,))
 
 
-def metric_share_of_peak(evidence: Evidence, *, curve: str, iteration: int, metric: str | None = None) -> Measurement:
+@measures()
+def metric_share_of_peak(
+    evidence: Evidence, *, curve: CurveName, iteration: Iteration, metric: MetricName | None = None
+) -> Measurement:
     """Measure the mean of a metric at an iteration as a share of the largest mean, with a bootstrap over the trials."""
     found = _metric(evidence, curve, metric)
     trials, place = found.trials.loc[paired(found)], _place(found, iteration)
@@ -135,7 +126,8 @@ def metric_share_of_peak(evidence: Evidence, *, curve: str, iteration: int, metr
     return Measurement(*measured, f"{what}, which is at iteration {peak}", (found,))
 
 
-def steepest_rise(evidence: Evidence, *, curve: str, metric: str | None = None) -> Measurement:
+@measures()
+def steepest_rise(evidence: Evidence, *, curve: CurveName, metric: MetricName | None = None) -> Measurement:
     """Measure at which iteration the mean of a metric rises most, within a window of `FINAL_SHARE` of all."""
     found = _metric(evidence, curve, metric)
     trials = found.trials.loc[paired(found)]
@@ -152,75 +144,13 @@ def steepest_rise(evidence: Evidence, *, curve: str, metric: str | None = None) 
     return Measurement(*intervals.bootstrap(trials.to_numpy(), steepest), what, (found,))
 
 
-def reach_difference(
-    evidence: Evidence, *, curve: str, against: str, share: float, metric: str = "test_log_likelihood"
-) -> Measurement:
-    """Measure how many iterations before another a mean curve reaches a share of what the best of its panel rises.
-
-    Minus infinity where it never does, infinity where the other never does; the interval is a bootstrap over the
-    trials of all curves of the panel.
-    """
-    found = evidence.all_curves(curve, metric)
-    names = [one.name for one in found]
-    trials, iterations = paired(*found), found[0].trials.columns.to_numpy(dtype=float)
-    stacked = np.stack([one.trials.loc[trials] for one in found], axis=1)
-    first, second = (names.index(evidence.curves(name, metric).name) for name in (curve, against))
-
-    def earlier(means: np.ndarray) -> np.ndarray:
-        at = first_reached(means, iterations, levels(means, share)[..., None])
-        # Where neither does there is no difference to tell.
-        with np.errstate(invalid="ignore"):
-            return at[:, second] - at[:, first]
-
-    what = f"iterations by which {found[first].label} reaches {100 * share:g} % of the largest rise of "
-    what += f"{metric_of(metric).title} before {found[second].label}"
-    return Measurement(*intervals.bootstrap(stacked, earlier), what, (found[first], found[second]))
-
-
-def smallest_within(evidence: Evidence, *, curves: list[str], against: str, tolerance: float) -> Measurement:
-    """Measure the smallest option k of curves that end no more than a share of the rise of another below its end.
-
-    Infinite where none does; the interval is a bootstrap over the trials.
-    """
-    other, found = evidence.curves(against), [evidence.curves(name) for name in curves]
-    found.sort(key=_steps)
-    trials, steps = paired(other, *found), np.array([*map(_steps, found), np.inf])
-    finals = [curve.final.loc[trials] for curve in (*found, other)]
-    stacked = np.stack([*finals, other.trials.loc[trials].iloc[:, 0]], axis=1)
-
-    def smallest(means: np.ndarray) -> np.ndarray:
-        ends, end, start = means[:, :-2], means[:, -2:-1], means[:, -1:]
-        near = ends >= end - tolerance * (end - start)
-        return steps[np.where(near.any(axis=1), near.argmax(axis=1), len(found))]
-
-    what = f"smallest k whose final log-likelihood is less than {tolerance:g} of the rise below that of {other.label}"
-    return Measurement(*intervals.bootstrap(stacked, smallest), what, (other, *found))
-
-
-def stopping_time_share(evidence: Evidence, *, times: str, within: int) -> Measurement:
+@measures()
+def stopping_time_share(evidence: Evidence, *, times: TimesName, within: Annotated[int, Field(ge=0)]) -> Measurement:
     """Measure the share of coupled chains that met within so many steps, with the exact binomial interval."""
     found = evidence.stopping_times(times)
     met = int((found.frame["met"] & (found.frame["stopping_time"] <= within)).sum())
     what = f"share of {len(found.frame)} pairs of chains, {found.label}, that met within {within} steps"
     return Measurement(*intervals.share(met, len(found.frame)), what, (found,))
-
-
-def run_time_magnitude(evidence: Evidence, *, table: str, algorithm: str, factor: float = 10.0) -> Measurement:
-    """Measure a ratio of a table of run times, to be held against the published one times and over a factor.
-
-    It is one number from one machine, and has no interval of its own.
-    """
-    found = evidence.run_times(table)
-    line = found.frame[(found.frame["algorithm"] == algorithm) & ~found.frame["with_log_likelihood"]]
-    if line.empty or np.isnan(line["ratio"].iloc[0]):
-        raise NotRun(f"{table} has no ratio of {algorithm}")
-    value, published = float(line["ratio"].iloc[0]), float(line["published_ratio"].iloc[0])
-    if np.isnan(published):
-        raise NotRun(f"no published time of {algorithm} in {table}")
-    what = f"training time of {line['label'].iloc[0]} over that of the reference of {table}"
-    return Measurement(
-        value, value, value, what, (found,), bounds=(published / factor, published * factor), published=published
-    )
 
 
 def _metric(evidence: Evidence, curve: str, metric: str | None, after: int = 0) -> Curves:
@@ -269,29 +199,3 @@ def _before(settings: Mapping[str, Any], first: float) -> float:
 def _since(after: int) -> str:
     """Return the iterations that a mean is over, in words."""
     return f"the iterations after {after}" if after else "all iterations"
-
-
-def _steps(curves: Curves) -> int:
-    """Return the option k of a run's estimator."""
-    options = curves.meta["settings"]["schedule"][-1]["estimator"]["options"]
-    if "k" not in options:
-        raise SettingsError(f"claims: {curves.name}: its estimator has no option k; found {sorted(options) or 'none'}")
-    return options["k"]
-
-
-METRIC_CHECKS = (
-    final_gap,
-    final_band_ratio,
-    metric_mean,
-    metric_share,
-    metric_ratio,
-    metric_at,
-    metric_quantile,
-    metric_violations,
-    metric_share_of_peak,
-    steepest_rise,
-    reach_difference,
-    smallest_within,
-    stopping_time_share,
-    run_time_magnitude,
-)

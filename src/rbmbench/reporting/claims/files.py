@@ -1,0 +1,375 @@
+"""The files of claims, ``config/claims/KEY.yaml``: what they may hold, and their check against the papers.
+
+Every kind of claim is a model whose fields are the arguments of its measurement. The JSON schema is made from these
+models.
+"""
+
+import inspect
+import math
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, StrictBool, Tag, create_model, model_validator
+
+from rbmbench.base.errors import SettingsError, unknown_name
+from rbmbench.base.parsing import parse
+from rbmbench.base.settings import Count, Settings
+from rbmbench.config.loading import Configuration, read_yaml
+from rbmbench.config.paper import BiasVariance, Paper, RunTimes
+from rbmbench.config.parts import Name, TableName
+from rbmbench.reporting.claims.arguments import Bound, Context, problem
+from rbmbench.reporting.claims.measurements import MEASUREMENTS, SETS_RANGE
+from rbmbench.reporting.specs import Published, PublishedTimes
+from rbmbench.reporting.words import FEW_PARTICLES
+
+__all__ = [
+    "Claim",
+    "ClaimFile",
+    "Needs",
+    "PublishedEstimates",
+    "PublishedRunTimes",
+    "check",
+    "claims_of",
+    "expanded",
+    "schema",
+]
+
+MOST_CLAIMS = 10_000
+PLACEHOLDER = r"\{(\w+)\}"
+
+
+class Needs(Settings):
+    """What a claim needs of the scale before it can be judged."""
+
+    share_of_iterations: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=0.0, description="smallest share of the paper's iterations"
+    )
+    trials: Count = Field(default=1, description="fewest trials")
+    models: Count = Field(default=1, description="fewest trained models of a row of a table")
+    estimates: Count = Field(default=1, description="fewest gradient estimates per model")
+    replications: Count = Field(default=1, description="fewest pairs of coupled chains")
+    samples: Count = Field(default=1, description="fewest samples of a stream")
+    real_data: StrictBool = Field(default=True, description="whether the data must be the paper's, not a stand-in")
+    effective_particles: Annotated[float, Field(ge=0)] = Field(
+        default=FEW_PARTICLES, description="smallest effective sample size of an annealing"
+    )
+
+
+Mappings = Annotated[tuple[dict[str, str | int | float | bool], ...], Field(min_length=1)]
+Lists = Annotated[tuple[Mappings, ...], Field(min_length=1)]
+
+
+class Each(Settings):
+    """Lists of mappings, whose combinations an entry stands for."""
+
+    each: Lists = Field(
+        default=(), description="the entry stands for one claim for every combination of one mapping from each list"
+    )
+
+    @model_validator(mode="after")
+    def _not_too_many(self) -> Self:
+        if (found := math.prod(map(len, self.each))) > MOST_CLAIMS:
+            raise ValueError(f"each: found {found} combinations; allowed: at most {MOST_CLAIMS}")
+        return self
+
+
+class Claim(Each):
+    """One claim, without the arguments of its measurement; see `claim_models`."""
+
+    # Arguments are not converted: "3" is no number.
+    model_config = ConfigDict(strict=True, allow_inf_nan=False)
+
+    id: Annotated[str, Field(min_length=1)] = Field(description="name of the claim, unique in the file")
+    where: str = Field(description="place in the paper")
+    text: str = Field(description="what is claimed, in a sentence")
+    kind: str = Field(description="the measurement that the claim is judged by")
+    published: str | float | None = Field(default=None, description="the paper's number or words")
+    needs: Needs = Field(default=Needs(), description="what this claim needs, instead of the needs of the file")
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of the measurement that the claim gives."""
+        own = self.model_fields_set - RangedClaim.model_fields.keys()
+        return {name: getattr(self, name) for name in own}
+
+
+def _no_truth_value(value: Any) -> Any:
+    """Refuse True and False where a number is meant; pydantic would take them for 1 and 0."""
+    if isinstance(value, bool):
+        raise ValueError("input should be a number")
+    return value
+
+
+End = Annotated[Bound, Field(strict=False), BeforeValidator(_no_truth_value)]
+
+
+class RangedClaim(Claim):
+    """A claim that gives the range in which it holds."""
+
+    above: End = Field(default=-math.inf, description="the measured number must be larger")
+    below: End = Field(default=math.inf, description="the measured number must be smaller")
+
+    def range_mistake(self) -> str | None:
+        """Return what is wrong with the range, after the key; None if nothing is."""
+        if math.isinf(self.above) and math.isinf(self.below):
+            return "above: 'above' or 'below' is missing"
+        if self.above >= self.below:
+            return f"above: found {self.above:g}; allowed: less than 'below', {self.below:g}"
+        return None
+
+
+@cache
+def claim_models() -> dict[str, type[Claim]]:
+    """Return the model of each kind of claim: the arguments of its measurement as fields beside those of `Claim`."""
+    return {kind: _claim_model(kind) for kind in sorted(MEASUREMENTS)}
+
+
+def _claim_model(kind: str) -> type[Claim]:
+    """Return the model of one kind of claim."""
+    measure = MEASUREMENTS[kind]
+    _, *arguments = inspect.signature(measure).parameters.values()
+    fields = {one.name: (one.annotation, ... if one.default is one.empty else one.default) for one in arguments}
+    base = Claim if kind in SETS_RANGE else RangedClaim
+    summary = inspect.getdoc(measure).splitlines()[0]
+    return create_model(kind, __base__=base, __doc__=summary, kind=(Literal[kind], ...), **fields)
+
+
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
+
+
+class PublishedEstimate(Settings):
+    """One entry of a published table of bias and variance."""
+
+    row: Name = Field(description="row of the table")
+    algorithm: Name = Field(description="key of the algorithm")
+    variance: Positive | None = Field(default=None, description="variance divided by the number of parameters")
+    bias: Positive | None = Field(default=None, description="squared bias divided by the number of parameters")
+
+
+class PublishedEstimates(Published):
+    """A published table of bias and variance."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    estimates: Count | None = Field(default=None, description="gradient estimates per model")
+    iterations: dict[Name, Count] = Field(default={}, description="iterations of training, by row")
+    entries: tuple[PublishedEstimate, ...] = Field(description="the numbers of the table")
+
+    def value(self, row: str, algorithm: str, quantity: str) -> float | None:
+        """Return a published number, None where the paper gives none."""
+        found = [entry for entry in self.entries if (entry.row, entry.algorithm) == (row, algorithm)]
+        return getattr(found[0], quantity) if found else None
+
+
+class PublishedTime(Settings):
+    """One entry of a published table of run times."""
+
+    algorithm: Name = Field(description="key of the algorithm")
+    time: Positive = Field(description="time of training")
+    time_with_log_likelihood: Positive | None = Field(default=None, description="time with all evaluations")
+
+
+class PublishedRunTimes(PublishedTimes):
+    """A published table of run times."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    entries: tuple[PublishedTime, ...] = Field(description="the times of the table")
+
+
+def _kind_of_table(values: Any) -> str:
+    """Return the kind of a published table: one with rows is a table of bias and variance."""
+    if isinstance(values, Published):
+        return "bias_variance"
+    if not isinstance(values, dict):
+        return "run_times"
+    entries = values.get("entries")
+    rows = any("row" in entry for entry in entries if isinstance(entry, dict)) if isinstance(entries, list) else False
+    return "bias_variance" if rows or {"estimates", "iterations"} & values.keys() else "run_times"
+
+
+PublishedTable = Annotated[
+    Annotated[PublishedEstimates, Tag("bias_variance")] | Annotated[PublishedRunTimes, Tag("run_times")],
+    Discriminator(_kind_of_table),
+]
+
+
+class ClaimFile(Settings):
+    """config/claims/KEY.yaml: the claims of one paper, and the numbers that its tables print."""
+
+    lists: dict[str, Mappings] = Field(
+        default={}, description="lists of mappings that the keys 'each' of several claims refer to by YAML's anchors"
+    )
+    needs: Needs = Field(default=Needs(), description="what all claims need, unless they say otherwise")
+    claims: tuple[dict[str, Any], ...] = Field(description="the claims")
+    published_tables: dict[TableName, PublishedTable] = Field(
+        default={}, description="the published numbers of the paper's tables"
+    )
+
+
+def expanded(entry: Mapping[str, Any], where: str = "claims") -> Iterator[dict[str, Any]]:
+    """Yield the claims that one entry of a file stands for.
+
+    The key ``each`` holds lists of mappings. For every combination of one mapping from each list, the names in braces
+    in the entry's texts are replaced by the mappings' values.
+
+    Raises
+    ------
+    SettingsError
+        If ``each`` is no list of lists of mappings, or a text names what no mapping holds.
+    """
+    place = f"{where}: claim {entry.get('id')!r}"
+    rest = {key: value for key, value in entry.items() if key != "each"}
+    if "each" in entry:
+        parse(Each, {"each": entry["each"]}, place)
+    for combination in product(*entry.get("each", ())):
+        names = {key: value for mapping in combination for key, value in mapping.items()}
+        yield {key: _filled(value, names, f"{place}: {key}") for key, value in rest.items()}
+
+
+def _filled(value: Any, names: Mapping[str, Any], place: str) -> Any:
+    """Return plain data with the names in braces in its texts replaced."""
+    if isinstance(value, dict):
+        return {key: _filled(part, names, f"{place}.{key}") for key, part in value.items()}
+    if isinstance(value, list):
+        return [_filled(part, names, f"{place}.{number}") for number, part in enumerate(value)]
+    if not isinstance(value, str):
+        return value
+    for name in re.findall(PLACEHOLDER, value):
+        if name not in names:
+            message = unknown_name("placeholder", name, names) if names else f"found {{{name}}} without the key 'each'"
+            raise SettingsError(f"{place}: {message}")
+    # Not str.format, whose format specifications can ask for texts of any length.
+    return re.sub(PLACEHOLDER, lambda match: str(names[match[1]]), value)
+
+
+def claims_of(file: ClaimFile, where: str) -> Iterator[Claim]:
+    """Yield all claims of a file, expanded and checked except for names, with the needs of the file filled in.
+
+    Raises
+    ------
+    SettingsError
+        For the first mistake; the message begins with ``where``, which names the file.
+    """
+    known = set()
+    for number, entry in enumerate(file.claims):
+        if "id" not in entry:
+            raise SettingsError(f"{where}: claims.{number}.id: found nothing; field required")
+        for values in expanded(entry, where):
+            place = f"{where}: claim {values['id']!r}"
+            claim = parse(_model_of(values, place), values, place)
+            if isinstance(claim, RangedClaim) and (mistake := claim.range_mistake()):
+                raise SettingsError(f"{place}: {mistake}")
+            if claim.id in known:
+                raise SettingsError(f"{place}: id: found twice; allowed: each id once")
+            known.add(claim.id)
+            own = {name: getattr(claim.needs, name) for name in claim.needs.model_fields_set}
+            yield claim.model_copy(update={"needs": file.needs.model_copy(update=own)})
+
+
+def _model_of(values: Mapping[str, Any], place: str) -> type[Claim]:
+    """Return the model of the kind of a claim."""
+    kind, models = values.get("kind"), claim_models()
+    if isinstance(kind, str) and kind not in models:
+        raise SettingsError(f"{place}: kind: {unknown_name('kind', kind, models)}")
+    return models[kind] if isinstance(kind, str) else Claim
+
+
+def check(folder: Path, configuration: Configuration) -> None:
+    """Check the files of claims of all papers before anything is computed.
+
+    Parameters
+    ----------
+    folder : path
+        The folder of the files, ``KEY.yaml`` for each paper.
+    configuration : Configuration
+        Claims may name what a paper has as it is published, or as the scale runs it.
+
+    Raises
+    ------
+    SettingsError
+        For the first mistake: one line that names file, claim, key, what was found and what is allowed.
+    """
+    for paper in configuration.papers:
+        path = folder / f"{paper.key}.yaml"
+        file, forms = parse(ClaimFile, read_yaml(path), str(path)), (configuration.published[paper.key], paper)
+        _check_tables(file, forms, str(path))
+        _check_names(file, forms, str(path))
+
+
+def _check_names(file: ClaimFile, papers: tuple[Paper, ...], where: str) -> None:
+    """Refuse claims with arguments that name what no form of the paper has."""
+    tables = {key: table.entries for key, table in file.published_tables.items()}
+    for claim in claims_of(file, where):
+        given = claim.arguments
+        contexts = [Context(paper, tables, given) for paper in papers]
+        parameters = inspect.signature(MEASUREMENTS[claim.kind]).parameters
+        for name in (name for name in parameters if name in given):
+            if message := problem(parameters[name].annotation, given[name], contexts):
+                raise SettingsError(f"{where}: claim {claim.id!r}: {name}: {message}")
+
+
+def _check_tables(file: ClaimFile, papers: tuple[Paper, ...], where: str) -> None:
+    """Refuse published tables that the paper has not, of another kind, or with unknown rows or algorithms."""
+    for key, table in file.published_tables.items():
+        place = f"{where}: published_tables.{key}"
+        kind = BiasVariance if isinstance(table, PublishedEstimates) else RunTimes
+        found = [paper.tables[key] for paper in papers if isinstance(paper.tables.get(key), kind)]
+        if not found:
+            known = {name for paper in papers for name, one in paper.tables.items() if isinstance(one, kind)}
+            what = "table of bias and variance" if kind is BiasVariance else "table of run times"
+            raise SettingsError(f"{place}: {unknown_name(what, key, known)}")
+        rows = {row for one in found for row in getattr(one, "rows", ())}
+        algorithms = {name for paper in papers for name in paper.algorithms}
+        seen = set()
+        for row in (row for row in getattr(table, "iterations", ()) if row not in rows):
+            raise SettingsError(f"{place}.iterations: {unknown_name('row', row, rows)}")
+        for number, entry in enumerate(table.entries):
+            at, name = f"{place}.entries.{number}", (getattr(entry, "row", None), entry.algorithm)
+            if rows and entry.row not in rows:
+                raise SettingsError(f"{at}.row: {unknown_name('row', entry.row, rows)}")
+            if entry.algorithm not in algorithms:
+                raise SettingsError(f"{at}.algorithm: {unknown_name('algorithm', entry.algorithm, algorithms)}")
+            if name in seen:
+                raise SettingsError(f"{at}: found {'.'.join(filter(None, name))} twice; allowed: each entry once")
+            seen.add(name)
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON schema of a file of claims, in which ``kind`` decides which keys an entry has."""
+    result, kinds = ClaimFile.model_json_schema(), [*claim_models()]
+    common = RangedClaim.model_json_schema()["properties"]
+    result["$defs"]["claim"] = {"properties": {key: _or_placeholder(key, one) for key, one in common.items()}}
+    result["$defs"] |= {kind: _schema_of(model, common) for kind, model in claim_models().items()}
+    cases = [{"if": {"properties": {"kind": {"const": kind}}}, "then": {"$ref": f"#/$defs/{kind}"}} for kind in kinds]
+    kind = common["kind"] | {"enum": kinds}
+    result["properties"]["claims"]["items"] = {
+        "type": "object",
+        "required": ["kind"],
+        "properties": {"kind": kind},
+        "allOf": cases,
+    }
+    return result
+
+
+def _schema_of(model: type[Claim], common: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of one kind of claim, which refers to the common keys."""
+    result = model.model_json_schema()
+    del result["$defs"]
+    own = {key: _or_placeholder(key, one) for key, one in result["properties"].items() if key not in common}
+    result["properties"] = {
+        key: own.get(key, {"$ref": f"#/$defs/claim/properties/{key}"}) for key in result["properties"]
+    }
+    return result
+
+
+def _or_placeholder(key: str, one: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a key that ``each`` can fill in: a number of the range, or one of several words."""
+    if key not in ("above", "below") and "enum" not in one:
+        return one
+    about = {name: one.pop(name) for name in ("title", "description", "default") if name in one}
+    return about | {"anyOf": [one, {"type": "string", "pattern": PLACEHOLDER}]}

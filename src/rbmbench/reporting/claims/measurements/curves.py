@@ -1,0 +1,245 @@
+"""Measurements of learning curves: their final values, leads, falls, bands, and when they reach a level."""
+
+from typing import Annotated
+
+import numpy as np
+import pandas as pd
+from pydantic import Field
+
+from rbmbench.base.errors import SettingsError
+from rbmbench.base.metrics import metric_of
+from rbmbench.reporting.claims import intervals
+from rbmbench.reporting.claims.arguments import (
+    CurveBesideName,
+    CurveName,
+    CurveOfStepsName,
+    Iteration,
+    MetricName,
+    ReferenceName,
+    Share,
+)
+from rbmbench.reporting.claims.evidence import FINAL_SHARE, Curves, Evidence, NotRun
+from rbmbench.reporting.claims.measurements._base import Measurement, measures, paired
+from rbmbench.reporting.marks import first_reached, levels
+
+
+@measures()
+def final_difference(
+    evidence: Evidence, *, curve: CurveName, against: CurveName, metric: MetricName = "log_likelihood"
+) -> Measurement:
+    """Measure the difference of two curves' final values of a metric, paired by trial, with Student's interval."""
+    one, other = evidence.curves(curve, metric), evidence.curves(against, metric)
+    trials = paired(one, other)
+    value, low, high = intervals.student((one.final - other.final).loc[trials])
+    first, second = (
+        curves.label if one.panel == other.panel else f"{curves.label} at rate {curves.panel.rate:g}"
+        for curves in (one, other)
+    )
+    what = f"final {metric_of(metric).title}, {first} minus {second}, nats per sample, {len(trials)} trials"
+    return Measurement(value, low, high, what, (one, other))
+
+
+@measures()
+def final_lead(evidence: Evidence, *, curve: CurveName, against: CurveName) -> Measurement:
+    """Measure that difference as a share of the rise of the second curve from its first to its final value."""
+    one, other = evidence.curves(curve), evidence.curves(against)
+    trials = paired(one, other)
+    values = one.final.loc[trials], other.final.loc[trials]
+    return _lead(one, other, values, other.trials.loc[trials].iloc[:, 0], "final log-likelihood")
+
+
+@measures()
+def lead_after(
+    evidence: Evidence, *, curve: CurveName, against: CurveName, share: Share, metric: MetricName = "log_likelihood"
+) -> Measurement:
+    """Measure the lead after a share of the paper's iterations, as a share of the second curve's rise until then."""
+    one, other = evidence.curves(curve, metric), evidence.curves(against, metric)
+    after = share * (other.panel.paper_iterations or other.panel.iterations)
+    if other.panel.iterations < after:
+        raise NotRun(f"{against} ends at iteration {other.panel.iterations}, the claim speaks of iteration {after:.0f}")
+    trials = paired(one, other)
+    values = (pd.Series(c.around(after), c.trials.index).loc[trials] for c in (one, other))
+    what = f"{metric_of(metric).title} at iteration {after:.0f}"
+    return _lead(one, other, values, other.trials.loc[trials].iloc[:, 0], what)
+
+
+def _lead(one: Curves, other: Curves, values, start, what: str) -> Measurement:
+    """Return by how much of the rise of ``other`` the values of ``one`` lead."""
+    value, low, high = intervals.bootstrap(
+        np.stack([*values, start], axis=1), lambda x: (x[:, 0] - x[:, 1]) / (x[:, 1] - x[:, 2])
+    )
+    what = f"{what}, {one.label} minus {other.label}, as a share of the rise of {other.label}"
+    return Measurement(value, low, high, what, (one, other))
+
+
+@measures()
+def final_spread(
+    evidence: Evidence,
+    *,
+    curves: Annotated[list[CurveName], Field(min_length=2)],
+    metric: MetricName = "log_likelihood",
+) -> Measurement:
+    """Measure how far the final values of several curves lie apart, as a share of the rise to the best of them."""
+    found = [evidence.curves(name, metric) for name in curves]
+    trials = paired(*found)
+    starts = [curve.trials.loc[trials].iloc[:, 0] for curve in found]
+    stacked = np.stack([*(curve.final.loc[trials] for curve in found), np.mean(starts, axis=0)], axis=1)
+
+    def spread(means: np.ndarray) -> np.ndarray:
+        finals, start = means[:, :-1], means[:, -1]
+        return np.ptp(finals, axis=1) / (finals.max(axis=1) - start)
+
+    names = ", ".join(curve.label for curve in found)
+    what = f"largest difference of the final {metric_of(metric).title} of {names}, as a share of the rise"
+    return Measurement(*intervals.bootstrap(stacked, spread), what, tuple(found))
+
+
+@measures()
+def final_gap(evidence: Evidence, *, curve: CurveName, reference: ReferenceName) -> Measurement:
+    """Measure a curve's final log-likelihood less a reference line of its panel, with Student's interval."""
+    found = evidence.curves(curve)
+    line = evidence.reference(curve, reference)
+    value, low, high = intervals.student(found.final.loc[paired(found)] - line.value)
+    what = f"final log-likelihood of {found.label} minus that of the {line.title}, nats per sample"
+    return Measurement(value, low, high, what, (found,))
+
+
+@measures()
+def final_band_ratio(evidence: Evidence, *, curve: CurveName, against: CurveName) -> Measurement:
+    """Measure the ratio of the widths of two curves' bands at their ends, with a bootstrap over the trials.
+
+    The width is that between the quantiles of the figure, over the trials' final values.
+    """
+    one, other = evidence.curves(curve), evidence.curves(against)
+    trials, band = paired(one, other), evidence.band(curve)
+
+    def ratio(finals: np.ndarray) -> np.ndarray:
+        low, high = np.quantile(finals, band.quantiles, axis=1)
+        width = high - low
+        # Two bands without width have no ratio.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return width[:, 0] / width[:, 1]
+
+    low, high = band.percent
+    what = f"width of the {low} to {high} % band of final values, {one.label} over {other.label}, {len(trials)} trials"
+    finals = np.stack([one.final.loc[trials], other.final.loc[trials]], axis=1)
+    return Measurement(*intervals.resampled(finals, ratio), what, (one, other))
+
+
+@measures()
+def decline(evidence: Evidence, *, curve: CurveName, metric: MetricName = "log_likelihood") -> Measurement:
+    """Measure how far the mean curve ends below its own maximum, as a share of its rise to that maximum."""
+    found = evidence.curves(curve, metric)
+    trials = found.trials.loc[paired(found)]
+    late = _late(found)
+    title = metric_of(metric).title.removeprefix("mean ")
+    what = f"fall of the mean {title} of {found.label} from its maximum to its end, share of its rise"
+    return Measurement(*intervals.bootstrap(trials.to_numpy(), lambda means: _fallen(means, late)), what, (found,))
+
+
+@measures()
+def decline_difference(evidence: Evidence, *, curve: CurveName, against: CurveName) -> Measurement:
+    """Measure by how much more of its rise one mean curve falls than another, paired by trial."""
+    one, other = evidence.curves(curve), evidence.curves(against)
+    trials = paired(one, other)
+    ends = _late(one), _late(other)
+    both = np.concatenate([one.trials.loc[trials], other.trials.loc[trials]], axis=1)
+    cut = one.trials.shape[1]
+    value, low, high = intervals.bootstrap(
+        both, lambda means: _fallen(means[:, :cut], ends[0]) - _fallen(means[:, cut:], ends[1])
+    )
+    what = f"fall from the maximum as a share of the rise, {one.label} minus {other.label}"
+    return Measurement(value, low, high, what, (one, other))
+
+
+def _late(curves: Curves) -> np.ndarray:
+    """Return which evaluations belong to the final value."""
+    iterations = curves.trials.columns.to_numpy(dtype=float)
+    return iterations > (1 - FINAL_SHARE) * iterations[-1]
+
+
+def _fallen(means: np.ndarray, late: np.ndarray) -> np.ndarray:
+    """Return how far mean curves (resamples, evaluations) end below their maximum, as a share of their rise to it."""
+    top = means.max(axis=1)
+    # A curve that only falls has no rise: its fall is an infinite share of it.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return (top - means[:, late].mean(axis=1)) / (top - means[:, 0])
+
+
+@measures()
+def gain_after(evidence: Evidence, *, curve: CurveName, after: Iteration) -> Measurement:
+    """Measure what a curve gains from an iteration to its end, as a share of its rise up to that iteration."""
+    found = evidence.curves(curve)
+    trials = found.trials.loc[paired(found)]
+    if trials.columns[-1] <= after:
+        raise NotRun(f"{curve} ends at iteration {trials.columns[-1]}, the claim speaks of what follows {after}")
+    stacked = np.stack([trials.iloc[:, 0], found.around(after), found.final], axis=1)
+    value, low, high = intervals.bootstrap(stacked, lambda x: (x[:, 2] - x[:, 1]) / (x[:, 1] - x[:, 0]))
+    what = f"gain of {found.label} after iteration {after}, as a share of its rise until then"
+    return Measurement(value, low, high, what, (found,))
+
+
+@measures()
+def reach_difference(
+    evidence: Evidence,
+    *,
+    curve: CurveName,
+    against: CurveBesideName,
+    share: Share,
+    metric: MetricName = "test_log_likelihood",
+) -> Measurement:
+    """Measure how many iterations before another a mean curve reaches a share of what the best of its panel rises.
+
+    Minus infinity where it never does, infinity where the other never does; the interval is a bootstrap over the
+    trials of all curves of the panel.
+    """
+    found = evidence.all_curves(curve, metric)
+    names = [one.name for one in found]
+    trials, iterations = paired(*found), found[0].trials.columns.to_numpy(dtype=float)
+    stacked = np.stack([one.trials.loc[trials] for one in found], axis=1)
+    first, second = (names.index(evidence.curves(name, metric).name) for name in (curve, against))
+
+    def earlier(means: np.ndarray) -> np.ndarray:
+        at = first_reached(means, iterations, levels(means, share)[..., None])
+        # Where neither does there is no difference to tell.
+        with np.errstate(invalid="ignore"):
+            return at[:, second] - at[:, first]
+
+    what = f"iterations by which {found[first].label} reaches {100 * share:g} % of the largest rise of "
+    what += f"{metric_of(metric).title} before {found[second].label}"
+    return Measurement(*intervals.bootstrap(stacked, earlier), what, (found[first], found[second]))
+
+
+@measures()
+def smallest_within(
+    evidence: Evidence,
+    *,
+    curves: Annotated[list[CurveOfStepsName], Field(min_length=1)],
+    against: CurveName,
+    tolerance: Annotated[float, Field(ge=0)],
+) -> Measurement:
+    """Measure the smallest option k of curves that end no more than a share of the rise of another below its end.
+
+    Infinite where none does; the interval is a bootstrap over the trials.
+    """
+    other, found = evidence.curves(against), [evidence.curves(name) for name in curves]
+    found.sort(key=_steps)
+    trials, steps = paired(other, *found), np.array([*map(_steps, found), np.inf])
+    finals = [curve.final.loc[trials] for curve in (*found, other)]
+    stacked = np.stack([*finals, other.trials.loc[trials].iloc[:, 0]], axis=1)
+
+    def smallest(means: np.ndarray) -> np.ndarray:
+        ends, end, start = means[:, :-2], means[:, -2:-1], means[:, -1:]
+        near = ends >= end - tolerance * (end - start)
+        return steps[np.where(near.any(axis=1), near.argmax(axis=1), len(found))]
+
+    what = f"smallest k whose final log-likelihood is less than {tolerance:g} of the rise below that of {other.label}"
+    return Measurement(*intervals.bootstrap(stacked, smallest), what, (other, *found))
+
+
+def _steps(curves: Curves) -> int:
+    """Return the option k of a run's estimator."""
+    options = curves.meta["settings"]["schedule"][-1]["estimator"]["options"]
+    if "k" not in options:
+        raise SettingsError(f"claims: {curves.name}: its estimator has no option k; found {sorted(options) or 'none'}")
+    return options["k"]

@@ -1,0 +1,139 @@
+"""Measurements of tables: bias and variance of estimators, and run times."""
+
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from rbmbench.reporting.claims import intervals
+from rbmbench.reporting.claims.arguments import (
+    AlgorithmName,
+    EntryName,
+    Factor,
+    FigureName,
+    PublishedEntryName,
+    TableName,
+    TimedAlgorithmName,
+)
+from rbmbench.reporting.claims.evidence import Entry, Evidence, NotRun
+from rbmbench.reporting.claims.measurements._base import Measurement, measures
+from rbmbench.reporting.frames import machine_of
+
+Figures = Annotated[list[FigureName], Field(min_length=1)]
+
+
+@measures()
+def variance_ratio(evidence: Evidence, *, entry: EntryName, against: EntryName) -> Measurement:
+    """Measure the ratio of two estimators' variances: over the models, or by the F distribution for a single one."""
+    one, other = evidence.entry(entry), evidence.entry(against)
+    above, below = one.models["variance"].align(other.models["variance"], join="inner")
+    what = f"variance of {one.label} over that of {other.label}"
+    if len(above) > 1:
+        logs = intervals.student(np.log(above / below))
+        return Measurement(*np.exp(logs).tolist(), f"{what}, {len(above)} models", (one, other))
+    ratio = intervals.variance_ratio(above.iloc[0], below.iloc[0], min(one.estimates, other.estimates))
+    return Measurement(*ratio, what, (one, other))
+
+
+@measures()
+def bias_difference(evidence: Evidence, *, entry: EntryName, against: EntryName) -> Measurement:
+    """Measure the difference of two estimators' debiased squared biases; a single model's interval is conservative."""
+    one, other = evidence.entry(entry), evidence.entry(against)
+    what = f"debiased bias, {one.label} minus {other.label}, ground truth {one.ground_truth}"
+    difference = (one.models["bias_debiased"] - other.models["bias_debiased"]).dropna()
+    if len(difference) > 1:
+        return Measurement(*intervals.student(difference), f"{what}, {len(difference)} models", (one, other))
+    low, high = (one.models[a].iloc[0] - other.models[b].iloc[0] for a, b in (_LOW_HIGH, _LOW_HIGH[::-1]))
+    return Measurement(float(difference.iloc[0]), float(low), float(high), what, (one, other))
+
+
+_LOW_HIGH = ("bias_low", "bias_high")
+
+
+@measures(sets_range=True)
+def order_of_magnitude(
+    evidence: Evidence, *, entry: PublishedEntryName, quantity: Literal["bias", "variance"], factor: Factor = 10.0
+) -> Measurement:
+    """Measure an entry of a table, to be held against the published number times and over a factor.
+
+    A bias is taken debiased. A published bias of no more than three times its floor (published variance over number of
+    estimates) says only that no bias was seen; then there is no lower bound.
+    """
+    published = evidence.published(entry, quantity)
+    if published is None:
+        raise NotRun(f"no published {quantity} of {entry}")
+    try:
+        found = evidence.entry(entry)
+    except NotRun as reason:
+        raise NotRun(str(reason), published) from None
+    lower, what = published / factor, f"{quantity} of {found.label}"
+    if quantity == "bias":
+        what = f"debiased bias of {found.label}, ground truth {found.ground_truth}"
+        variance = evidence.published(entry, "variance")
+        if variance and found.published.estimates and published <= 3 * variance / found.published.estimates:
+            lower, what = -np.inf, f"{what}; the published value is at its floor, no bias seen"
+    return Measurement(
+        *_entry_interval(found, quantity), what, (found,), bounds=(lower, published * factor), published=published
+    )
+
+
+def _entry_interval(found: Entry, quantity: str) -> tuple[float, float, float]:
+    """Return a variance or a debiased bias with its interval: over the models, or a single one's own."""
+    column = {"bias": "bias_debiased"}.get(quantity, quantity)
+    if len(found.models) > 1:
+        return intervals.student(found.models[column])
+    single = found.models.iloc[0]
+    if quantity == "variance":
+        return intervals.variance(float(single["variance"]), found.estimates)
+    return tuple(float(single[name]) for name in (column, *_LOW_HIGH))
+
+
+@measures()
+def run_time_ratio(
+    evidence: Evidence, *, figures: Figures, algorithm: AlgorithmName, against: AlgorithmName
+) -> Measurement:
+    """Measure how many times as long an iteration takes; the interval is from the smallest to the largest panel.
+
+    Only runs of the same processor, number of threads and home of the kernels are compared, and models
+    with as many hidden units as the paper's. A short run, fewer trials and stand-in data serve as well, so that no
+    source is named whose budget would be held against the claim.
+    """
+    ratios, notes = [], []
+    for figure, panel in [(name, panel) for name in figures for panel in evidence.panels(name)]:
+        if not {algorithm, against} <= {run.algorithm for run in panel.runs}:
+            continue
+        if panel.paper_hidden not in (None, panel.hidden):
+            notes.append(f"{figure}.{panel.name} left out: {panel.hidden} of {panel.paper_hidden} hidden units")
+            continue
+        one, other = (evidence.curves(f"{figure}.{panel.name}.{name}") for name in (algorithm, against))
+        if machine_of(one.meta) != machine_of(other.meta):
+            notes.append(f"{figure}.{panel.name} left out: the two ran on different machines or settings")
+            continue
+        ratios.append(one.seconds_per_iteration / other.seconds_per_iteration)
+    if not ratios:
+        raise NotRun("; ".join(notes) or f"no panel of {', '.join(figures)} has both {algorithm} and {against}")
+    panels = f"{len(ratios)} panel{'s' * (len(ratios) > 1)}"
+    what = f"training time of an iteration, {algorithm} over {against}, mean over {panels} and their range"
+    mean = float(np.exp(np.mean(np.log(ratios))))
+    return Measurement(mean, min(ratios), max(ratios), what, (), notes=tuple(notes))
+
+
+@measures(sets_range=True)
+def run_time_magnitude(
+    evidence: Evidence, *, table: TableName, algorithm: TimedAlgorithmName, factor: Factor = 10.0
+) -> Measurement:
+    """Measure a ratio of a table of run times, to be held against the published one times and over a factor.
+
+    It is one number from one machine, and has no interval of its own.
+    """
+    found = evidence.run_times(table)
+    line = found.frame[(found.frame["algorithm"] == algorithm) & ~found.frame["with_log_likelihood"]]
+    if line.empty or np.isnan(line["ratio"].iloc[0]):
+        raise NotRun(f"{table} has no ratio of {algorithm}")
+    value, published = float(line["ratio"].iloc[0]), float(line["published_ratio"].iloc[0])
+    if np.isnan(published):
+        raise NotRun(f"no published time of {algorithm} in {table}")
+    what = f"training time of {line['label'].iloc[0]} over that of the reference of {table}"
+    return Measurement(
+        value, value, value, what, (found,), bounds=(published / factor, published * factor), published=published
+    )
