@@ -95,9 +95,7 @@ class Names:
         known = sorted({name for context in contexts for name in self.known(context)})
         if value in known:
             return None
-        if not known:
-            return f"unknown {self.parts[-1]} {value!r}; allowed: none"
-        for depth, part in enumerate(self.parts[:-1], start=1):
+        for depth, part in enumerate(self.parts[:-1] if known else (), start=1):
             found, allowed = _first(value, depth), {_first(name, depth) for name in known}
             if found not in allowed:
                 return unknown_name(part, found, allowed)
@@ -258,7 +256,9 @@ SampleCurveBesideName = _name(
 )
 EntryName = _name(_ENTRY, _entries, _OF_ENTRY)
 PublishedEntryName = _name(
-    (*_ENTRY[:2], "entry with a published value"), _published_entries, f"{_OF_ENTRY}; with a published value"
+    (_ENTRY[0], "row with published values", "entry with a published value"),
+    _published_entries,
+    f"{_OF_ENTRY}; with a published value",
 )
 TimesName = _name(("figure of stopping times", "coupling"), _couplings, "name of stopping times: FIGURE.COUPLING")
 TableName = _name(
