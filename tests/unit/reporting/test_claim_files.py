@@ -90,7 +90,7 @@ MISTAKES = {
     "curve in a list": (
         "ucd",
         one(SPREAD | {"curves": ["fig2.a.ucd", "fig2.a.cd"]}),
-        f"{C}curves: unknown curve 'fig2",
+        f"{C}curves.1: unknown curve 'fig2",
     ),
     "form of a name": ("ucd", one(ABOVE | {"curve": "fig2.ucd"}), f"{C}curve: unknown panel 'fig2.ucd'; nearest: 'fi"),
     "curve of another panel": (
@@ -101,7 +101,7 @@ MISTAKES = {
     "curve without k": (
         "ucd",
         one(SMALLEST | {"curves": ["fig6.a.ucd"]}),
-        f"{C}curves: unknown curve of an estimator w",
+        f"{C}curves.0: unknown curve of an estimator w",
     ),
     "row": (
         "popcd",
@@ -141,7 +141,7 @@ MISTAKES = {
     "figure in a list": (
         "ucd",
         one(RATIO | {"figures": ["fig5"]}),
-        f"{C}figures: unknown figure of learning curves 'f",
+        f"{C}figures.0: unknown figure of learning curves 'f",
     ),
     "algorithm": (
         "ucd",

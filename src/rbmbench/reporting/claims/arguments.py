@@ -37,7 +37,7 @@ __all__ = [
     "TimesName",
     "UpTo",
     "mark_of",
-    "problem",
+    "problems",
 ]
 
 
@@ -59,9 +59,10 @@ class Context:
     tables: Mapping[str, Iterable[Any]]
     arguments: Mapping[str, Any]
 
-    def panel(self, argument: str = "curve") -> Any:
-        """Return the settings of the panel that the curve named by an argument belongs to, None if there is none."""
-        figure, letter, _ = [*str(self.arguments.get(argument)).split("."), "", ""][:3]
+    @property
+    def panel(self) -> Any:
+        """The settings of the panel of the argument ``curve``; None if there is none."""
+        figure, letter, *_ = [*str(self.arguments.get("curve")).split("."), ""]
         return getattr(self.paper.figures.get(figure), "panels", {}).get(letter)
 
 
@@ -120,18 +121,20 @@ class UpTo:
 
     def problem(self, value: int, contexts: Iterable[Context]) -> str | None:
         """Return the message for a number above the limit, None for others."""
-        limits = [self.most(context) for context in contexts]
-        if not isinstance(value, int) or None in limits or value <= max(limits):
+        limits = [limit for limit in map(self.most, contexts) if limit is not None]
+        if not limits or value <= max(limits):
             return None
         return f"found {value}; allowed: at most {max(limits)}, {self.what}"
 
 
-def problem(annotation: Any, value: Any, contexts: list[Context]) -> str | None:
-    """Return what is wrong with the value of an argument, or with the first such item of a list; None if nothing is."""
+def problems(key: str, annotation: Any, value: Any, contexts: list[Context]) -> Iterator[str]:
+    """Yield what is wrong with the value of an argument, or with each item of a list, after its key."""
     mark = mark_of(annotation)
-    items = value if isinstance(value, list) else [value]
-    found = (mark.problem(item, contexts) for item in items if mark and item is not None)
-    return next(filter(None, found), None)
+    items = [(f"{key}.{n}", item) for n, item in enumerate(value)] if isinstance(value, list) else [(key, value)]
+    for place, item in items:
+        message = mark.problem(item, contexts) if mark and item is not None else None
+        if message:
+            yield f"{place}: {message}"
 
 
 def mark_of(annotation: Any) -> Mark | None:
@@ -233,7 +236,7 @@ def _couplings(context: Context) -> Iterator[str]:
 
 def _setting(name: str, otherwise: Any = None) -> Callable[[Context], Any]:
     """Return a function that reads a setting of the panel of the argument ``curve``."""
-    return lambda context: getattr(context.panel(), name, otherwise)
+    return lambda context: getattr(context.panel, name, otherwise)
 
 
 _CURVE = ("figure of learning curves", "panel", "curve")

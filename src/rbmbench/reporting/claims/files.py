@@ -7,7 +7,7 @@ models.
 import inspect
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -21,7 +21,7 @@ from rbmbench.base.settings import Count, Settings
 from rbmbench.config.loading import Configuration, read_yaml
 from rbmbench.config.paper import BiasVariance, Paper, RunTimes
 from rbmbench.config.parts import Name, TableName
-from rbmbench.reporting.claims.arguments import Bound, Context, problem
+from rbmbench.reporting.claims.arguments import Bound, Context, problems
 from rbmbench.reporting.claims.measurements import MEASUREMENTS, SETS_RANGE
 from rbmbench.reporting.specs import Published, PublishedTimes
 from rbmbench.reporting.words import FEW_PARTICLES
@@ -198,6 +198,12 @@ PublishedTable = Annotated[
 ]
 
 
+KINDS_OF_TABLES = {
+    PublishedEstimates: (BiasVariance, "table of bias and variance"),
+    PublishedRunTimes: (RunTimes, "table of run times"),
+}
+
+
 class ClaimFile(Settings):
     """config/claims/KEY.yaml: the claims of one paper, and the numbers that its tables print."""
 
@@ -309,34 +315,36 @@ def _check_names(file: ClaimFile, papers: tuple[Paper, ...], where: str) -> None
         contexts = [Context(paper, tables, given) for paper in papers]
         parameters = inspect.signature(MEASUREMENTS[claim.kind]).parameters
         for name in (name for name in parameters if name in given):
-            if message := problem(parameters[name].annotation, given[name], contexts):
-                raise SettingsError(f"{where}: claim {claim.id!r}: {name}: {message}")
+            for found in problems(name, parameters[name].annotation, given[name], contexts):
+                raise SettingsError(f"{where}: claim {claim.id!r}: {found}")
 
 
 def _check_tables(file: ClaimFile, papers: tuple[Paper, ...], where: str) -> None:
-    """Refuse published tables that the paper has not, of another kind, or with unknown rows or algorithms."""
+    """Refuse published tables that the paper does not have, or has as another kind, and their unknown names."""
+    algorithms = {name for paper in papers for name in paper.algorithms}
     for key, table in file.published_tables.items():
         place = f"{where}: published_tables.{key}"
-        kind = BiasVariance if isinstance(table, PublishedEstimates) else RunTimes
-        found = [paper.tables[key] for paper in papers if isinstance(paper.tables.get(key), kind)]
-        if not found:
-            known = {name for paper in papers for name, one in paper.tables.items() if isinstance(one, kind)}
-            what = "table of bias and variance" if kind is BiasVariance else "table of run times"
-            raise SettingsError(f"{place}: {unknown_name(what, key, known)}")
-        rows = {row for one in found for row in getattr(one, "rows", ())}
-        algorithms = {name for paper in papers for name in paper.algorithms}
+        kind, what = KINDS_OF_TABLES[type(table)]
+        known = {name: one for paper in papers for name, one in paper.tables.items() if isinstance(one, kind)}
+        _known(place, what, key, known)
+        rows = getattr(known[key], "rows", {})
+        for row in getattr(table, "iterations", {}):
+            _known(f"{place}.iterations", "row", row, rows)
         seen = set()
-        for row in (row for row in getattr(table, "iterations", ()) if row not in rows):
-            raise SettingsError(f"{place}.iterations: {unknown_name('row', row, rows)}")
         for number, entry in enumerate(table.entries):
             at, name = f"{place}.entries.{number}", (getattr(entry, "row", None), entry.algorithm)
-            if rows and entry.row not in rows:
-                raise SettingsError(f"{at}.row: {unknown_name('row', entry.row, rows)}")
-            if entry.algorithm not in algorithms:
-                raise SettingsError(f"{at}.algorithm: {unknown_name('algorithm', entry.algorithm, algorithms)}")
+            if rows:
+                _known(f"{at}.row", "row", entry.row, rows)
+            _known(f"{at}.algorithm", "algorithm", entry.algorithm, algorithms)
             if name in seen:
                 raise SettingsError(f"{at}: found {'.'.join(filter(None, name))} twice; allowed: each entry once")
             seen.add(name)
+
+
+def _known(place: str, what: str, name: str, allowed: Collection[str]) -> None:
+    """Refuse a name that is not among the allowed ones."""
+    if name not in allowed:
+        raise SettingsError(f"{place}: {unknown_name(what, name, allowed)}")
 
 
 def schema() -> dict[str, Any]:
