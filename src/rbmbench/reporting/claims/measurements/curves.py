@@ -1,4 +1,9 @@
-"""Measurements of learning curves: their final values, leads, falls, bands, and when they reach a level."""
+"""Measurements of learning curves: final values, falls from the maximum, widths of bands, and when a level is reached.
+
+The final value of a trial is the mean over the evaluations in the last `FINAL_SHARE` of its iterations. A rise is from
+the first evaluation to the final value, or to the maximum where this is said. Log-likelihoods are means per sample, in
+nats. Curves are compared trial by trial; trials with a value that is not finite are left out.
+"""
 
 from typing import Annotated
 
@@ -27,7 +32,7 @@ from rbmbench.reporting.marks import first_reached, levels
 def final_difference(
     evidence: Evidence, *, curve: CurveName, against: CurveName, metric: MetricName = "log_likelihood"
 ) -> Measurement:
-    """Measure the difference of two curves' final values of a metric, paired by trial, with Student's interval."""
+    """Measure the difference of the final values of two curves, with Student's interval over the trials."""
     one, other = evidence.curves(curve, metric), evidence.curves(against, metric)
     trials = paired(one, other)
     value, low, high = intervals.student((one.final - other.final).loc[trials])
@@ -41,7 +46,7 @@ def final_difference(
 
 @measures()
 def final_lead(evidence: Evidence, *, curve: CurveName, against: CurveName) -> Measurement:
-    """Measure that difference as a share of the rise of the second curve from its first to its final value."""
+    """Measure the difference of two final values as a share of the second curve's rise; bootstrap over the trials."""
     one, other = evidence.curves(curve), evidence.curves(against)
     trials = paired(one, other)
     values = one.final.loc[trials], other.final.loc[trials]
@@ -52,7 +57,10 @@ def final_lead(evidence: Evidence, *, curve: CurveName, against: CurveName) -> M
 def lead_after(
     evidence: Evidence, *, curve: CurveName, against: CurveName, share: Share, metric: MetricName = "log_likelihood"
 ) -> Measurement:
-    """Measure the lead after a share of the paper's iterations, as a share of the second curve's rise until then."""
+    """Measure the difference of two curves at a share of the published iterations; bootstrap over the trials.
+
+    It is given as a share of the rise of the second curve up to that iteration.
+    """
     one, other = evidence.curves(curve, metric), evidence.curves(against, metric)
     after = share * (other.panel.paper_iterations or other.panel.iterations)
     if other.panel.iterations < after:
@@ -64,7 +72,7 @@ def lead_after(
 
 
 def _lead(one: Curves, other: Curves, values, start, what: str) -> Measurement:
-    """Return by how much of the rise of ``other`` the values of ``one`` lead."""
+    """Return the difference of the values of two curves as a share of the rise of ``other``."""
     value, low, high = intervals.bootstrap(
         np.stack([*values, start], axis=1), lambda x: (x[:, 0] - x[:, 1]) / (x[:, 1] - x[:, 2])
     )
@@ -79,7 +87,10 @@ def final_spread(
     curves: Annotated[list[CurveName], Field(min_length=2)],
     metric: MetricName = "log_likelihood",
 ) -> Measurement:
-    """Measure how far the final values of several curves lie apart, as a share of the rise to the best of them."""
+    """Measure the range of the final values of several curves; bootstrap over the trials.
+
+    It is given as a share of the rise to the largest of them.
+    """
     found = [evidence.curves(name, metric) for name in curves]
     trials = paired(*found)
     starts = [curve.trials.loc[trials].iloc[:, 0] for curve in found]
@@ -96,7 +107,7 @@ def final_spread(
 
 @measures()
 def final_gap(evidence: Evidence, *, curve: CurveName, reference: ReferenceName) -> Measurement:
-    """Measure a curve's final log-likelihood less a reference line of its panel, with Student's interval."""
+    """Measure the final log-likelihood minus a reference line of the panel, with Student's interval over the trials."""
     found = evidence.curves(curve)
     line = evidence.reference(curve, reference)
     value, low, high = intervals.student(found.final.loc[paired(found)] - line.value)
@@ -106,9 +117,9 @@ def final_gap(evidence: Evidence, *, curve: CurveName, reference: ReferenceName)
 
 @measures()
 def final_band_ratio(evidence: Evidence, *, curve: CurveName, against: CurveName) -> Measurement:
-    """Measure the ratio of the widths of two curves' bands at their ends, with a bootstrap over the trials.
+    """Measure the ratio of the final widths of two bands; bootstrap over the trials.
 
-    The width is that between the quantiles of the figure, over the trials' final values.
+    The width of a band is the distance between the quantiles of the figure, over the final values of the trials.
     """
     one, other = evidence.curves(curve), evidence.curves(against)
     trials, band = paired(one, other), evidence.band(curve)
@@ -128,7 +139,10 @@ def final_band_ratio(evidence: Evidence, *, curve: CurveName, against: CurveName
 
 @measures()
 def decline(evidence: Evidence, *, curve: CurveName, metric: MetricName = "log_likelihood") -> Measurement:
-    """Measure how far the mean curve ends below its own maximum, as a share of its rise to that maximum."""
+    """Measure the fall of a mean curve from its maximum to its final value; bootstrap over the trials.
+
+    It is given as a share of the rise to the maximum.
+    """
     found = evidence.curves(curve, metric)
     trials = found.trials.loc[paired(found)]
     late = _late(found)
@@ -139,7 +153,7 @@ def decline(evidence: Evidence, *, curve: CurveName, metric: MetricName = "log_l
 
 @measures()
 def decline_difference(evidence: Evidence, *, curve: CurveName, against: CurveName) -> Measurement:
-    """Measure by how much more of its rise one mean curve falls than another, paired by trial."""
+    """Measure the difference of the falls of two mean curves, as in `decline`; bootstrap over the trials."""
     one, other = evidence.curves(curve), evidence.curves(against)
     trials = paired(one, other)
     ends = _late(one), _late(other)
@@ -168,7 +182,10 @@ def _fallen(means: np.ndarray, late: np.ndarray) -> np.ndarray:
 
 @measures()
 def gain_after(evidence: Evidence, *, curve: CurveName, after: Iteration) -> Measurement:
-    """Measure what a curve gains from an iteration to its end, as a share of its rise up to that iteration."""
+    """Measure the gain from an iteration to the final value; bootstrap over the trials.
+
+    It is given as a share of the rise up to that iteration.
+    """
     found = evidence.curves(curve)
     trials = found.trials.loc[paired(found)]
     if trials.columns[-1] <= after:
@@ -188,10 +205,10 @@ def reach_difference(
     share: Share,
     metric: MetricName = "test_log_likelihood",
 ) -> Measurement:
-    """Measure how many iterations before another a mean curve reaches a share of what the best of its panel rises.
+    """Measure by how many iterations a mean curve reaches a level before another; bootstrap over the trials.
 
-    Minus infinity where it never does, infinity where the other never does; the interval is a bootstrap over the
-    trials of all curves of the panel.
+    The level is a share of the largest rise of the mean curves of the panel. The difference is minus infinity where
+    ``curve`` never reaches it, and infinity where ``against`` never does.
     """
     found = evidence.all_curves(curve, metric)
     names = [one.name for one in found]
@@ -201,7 +218,7 @@ def reach_difference(
 
     def earlier(means: np.ndarray) -> np.ndarray:
         at = first_reached(means, iterations, levels(means, share)[..., None])
-        # Where neither does there is no difference to tell.
+        # The difference of two infinite iterations is NaN.
         with np.errstate(invalid="ignore"):
             return at[:, second] - at[:, first]
 
@@ -218,9 +235,10 @@ def smallest_within(
     against: CurveName,
     tolerance: Annotated[float, Field(ge=0)],
 ) -> Measurement:
-    """Measure the smallest option k of curves that end no more than a share of the rise of another below its end.
+    """Measure the smallest k whose curve ends near another; bootstrap over the trials.
 
-    Infinite where none does; the interval is a bootstrap over the trials.
+    A curve ends near ``against`` when its final value is at most ``tolerance`` of the rise of ``against`` below that of
+    ``against``. The number is infinite where no curve does.
     """
     other, found = evidence.curves(against), [evidence.curves(name) for name in curves]
     found.sort(key=_steps)
@@ -238,7 +256,7 @@ def smallest_within(
 
 
 def _steps(curves: Curves) -> int:
-    """Return the option k of a run's estimator."""
+    """Return the option k of the estimator of a run."""
     options = curves.meta["settings"]["schedule"][-1]["estimator"]["options"]
     if "k" not in options:
         raise SettingsError(f"claims: {curves.name}: its estimator has no option k; found {sorted(options) or 'none'}")

@@ -1,4 +1,7 @@
-"""Measurements of diagnostics: a metric over the iterations or at one of them, and stopping times of coupled chains."""
+"""Measurements of diagnostics: metrics over the iterations or at one of them, and stopping times of coupled chains.
+
+Where a claim names no metric, that of the panel of the curve is meant, the first of several.
+"""
 
 import math
 from collections.abc import Mapping
@@ -18,7 +21,7 @@ from rbmbench.reporting.claims.measurements._base import Measurement, measures, 
 def metric_mean(
     evidence: Evidence, *, curve: CurveName, metric: MetricName | None = None, after: Iteration = 0
 ) -> Measurement:
-    """Measure the mean of a metric over the iterations after one of them, with Student's interval over the trials."""
+    """Measure the mean of a metric over the iterations after a given one, with Student's interval over the trials."""
     found = _metric(evidence, curve, metric, after)
     trials, weights = _after(found, after)
     what = f"{metric_of(found.metric).label} of {found.label}, mean over {_since(after)}"
@@ -29,7 +32,7 @@ def metric_mean(
 def metric_share(
     evidence: Evidence, *, curve: CurveName, limit: float, metric: MetricName | None = None, after: Iteration = 0
 ) -> Measurement:
-    """Measure in which share of the iterations a metric is above a limit, with Student's interval over the trials.
+    """Measure the share of iterations in which a metric is above a limit, with Student's interval over the trials.
 
     A metric is a mean over the iterations between two evaluations; it is above the limit in all of them or in none.
     """
@@ -41,9 +44,9 @@ def metric_share(
 
 @measures()
 def metric_ratio(evidence: Evidence, *, curve: CurveName, against: CurveName, metric: MetricName) -> Measurement:
-    """Measure the ratio of a metric of two curves: median over the evaluations, bootstrap over the trials.
+    """Measure the ratio of a metric of two curves; bootstrap over the trials.
 
-    The median leaves single extremes aside.
+    It is the median over the common evaluations, which single extreme values do not move.
     """
     one, other = evidence.curves(curve, metric), evidence.curves(against, metric)
     trials = paired(one, other)
@@ -77,9 +80,9 @@ def metric_quantile(
     quantile: Annotated[float, Field(ge=0, le=1)],
     metric: MetricName | None = None,
 ) -> Measurement:
-    """Measure a quantile over the trials of a metric at an iteration, with a bootstrap over the trials.
+    """Measure a quantile of a metric over the trials at an iteration; bootstrap over the trials.
 
-    It says more than the mean where few trials are far from all others.
+    It is more robust than the mean where few trials are far from all others.
     """
     found = _metric(evidence, curve, metric)
     values = _at(found, iteration)
@@ -99,9 +102,9 @@ def metric_violations(
     at_least: Bound = -np.inf,
     at_most: Bound = np.inf,
 ) -> Measurement:
-    """Measure how many values of a metric lie outside a range, of all that were recorded in all trials.
+    """Measure the number of recorded values of a metric outside a range, in all trials.
 
-    All values are looked at, so that their number has no interval.
+    All values are counted, so that there is no interval.
     """
     found = _metric(evidence, curve, metric)
     values = found.trials.loc[paired(found)].to_numpy()
@@ -117,7 +120,7 @@ def metric_violations(
 def metric_share_of_peak(
     evidence: Evidence, *, curve: CurveName, iteration: Iteration, metric: MetricName | None = None
 ) -> Measurement:
-    """Measure the mean of a metric at an iteration as a share of the largest mean, with a bootstrap over the trials."""
+    """Measure the mean of a metric at an iteration as a share of its largest mean; bootstrap over the trials."""
     found = _metric(evidence, curve, metric)
     trials, place = found.trials.loc[paired(found)], _place(found, iteration)
     measured = intervals.bootstrap(trials.to_numpy(), lambda means: means[:, place] / means.max(axis=1))
@@ -128,7 +131,10 @@ def metric_share_of_peak(
 
 @measures()
 def steepest_rise(evidence: Evidence, *, curve: CurveName, metric: MetricName | None = None) -> Measurement:
-    """Measure at which iteration the mean of a metric rises most, within a window of `FINAL_SHARE` of all."""
+    """Measure the iteration around which the mean of a metric rises most; bootstrap over the trials.
+
+    The rise is that within a window of `FINAL_SHARE` of all evaluations.
+    """
     found = _metric(evidence, curve, metric)
     trials = found.trials.loc[paired(found)]
     iterations = trials.columns.to_numpy(dtype=float)
@@ -146,7 +152,7 @@ def steepest_rise(evidence: Evidence, *, curve: CurveName, metric: MetricName | 
 
 @measures()
 def stopping_time_share(evidence: Evidence, *, times: TimesName, within: Annotated[int, Field(ge=0)]) -> Measurement:
-    """Measure the share of coupled chains that met within so many steps, with the exact binomial interval."""
+    """Measure the share of pairs of coupled chains that met within a number of steps, with the exact interval."""
     found = evidence.stopping_times(times)
     met = int((found.frame["met"] & (found.frame["stopping_time"] <= within)).sum())
     what = f"share of {len(found.frame)} pairs of chains, {found.label}, that met within {within} steps"
@@ -154,7 +160,7 @@ def stopping_time_share(evidence: Evidence, *, times: TimesName, within: Annotat
 
 
 def _metric(evidence: Evidence, curve: str, metric: str | None, after: int = 0) -> Curves:
-    """Return a metric of a curve, its panel's own if none is named, that goes on after an iteration."""
+    """Return a metric of a curve, by default that of its panel; refuse one that ends at ``after`` or before."""
     found = evidence.curves(curve, metric or evidence.metric(curve))
     if found.all_trials.columns[-1] <= after:
         last = found.all_trials.columns[-1]
@@ -163,7 +169,7 @@ def _metric(evidence: Evidence, curve: str, metric: str | None, after: int = 0) 
 
 
 def _place(curves: Curves, iteration: int) -> int:
-    """Return which evaluation of a metric is the one at an iteration."""
+    """Return the index of the evaluation at an iteration."""
     iterations = list(curves.trials.columns)
     if iteration not in iterations:
         raise NotRun(f"{curves.name} has no evaluation at iteration {iteration}; its last one is at {iterations[-1]}")
@@ -171,12 +177,15 @@ def _place(curves: Curves, iteration: int) -> int:
 
 
 def _at(curves: Curves, iteration: int) -> np.ndarray:
-    """Return the value of every trial at an iteration."""
+    """Return the values (trials,) at an iteration."""
     return curves.trials.loc[paired(curves)].to_numpy()[:, _place(curves, iteration)]
 
 
 def _after(curves: Curves, after: int):
-    """Return the trials (trials, evaluations) after an iteration, and the share of these iterations each stands for."""
+    """Return the values (trials, evaluations) after an iteration, and the weight of each evaluation.
+
+    The weight is the share of the iterations that the evaluation stands for.
+    """
     trials = curves.trials.loc[paired(curves)]
     ends = trials.columns.to_numpy(dtype=float)
     # A diagnostic stands for the iterations since the evaluation before.
@@ -186,9 +195,9 @@ def _after(curves: Curves, after: int):
 
 
 def _before(settings: Mapping[str, Any], first: float) -> float:
-    """Return the iteration of the halt before a metric is first there: an evaluation, or the end of a stage.
+    """Return the last iteration before ``first`` at which training halts: an evaluation, or the end of a stage.
 
-    A metric that is there at iteration 0 stands for no iteration then.
+    It is 0 for a metric whose first evaluation is at iteration 0, which stands for no iteration.
     """
     every = settings.get("evaluate_every") or max(first, 1)
     ends = [stage.get("until", first) for stage in settings.get("schedule", ())]

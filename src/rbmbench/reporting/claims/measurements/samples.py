@@ -1,4 +1,7 @@
-"""Measurements of streams of samples: sampling likelihoods, how soon they are reached, and the cost of a sample."""
+"""Measurements of streams of samples: indirect sampling likelihoods, how fast they are reached, and costs of samples.
+
+Likelihoods are means per row, in nats.
+"""
 
 import numpy as np
 import pandas as pd
@@ -21,7 +24,7 @@ def isl_final(evidence: Evidence, *, curve: SampleCurveName) -> Measurement:
 
 @measures()
 def isl_training_set(evidence: Evidence, *, curve: SampleCurveName) -> Measurement:
-    """Measure the sampling likelihood of the training rows taken for samples; it is one number."""
+    """Measure the likelihood of the test rows with the training rows as samples: one number, no interval."""
     found = evidence.sample_curve(curve)
     value = found.training_set
     return Measurement(value, value, value, "sampling likelihood of the training set, nats a row", (found,))
@@ -29,7 +32,7 @@ def isl_training_set(evidence: Evidence, *, curve: SampleCurveName) -> Measureme
 
 @measures()
 def isl_lead_on_training_set(evidence: Evidence, *, curve: SampleCurveName) -> Measurement:
-    """Measure the likelihood after all samples less that of the training set, with Student's interval."""
+    """Measure the likelihood after all samples minus that of the training set, with Student's interval."""
     found = evidence.sample_curve(curve)
     what = f"sampling likelihood of {found.label} minus that of the training set, nats a row"
     return Measurement(*intervals.student(found.final - found.training_set), what, (found,))
@@ -39,7 +42,7 @@ def isl_lead_on_training_set(evidence: Evidence, *, curve: SampleCurveName) -> M
 def isl_difference(
     evidence: Evidence, *, curve: SampleCurveName, against: SampleCurveName, samples: SampleCount | None = None
 ) -> Measurement:
-    """Measure the difference of two likelihoods after so many samples (all, if not said), paired by trial."""
+    """Measure the difference of two likelihoods after a number of samples, by default all, trial by trial."""
     one, other = evidence.sample_curve(curve), evidence.sample_curve(against)
     at = samples or min(one.trials.columns[-1], other.trials.columns[-1])
     first, second = (_at(found, at) for found in (one, other))
@@ -50,7 +53,7 @@ def isl_difference(
 
 @measures()
 def isl_decline(evidence: Evidence, *, curve: SampleCurveName) -> Measurement:
-    """Measure by how much the likelihood of each trial ends below its own maximum, with Student's interval."""
+    """Measure the fall of the likelihood of each trial from its maximum to its end, with Student's interval."""
     found = evidence.sample_curve(curve)
     what = f"fall of the sampling likelihood of {found.label} from its maximum to its end, nats a row"
     return Measurement(*intervals.student(found.trials.max(axis=1) - found.final), what, (found,))
@@ -58,10 +61,11 @@ def isl_decline(evidence: Evidence, *, curve: SampleCurveName) -> Measurement:
 
 @measures()
 def mixing_speed(evidence: Evidence, *, curve: SampleCurveName, against: SampleCurveName) -> Measurement:
-    """Measure how many times as many samples ``against`` needs for its last likelihood as ``curve`` needs for the same.
+    """Measure the ratio of the numbers of samples that ``against`` and ``curve`` need for the same likelihood.
 
-    Numbers of samples are interpolated in logarithm; a curve that never gets there counts with all its samples, so that
-    the factor is then too large. The interval is Student's, of the logarithms over the trials.
+    The likelihood is that of ``against`` after all samples. Numbers of samples are interpolated in logarithm; a curve
+    that does not reach the likelihood counts with all its samples, so that the ratio is then too large. The interval is
+    Student's, of the logarithms over the trials.
     """
     one, other = evidence.sample_curve(curve), evidence.sample_curve(against)
     trials = one.trials.index.intersection(other.trials.index)
@@ -75,7 +79,7 @@ def mixing_speed(evidence: Evidence, *, curve: SampleCurveName, against: SampleC
 
 @measures()
 def sample_cost_ratio(evidence: Evidence, *, curve: SampleCurveName, against: SampleCurveBesideName) -> Measurement:
-    """Measure the ratio of the processor times of a sample of one chain, for equal k; the range is over k."""
+    """Measure the ratio of the processor times of a sample, as the geometric mean over k; the interval is the range."""
     one, other = evidence.sample_curve(curve), evidence.sample_curve(against)
     if one.panel.samples != other.panel.samples:
         raise SettingsError(f"claims: {curve}, {against}: should be of one panel, drawn in one job")
@@ -98,7 +102,7 @@ def _at(found: SampleCurve, samples: int) -> pd.Series:
 
 
 def _reached(found: SampleCurve, level: float, trial: int) -> float:
-    """Return the number of samples at which a trial first reaches a likelihood, all where it never does."""
+    """Return the number of samples at which a trial first reaches a likelihood, or all samples if it never does."""
     numbers = np.log(found.trials.columns.to_numpy(dtype=float))
     values = np.maximum.accumulate(found.trials.loc[trial].to_numpy())
     above = int(np.searchsorted(values, level))

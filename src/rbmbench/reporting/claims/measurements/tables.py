@@ -24,7 +24,10 @@ Figures = Annotated[list[FigureName], Field(min_length=1)]
 
 @measures()
 def variance_ratio(evidence: Evidence, *, entry: EntryName, against: EntryName) -> Measurement:
-    """Measure the ratio of two estimators' variances: over the models, or by the F distribution for a single one."""
+    """Measure the ratio of the variances of two estimators.
+
+    The interval is Student's over the logarithms of the models' ratios; for a single model that of the F distribution.
+    """
     one, other = evidence.entry(entry), evidence.entry(against)
     above, below = one.models["variance"].align(other.models["variance"], join="inner")
     what = f"variance of {one.label} over that of {other.label}"
@@ -37,7 +40,10 @@ def variance_ratio(evidence: Evidence, *, entry: EntryName, against: EntryName) 
 
 @measures()
 def bias_difference(evidence: Evidence, *, entry: EntryName, against: EntryName) -> Measurement:
-    """Measure the difference of two estimators' debiased squared biases; a single model's interval is conservative."""
+    """Measure the difference of the debiased squared biases of two estimators.
+
+    The interval is Student's over the models; for a single model the difference of the two intervals, which is wide.
+    """
     one, other = evidence.entry(entry), evidence.entry(against)
     what = f"debiased bias, {one.label} minus {other.label}, ground truth {one.ground_truth}"
     difference = (one.models["bias_debiased"] - other.models["bias_debiased"]).dropna()
@@ -54,10 +60,10 @@ _LOW_HIGH = ("bias_low", "bias_high")
 def order_of_magnitude(
     evidence: Evidence, *, entry: PublishedEntryName, quantity: Literal["bias", "variance"], factor: Factor = 10.0
 ) -> Measurement:
-    """Measure an entry of a table, to be held against the published number times and over a factor.
+    """Measure a variance or a debiased bias; the range is the published value divided and multiplied by a factor.
 
-    A bias is taken debiased. A published bias of no more than three times its floor (published variance over number of
-    estimates) says only that no bias was seen; then there is no lower bound.
+    A published bias of at most three times its floor, the published variance over the number of estimates, cannot be
+    told from zero; the range has no lower end then. The interval is over the models, or that of a single model.
     """
     published = evidence.published(entry, quantity)
     if published is None:
@@ -78,7 +84,7 @@ def order_of_magnitude(
 
 
 def _entry_interval(found: Entry, quantity: str) -> tuple[float, float, float]:
-    """Return a variance or a debiased bias with its interval: over the models, or a single one's own."""
+    """Return a variance or a debiased bias with its interval over the models, or that of a single model."""
     column = {"bias": "bias_debiased"}.get(quantity, quantity)
     if len(found.models) > 1:
         return intervals.student(found.models[column])
@@ -92,11 +98,11 @@ def _entry_interval(found: Entry, quantity: str) -> tuple[float, float, float]:
 def run_time_ratio(
     evidence: Evidence, *, figures: Figures, algorithm: AlgorithmName, against: AlgorithmName
 ) -> Measurement:
-    """Measure how many times as long an iteration takes; the interval is from the smallest to the largest panel.
+    """Measure the ratio of the times of an iteration, as the geometric mean over panels; the interval is their range.
 
-    Only runs of the same processor, number of threads and home of the kernels are compared, and models
-    with as many hidden units as the paper's. A short run, fewer trials and stand-in data serve as well, so that no
-    source is named whose budget would be held against the claim.
+    Only runs on the same processor, with the same number of threads and on the same backend are compared, and models
+    with as many hidden units as the paper's. Short runs, few trials and stand-in data do not matter here, so that no
+    sources are returned, whose budgets would be compared with what the claim needs.
     """
     ratios, notes = [], []
     for figure, panel in [(name, panel) for name in figures for panel in evidence.panels(name)]:
@@ -122,9 +128,9 @@ def run_time_ratio(
 def run_time_magnitude(
     evidence: Evidence, *, table: TableName, algorithm: TimedAlgorithmName, factor: Factor = 10.0
 ) -> Measurement:
-    """Measure a ratio of a table of run times, to be held against the published one times and over a factor.
+    """Measure a ratio of a table of run times; the range is the published ratio divided and multiplied by a factor.
 
-    It is one number from one machine, and has no interval of its own.
+    It is one number of one machine, without an interval.
     """
     found = evidence.run_times(table)
     line = found.frame[(found.frame["algorithm"] == algorithm) & ~found.frame["with_log_likelihood"]]
