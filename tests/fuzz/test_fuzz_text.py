@@ -144,6 +144,17 @@ def test_claims(shown, values):
     read_or_refused("claims/*.yaml", lambda: judge.evaluate(parse(judge.ClaimsSpec, spec, "claims")))
 
 
+@pytest.fixture(scope="module")
+def papers():
+    return loading.load([CONFIG / "config.yaml"]).published
+
+
+@given(st.sampled_from(sorted(CLAIMS)).flatmap(lambda key: st.tuples(st.just(key), file_of_claims(key))))
+def test_claims_against_their_papers(papers, drawn):
+    key, values = drawn
+    read_or_refused("claims/*.yaml", lambda: files.check_file(values, (papers[key],), "claims"))
+
+
 # Settings of the commands.
 
 STAGE = {

@@ -33,6 +33,7 @@ __all__ = [
     "PublishedEstimates",
     "PublishedRunTimes",
     "check",
+    "check_file",
     "claims_of",
     "expanded",
     "schema",
@@ -302,9 +303,14 @@ def check(folder: Path, configuration: Configuration) -> None:
     """
     for paper in configuration.papers:
         path = folder / f"{paper.key}.yaml"
-        file, forms = parse(ClaimFile, read_yaml(path), str(path)), (configuration.published[paper.key], paper)
-        _check_tables(file, forms, str(path))
-        _check_names(file, forms, str(path))
+        check_file(read_yaml(path), (configuration.published[paper.key], paper), str(path))
+
+
+def check_file(values: Mapping[str, Any], papers: tuple[Paper, ...], where: str) -> None:
+    """Check the values of one file of claims against the forms of its paper; see `check`."""
+    file = parse(ClaimFile, values, where)
+    _check_tables(file, papers, where)
+    _check_names(file, papers, where)
 
 
 def _check_names(file: ClaimFile, papers: tuple[Paper, ...], where: str) -> None:
