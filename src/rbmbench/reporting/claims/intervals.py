@@ -3,7 +3,8 @@
 from collections.abc import Callable
 
 import numpy as np
-from scipy import stats
+
+# scipy.stats is imported where it is used: it takes most of a second, and checking claims needs no intervals.
 
 __all__ = ["LEVEL", "bootstrap", "resampled", "share", "student", "variance", "variance_ratio"]
 
@@ -20,6 +21,8 @@ def student(values: np.ndarray) -> tuple[float, float, float]:
     values : array_like, shape (trials,)
         Finite numbers. With fewer than two the ends of the interval are NaN.
     """
+    from scipy import stats
+
     values = np.asarray(values, dtype=float)
     if len(values) < 2:
         return (float(values.mean()) if len(values) else NAN), NAN, NAN
@@ -86,6 +89,8 @@ def resampled(values: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray])
 
 def share(successes: int, trials: int) -> tuple[float, float, float]:
     """Return a share and its exact interval by Clopper and Pearson."""
+    from scipy import stats
+
     found = stats.binomtest(successes, trials).proportion_ci(LEVEL, method="exact")
     return successes / trials, float(found.low), float(found.high)
 
@@ -100,6 +105,8 @@ def variance(value: float, samples: int) -> tuple[float, float, float]:
     samples : int
         Number of independent estimates, at least 2.
     """
+    from scipy import stats
+
     low, high = stats.chi2.ppf([(1 + LEVEL) / 2, (1 - LEVEL) / 2], samples - 1)
     return value, value * (samples - 1) / float(low), value * (samples - 1) / float(high)
 
@@ -117,6 +124,8 @@ def variance_ratio(above: float, below: float, samples: int) -> tuple[float, flo
     samples : int
         Number of independent estimates of each, at least 2.
     """
+    from scipy import stats
+
     ratio = above / below if below > 0 else NAN
     edge = float(stats.f.ppf((1 + LEVEL) / 2, samples - 1, samples - 1))
     return ratio, ratio / edge, ratio * edge
