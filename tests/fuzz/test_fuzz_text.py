@@ -30,7 +30,7 @@ from rbmbench.io.text import plain_json, plain_yaml
 from rbmbench.measurements import meeting_times
 from rbmbench.planning import plan
 from rbmbench.reporting import spec_files, specs
-from rbmbench.reporting.claims import judge
+from rbmbench.reporting.claims import files, judge
 
 CONFIG = Path(__file__).parents[2] / "config"
 FILES = sorted(CONFIG.rglob("*.yaml"))
@@ -132,7 +132,7 @@ def file_of_claims(key: str):
     entries = [
         {"id": kind, "kind": kind, **about}
         | {name: names.get(name, "fig1.a.cd_1") for name in list(inspect.signature(check).parameters)[1:]}
-        for kind, check in judge.CHECKS.items()
+        for kind, check in judge.MEASUREMENTS.items()
     ]
     chosen = st.lists(st.sampled_from([*entries, *CLAIMS[key]["claims"]]), min_size=1, max_size=3)
     return chosen.flatmap(lambda found: edited({**CLAIMS[key], "claims": found}))
@@ -142,6 +142,17 @@ def file_of_claims(key: str):
 def test_claims(shown, values):
     spec = {"scale": "tiny", "figures": [shown], "tables": [], "claims": {"popcd": values}}
     read_or_refused("claims/*.yaml", lambda: judge.evaluate(parse(judge.ClaimsSpec, spec, "claims")))
+
+
+@pytest.fixture(scope="module")
+def papers():
+    return loading.load([CONFIG / "config.yaml"]).published
+
+
+@given(st.sampled_from(sorted(CLAIMS)).flatmap(lambda key: st.tuples(st.just(key), file_of_claims(key))))
+def test_claims_against_their_papers(papers, drawn):
+    key, values = drawn
+    read_or_refused("claims/*.yaml", lambda: files.check_file(values, (papers[key],), "claims"))
 
 
 # Settings of the commands.
@@ -267,12 +278,12 @@ def test_combinations_are_counted_before_they_are_made():
         parse(SamplingSettings, sampling, "--settings")
     entry = {"id": "a", "each": [[{"x": 1}] * 100] * 9}
     with pytest.raises(SettingsError, match=r"'a': .*each: found 1000000000000000000 combinations"):
-        next(judge.expanded(entry))
+        next(files.expanded(entry))
 
 
 def test_texts_are_filled_in_without_format_specifications():
     entry = {"id": "{x}", "text": "{x:>1000000000} {x.__class__}", "each": [[{"x": 1}]]}
-    assert next(judge.expanded(entry)) == {"id": "1", "text": "{x:>1000000000} {x.__class__}"}
+    assert next(files.expanded(entry)) == {"id": "1", "text": "{x:>1000000000} {x.__class__}"}
 
 
 @pytest.mark.parametrize(
@@ -309,4 +320,4 @@ def test_a_key_that_a_meta_lacks_is_named(folder):
 @pytest.mark.parametrize("each", [None, 3, [{"x": 1}], [[]], [[1]]])
 def test_lists_of_claims_that_cannot_be(each):
     with pytest.raises(SettingsError, match="claim 'a': each"):
-        next(judge.expanded({"id": "a", "each": each}))
+        next(files.expanded({"id": "a", "each": each}))

@@ -71,6 +71,17 @@ def test_mistakes_are_one_line_before_any_work(workspace):
     assert not (workspace.folder / "results").exists()
 
 
+def test_mistakes_in_claims_are_one_line_before_any_work(workspace):
+    file = workspace.folder / "config/claims/ucd.yaml"
+    file.write_text(file.read_text().replace("kind: final_gap", "kind: final_gpa", 1))
+    output = workspace.snakemake(*SCALES["smoke"], "--", "all", code=2)
+    lines = [line for line in output.splitlines() if "error" in line.lower()]
+    assert len(lines) == 1
+    assert lines[0].startswith("rbmbench: error: config/claims/ucd.yaml: claim 'ucd_1.fig2.a.cd_1': kind: unknown kind")
+    assert "Traceback" not in output
+    assert not (workspace.folder / "results").exists()
+
+
 def test_unwritable_results_are_one_line_before_any_work(workspace):
     (workspace.folder / "results").write_text("in the way")
     output = workspace.snakemake(*SCALES["smoke"], "--", "all", code=2)

@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from functools import cache
+from pathlib import Path
 
 from rbmbench.base.errors import RbmbenchError
 from rbmbench.config.loading import load
@@ -11,6 +12,7 @@ from rbmbench.io.layout import BIAS, CURVE, ISL, META, MODEL, SHOWN, STOPPING_TI
 from rbmbench.io.results import check_writable
 from rbmbench.planning.forecast import requests
 from rbmbench.planning.plan import plan
+from rbmbench.reporting.claims import files as claim_files
 
 
 def checked_plan():
@@ -18,6 +20,7 @@ def checked_plan():
     files = ["config/config.yaml", *map(os.path.relpath, workflow.overwrite_configfiles)]
     try:
         configuration = load(files, config)
+        claim_files.check(Path("config/claims"), configuration)
         found = plan(configuration)
         check_writable(found.layout.root)
         return configuration, found

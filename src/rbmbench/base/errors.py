@@ -92,4 +92,4 @@ def unknown_name(kind: str, name: str, allowed) -> str:
     allowed = sorted(allowed)
     nearest = get_close_matches(str(name)[:LONGEST_NAME], allowed, n=1, cutoff=0.0)
     hint = f"; nearest: {nearest[0]!r}" if nearest else ""
-    return f"unknown {kind} {name!r}{hint}; allowed: {', '.join(allowed)}"
+    return f"unknown {kind} {name!r}{hint}; allowed: {', '.join(allowed) or 'none'}"

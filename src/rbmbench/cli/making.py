@@ -82,11 +82,14 @@ def run_times(arguments: Namespace) -> None:
 
 
 def config_check(arguments: Namespace) -> None:
-    """Check the configuration, and tell what it asks for."""
+    """Check the configuration with the claims, and print what it asks for."""
     from rbmbench.config.loading import load
     from rbmbench.planning.plan import plan
+    from rbmbench.reporting.claims import files
 
-    found = plan(load(arguments.files))
+    configuration = load(arguments.files)
+    files.check(Path(arguments.files[0]).parent / "claims", configuration)
+    found = plan(configuration)
     results = ", ".join(found.outputs)
     print(f"{found.scale} scale: {results}: {len(found.runs)} runs, {len(found.estimates)} measured estimators")
 
@@ -95,8 +98,9 @@ def config_schema(arguments: Namespace) -> None:
     """Write the JSON schemas of the configuration."""
     from rbmbench.config.paper import schemas
     from rbmbench.io.results import write_json
+    from rbmbench.reporting.claims import files
 
-    for name, schema in schemas().items():
+    for name, schema in (schemas() | {"claims.schema.json": files.schema()}).items():
         write_json(arguments.out / name, schema)
         print(arguments.out / name)
 

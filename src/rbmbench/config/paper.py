@@ -61,6 +61,7 @@ def paper_model() -> type[Paper]:
 def schemas() -> dict[str, dict[str, Any]]:
     """Return the JSON schemas of the configuration files, by the name of the schema's file."""
     return {
-        "config.schema.json": MainConfig.model_json_schema(),
+        # An overlay leaves the papers to config.yaml.
+        "config.schema.json": MainConfig.model_json_schema() | {"required": ["scale"]},
         "paper.schema.json": paper_model().model_json_schema(),
     }

@@ -5,23 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
+import pandas as pd
 from pydantic import Field
 
-from rbmbench.base.settings import Count, EstimateSettings, GroundTruthSettings, Settings
+from rbmbench.base.settings import Count, EstimateSettings, GroundTruthSettings, Positive, Settings
 from rbmbench.config.checks import Checks
 from rbmbench.config.paper import KINDS, Paper
 from rbmbench.config.parts import Name, Names, Panel
 from rbmbench.io.layout import BIAS, META
+from rbmbench.io.results import read_bias, read_meta
 from rbmbench.planning.jobs import EstimateJob, GroundTruthJob, Output, TrainingJob, digest_of, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner, schedule_of
 from rbmbench.planning.specs import Spec, TableSpec, TextPart, TextTable
-
-if TYPE_CHECKING:
-    import pandas as pd
-
+from rbmbench.reporting.frames import data_of
+from rbmbench.reporting.text_tables import interval, significant
+from rbmbench.reporting.words import count, cuts, data_name, listed, stand_ins
 
 __all__ = ["BiasVariance", "BiasVarianceSpec", "Entry", "Published"]
 
@@ -183,19 +184,26 @@ class Row(Spec):
     estimates: tuple[Estimate, ...]
 
 
-class Published(Spec):
-    """The paper's numbers of one table, and the budgets behind them."""
+class PublishedEntry(Settings):
+    """One entry of a published table."""
 
-    estimates: int | None = None
-    iterations: dict[str, int] = Field(default={}, description="of the training of each row's model")
-    entries: tuple[dict[str, Any], ...] = ()
+    row: Name = Field(description="row of the table")
+    algorithm: Name = Field(description="key of the algorithm")
+    variance: Positive | None = Field(default=None, description="variance divided by the number of parameters")
+    bias: Positive | None = Field(default=None, description="squared bias divided by the number of parameters")
+
+
+class Published(Settings):
+    """A published table of bias and variance, and the budgets behind it."""
+
+    estimates: Count | None = Field(default=None, description="gradient estimates per model")
+    iterations: dict[Name, Count] = Field(default={}, description="iterations of training, by row")
+    entries: tuple[PublishedEntry, ...] = Field(default=(), description="the numbers of the table")
 
     def value(self, row: str, algorithm: str, quantity: str) -> float | None:
         """Return the published number, or None where the paper gives none."""
-        for entry in self.entries:
-            if (entry.get("row"), entry.get("algorithm")) == (row, algorithm):
-                return entry.get(quantity)
-        return None
+        found = [entry for entry in self.entries if (entry.row, entry.algorithm) == (row, algorithm)]
+        return getattr(found[0], quantity) if found else None
 
 
 class BiasVarianceSpec(TableSpec):
@@ -226,8 +234,6 @@ class BiasVarianceSpec(TableSpec):
             the models), estimates (how many each number rests on), ground_truth, model (index of the trained model),
             and the quantities of `rbmbench.measurements.gradient_bias`, float64, NaN where one was not measured.
         """
-        import pandas as pd
-
         tidy = pd.concat([_read(row, part) for row in self.rows for part in row.estimates], ignore_index=True)
         keys = [*ROW_COLUMNS, "iterations", "estimates", "ground_truth", "model"]
         # A pivot would drop or cross keys that are missing, such as k; a number for each distinct row avoids both.
@@ -248,8 +254,6 @@ class BiasVarianceSpec(TableSpec):
             bias_high (per parameter) and seconds_per_estimate; variance_spread and bias_spread (standard deviation over
             the models, NaN for a single one); published_variance, published_bias (NaN where the paper has none).
         """
-        import pandas as pd
-
         models = found.astype({"k": "Int64"})
         groups = models.groupby([*ROW_COLUMNS, "iterations", "estimates", "ground_truth"], sort=False, dropna=False)
         spread = groups[["variance", "bias"]].std().add_suffix("_spread")
@@ -266,8 +270,6 @@ class BiasVarianceSpec(TableSpec):
 
     def _budgets(self) -> pd.DataFrame:
         """Return, by row, the paper's budgets, and how many samples the ground truth by parallel tempering has."""
-        import pandas as pd
-
         table = pd.DataFrame(
             {
                 "row": row.name,
@@ -307,9 +309,6 @@ class BiasVarianceSpec(TableSpec):
 
 def _read(row: Row, estimate: Estimate) -> pd.DataFrame:
     """Return what was measured of one estimator, tidy, with the labels of its row."""
-    from rbmbench.io.results import read_bias, read_meta
-    from rbmbench.reporting.frames import data_of
-
     model, meta = read_meta(row.model), read_meta(estimate.folder)
     data, settings = data_of(model, row.model), meta.get("settings", {})
     labels = [row.name, row.data, data["title"], row.hidden, row.rate, estimate.k, estimate.algorithm, estimate.label]
@@ -330,10 +329,6 @@ def _paper_layout(wide: pd.DataFrame) -> pd.DataFrame:
     Columns have two levels: ("", "problem"), ("", "k"), ("", "n"), then for each kind of estimator variance, published,
     bias, published.
     """
-    import pandas as pd
-
-    from rbmbench.reporting.text_tables import significant
-
     rows: dict[tuple, dict[tuple[str, str], str]] = {}
     for entry in _best_truth(wide).itertuples():
         k = None if pd.isna(entry.k) else int(entry.k)
@@ -358,10 +353,6 @@ def _best_truth(wide: pd.DataFrame) -> pd.DataFrame:
 
 def _certainty_layout(wide: pd.DataFrame) -> pd.DataFrame:
     """Return text cells of what stands behind each bias: ground truth, floor, debiased value, interval, spread."""
-    import pandas as pd
-
-    from rbmbench.reporting.text_tables import interval, significant
-
     table = pd.DataFrame(
         {
             "problem": _problem(entry),
@@ -385,18 +376,12 @@ def _certainty_layout(wide: pd.DataFrame) -> pd.DataFrame:
 
 def _problem(entry: Any) -> str:
     """Return the name of a row's data, marked where it is a stand-in."""
-    from rbmbench.reporting.words import data_name
-
     marked = isinstance(entry.stand_in, str) and entry.stand_in
     return f"{entry.data_title} (for {data_name(entry.stand_in)})" if marked else entry.data_title
 
 
 def _notes(wide: pd.DataFrame) -> Iterator[str]:
     """Yield a sentence for the scale and each way in which the table differs from the paper's."""
-    import pandas as pd
-
-    from rbmbench.reporting.words import count, cuts, listed, stand_ins
-
     low, high = wide["models"].min(), wide["models"].max()
     models = count(low) if low == high else f"{count(low)} to {count(high)}"
     yield f"Scale: {listed(sorted(wide['scale'].unique()))}; trained models per row: {models}."

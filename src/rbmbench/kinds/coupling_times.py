@@ -7,19 +7,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
+import pandas as pd
 from pydantic import Field
 
 from rbmbench.base.errors import ResultsError
 from rbmbench.base.settings import Count, Coupling, CouplingSettings
 from rbmbench.config.paper import KINDS, Paper
 from rbmbench.io.layout import META, STOPPING_TIMES
+from rbmbench.io.results import read_stopping_times
 from rbmbench.planning.jobs import CouplingJob, Output
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import FigureSpec, Spec
+from rbmbench.reporting.words import count, cuts, listed
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -111,14 +113,10 @@ class CouplingTimesSpec(FigureSpec):
 
         A pair that was cut after ``longest`` steps has that number, and has not met.
         """
-        import pandas as pd
-
         return pd.concat([self._times(one) for one in self.couplings], ignore_index=True)
 
     def _times(self, chains: Chains) -> pd.DataFrame:
         """Return the stopping times of one coupling; refuse times below 1."""
-        from rbmbench.io.results import read_stopping_times
-
         times = read_stopping_times(chains.folder)
         if times.empty or (times["stopping_time"] < 1).any():
             found = "none" if times.empty else times["stopping_time"].min()
@@ -134,7 +132,6 @@ class CouplingTimesSpec(FigureSpec):
     def draw(self, found: pd.DataFrame) -> Figure:
         """Return a histogram of the stopping times, and the share of chains that met within so many steps."""
         from rbmbench.reporting.style import finish_axes, page, theme
-        from rbmbench.reporting.words import count
 
         with theme():
             drawn = page(1)
@@ -162,16 +159,12 @@ class CouplingTimesSpec(FigureSpec):
 
     def _cuts(self) -> list[str]:
         """Return what the figure has less of than the paper's."""
-        from rbmbench.reporting.words import cuts, listed
-
         phrases = cuts(self.replications, self.paper_replications, "replications")
         phrases += cuts(self.longest, self.paper_longest, "steps at most")
         return [listed(phrases)] if phrases else []
 
     def caption(self, found: pd.DataFrame) -> str:
         """Return the caption."""
-        from rbmbench.reporting.words import count
-
         shares = [
             f"{TITLES[coupling]}, {100 * (chains['met'] & (chains['stopping_time'] <= EARLY)).mean():.3g} % met within"
             f" {EARLY} steps and {100 * (~chains['met']).mean():.3g} % were cut"

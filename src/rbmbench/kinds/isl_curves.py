@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import pandas as pd
 from pydantic import Field
 
 from rbmbench.base.errors import ResultsError
@@ -15,14 +16,16 @@ from rbmbench.config.checks import Checks
 from rbmbench.config.paper import KINDS, Paper
 from rbmbench.config.parts import Name, Names, Panel
 from rbmbench.io.layout import ISL, META
+from rbmbench.io.results import read_isl, read_meta
 from rbmbench.measurements.sampling import TRAINING_SET
 from rbmbench.planning.jobs import Output, SamplesJob, TrainingJob, digest_of, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import FigureSpec, RunFolder, Spec, Trained
+from rbmbench.reporting.frames import data_of
+from rbmbench.reporting.words import count, cuts, data_name, listed, panel_cuts
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -185,8 +188,6 @@ class FoundSamples:
     @classmethod
     def read(cls, panel: SampledPanel) -> FoundSamples:
         """Return the files; `ResultsError` if one is missing or damaged, or a sampler of the panel is missing."""
-        from rbmbench.io.results import read_isl, read_meta
-
         table, chosen = read_isl(panel.samples.folder), {}
         for one in panel.samplers:
             last = table[(table["sampler"] == one.sampler) & (table["samples"] == panel.samples_count)]
@@ -198,8 +199,6 @@ class FoundSamples:
     @property
     def curves(self) -> pd.DataFrame:
         """The likelihoods of the chosen settings, nats per row: columns `COLUMNS`."""
-        import pandas as pd
-
         parts = []
         for one in self.panel.samplers:
             setting = self.chosen[one.sampler]
@@ -221,15 +220,11 @@ class FoundSamples:
     @property
     def data(self) -> dict[str, Any]:
         """Title of the data, number of rows, and what they stand in for."""
-        from rbmbench.reporting.frames import data_of
-
         return data_of(self.meta, self.panel.samples.folder)
 
 
 def differences(panels: list[FoundSamples]) -> list[str]:
     """Return a phrase for each panel whose samples differ from the paper's."""
-    from rbmbench.reporting.words import cuts, data_name, listed, panel_cuts
-
     phrases = []
     for found in panels:
         panel, other = found.panel, data_name(found.data["stand_in"])
@@ -247,8 +242,6 @@ def title(spec: FigureSpec, panels: list[FoundSamples]) -> str:
 
 def tried_settings(panels: list[FoundSamples]) -> pd.DataFrame:
     """Return what every setting that was tried came to after all samples, means over the trials, the best first."""
-    import pandas as pd
-
     rows = []
     for found in panels:
         last = found.table[found.table["samples"] == found.panel.samples_count]
@@ -284,8 +277,6 @@ class IslCurvesSpec(FigureSpec):
 
     def numbers(self, found: list[FoundSamples]) -> pd.DataFrame:
         """Return the likelihoods of the chosen settings: a row per panel, sampler, trial and number of samples."""
-        import pandas as pd
-
         return pd.concat([panel.curves for panel in found], ignore_index=True)
 
     def draw(self, found: list[FoundSamples]) -> Figure:
@@ -302,8 +293,6 @@ class IslCurvesSpec(FigureSpec):
 
     def caption(self, found: list[FoundSamples]) -> str:
         """Return the caption."""
-        from rbmbench.reporting.words import count
-
         words = []
         for of_panel in found:
             last = of_panel.curves[of_panel.curves["samples"] == of_panel.panel.samples_count]
@@ -333,7 +322,6 @@ def _draw_panel(ax: Axes, found: FoundSamples, width: int) -> None:
     import seaborn as sns
 
     from rbmbench.reporting.style import finish_axes, styles
-    from rbmbench.reporting.words import data_name
 
     panel, curves, line = found.panel, found.curves, found.training_set
     looks = styles(one.sampler for one in panel.samplers)

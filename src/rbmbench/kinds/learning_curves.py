@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
+import pandas as pd
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from rbmbench.base.errors import SettingsError
@@ -22,18 +23,14 @@ from rbmbench.planning.jobs import AnnealingJob, Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import FigureSpec, RunFolder, Trained
+from rbmbench.reporting.frames import FINAL_SHARE, RunData, summarise, tidy_curves, training_seconds
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
-    from rbmbench.reporting.frames import RunData
     from rbmbench.reporting.references import Reference
 
 __all__ = ["Band", "Curves", "FigurePanel", "LearningCurves", "LearningCurvesSpec", "PanelSpec"]
-
-FINAL_SHARE = 0.05
-"""The final value of a curve is the mean over the evaluations in this last share of its iterations."""
 
 Metric = Annotated[str, Field(pattern=r"^[a-zA-Z][a-zA-Z0-9_]*$")]
 Metrics = Annotated[
@@ -261,7 +258,6 @@ class LearningCurvesSpec(FigureSpec):
 
     def read(self) -> FoundCurves:
         """Return the runs' curves and the reference lines; `DataError` where a data set cannot be read."""
-        from rbmbench.reporting.frames import RunData, tidy_curves
         from rbmbench.reporting.references import references
 
         runs = {folder: RunData.read(folder) for folder in self.folders()}
@@ -270,8 +266,6 @@ class LearningCurvesSpec(FigureSpec):
 
     def numbers(self, found: FoundCurves) -> pd.DataFrame:
         """Return means and bands; see `rbmbench.reporting.frames.summarise`."""
-        from rbmbench.reporting.frames import summarise
-
         return summarise(found.frame, self.band)
 
     def draw(self, found: FoundCurves) -> Figure:
@@ -375,8 +369,6 @@ class Curves:
     @property
     def seconds_per_iteration(self) -> float:
         """Training time of one iteration of one trial: see `rbmbench.reporting.frames.training_seconds`."""
-        from rbmbench.reporting.frames import training_seconds
-
         return training_seconds(self.meta) / (self.meta["iterations"] * self.meta["trials"])
 
     @property

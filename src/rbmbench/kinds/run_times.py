@@ -10,23 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+import pandas as pd
 from pydantic import Field
 
 from rbmbench.base.errors import unknown_name
+from rbmbench.base.settings import Positive, Settings
 from rbmbench.config.checks import Checks
 from rbmbench.config.paper import KINDS, Paper
 from rbmbench.config.parts import Name, Names, PanelAddress
 from rbmbench.io.layout import CURVE, META
+from rbmbench.io.results import read_meta
 from rbmbench.planning.jobs import Output
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import RunFolder, Spec, TableSpec, TextPart, TextTable, Trained
-
-if TYPE_CHECKING:
-    import pandas as pd
-
+from rbmbench.reporting.frames import data_of, machine_of, training_seconds
+from rbmbench.reporting.text_tables import significant
+from rbmbench.reporting.words import count, listed, panel_cuts, stand_ins
 
 __all__ = ["PublishedTimes", "RunTimes", "RunTimesSpec", "Times"]
 
@@ -83,17 +85,25 @@ class RunTimes(Kind):
         return Output(spec, tuple(run.id for run in runs.values()), evaluations=evaluations)
 
 
-class PublishedTimes(Spec):
-    """The paper's run times; ``entries`` hold algorithm, time, and time_with_log_likelihood where it is printed."""
+class PublishedTime(Settings):
+    """One entry of a published table."""
 
-    unit: Literal["seconds", "minutes"] = "seconds"
-    machine: str = ""
-    entries: tuple[dict[str, Any], ...] = ()
+    algorithm: Name = Field(description="key of the algorithm")
+    time: Positive = Field(description="time of training")
+    time_with_log_likelihood: Positive | None = Field(default=None, description="time with all evaluations")
+
+
+class PublishedTimes(Settings):
+    """A published table of run times."""
+
+    unit: Literal["seconds", "minutes"] = Field(default="seconds", description="unit of the times")
+    machine: str = Field(default="", description="what they were measured on")
+    entries: tuple[PublishedTime, ...] = Field(default=(), description="the times of the table")
 
     def seconds(self, algorithm: str, with_log_likelihood: bool = False) -> float | None:
         """Return a published time in seconds, or None where the paper gives none."""
         key = "time_with_log_likelihood" if with_log_likelihood else "time"
-        times = [entry.get(key) for entry in self.entries if entry.get("algorithm") == algorithm]
+        times = [getattr(entry, key) for entry in self.entries if entry.algorithm == algorithm]
         return times[0] * {"seconds": 1, "minutes": 60}[self.unit] if times and times[0] is not None else None
 
 
@@ -124,8 +134,6 @@ class RunTimesSpec(TableSpec, Trained):
 
     def read(self) -> dict[str, Mapping[str, Any]]:
         """Return the meta of the runs and of the annealing, by folder."""
-        from rbmbench.io.results import read_meta
-
         return {folder: read_meta(folder) for folder in self.folders()}
 
     def numbers(self, found: dict[str, Mapping[str, Any]]) -> pd.DataFrame:
@@ -140,10 +148,6 @@ class RunTimesSpec(TableSpec, Trained):
             another machine); published_seconds and published_ratio (NaN where the paper has none); backend, threads,
             cpu.
         """
-        import pandas as pd
-
-        from rbmbench.reporting.frames import machine_of
-
         metas = {run.algorithm: found[run.folder] for run in self.runs}
         lines = [self._line(run, metas[run.algorithm]) for run in self.runs]
         reference = next(line for line in lines if line["algorithm"] == self.reference)
@@ -161,8 +165,6 @@ class RunTimesSpec(TableSpec, Trained):
 
     def _line(self, run: RunFolder, meta: Mapping[str, Any]) -> dict[str, Any]:
         """Return the row of one run, without what depends on others."""
-        from rbmbench.reporting.frames import data_of, training_seconds
-
         data, wall = data_of(meta, run.folder), meta["wall"]
         return {
             "scale": self.scale,
@@ -198,11 +200,6 @@ class RunTimesSpec(TableSpec, Trained):
 
     def layout(self, numbers: pd.DataFrame) -> TextTable:
         """Return the table for people; without published numbers their columns are left out."""
-        import pandas as pd
-
-        from rbmbench.reporting.text_tables import significant
-        from rbmbench.reporting.words import count
-
         cells = {
             "algorithm": numbers["label"],
             "iterations": [count(number) for number in numbers["iterations"]],
@@ -218,8 +215,6 @@ class RunTimesSpec(TableSpec, Trained):
 
     def _caption(self) -> str:
         """Return the caption."""
-        from rbmbench.reporting.words import count
-
         label = next(run.label for run in self.runs if run.algorithm == self.reference)
         return (
             f"{self.title}. Seconds of training one trial of panel {self.panel}, {self.hidden} hidden units: processor"
@@ -231,8 +226,6 @@ class RunTimesSpec(TableSpec, Trained):
 
     def _notes(self, numbers: pd.DataFrame) -> Iterator[str]:
         """Yield a sentence for the scale, the machines, and each way in which the table differs from the paper's."""
-        from rbmbench.reporting.words import listed, panel_cuts, stand_ins
-
         machines = numbers[["cpu", "threads", "backend"]].drop_duplicates()
         words = [
             f"{cpu}, {threads} thread{'s' * (threads != 1)}, {backend} kernels"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+import pandas as pd
 from pydantic import Field
 
 from rbmbench.base.errors import ResultsError
@@ -16,14 +17,15 @@ from rbmbench.config.checks import Checks
 from rbmbench.config.paper import KINDS
 from rbmbench.config.parts import Names, PanelAddress
 from rbmbench.io.layout import ISL, META, SHOWN
+from rbmbench.io.results import read_arrays
 from rbmbench.kinds.isl_curves import FoundSamples, SampledPanel, differences, planned_samples, sampled, title
 from rbmbench.planning.jobs import Output
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import FigureSpec
+from rbmbench.reporting.words import count
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
 
@@ -98,8 +100,6 @@ class SampleSheetsSpec(FigureSpec):
 
     def read(self) -> tuple[FoundSamples, list[Sheet]]:
         """Return the files of the samples, and the images of each sheet."""
-        from rbmbench.io.results import read_arrays
-
         (panel,) = self.panels
         found = FoundSamples.read(panel)
         names = {one.sampler: f"{one.sampler}-{found.chosen[one.sampler]}" for one in panel.samplers}
@@ -112,8 +112,6 @@ class SampleSheetsSpec(FigureSpec):
 
     def numbers(self, found: tuple[FoundSamples, list[Sheet]]) -> pd.DataFrame:
         """Return a row per image: sampler, label, options, sample (its number), and ink, the mean grey in [0, 1]."""
-        import pandas as pd
-
         parts = []
         for sheet in found[1]:
             ink = sheet.images.mean(axis=1) / 255
@@ -143,8 +141,6 @@ class SampleSheetsSpec(FigureSpec):
 
     def caption(self, found: tuple[FoundSamples, list[Sheet]]) -> str:
         """Return the caption."""
-        from rbmbench.reporting.words import count
-
         samples, _ = found
         panel = samples.panel
         return (

@@ -13,6 +13,7 @@ from rbmbench.io.layout import CURVE, META
 from rbmbench.io.results import read_curve, read_meta
 
 __all__ = [
+    "FINAL_SHARE",
     "RunData",
     "annealing_certainty",
     "data_of",
@@ -27,6 +28,8 @@ __all__ = [
     "whole_trials",
 ]
 
+FINAL_SHARE = 0.05
+"""The final value of a curve is the mean over the evaluations in this last share of its iterations."""
 PANEL_COLUMNS = ["panel", "data", "data_title", "hidden", "rate", "algorithm", "label", "stand_in", "rows"]
 
 

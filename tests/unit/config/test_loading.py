@@ -7,6 +7,7 @@ import yaml
 from rbmbench.base.errors import SettingsError
 from rbmbench.config.loading import load, merged, read_yaml
 from rbmbench.config.paper import schemas
+from rbmbench.reporting.claims import files
 
 
 @pytest.fixture
@@ -216,25 +217,56 @@ def test_missing_file_is_named(config):
     assert refused(["config/config.yaml", "config/none.yaml"]).startswith("config/none.yaml: cannot be read")
 
 
+def all_schemas() -> dict[str, dict]:
+    return schemas() | {"claims.schema.json": files.schema()}
+
+
 def test_schemas_are_in_step(repository):
-    for name, schema in schemas().items():
+    assert {file.name for file in (repository / "config" / "schemas").iterdir()} == all_schemas().keys()
+    for name, schema in all_schemas().items():
         found = json.loads((repository / "config" / "schemas" / name).read_text(encoding="utf-8"))
         assert found == schema, f"config/schemas/{name} is stale: run `make schema`"
 
 
-def test_schemas_accept_the_files(repository):
+@pytest.mark.parametrize("schema", all_schemas().values(), ids=all_schemas())
+def test_schemas_are_schemas(schema):
     jsonschema = pytest.importorskip("jsonschema")
-    for name, file in (("config", "config.yaml"), ("config", "smoke.yaml"), ("paper", "papers/popcd.yaml")):
-        values = merged(
-            read_yaml(repository / "config/config.yaml") if name == "config" else {},
-            read_yaml(repository / "config" / file),
-        )
-        jsonschema.validate(values, schemas()[f"{name}.schema.json"])
+    jsonschema.Draft202012Validator.check_schema(schema)
+
+
+def test_every_file_names_a_schema_that_accepts_it(repository):
+    jsonschema = pytest.importorskip("jsonschema")
+    for file in sorted((repository / "config").rglob("*.yaml")):
+        first = file.read_text(encoding="utf-8").splitlines()[0]
+        assert first.startswith("# yaml-language-server: $schema="), file
+        schema = file.parent / first.partition("=")[2]
+        jsonschema.validate(read_yaml(file), json.loads(schema.read_text(encoding="utf-8")))
+
+
+CLAIM = {"id": "c", "where": "Figure 1", "text": "so", "kind": "decline", "curve": "fig1.a.cd_1", "above": "{above}"}
+
+
+@pytest.mark.parametrize(
+    ("change", "accepted"),
+    [
+        ({}, True),
+        ({"kind": "order_of_magnitude", "quantity": "{quantity}", "entry": "table1.r.cd_1"}, False),
+        ({"kind": "declin"}, False),
+        ({"curv": "fig1.a.cd_1"}, False),
+        ({"against": "fig1.a.cd_1"}, False),
+        ({"above": "high"}, False),
+        ({"needs": {"trails": 3}}, False),
+        ({"each": [[]]}, False),
+    ],
+)
+def test_the_schema_of_claims_knows_the_keys_of_each_kind(change, accepted):
+    jsonschema = pytest.importorskip("jsonschema")
+    assert jsonschema.Draft202012Validator(files.schema()).is_valid({"claims": [CLAIM | change]}) == accepted
 
 
 def test_every_key_is_explained(repository):
     text = (repository / "config" / "README.md").read_text(encoding="utf-8")
-    for schema in schemas().values():
+    for schema in all_schemas().values():
         for model in (schema, *schema.get("$defs", {}).values()):
             for key in model.get("properties", {}):
                 assert f"`{key}`" in text, f"config/README.md does not explain the key {key}"

@@ -11,15 +11,14 @@ from reporting_results import DIFFERENCE, falling, figure, numbers, rising, stan
 
 from rbmbench.base.errors import ResultsError, SettingsError
 from rbmbench.base.parsing import parse
+from rbmbench.reporting.claims.files import ClaimFile, expanded
 from rbmbench.reporting.claims.judge import (
     COLUMNS,
     INCONCLUSIVE,
     NOT_REPRODUCED,
     REPRODUCED,
-    ClaimFile,
     ClaimsSpec,
     evaluate,
-    expanded,
     verdict,
     write_claims,
 )
@@ -150,7 +149,7 @@ def test_run_that_should_be_there_and_is_not_is_an_error(tmp_path):
     [
         ({"kind": "final_diference"}, "unknown kind 'final_diference'; nearest: 'final_difference'"),
         ({"agianst": "x"}, "unknown key 'agianst'; nearest: 'against'"),
-        ({"needs": {"trails": 3}}, "needs: trails"),
+        ({"needs": {"trails": 3}}, "needs.trails: unknown key 'trails'; nearest: 'trials'"),
         ({"curve": "fig1.cd_1"}, "should have the form FIGURE.PANEL.ALGORITHM"),
         ({"above": "high"}, "above: found 'high'"),
     ],
@@ -167,7 +166,7 @@ def test_claim_without_range_or_argument_is_refused(tmp_path):
     spec = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}}})
     with pytest.raises(SettingsError, match="'above' or 'below' is missing"):
         judged([{key: value for key, value in DIFFERENCE.items() if key != "above"}], [spec])
-    with pytest.raises(SettingsError, match="needs the key 'against'"):
+    with pytest.raises(SettingsError, match="against: found nothing; field required"):
         judged([{key: value for key, value in DIFFERENCE.items() if key != "against"}], [spec])
 
 
@@ -175,7 +174,7 @@ def test_each_repeats_a_claim_for_every_combination():
     entry = {"id": "{p}.{k}", "curves": ["{p}.cd_{k}"], "each": [[{"p": "a"}, {"p": "b"}], [{"k": 1}, {"k": 10}]]}
     assert [claim["id"] for claim in expanded(entry)] == ["a.1", "a.10", "b.1", "b.10"]
     assert list(expanded(entry))[1]["curves"] == ["a.cd_10"]
-    with pytest.raises(SettingsError, match="cannot fill in 'q'"):
+    with pytest.raises(SettingsError, match="text: unknown placeholder 'q'"):
         list(expanded(entry | {"text": "{q}"}))
 
 

@@ -6,8 +6,8 @@ from reporting_results import figure
 
 from rbmbench.base.parsing import parse
 from rbmbench.reporting import frames, plots
-from rbmbench.reporting.claims.checks import CHECKS
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
+from rbmbench.reporting.claims.measurements import MEASUREMENTS
 from rbmbench.reporting.marks import first_reached, levels, marks
 from rbmbench.reporting.specs import FigureSpec
 from rbmbench.reporting.words import figure_caption
@@ -72,7 +72,7 @@ def test_a_panel_without_a_mark_has_no_vertical_line(tmp_path):
 def test_reach_difference_is_how_much_earlier(tmp_path, curve, against, expected):
     source = Evidence("popcd", [spec_of(tmp_path)], [])
     names = {"curve": f"fig1.a.{curve}", "against": f"fig1.a.{against}", "metric": "log_likelihood"}
-    found = CHECKS["reach_difference"](source, share=0.75, **names)
+    found = MEASUREMENTS["reach_difference"](source, share=0.75, **names)
     # The trials differ by a shift alone, which moves the level as well.
     assert (found.value, found.low, found.high) == (expected, expected, expected)
     assert found.what.startswith(
@@ -84,13 +84,13 @@ def test_reach_difference_is_how_much_earlier(tmp_path, curve, against, expected
 def test_a_curve_that_is_not_there_is_not_run(tmp_path, gone):
     names = {"curve": "fig1.a.fast", "against": "fig1.a.slow", "metric": "log_likelihood", gone: "fig1.a.none"}
     with pytest.raises(NotRun, match=r"^fig1\.a\.none is not part of this scale$"):
-        CHECKS["reach_difference"](Evidence("popcd", [spec_of(tmp_path)], []), share=0.75, **names)
+        MEASUREMENTS["reach_difference"](Evidence("popcd", [spec_of(tmp_path)], []), share=0.75, **names)
 
 
 def test_neither_reaching_has_no_interval(tmp_path):
     spec = parse(FigureSpec, figure(tmp_path, {"a": {"curves": CURVES | {"flat": ramp(5, -9.0)}}}), "test")
     names = {"curve": "fig1.a.low", "against": "fig1.a.flat", "metric": "log_likelihood"}
-    found = CHECKS["reach_difference"](Evidence("popcd", [spec], []), share=0.75, **names)
+    found = MEASUREMENTS["reach_difference"](Evidence("popcd", [spec], []), share=0.75, **names)
     assert np.isnan([found.value, found.low, found.high]).all()
 
 
@@ -100,7 +100,7 @@ def test_metrics_of_the_test_rows_can_be_led_and_spread(tmp_path):
     pair = {"curve": "fig1.a.fast", "against": "fig1.a.slow", "metric": "test_log_likelihood"}
     # A metric made here begins with the second evaluation, when the curves have risen by 0.2, 0.4 and 0.5. Halfway
     # the slow one is at -6; the fast one is at its top, 4 above, but for the first of the three evaluations there.
-    assert CHECKS["lead_after"](source, share=0.5, **pair).value == pytest.approx((4 - 0.4 / 3) / 3.8)
-    spread = CHECKS["final_spread"](source, curves=["fig1.a.fast", "fig1.a.low"], metric="test_log_likelihood")
+    assert MEASUREMENTS["lead_after"](source, share=0.5, **pair).value == pytest.approx((4 - 0.4 / 3) / 3.8)
+    spread = MEASUREMENTS["final_spread"](source, curves=["fig1.a.fast", "fig1.a.low"], metric="test_log_likelihood")
     assert spread.value == pytest.approx(3 / 7.55)
     assert "mean log-likelihood of the test rows" in spread.what

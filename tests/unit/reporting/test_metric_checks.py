@@ -11,9 +11,9 @@ from rbmbench import datasets
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.parsing import parse
 from rbmbench.reporting.claims import intervals
-from rbmbench.reporting.claims.checks import CHECKS
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
 from rbmbench.reporting.claims.judge import REPRODUCED, ClaimsSpec, evaluate
+from rbmbench.reporting.claims.measurements import MEASUREMENTS
 from rbmbench.reporting.specs import CouplingTimesSpec, FigureSpec, RunTimesSpec
 
 
@@ -39,17 +39,17 @@ def test_final_gap_is_to_the_reference_line_of_the_panel(tmp_path):
     datasets.save(built, file)
     values = -np.log(5) - 0.25 + np.array([-0.1, 0.0, 0.1])[:, None] + np.zeros(41)
     shown = evidence(tmp_path, {"ucd": values}, references=["maximum"], data_file=str(file))
-    found = CHECKS["final_gap"](shown, curve="fig1.a.ucd", reference="maximum")
+    found = MEASUREMENTS["final_gap"](shown, curve="fig1.a.ucd", reference="maximum")
     half = 0.1 / np.sqrt(3) * stats.t.ppf(0.975, 2)
     assert (found.value, found.low, found.high) == pytest.approx((-0.25, -0.25 - half, -0.25 + half))
     with pytest.raises(SettingsError, match="has no reference 'true_model'; found: maximum"):
-        CHECKS["final_gap"](shown, curve="fig1.a.ucd", reference="true_model")
+        MEASUREMENTS["final_gap"](shown, curve="fig1.a.ucd", reference="true_model")
 
 
 def test_band_ratio_is_that_of_the_figure_s_quantiles(tmp_path):
     spread = np.random.default_rng(7).normal(size=(101, 1)) + np.zeros(41)
     shown = evidence(tmp_path, {"ucd": spread / 4, "cd_1": spread - 3}, band={"quantiles": [0.025, 0.975]})
-    found = CHECKS["final_band_ratio"](shown, curve="fig1.a.ucd", against="fig1.a.cd_1")
+    found = MEASUREMENTS["final_band_ratio"](shown, curve="fig1.a.ucd", against="fig1.a.cd_1")
     # Equal in every resample, for the trials are paired.
     assert (found.value, found.low, found.high) == pytest.approx((0.25, 0.25, 0.25))
     assert found.what.startswith("width of the 2.5 to 97.5 % band of final values, ucd over CD-1, 101 trials")
@@ -66,10 +66,10 @@ def test_differences_and_falls_are_of_the_metric_that_is_asked_for(tmp_path):
     }
     shown = evidence(tmp_path, **panel)
     names = {"curve": "fig1.a.ucd", "against": "fig1.a.cd_1"}
-    proxied = CHECKS["final_difference"](shown, **names, metric="reconstruction_log_likelihood")
-    assert (CHECKS["final_difference"](shown, **names).value, proxied.value) == pytest.approx((1.0, 0.5))
+    proxied = MEASUREMENTS["final_difference"](shown, **names, metric="reconstruction_log_likelihood")
+    assert (MEASUREMENTS["final_difference"](shown, **names).value, proxied.value) == pytest.approx((1.0, 0.5))
     assert proxied.what.startswith("final reconstruction log-likelihood, no bound, ucd minus CD-1, nats per sample")
-    fall = CHECKS["decline"](shown, curve="fig1.a.cd_1", metric="reconstruction_log_likelihood")
+    fall = MEASUREMENTS["decline"](shown, curve="fig1.a.cd_1", metric="reconstruction_log_likelihood")
     assert fall.value == pytest.approx((-5 - proxy[0, -2:].mean()) / (-5 - proxy[0, 1]))
 
 
@@ -86,15 +86,15 @@ def test_resampled_interval_covers_the_quantile():
 def test_metric_mean_stands_for_all_iterations(tmp_path):
     values = np.where(np.arange(41) <= 20, 2.0, 5.0) + np.array([[0.0], [1.0]])
     shown = evidence(tmp_path, {"ucd": flat(-5.0, 2)}, **diagnostic(values))
-    found = CHECKS["metric_mean"](shown, curve="fig1.a.ucd")
+    found = MEASUREMENTS["metric_mean"](shown, curve="fig1.a.ucd")
     assert found.value == pytest.approx(3.5 + 0.5)
     assert found.low < 3.5 < 4.5 < found.high
     assert found.what == "mean stopping time τ (Gibbs steps) of ucd, mean over all iterations"
-    late = CHECKS["metric_mean"](shown, curve="fig1.a.ucd", after=2000)
+    late = MEASUREMENTS["metric_mean"](shown, curve="fig1.a.ucd", after=2000)
     assert late.value == pytest.approx(5.5)
-    assert CHECKS["metric_mean"](shown, curve="fig1.a.ucd", metric="log_likelihood").value == pytest.approx(-5.0)
+    assert MEASUREMENTS["metric_mean"](shown, curve="fig1.a.ucd", metric="log_likelihood").value == pytest.approx(-5.0)
     with pytest.raises(NotRun, match="ends at iteration 4000, the claim speaks of what follows 4000"):
-        CHECKS["metric_mean"](shown, curve="fig1.a.ucd", after=4000)
+        MEASUREMENTS["metric_mean"](shown, curve="fig1.a.ucd", after=4000)
 
 
 @pytest.mark.parametrize(
@@ -118,13 +118,13 @@ def test_metric_mean_weighs_evaluations_by_their_iterations(tmp_path, iterations
     spec = figure(tmp_path, {"a": {"curves": {"ucd": flat(-5.0)}, "metrics": ["stopping_time"]}})
     spec["panels"][0]["runs"][0]["folder"] = folder
     source = Evidence("popcd", [parse(FigureSpec, spec, "test")], [])
-    assert CHECKS["metric_mean"](source, curve="fig1.a.ucd").value == pytest.approx(mean)
+    assert MEASUREMENTS["metric_mean"](source, curve="fig1.a.ucd").value == pytest.approx(mean)
 
 
 def test_metric_share_counts_the_iterations_above_a_limit(tmp_path):
     values = np.tile(np.arange(41.0), (3, 1))
     shown = evidence(tmp_path, {"ucd": flat(-5.0)}, **diagnostic(values))
-    found = CHECKS["metric_share"](shown, curve="fig1.a.ucd", limit=30.0)
+    found = MEASUREMENTS["metric_share"](shown, curve="fig1.a.ucd", limit=30.0)
     assert (found.value, found.low, found.high) == pytest.approx((0.25, 0.25, 0.25))
 
 
@@ -134,26 +134,26 @@ def test_metric_ratio_is_not_moved_by_an_extreme(tmp_path):
     extreme[:, 7] = 1e6
     more = {"diagnostics": {"ucd": {"variance": extreme}, "cd_1": {"variance": values}}}
     shown = evidence(tmp_path, {"ucd": flat(-5.0), "cd_1": flat(-6.0)}, **more)
-    found = CHECKS["metric_ratio"](shown, curve="fig1.a.ucd", against="fig1.a.cd_1", metric="variance")
+    found = MEASUREMENTS["metric_ratio"](shown, curve="fig1.a.ucd", against="fig1.a.cd_1", metric="variance")
     assert (found.value, found.low, found.high) == pytest.approx((3.0, 3.0, 3.0))
 
 
 def test_metric_at_is_the_mean_over_the_trials_there(tmp_path):
     values = np.arange(41.0) + np.array([-3.0, 0.0, 3.0])[:, None]
     shown = evidence(tmp_path, {"ucd": flat(-5.0)}, **diagnostic(values))
-    found = CHECKS["metric_at"](shown, curve="fig1.a.ucd", iteration=1700)
+    found = MEASUREMENTS["metric_at"](shown, curve="fig1.a.ucd", iteration=1700)
     half = 3 / np.sqrt(3) * stats.t.ppf(0.975, 2)
     assert (found.value, found.low, found.high) == pytest.approx((17.0, 17.0 - half, 17.0 + half))
     assert found.what == "mean stopping time τ (Gibbs steps) of ucd at iteration 1700, mean over the trials"
     with pytest.raises(NotRun, match=r"fig1\.a\.ucd has no evaluation at iteration 4100; its last one is at 4000"):
-        CHECKS["metric_at"](shown, curve="fig1.a.ucd", iteration=4100)
+        MEASUREMENTS["metric_at"](shown, curve="fig1.a.ucd", iteration=4100)
 
 
 def test_metric_quantile_is_not_moved_by_a_stuck_trial(tmp_path):
     values = np.linspace(1.0, 3.0, 101)[:, None] + np.zeros(41)
     values[-1] = 1e6
     shown = evidence(tmp_path, {"ucd": flat(-5.0, 101)}, **diagnostic(values))
-    found = CHECKS["metric_quantile"](shown, curve="fig1.a.ucd", iteration=4000, quantile=0.5)
+    found = MEASUREMENTS["metric_quantile"](shown, curve="fig1.a.ucd", iteration=4000, quantile=0.5)
     assert found.value == pytest.approx(2.0)
     assert 1.6 < found.low < 2.0 < found.high < 2.4
     assert "50 % quantile over the trials" in found.what
@@ -164,12 +164,12 @@ def test_metric_violations_are_counted_in_all_trials(tmp_path):
     values = np.full((3, 41), 0.5)
     values[1, [7, 9]], values[2, 40], values[0, 0] = -0.25, 1.5, 99.0
     shown = evidence(tmp_path, {"ucd": flat(-5.0)}, **diagnostic(values))
-    found = CHECKS["metric_violations"](shown, curve="fig1.a.ucd", at_least=0.0, at_most=1.0)
+    found = MEASUREMENTS["metric_violations"](shown, curve="fig1.a.ucd", at_least=0.0, at_most=1.0)
     # The first evaluation has no diagnostic.
     assert (found.value, found.low, found.high) == (3.0, 3.0, 3.0)
     assert found.what.endswith("that are below 0 or above 1, of 3 trials at 40 evaluations each; from -0.25 to 1.5")
-    assert CHECKS["metric_violations"](shown, curve="fig1.a.ucd", at_least=0.0).value == 2.0
-    assert CHECKS["metric_violations"](shown, curve="fig1.a.ucd", at_most=1.5).value == 0.0
+    assert MEASUREMENTS["metric_violations"](shown, curve="fig1.a.ucd", at_least=0.0).value == 2.0
+    assert MEASUREMENTS["metric_violations"](shown, curve="fig1.a.ucd", at_most=1.5).value == 0.0
 
 
 def test_share_of_the_peak(tmp_path):
@@ -177,7 +177,7 @@ def test_share_of_the_peak(tmp_path):
         [[1.0], [0.5], [2.0]]
     )
     shown = evidence(tmp_path, {"ucd": flat(-5.0)}, **diagnostic(values))
-    found = CHECKS["metric_share_of_peak"](shown, curve="fig1.a.ucd", iteration=4000)
+    found = MEASUREMENTS["metric_share_of_peak"](shown, curve="fig1.a.ucd", iteration=4000)
     assert (found.value, found.low, found.high) == pytest.approx((0.25, 0.25, 0.25))
     assert found.what.endswith("at iteration 4000, as a share of the largest mean, which is at iteration 2000")
 
@@ -186,7 +186,7 @@ def test_steepest_rise_is_where_the_mean_climbs(tmp_path):
     iterations = 100 * np.arange(41)
     values = 3 + np.tanh((iterations - 1200) / 150) + 1e-4 * iterations + np.array([[0.0], [0.1], [-0.1]])
     shown = evidence(tmp_path, {"ucd": flat(-5.0)}, **diagnostic(values))
-    found = CHECKS["steepest_rise"](shown, curve="fig1.a.ucd")
+    found = MEASUREMENTS["steepest_rise"](shown, curve="fig1.a.ucd")
     assert (found.value, found.low, found.high) == (1200.0, 1200.0, 1200.0)
 
 
@@ -212,7 +212,7 @@ def test_smallest_k_that_ends_within_a_share_of_the_rise(tmp_path, finals, small
     source = several_k(tmp_path, finals)
     names = [f"fig1.a.cd_{k}" for k in finals]
     # The rise is 15, so that 0.02 of it is 0.3.
-    found = CHECKS["smallest_within"](source, curves=names, against="fig1.a.ucd", tolerance=0.02)
+    found = MEASUREMENTS["smallest_within"](source, curves=names, against="fig1.a.ucd", tolerance=0.02)
     assert (found.value, found.low, found.high) == (smallest, smallest, smallest)
 
 
@@ -220,21 +220,21 @@ def test_a_curve_without_k_is_one_line(tmp_path):
     source = several_k(tmp_path, {2: -5.0})
     source.curves("fig1.a.cd_2").meta["settings"]["schedule"][-1]["estimator"]["options"] = {}
     with pytest.raises(SettingsError, match=r"fig1\.a\.cd_2: its estimator has no option k; found none"):
-        CHECKS["smallest_within"](source, curves=["fig1.a.cd_2"], against="fig1.a.ucd", tolerance=0.1)
+        MEASUREMENTS["smallest_within"](source, curves=["fig1.a.cd_2"], against="fig1.a.ucd", tolerance=0.1)
 
 
 def test_share_of_stopping_times_has_the_exact_interval(tmp_path):
     spec = coupling_figure(tmp_path, rbm=[*[3] * 13, *[17] * 7], general=[29] * 20)
     source = Evidence("ucd", [parse(CouplingTimesSpec, spec, "test")], [])
-    found = CHECKS["stopping_time_share"](source, times="fig5.rbm", within=10)
+    found = MEASUREMENTS["stopping_time_share"](source, times="fig5.rbm", within=10)
     ends = stats.beta.ppf([0.025, 0.975], [13, 14], [8, 7])
     assert (found.value, found.low, found.high) == pytest.approx((0.65, *ends))
     # All were cut: none has met within the longest time.
-    cut = CHECKS["stopping_time_share"](source, times="fig5.general", within=29)
+    cut = MEASUREMENTS["stopping_time_share"](source, times="fig5.general", within=29)
     assert (cut.value, cut.low) == (0.0, 0.0)
     assert 0 < cut.high < 0.2
     with pytest.raises(NotRun, match=r"fig5\.maximal is not part of this scale"):
-        CHECKS["stopping_time_share"](source, times="fig5.maximal", within=10)
+        MEASUREMENTS["stopping_time_share"](source, times="fig5.maximal", within=10)
 
 
 def timed(tmp_path, **more) -> Evidence:
@@ -242,14 +242,14 @@ def timed(tmp_path, **more) -> Evidence:
 
 
 def test_run_times_are_held_against_the_published_ratio(tmp_path):
-    found = CHECKS["run_time_magnitude"](timed(tmp_path / "a"), table="table1", algorithm="ucd", factor=5.0)
+    found = MEASUREMENTS["run_time_magnitude"](timed(tmp_path / "a"), table="table1", algorithm="ucd", factor=5.0)
     assert (found.value, found.low, found.high) == pytest.approx((7.0, 7.0, 7.0))
     assert found.published == pytest.approx(19.0)
     assert found.bounds == pytest.approx((3.8, 95.0))
     with pytest.raises(NotRun, match="no published time of ucd in table1"):
-        CHECKS["run_time_magnitude"](timed(tmp_path / "b", published={}), table="table1", algorithm="ucd")
+        MEASUREMENTS["run_time_magnitude"](timed(tmp_path / "b", published={}), table="table1", algorithm="ucd")
     with pytest.raises(NotRun, match="table1 has no ratio of cd_5"):
-        CHECKS["run_time_magnitude"](timed(tmp_path / "c"), table="table1", algorithm="cd_5")
+        MEASUREMENTS["run_time_magnitude"](timed(tmp_path / "c"), table="table1", algorithm="cd_5")
 
 
 def test_claims_on_all_kinds_get_verdicts(tmp_path):

@@ -9,9 +9,9 @@ from scipy import stats
 
 from rbmbench.base.parsing import parse
 from rbmbench.reporting.claims import intervals
-from rbmbench.reporting.claims.checks import CHECKS
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
 from rbmbench.reporting.claims.judge import REPRODUCED, verdict
+from rbmbench.reporting.claims.measurements import MEASUREMENTS
 from rbmbench.reporting.specs import FigureSpec, Published, TableSpec
 
 
@@ -28,7 +28,7 @@ def entries(tmp_path, rows, published=None) -> Evidence:
 
 def test_decline_difference_is_that_of_two_falls(tmp_path):
     steps = np.array([[-20.0, -10.0, -15.0], [-20.0, -10.0, -15.0]])
-    found = CHECKS["decline_difference"](
+    found = MEASUREMENTS["decline_difference"](
         evidence(tmp_path, {"cd_1": steps, "pop_cd_1": steps + [[0, 0, 3.0]] * 2}),
         curve="fig1.a.cd_1",
         against="fig1.a.pop_cd_1",
@@ -43,9 +43,9 @@ def test_lead_after_a_share_of_the_paper_s_iterations(tmp_path):
     there = evidence(tmp_path, curves, paper_iterations=2000)
     names = {"curve": "fig1.a.pop_cd_1", "against": "fig1.a.cd_1"}
     # At iteration 500 of 1000 the one has risen by 5, the other by half of that.
-    assert CHECKS["lead_after"](there, **names, share=0.25).value == pytest.approx(-0.5)
+    assert MEASUREMENTS["lead_after"](there, **names, share=0.25).value == pytest.approx(-0.5)
     with pytest.raises(NotRun, match="ends at iteration 1000, the claim speaks of iteration 1500"):
-        CHECKS["lead_after"](there, **names, share=0.75)
+        MEASUREMENTS["lead_after"](there, **names, share=0.75)
 
 
 def test_student_interval_of_known_answer():
@@ -76,7 +76,7 @@ def test_variance_intervals_of_known_answer():
 def test_final_difference_is_paired_by_trial(tmp_path):
     trials = np.array([0.0, 3.0, -4.0, 7.0])[:, None]
     curves = {"cd_1": np.full((4, 41), -9.0) + trials, "pop_cd_1": np.full((4, 41), -7.0) + trials}
-    found = CHECKS["final_difference"](evidence(tmp_path, curves), curve="fig1.a.pop_cd_1", against="fig1.a.cd_1")
+    found = MEASUREMENTS["final_difference"](evidence(tmp_path, curves), curve="fig1.a.pop_cd_1", against="fig1.a.cd_1")
     assert (found.value, found.low, found.high) == pytest.approx((2.0, 2.0, 2.0))
     assert found.what == "final log-likelihood, pop-CD-1 minus CD-1, nats per sample, 4 trials"
 
@@ -89,7 +89,7 @@ def test_final_value_is_the_mean_over_the_last_twentieth(tmp_path):
 
 def test_lead_is_a_share_of_the_rise(tmp_path):
     curves = {"pt_10": rising(-5.0, start=-25.0), "pop_cd_1": rising(-5.2, start=-25.0)}
-    found = CHECKS["final_lead"](evidence(tmp_path, curves), curve="fig1.a.pop_cd_1", against="fig1.a.pt_10")
+    found = MEASUREMENTS["final_lead"](evidence(tmp_path, curves), curve="fig1.a.pop_cd_1", against="fig1.a.pt_10")
     assert found.value == pytest.approx(-0.01, rel=1e-3)
 
 
@@ -98,30 +98,30 @@ def test_spread_of_finals_as_a_share_of_the_rise(tmp_path):
         name: np.linspace(start, final, 201) * np.ones((3, 1))
         for name, start, final in [("a", -21, -1), ("b", -21, -3)]
     }
-    found = CHECKS["final_spread"](evidence(tmp_path, curves), curves=["fig1.a.a", "fig1.a.b"])
+    found = MEASUREMENTS["final_spread"](evidence(tmp_path, curves), curves=["fig1.a.a", "fig1.a.b"])
     finals = [-1 - 20 * 4.5 / 200, -3 - 18 * 4.5 / 200]
     assert found.value == pytest.approx((finals[0] - finals[1]) / (finals[0] + 21))
 
 
 def test_decline_of_known_answer(tmp_path):
     values = np.tile([-20.0] + [-10.0] * 10 + [-12.0] * 30, (3, 1))
-    found = CHECKS["decline"](evidence(tmp_path, {"cd_1": values}), curve="fig1.a.cd_1")
+    found = MEASUREMENTS["decline"](evidence(tmp_path, {"cd_1": values}), curve="fig1.a.cd_1")
     assert (found.value, found.low, found.high) == pytest.approx((0.2, 0.2, 0.2))
 
 
 def test_decline_of_a_curve_that_only_falls_is_infinite(tmp_path):
     values = np.tile(np.linspace(-1.0, -9.0, 41), (3, 1))
-    found = CHECKS["decline"](evidence(tmp_path, {"cd_1": values}), curve="fig1.a.cd_1")
+    found = MEASUREMENTS["decline"](evidence(tmp_path, {"cd_1": values}), curve="fig1.a.cd_1")
     assert found.low == math.inf
     assert verdict(found.low, found.high, 0.05, math.inf) == REPRODUCED
 
 
 def test_gain_after_of_known_answer(tmp_path):
     values = np.tile([-30.0] + [-10.0] * 20 + [-9.0] * 20, (3, 1))
-    found = CHECKS["gain_after"](evidence(tmp_path, {"cd_1": values}), curve="fig1.a.cd_1", after=1000)
+    found = MEASUREMENTS["gain_after"](evidence(tmp_path, {"cd_1": values}), curve="fig1.a.cd_1", after=1000)
     assert found.value == pytest.approx(1 / 20)
     with pytest.raises(NotRun, match="ends at iteration 4000"):
-        CHECKS["gain_after"](evidence(tmp_path / "b", {"cd_1": values}), curve="fig1.a.cd_1", after=4000)
+        MEASUREMENTS["gain_after"](evidence(tmp_path / "b", {"cd_1": values}), curve="fig1.a.cd_1", after=4000)
 
 
 def timed(seconds: float, **more) -> dict:
@@ -141,7 +141,7 @@ def test_run_time_ratio_ranges_over_panels(tmp_path):
     panels = [spec["panels"][0] for spec in specs]
     joined = [one | {"runs": one["runs"] + two["runs"]} for one, two in zip(panels[::2], panels[1::2], strict=True)]
     source = Evidence("popcd", [parse(FigureSpec, specs[0] | {"panels": joined}, "test")], [])
-    found = CHECKS["run_time_ratio"](source, algorithm="pt_10", against="cd_1", figures=["fig1", "fig2"])
+    found = MEASUREMENTS["run_time_ratio"](source, algorithm="pt_10", against="cd_1", figures=["fig1", "fig2"])
     assert (found.value, found.low, found.high) == pytest.approx((12.0, 6.0, 24.0))
 
 
@@ -154,9 +154,9 @@ def test_run_times_of_smaller_models_than_the_paper_s_are_not_compared(tmp_path)
         asked = {"algorithm": "pt_10", "against": "cd_1", "figures": ["fig1"]}
         if refused:
             with pytest.raises(NotRun, match=r"fig1\.a left out: 3 of 500 hidden units"):
-                CHECKS["run_time_ratio"](source, **asked)
+                MEASUREMENTS["run_time_ratio"](source, **asked)
         else:
-            assert CHECKS["run_time_ratio"](source, **asked).value == pytest.approx(1.0)
+            assert MEASUREMENTS["run_time_ratio"](source, **asked).value == pytest.approx(1.0)
 
 
 def test_run_times_of_different_machines_are_not_compared(tmp_path):
@@ -165,16 +165,16 @@ def test_run_times_of_different_machines_are_not_compared(tmp_path):
     one["panels"][0]["runs"] += two["panels"][0]["runs"]
     source = Evidence("popcd", [parse(FigureSpec, one, "test")], [])
     with pytest.raises(NotRun, match="different machines or settings"):
-        CHECKS["run_time_ratio"](source, algorithm="pt_10", against="cd_1", figures=["fig1"])
+        MEASUREMENTS["run_time_ratio"](source, algorithm="pt_10", against="cd_1", figures=["fig1"])
 
 
 def test_variance_ratio_of_one_model_and_of_several(tmp_path):
     one = entries(tmp_path / "1", {"r": {"cd_1": [numbers(1e-4, 0, 0)], "pop_cd_1": [numbers(1e-3, 0, 0)]}})
-    found = CHECKS["variance_ratio"](one, entry="table1.r.cd_1", against="table1.r.pop_cd_1")
+    found = MEASUREMENTS["variance_ratio"](one, entry="table1.r.cd_1", against="table1.r.pop_cd_1")
     edge = stats.f.ppf(0.975, 1999, 1999)
     assert (found.value, found.low, found.high) == pytest.approx((0.1, 0.1 / edge, 0.1 * edge))
     several = {"cd_1": [numbers(v, 0, 0) for v in (1e-4, 1e-4)], "pop_cd_1": [numbers(v, 0, 0) for v in (1e-3, 1e-2)]}
-    found = CHECKS["variance_ratio"](
+    found = MEASUREMENTS["variance_ratio"](
         entries(tmp_path / "2", {"r": several}), entry="table1.r.cd_1", against="table1.r.pop_cd_1"
     )
     assert found.value == pytest.approx(10**-1.5)
@@ -183,7 +183,7 @@ def test_variance_ratio_of_one_model_and_of_several(tmp_path):
 
 def test_bias_difference_of_one_model_adds_both_intervals(tmp_path):
     rows = {"r": {"cd_1": [numbers(1e-4, 0.02, 0.001)], "pop_cd_1": [numbers(1e-3, 0.005, 0.002)]}}
-    found = CHECKS["bias_difference"](entries(tmp_path, rows), entry="table1.r.cd_1", against="table1.r.pop_cd_1")
+    found = MEASUREMENTS["bias_difference"](entries(tmp_path, rows), entry="table1.r.cd_1", against="table1.r.pop_cd_1")
     assert (found.value, found.low, found.high) == pytest.approx((0.015, 0.012, 0.018))
 
 
@@ -198,7 +198,7 @@ PRINTED = {
 
 def magnitude(tmp_path, model, algorithm, quantity):
     source = entries(tmp_path, {"r": {algorithm: [model]}}, PRINTED)
-    return CHECKS["order_of_magnitude"](source, entry=f"table1.r.{algorithm}", quantity=quantity)
+    return MEASUREMENTS["order_of_magnitude"](source, entry=f"table1.r.{algorithm}", quantity=quantity)
 
 
 def test_order_of_magnitude_is_a_factor_of_ten(tmp_path):

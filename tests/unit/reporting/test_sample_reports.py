@@ -7,9 +7,9 @@ from sample_results import isl_figure
 from rbmbench.base.errors import ResultsError, SettingsError
 from rbmbench.base.parsing import parse
 from rbmbench.reporting import plots, samples, sheets
-from rbmbench.reporting.claims.checks import CHECKS
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
 from rbmbench.reporting.claims.judge import ClaimsSpec, evaluate
+from rbmbench.reporting.claims.measurements import MEASUREMENTS
 from rbmbench.reporting.specs import IslCurvesSpec, SampleSheetsSpec
 
 GIBBS = [[-40, -36, -32, -30.0], [-41, -36, -32, -30.5], [-42, -36, -33, -31.0]]
@@ -113,14 +113,14 @@ def test_samples_that_are_no_squares_are_one_line(tmp_path):
     ],
 )
 def test_checks_measure_the_chosen_setting(tmp_path, kind, arguments, value):
-    found = CHECKS[kind](evidence(tmp_path), **arguments)
+    found = MEASUREMENTS[kind](evidence(tmp_path), **arguments)
     assert found.value == pytest.approx(value)
     assert found.low <= found.value <= found.high
 
 
 def test_mixing_speed_is_the_ratio_of_samples_for_the_same_likelihood(tmp_path):
     # Gibbs ends at -30, -30.5 and -31; rates-FPCD is there after 10, 10^(1 + 0.5 / 7) and 10^(1 + 1 / 7) samples.
-    found = CHECKS["mixing_speed"](evidence(tmp_path), curve="fig2.a.rates_fpcd", against="fig2.a.gibbs")
+    found = MEASUREMENTS["mixing_speed"](evidence(tmp_path), curve="fig2.a.rates_fpcd", against="fig2.a.gibbs")
     logs = np.log(1000) - np.log(10) * np.array([1, 1 + 0.5 / 7, 1 + 1 / 7])
     assert found.value == pytest.approx(np.exp(logs.mean()))
     assert found.low < found.value < found.high
@@ -128,31 +128,31 @@ def test_mixing_speed_is_the_ratio_of_samples_for_the_same_likelihood(tmp_path):
 
 
 def test_a_sampler_that_never_gets_there_is_noted(tmp_path):
-    found = CHECKS["mixing_speed"](evidence(tmp_path), curve="fig2.a.gibbs", against="fig2.a.rates_fpcd")
+    found = MEASUREMENTS["mixing_speed"](evidence(tmp_path), curve="fig2.a.gibbs", against="fig2.a.rates_fpcd")
     assert found.value == pytest.approx(1.0)
     assert found.notes == ("Gibbs does not get there in 3 of 3 trials",)
 
 
 def test_a_fall_is_measured_from_the_maximum_of_each_trial(tmp_path):
     falling = [[-40, -30, -31, -33.0], [-40, -31, -30, -34.0]]
-    found = CHECKS["isl_decline"](evidence(tmp_path, values={"gibbs": falling}), curve="fig2.a.gibbs")
+    found = MEASUREMENTS["isl_decline"](evidence(tmp_path, values={"gibbs": falling}), curve="fig2.a.gibbs")
     assert found.value == pytest.approx(3.5)
 
 
 def test_costs_are_compared_for_equal_k(tmp_path):
     seconds = {"gibbs": [2e-5, 1e-4], "rates_fpcd": [3e-5, 5e-5]}
     cost = {"curve": "fig2.a.rates_fpcd", "against": "fig2.a.gibbs"}
-    found = CHECKS["sample_cost_ratio"](evidence(tmp_path, seconds=seconds), **cost)
+    found = MEASUREMENTS["sample_cost_ratio"](evidence(tmp_path, seconds=seconds), **cost)
     assert found.value == found.low == found.high == pytest.approx(1.5)
     unknown = {"gibbs": [None, 1e-4], "rates_fpcd": [3e-5, None]}
     with pytest.raises(NotRun, match="too few samples"):
-        CHECKS["sample_cost_ratio"](evidence(tmp_path / "other", seconds=unknown), **cost)
+        MEASUREMENTS["sample_cost_ratio"](evidence(tmp_path / "other", seconds=unknown), **cost)
 
 
 def test_costs_of_two_panels_are_not_compared(tmp_path):
     spec = parse(IslCurvesSpec, isl_figure(tmp_path, {"a": {"values": BOTH}, "b": {"values": BOTH}}), "test")
     with pytest.raises(SettingsError, match="should be of one panel"):
-        CHECKS["sample_cost_ratio"](
+        MEASUREMENTS["sample_cost_ratio"](
             Evidence("rates_fpcd", [spec], []), curve="fig2.a.rates_fpcd", against="fig2.b.gibbs"
         )
 
@@ -163,7 +163,7 @@ def test_what_is_not_there_is_not_run(tmp_path):
         with pytest.raises(NotRun, match=f"{name} is not part of this scale"):
             found.sample_curve(name)
     with pytest.raises(NotRun, match="has 1 to 1000 samples, the claim speaks of 5000"):
-        CHECKS["isl_difference"](found, curve="fig2.a.gibbs", against="fig2.a.rates_fpcd", samples=5000)
+        MEASUREMENTS["isl_difference"](found, curve="fig2.a.gibbs", against="fig2.a.rates_fpcd", samples=5000)
 
 
 @pytest.mark.parametrize(("needed", "verdict"), [(1000, "reproduced"), (1001, "inconclusive at this scale")])

@@ -1,9 +1,10 @@
-"""Intervals for numbers that come from a few trials or trained models. All are two-sided, at one level."""
+"""Two-sided confidence intervals at `LEVEL` for numbers from a few trials or trained models."""
 
 from collections.abc import Callable
 
 import numpy as np
-from scipy import stats
+
+# scipy.stats is imported where it is used: it takes most of a second, and checking claims needs no intervals.
 
 __all__ = ["LEVEL", "bootstrap", "resampled", "share", "student", "variance", "variance_ratio"]
 
@@ -18,8 +19,10 @@ def student(values: np.ndarray) -> tuple[float, float, float]:
     Parameters
     ----------
     values : array_like, shape (trials,)
-        Finite numbers; with fewer than two there is no interval and its ends are NaN.
+        Finite numbers. With fewer than two the ends of the interval are NaN.
     """
+    from scipy import stats
+
     values = np.asarray(values, dtype=float)
     if len(values) < 2:
         return (float(values.mean()) if len(values) else NAN), NAN, NAN
@@ -34,9 +37,9 @@ def bootstrap(curves: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray])
     Parameters
     ----------
     curves : array, shape (trials, ...)
-        One curve, or several stacked, for each trial; whole trials are drawn with replacement.
+        One curve, or several stacked, per trial; whole trials are drawn with replacement.
     statistic : callable
-        Takes mean curves of shape (resamples, ...) and returns one number for each.
+        Takes mean curves of shape (resamples, ...) and returns one number per resample.
 
     Returns
     -------
@@ -51,7 +54,7 @@ def bootstrap(curves: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray])
         return value, NAN, NAN
     draws = np.random.default_rng(0).multinomial(trials, np.full(trials, 1 / trials), size=RESAMPLES) / trials
     low, high = np.quantile(
-        # Quantiles that are values themselves: between two infinite ones there is nothing to interpolate.
+        # Quantiles without interpolation, which has no result between two infinite values.
         statistic(np.tensordot(draws, curves, 1)),
         [(1 - LEVEL) / 2, (1 + LEVEL) / 2],
         method="inverted_cdf",
@@ -67,7 +70,7 @@ def resampled(values: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray])
     values : array, shape (trials, ...)
         Whole trials are drawn with replacement.
     statistic : callable
-        Takes trials of shape (resamples, trials, ...) and returns one number for each resample.
+        Takes trials of shape (resamples, trials, ...) and returns one number per resample.
 
     Returns
     -------
@@ -85,19 +88,25 @@ def resampled(values: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray])
 
 
 def share(successes: int, trials: int) -> tuple[float, float, float]:
-    """Return a share and the exact interval of Clopper and Pearson for its probability."""
+    """Return a share and its exact interval by Clopper and Pearson."""
+    from scipy import stats
+
     found = stats.binomtest(successes, trials).proportion_ci(LEVEL, method="exact")
     return successes / trials, float(found.low), float(found.high)
 
 
 def variance(value: float, samples: int) -> tuple[float, float, float]:
-    """Return a sample variance and its interval by the chi-squared distribution, wide as `variance_ratio` is.
+    """Return a sample variance and its interval by the chi-squared distribution, conservative as in `variance_ratio`.
 
     Parameters
     ----------
     value : float
-        The variance of ``samples`` independent estimates; at least 2.
+        The variance of the estimates.
+    samples : int
+        Number of independent estimates, at least 2.
     """
+    from scipy import stats
+
     low, high = stats.chi2.ppf([(1 + LEVEL) / 2, (1 - LEVEL) / 2], samples - 1)
     return value, value * (samples - 1) / float(low), value * (samples - 1) / float(high)
 
@@ -105,16 +114,18 @@ def variance(value: float, samples: int) -> tuple[float, float, float]:
 def variance_ratio(above: float, below: float, samples: int) -> tuple[float, float, float]:
     """Return the ratio of two sample variances and its interval by the F distribution.
 
-    The interval is that of a single normal number. A variance summed over many parameters is known better, so that the
-    interval errs on the wide side.
+    The interval is that for a single normal variable. A variance summed over many parameters is known more precisely,
+    so that the interval is conservative.
 
     Parameters
     ----------
     above, below : float
-        The variances, each from ``samples`` independent estimates.
+        The variances of the estimates.
     samples : int
-        At least 2.
+        Number of independent estimates of each, at least 2.
     """
+    from scipy import stats
+
     ratio = above / below if below > 0 else NAN
     edge = float(stats.f.ppf((1 + LEVEL) / 2, samples - 1, samples - 1))
     return ratio, ratio / edge, ratio * edge

@@ -1,41 +1,50 @@
-"""Measurements of streams of samples: likelihoods, how soon they are reached, and what a sample costs."""
+"""Measurements of streams of samples: indirect sampling likelihoods, how fast they are reached, and costs of samples.
+
+Likelihoods are means per row, in nats.
+"""
+
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.reporting.claims import intervals
+from rbmbench.reporting.claims.arguments import SampleCount, SampleCurveBesideName, SampleCurveName
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
-from rbmbench.reporting.claims.measurement import Measurement
-from rbmbench.reporting.claims.sample_evidence import SampleCurve
-
-__all__ = ["SAMPLE_CHECKS"]
+from rbmbench.reporting.claims.measurements._base import Measurement, measures
 
 
-def isl_final(evidence: Evidence, *, curve: str) -> Measurement:
+@measures()
+def isl_final(evidence: Evidence, *, curve: SampleCurveName) -> Measurement:
     """Measure the sampling likelihood of the test rows after all samples, with Student's interval over the trials."""
-    found = evidence.sample_curve(curve)
+    found = evidence.of(curve)
     what = f"sampling likelihood of {found.label} after {found.panel.samples_count} samples, nats a row"
     return Measurement(*intervals.student(found.final), what, (found,))
 
 
-def isl_training_set(evidence: Evidence, *, curve: str) -> Measurement:
-    """Measure the sampling likelihood of the training rows taken for samples; it is one number."""
-    found = evidence.sample_curve(curve)
+@measures()
+def isl_training_set(evidence: Evidence, *, curve: SampleCurveName) -> Measurement:
+    """Measure the likelihood of the test rows with the training rows as samples: one number, no interval."""
+    found = evidence.of(curve)
     value = found.training_set
     return Measurement(value, value, value, "sampling likelihood of the training set, nats a row", (found,))
 
 
-def isl_lead_on_training_set(evidence: Evidence, *, curve: str) -> Measurement:
-    """Measure the likelihood after all samples less that of the training set, with Student's interval."""
-    found = evidence.sample_curve(curve)
+@measures()
+def isl_lead_on_training_set(evidence: Evidence, *, curve: SampleCurveName) -> Measurement:
+    """Measure the likelihood after all samples minus that of the training set, with Student's interval."""
+    found = evidence.of(curve)
     what = f"sampling likelihood of {found.label} minus that of the training set, nats a row"
     return Measurement(*intervals.student(found.final - found.training_set), what, (found,))
 
 
-def isl_difference(evidence: Evidence, *, curve: str, against: str, samples: int | None = None) -> Measurement:
-    """Measure the difference of two likelihoods after so many samples (all, if not said), paired by trial."""
-    one, other = evidence.sample_curve(curve), evidence.sample_curve(against)
+@measures()
+def isl_difference(
+    evidence: Evidence, *, curve: SampleCurveName, against: SampleCurveName, samples: SampleCount | None = None
+) -> Measurement:
+    """Measure the difference of two likelihoods after a number of samples, by default all, trial by trial."""
+    one, other = evidence.of(curve), evidence.of(against)
     at = samples or min(one.trials.columns[-1], other.trials.columns[-1])
     first, second = (_at(found, at) for found in (one, other))
     difference = (first - second).dropna()
@@ -43,20 +52,23 @@ def isl_difference(evidence: Evidence, *, curve: str, against: str, samples: int
     return Measurement(*intervals.student(difference), f"{what}, {len(difference)} trials", (one, other))
 
 
-def isl_decline(evidence: Evidence, *, curve: str) -> Measurement:
-    """Measure by how much the likelihood of each trial ends below its own maximum, with Student's interval."""
-    found = evidence.sample_curve(curve)
+@measures()
+def isl_decline(evidence: Evidence, *, curve: SampleCurveName) -> Measurement:
+    """Measure the fall of the likelihood of each trial from its maximum to its end, with Student's interval."""
+    found = evidence.of(curve)
     what = f"fall of the sampling likelihood of {found.label} from its maximum to its end, nats a row"
     return Measurement(*intervals.student(found.trials.max(axis=1) - found.final), what, (found,))
 
 
-def mixing_speed(evidence: Evidence, *, curve: str, against: str) -> Measurement:
-    """Measure how many times as many samples ``against`` needs for its last likelihood as ``curve`` needs for the same.
+@measures()
+def mixing_speed(evidence: Evidence, *, curve: SampleCurveName, against: SampleCurveName) -> Measurement:
+    """Measure the ratio of the numbers of samples that ``against`` and ``curve`` need for the same likelihood.
 
-    Numbers of samples are interpolated in logarithm; a curve that never gets there counts with all its samples, so that
-    the factor is then too large. The interval is Student's, of the logarithms over the trials.
+    The likelihood is that of ``against`` after all samples. Numbers of samples are interpolated in logarithm; a curve
+    that does not reach the likelihood counts with all its samples, so that the ratio is then too large. The interval is
+    Student's, of the logarithms over the trials.
     """
-    one, other = evidence.sample_curve(curve), evidence.sample_curve(against)
+    one, other = evidence.of(curve), evidence.of(against)
     trials = one.trials.index.intersection(other.trials.index)
     logs = [np.log(other.trials.columns[-1] / _reached(one, other.final[trial], trial)) for trial in trials]
     what = f"samples of {other.label} over those of {one.label} for the likelihood that {other.label} ends with"
@@ -66,9 +78,10 @@ def mixing_speed(evidence: Evidence, *, curve: str, against: str) -> Measurement
     return Measurement(value, low, high, what, (one, other), notes=notes)
 
 
-def sample_cost_ratio(evidence: Evidence, *, curve: str, against: str) -> Measurement:
-    """Measure the ratio of the processor times of a sample of one chain, for equal k; the range is over k."""
-    one, other = evidence.sample_curve(curve), evidence.sample_curve(against)
+@measures()
+def sample_cost_ratio(evidence: Evidence, *, curve: SampleCurveName, against: SampleCurveBesideName) -> Measurement:
+    """Measure the ratio of the processor times of a sample, as the geometric mean over k; the interval is the range."""
+    one, other = evidence.of(curve), evidence.of(against)
     if one.panel.samples != other.panel.samples:
         raise SettingsError(f"claims: {curve}, {against}: should be of one panel, drawn in one job")
     steps = sorted(set(one.seconds) & set(other.seconds))
@@ -80,7 +93,7 @@ def sample_cost_ratio(evidence: Evidence, *, curve: str, against: str) -> Measur
     return Measurement(mean, min(ratios), max(ratios), f"{what} and their range", (one, other))
 
 
-def _at(found: SampleCurve, samples: int) -> pd.Series:
+def _at(found: Any, samples: int) -> pd.Series:
     """Return the likelihood at a number of samples by trial, interpolated in logarithm."""
     numbers = found.trials.columns.to_numpy(dtype=float)
     if not numbers[0] <= samples <= numbers[-1]:
@@ -89,8 +102,8 @@ def _at(found: SampleCurve, samples: int) -> pd.Series:
     return pd.Series(values, found.trials.index)
 
 
-def _reached(found: SampleCurve, level: float, trial: int) -> float:
-    """Return the number of samples at which a trial first reaches a likelihood, all where it never does."""
+def _reached(found: Any, level: float, trial: int) -> float:
+    """Return the number of samples at which a trial first reaches a likelihood, or all samples if it never does."""
     numbers = np.log(found.trials.columns.to_numpy(dtype=float))
     values = np.maximum.accumulate(found.trials.loc[trial].to_numpy())
     above = int(np.searchsorted(values, level))
@@ -98,14 +111,3 @@ def _reached(found: SampleCurve, level: float, trial: int) -> float:
         return float(np.exp(numbers[min(above, len(values) - 1)]))
     share = (level - values[above - 1]) / (values[above] - values[above - 1])
     return float(np.exp(numbers[above - 1] + share * (numbers[above] - numbers[above - 1])))
-
-
-SAMPLE_CHECKS = (
-    isl_final,
-    isl_training_set,
-    isl_lead_on_training_set,
-    isl_difference,
-    isl_decline,
-    mixing_speed,
-    sample_cost_ratio,
-)

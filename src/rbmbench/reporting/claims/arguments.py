@@ -1,0 +1,289 @@
+"""Types of the arguments of measurements, and the check of their values against the papers.
+
+An argument that names a part of a paper, or that is limited by one of its settings, is annotated with a mark: `Names`
+or `UpTo`. A mark tells from the papers alone, before anything is computed, whether a value is allowed.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Protocol, get_args
+
+from pydantic import Field
+
+from rbmbench.base.errors import unknown_name
+from rbmbench.base.metrics import METRICS
+from rbmbench.config.paper import Paper
+
+__all__ = [
+    "AlgorithmName",
+    "Bound",
+    "Context",
+    "CurveBesideName",
+    "CurveName",
+    "CurveOfStepsName",
+    "EntryName",
+    "Factor",
+    "FigureName",
+    "Iteration",
+    "MetricName",
+    "Names",
+    "PublishedEntryName",
+    "ReferenceName",
+    "SampleCount",
+    "SampleCurveBesideName",
+    "SampleCurveName",
+    "Share",
+    "TimedAlgorithmName",
+    "TimesName",
+    "UpTo",
+    "mark_of",
+    "problems",
+]
+
+
+@dataclass(frozen=True)
+class Context:
+    """What the value of one argument is checked against.
+
+    Attributes
+    ----------
+    paper : Paper
+        A paper as published, or as one scale runs it.
+    tables : mapping
+        The entries of the paper's published tables, by table.
+    arguments : mapping
+        All arguments of the claim.
+    """
+
+    paper: Paper
+    tables: Mapping[str, Iterable[Any]]
+    arguments: Mapping[str, Any]
+
+    @property
+    def panel(self) -> Any:
+        """The settings of the panel of the argument ``curve``; None if there is none."""
+        figure, letter, *_ = [*str(self.arguments.get("curve")).split("."), ""]
+        return getattr(self.paper.figures.get(figure), "panels", {}).get(letter)
+
+
+class Mark(Protocol):
+    """What limits an argument by the papers."""
+
+    def problem(self, value: Any, contexts: Iterable[Context]) -> str | None:
+        """Return what is wrong with a value in words, None if any of the contexts allows it."""
+
+
+@dataclass(frozen=True)
+class Names:
+    """Marks an argument as the name of a part of the paper, such as ``fig1.a.cd_1``.
+
+    Attributes
+    ----------
+    parts : tuple of str
+        What the parts of the name between dots are, in words.
+    known : callable
+        Returns the names that are known in a context.
+    """
+
+    parts: tuple[str, ...]
+    known: Callable[[Context], Iterable[str]]
+
+    def problem(self, value: str, contexts: Iterable[Context]) -> str | None:
+        """Return the message for an unknown name, which names the nearest; None for a known one.
+
+        The message lists only names that agree with the value up to the first part that is unknown.
+        """
+        known = sorted({name for context in contexts for name in self.known(context)})
+        if value in known:
+            return None
+        for depth, part in enumerate(self.parts[:-1] if known else (), start=1):
+            found, allowed = _first(value, depth), {_first(name, depth) for name in known}
+            if found not in allowed:
+                return unknown_name(part, found, allowed)
+            known = [name for name in known if _first(name, depth) == found]
+        return unknown_name(self.parts[-1], value, known)
+
+
+@dataclass(frozen=True)
+class UpTo:
+    """Marks a number that a setting of the paper limits, such as an iteration.
+
+    Attributes
+    ----------
+    what : str
+        The setting, in words.
+    most : callable
+        Returns the limit in a context; None: no limit.
+    """
+
+    what: str
+    most: Callable[[Context], int | None]
+
+    def problem(self, value: int, contexts: Iterable[Context]) -> str | None:
+        """Return the message for a number above the limit, None for others."""
+        limits = [limit for limit in map(self.most, contexts) if limit is not None]
+        if not limits or value <= max(limits):
+            return None
+        return f"found {value}; allowed: at most {max(limits)}, {self.what}"
+
+
+def problems(key: str, annotation: Any, value: Any, contexts: list[Context]) -> Iterator[str]:
+    """Yield what is wrong with the value of an argument, or with each item of a list, after its key."""
+    mark = mark_of(annotation)
+    items = [(f"{key}.{n}", item) for n, item in enumerate(value)] if isinstance(value, list) else [(key, value)]
+    for place, item in items:
+        message = mark.problem(item, contexts) if mark and item is not None else None
+        if message:
+            yield f"{place}: {message}"
+
+
+def mark_of(annotation: Any) -> Mark | None:
+    """Return the mark of an annotation, which may stand inside a list or a union; None if there is none."""
+    for part in getattr(annotation, "__metadata__", ()):
+        if isinstance(part, Names | UpTo):
+            return part
+    return next(filter(None, map(mark_of, get_args(annotation))), None)
+
+
+def _first(name: str, parts: int) -> str:
+    """Return the first parts of a name."""
+    return ".".join(name.split(".")[:parts])
+
+
+def _keys(kind: str) -> Callable[[Context], Iterator[str]]:
+    """Return a function that yields the keys of all figures or tables of one kind."""
+    return lambda context: (key for key, item in _items(context.paper) if item.kind == kind)
+
+
+def _names(kind: str) -> Callable[[Context], Iterator[str]]:
+    """Return a function that yields the names of the parts of all figures or tables of one kind."""
+
+    def known(context: Context) -> Iterator[str]:
+        for key, item in _items(context.paper):
+            if item.kind == kind:
+                yield from (f"{key}.{name}" for name in item.names(context.paper))
+
+    return known
+
+
+def _items(paper: Paper) -> list[tuple[str, Any]]:
+    """Return all figures and tables with their keys."""
+    return [*paper.figures.items(), *paper.tables.items()]
+
+
+_curves, _sample_curves, _entries = _names("learning_curves"), _names("isl_curves"), _names("bias_variance")
+
+
+def _beside(names: Callable[[Context], Iterable[str]]) -> Callable[[Context], Iterator[str]]:
+    """Return a function that yields, of some names, those of the panel of the argument ``curve``."""
+
+    def known(context: Context) -> Iterator[str]:
+        panel = str(context.arguments.get("curve")).rpartition(".")[0]
+        return (name for name in names(context) if name.rpartition(".")[0] == panel)
+
+    return known
+
+
+def _curves_of_steps(context: Context) -> Iterator[str]:
+    """Yield the names of the learning curves whose estimator is given the option k."""
+    algorithms = context.paper.algorithms
+    return (name for name in _curves(context) if "k" in algorithms[name.rpartition(".")[2]].stages[-1].options)
+
+
+def _algorithms_of_figures(context: Context) -> Iterator[str]:
+    """Yield the algorithms that the panels of the argument ``figures`` show."""
+    figures = context.arguments.get("figures", ())
+    return (name.rpartition(".")[2] for name in _curves(context) if name.partition(".")[0] in figures)
+
+
+def _published_entries(context: Context) -> Iterator[str]:
+    """Yield the names of the entries whose ``quantity`` is published."""
+    quantity = str(context.arguments.get("quantity"))
+    printed = {
+        f"{table}.{entry.row}.{entry.algorithm}"
+        for table, entries in context.tables.items()
+        for entry in entries
+        if getattr(entry, quantity, None) is not None
+    }
+    return (name for name in _entries(context) if name in printed)
+
+
+def _timed_algorithms(context: Context) -> Iterator[str]:
+    """Yield the algorithms of the argument ``table`` whose time is published."""
+    key = str(context.arguments.get("table"))
+    table, printed = context.paper.tables.get(key), {entry.algorithm for entry in context.tables.get(key, ())}
+    return (name for name in (table.names(context.paper) if table else ()) if name in printed)
+
+
+def _metrics(context: Context) -> set[str]:
+    """Return the metrics that the package knows, and those that panels of the paper show."""
+    figures = [figure for figure in context.paper.figures.values() if figure.kind == "learning_curves"]
+    return {*METRICS, *(name for figure in figures for panel in figure.panels.values() for name in panel.metric)}
+
+
+def _name(parts: tuple[str, ...], known: Callable[[Context], Iterable[str]], description: str) -> Any:
+    """Return the type of a name, with its mark and its description for the JSON schema."""
+    return Annotated[str, Field(description=description), Names(parts, known)]
+
+
+def _setting(name: str, otherwise: Any = None) -> Callable[[Context], Any]:
+    """Return a function that reads a setting of the panel of the argument ``curve``."""
+    return lambda context: getattr(context.panel, name, otherwise)
+
+
+_CURVE = ("figure of learning curves", "panel", "curve")
+_SAMPLES = ("figure of sampling likelihoods", "panel", "curve")
+_ENTRY = ("table of bias and variance", "row", "entry")
+_OF_CURVE = "name of a learning curve: FIGURE.PANEL.ALGORITHM"
+_OF_SAMPLES = "name of a curve of sampling likelihoods: FIGURE.PANEL.SAMPLER"
+_OF_ENTRY = "name of an entry of a table of bias and variance: TABLE.ROW.ESTIMATOR"
+
+CurveName = _name(_CURVE, _curves, _OF_CURVE)
+CurveBesideName = _name(("curve of the same panel",), _beside(_curves), f"{_OF_CURVE}; of the same panel")
+CurveOfStepsName = _name(
+    (*_CURVE[:2], "curve of an estimator with the option k"),
+    _curves_of_steps,
+    f"{_OF_CURVE}; of an estimator with the option k",
+)
+SampleCurveName = _name(_SAMPLES, _sample_curves, _OF_SAMPLES)
+SampleCurveBesideName = _name(
+    ("curve of the same panel",), _beside(_sample_curves), f"{_OF_SAMPLES}; of the same panel"
+)
+EntryName = _name(_ENTRY, _entries, _OF_ENTRY)
+PublishedEntryName = _name(
+    (_ENTRY[0], "row with published values", "entry with a published value"),
+    _published_entries,
+    f"{_OF_ENTRY}; with a published value",
+)
+TimesName = _name(
+    ("figure of stopping times", "coupling"), _names("coupling_times"), "name of stopping times: FIGURE.COUPLING"
+)
+TableName = _name(("table of run times",), _keys("run_times"), "name of a table of run times")
+FigureName = _name(
+    ("figure of learning curves",),
+    _keys("learning_curves"),
+    "name of a figure of learning curves",
+)
+AlgorithmName = _name(("algorithm of these figures",), _algorithms_of_figures, "key of an algorithm of the figures")
+TimedAlgorithmName = _name(
+    ("algorithm with a published time",), _timed_algorithms, "key of an algorithm of the table with a published time"
+)
+MetricName = _name(("metric",), _metrics, "name of a metric of the runs")
+ReferenceName = _name(
+    ("reference line of the panel",), _setting("references", ()), "name of a reference line of the panel of the curve"
+)
+
+Iteration = Annotated[
+    int,
+    Field(ge=0, description="an iteration of training"),
+    UpTo("the published iterations of the curve", _setting("iterations")),
+]
+SampleCount = Annotated[
+    int,
+    Field(ge=1, description="a number of samples"),
+    UpTo("the published samples of the panel", _setting("samples")),
+]
+Share = Annotated[float, Field(gt=0, le=1, description="a share, above 0 and at most 1")]
+Factor = Annotated[float, Field(gt=1, description="how far the published value may be off: times and over this factor")]
+# JSON has no infinite numbers, so that an infinite default stands in no schema.
+Bound = Annotated[float, Field(allow_inf_nan=False, json_schema_extra=lambda schema: schema.pop("default", None))]

@@ -1,0 +1,332 @@
+"""The files of claims, ``config/claims/KEY.yaml``: what they may hold, and their check against the papers.
+
+Every kind of claim is a model whose fields are the arguments of its measurement. The JSON schema is made from these
+models.
+"""
+
+import inspect
+import math
+import re
+from collections.abc import Collection, Iterator, Mapping
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, ConfigDict, Field, StrictBool, create_model, model_validator
+
+from rbmbench.base.errors import SettingsError, unknown_name
+from rbmbench.base.parsing import parse
+from rbmbench.base.settings import Count, Settings
+from rbmbench.config.layers import read_yaml
+from rbmbench.config.loading import Configuration
+from rbmbench.config.paper import KINDS, Paper
+from rbmbench.config.parts import TableName
+from rbmbench.reporting.claims.arguments import Bound, Context, problems
+from rbmbench.reporting.claims.measurements import MEASUREMENTS, SETS_RANGE
+from rbmbench.reporting.words import FEW_PARTICLES
+
+__all__ = [
+    "Claim",
+    "ClaimFile",
+    "Needs",
+    "check",
+    "check_file",
+    "claims_of",
+    "expanded",
+    "schema",
+]
+
+MOST_CLAIMS = 10_000
+PLACEHOLDER = r"\{(\w+)\}"
+
+
+class Needs(Settings):
+    """What a claim needs of the scale before it can be judged."""
+
+    share_of_iterations: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=0.0, description="smallest share of the paper's iterations"
+    )
+    trials: Count = Field(default=1, description="fewest trials")
+    models: Count = Field(default=1, description="fewest trained models of a row of a table")
+    estimates: Count = Field(default=1, description="fewest gradient estimates per model")
+    replications: Count = Field(default=1, description="fewest pairs of coupled chains")
+    samples: Count = Field(default=1, description="fewest samples of a stream")
+    real_data: StrictBool = Field(default=True, description="whether the data must be the paper's, not a stand-in")
+    effective_particles: Annotated[float, Field(ge=0)] = Field(
+        default=FEW_PARTICLES, description="smallest effective sample size of an annealing"
+    )
+
+
+Mappings = Annotated[tuple[dict[str, str | int | float | bool], ...], Field(min_length=1)]
+Lists = Annotated[tuple[Mappings, ...], Field(min_length=1)]
+
+
+class Each(Settings):
+    """Lists of mappings, whose combinations an entry stands for."""
+
+    each: Lists = Field(
+        default=(), description="the entry stands for one claim for every combination of one mapping from each list"
+    )
+
+    @model_validator(mode="after")
+    def _not_too_many(self) -> Self:
+        if (found := math.prod(map(len, self.each))) > MOST_CLAIMS:
+            raise ValueError(f"each: found {found} combinations; allowed: at most {MOST_CLAIMS}")
+        return self
+
+
+class Claim(Each):
+    """One claim, without the arguments of its measurement; see `claim_models`."""
+
+    # Arguments are not converted: "3" is no number.
+    model_config = ConfigDict(strict=True, allow_inf_nan=False)
+
+    id: Annotated[str, Field(min_length=1)] = Field(description="name of the claim, unique in the file")
+    where: str = Field(description="place in the paper")
+    text: str = Field(description="what is claimed, in a sentence")
+    kind: str = Field(description="the measurement that the claim is judged by")
+    published: str | float | None = Field(default=None, description="the paper's number or words")
+    needs: Needs = Field(default=Needs(), description="what this claim needs, instead of the needs of the file")
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of the measurement that the claim gives."""
+        own = self.model_fields_set - RangedClaim.model_fields.keys()
+        return {name: getattr(self, name) for name in own}
+
+
+def _no_truth_value(value: Any) -> Any:
+    """Refuse True and False where a number is meant; pydantic would take them for 1 and 0."""
+    if isinstance(value, bool):
+        raise ValueError("input should be a number")
+    return value
+
+
+End = Annotated[Bound, Field(strict=False), BeforeValidator(_no_truth_value)]
+
+
+class RangedClaim(Claim):
+    """A claim that gives the range in which it holds."""
+
+    above: End = Field(default=-math.inf, description="the measured number must be larger")
+    below: End = Field(default=math.inf, description="the measured number must be smaller")
+
+    def range_mistake(self) -> str | None:
+        """Return what is wrong with the range, after the key; None if nothing is."""
+        if math.isinf(self.above) and math.isinf(self.below):
+            return "above: 'above' or 'below' is missing"
+        if self.above >= self.below:
+            return f"above: found {self.above:g}; allowed: less than 'below', {self.below:g}"
+        return None
+
+
+@cache
+def claim_models() -> dict[str, type[Claim]]:
+    """Return the model of each kind of claim: the arguments of its measurement as fields beside those of `Claim`."""
+    return {kind: _claim_model(kind) for kind in sorted(MEASUREMENTS)}
+
+
+def _claim_model(kind: str) -> type[Claim]:
+    """Return the model of one kind of claim."""
+    measure = MEASUREMENTS[kind]
+    _, *arguments = inspect.signature(measure).parameters.values()
+    fields = {one.name: (one.annotation, ... if one.default is one.empty else one.default) for one in arguments}
+    base = Claim if kind in SETS_RANGE else RangedClaim
+    summary = inspect.getdoc(measure).splitlines()[0]
+    return create_model(kind, __base__=base, __doc__=summary, kind=(Literal[kind], ...), **fields)
+
+
+class ClaimFile(Settings):
+    """config/claims/KEY.yaml: the claims of one paper, and the numbers that its tables print."""
+
+    lists: dict[str, Mappings] = Field(
+        default={}, description="lists of mappings that the keys 'each' of several claims refer to by YAML's anchors"
+    )
+    needs: Needs = Field(default=Needs(), description="what all claims need, unless they say otherwise")
+    claims: tuple[dict[str, Any], ...] = Field(description="the claims")
+    published_tables: dict[TableName, dict[str, Any]] = Field(
+        default={}, description="the numbers that the paper prints in its tables"
+    )
+
+
+def expanded(entry: Mapping[str, Any], where: str = "claims") -> Iterator[dict[str, Any]]:
+    """Yield the claims that one entry of a file stands for.
+
+    The key ``each`` holds lists of mappings. For every combination of one mapping from each list, the names in braces
+    in the entry's texts are replaced by the mappings' values.
+
+    Raises
+    ------
+    SettingsError
+        If ``each`` is no list of lists of mappings, or a text names what no mapping holds.
+    """
+    place = f"{where}: claim {entry.get('id')!r}"
+    rest = {key: value for key, value in entry.items() if key != "each"}
+    if "each" in entry:
+        parse(Each, {"each": entry["each"]}, place)
+    for combination in product(*entry.get("each", ())):
+        names = {key: value for mapping in combination for key, value in mapping.items()}
+        yield {key: _filled(value, names, f"{place}: {key}") for key, value in rest.items()}
+
+
+def _filled(value: Any, names: Mapping[str, Any], place: str) -> Any:
+    """Return plain data with the names in braces in its texts replaced."""
+    if isinstance(value, dict):
+        return {key: _filled(part, names, f"{place}.{key}") for key, part in value.items()}
+    if isinstance(value, list):
+        return [_filled(part, names, f"{place}.{number}") for number, part in enumerate(value)]
+    if not isinstance(value, str):
+        return value
+    for name in re.findall(PLACEHOLDER, value):
+        if name not in names:
+            message = unknown_name("placeholder", name, names) if names else f"found {{{name}}} without the key 'each'"
+            raise SettingsError(f"{place}: {message}")
+    # Not str.format, whose format specifications can ask for texts of any length.
+    return re.sub(PLACEHOLDER, lambda match: str(names[match[1]]), value)
+
+
+def claims_of(file: ClaimFile, where: str) -> Iterator[Claim]:
+    """Yield all claims of a file, expanded and checked except for names, with the needs of the file filled in.
+
+    Raises
+    ------
+    SettingsError
+        For the first mistake; the message begins with ``where``, which names the file.
+    """
+    known = set()
+    for number, entry in enumerate(file.claims):
+        if "id" not in entry:
+            raise SettingsError(f"{where}: claims.{number}.id: found nothing; field required")
+        for values in expanded(entry, where):
+            place = f"{where}: claim {values['id']!r}"
+            claim = parse(_model_of(values, place), values, place)
+            if isinstance(claim, RangedClaim) and (mistake := claim.range_mistake()):
+                raise SettingsError(f"{place}: {mistake}")
+            if claim.id in known:
+                raise SettingsError(f"{place}: id: found twice; allowed: each id once")
+            known.add(claim.id)
+            own = {name: getattr(claim.needs, name) for name in claim.needs.model_fields_set}
+            yield claim.model_copy(update={"needs": file.needs.model_copy(update=own)})
+
+
+def _model_of(values: Mapping[str, Any], place: str) -> type[Claim]:
+    """Return the model of the kind of a claim."""
+    kind, models = values.get("kind"), claim_models()
+    if isinstance(kind, str) and kind not in models:
+        raise SettingsError(f"{place}: kind: {unknown_name('kind', kind, models)}")
+    return models[kind] if isinstance(kind, str) else Claim
+
+
+def check(folder: Path, configuration: Configuration) -> None:
+    """Check the files of claims of all papers before anything is computed.
+
+    Parameters
+    ----------
+    folder : path
+        The folder of the files, ``KEY.yaml`` for each paper.
+    configuration : Configuration
+        Claims may name what a paper has as it is published, or as the scale runs it.
+
+    Raises
+    ------
+    SettingsError
+        For the first mistake: one line that names file, claim, key, what was found and what is allowed.
+    """
+    for paper in configuration.papers:
+        path = folder / f"{paper.key}.yaml"
+        check_file(read_yaml(path), (configuration.published[paper.key], paper), str(path))
+
+
+def check_file(values: Mapping[str, Any], papers: tuple[Paper, ...], where: str) -> None:
+    """Check the values of one file of claims against the forms of its paper; see `check`."""
+    file = parse(ClaimFile, values, where)
+    _check_names(file, _checked_tables(file, papers, where), papers, where)
+
+
+def _check_names(file: ClaimFile, tables: Mapping[str, Any], papers: tuple[Paper, ...], where: str) -> None:
+    """Refuse claims with arguments that name what no form of the paper has."""
+    entries = {key: table.entries for key, table in tables.items()}
+    for claim in claims_of(file, where):
+        given = claim.arguments
+        contexts = [Context(paper, entries, given) for paper in papers]
+        parameters = inspect.signature(MEASUREMENTS[claim.kind]).parameters
+        for name in (name for name in parameters if name in given):
+            for found in problems(name, parameters[name].annotation, given[name], contexts):
+                raise SettingsError(f"{where}: claim {claim.id!r}: {found}")
+
+
+def _checked_tables(file: ClaimFile, papers: tuple[Paper, ...], where: str) -> dict[str, Any]:
+    """Return the published tables; refuse those that the paper does not have, and unknown rows and algorithms."""
+    algorithms = {name for paper in papers for name in paper.algorithms}
+    known = {name: table for paper in papers for name, table in paper.tables.items()}
+    tables = {}
+    for key, values in file.published_tables.items():
+        place = f"{where}: published_tables.{key}"
+        _known(place, "table", key, known)
+        table = tables[key] = parse(_published_model(type(known[key])), values, place)
+        rows = getattr(known[key], "rows", {})
+        for row in getattr(table, "iterations", {}):
+            _known(f"{place}.iterations", "row", row, rows)
+        seen = set()
+        for number, entry in enumerate(table.entries):
+            at, name = f"{place}.entries.{number}", (getattr(entry, "row", None), entry.algorithm)
+            if rows:
+                _known(f"{at}.row", "row", entry.row, rows)
+            _known(f"{at}.algorithm", "algorithm", entry.algorithm, algorithms)
+            if name in seen:
+                raise SettingsError(f"{at}: found {'.'.join(filter(None, name))} twice; allowed: each entry once")
+            seen.add(name)
+    return tables
+
+
+def _published_model(kind: type) -> type[Settings]:
+    """Return the model of what a paper prints in a table of a kind."""
+    return kind.SPEC.model_fields["published"].annotation
+
+
+def _known(place: str, what: str, name: str, allowed: Collection[str]) -> None:
+    """Refuse a name that is not among the allowed ones."""
+    if name not in allowed:
+        raise SettingsError(f"{place}: {unknown_name(what, name, allowed)}")
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON schema of a file of claims, in which ``kind`` decides which keys an entry has."""
+    result, kinds = ClaimFile.model_json_schema(), [*claim_models()]
+    common = RangedClaim.model_json_schema()["properties"]
+    result["$defs"]["claim"] = {"properties": {key: _or_placeholder(key, one) for key, one in common.items()}}
+    result["$defs"] |= {kind: _schema_of(model, common) for kind, model in claim_models().items()}
+    cases = [{"if": {"properties": {"kind": {"const": kind}}}, "then": {"$ref": f"#/$defs/{kind}"}} for kind in kinds]
+    kind = common["kind"] | {"enum": kinds}
+    tables = [_published_model(kind).model_json_schema() for kind in map(KINDS.get, KINDS.names()) if kind.IS_TABLE]
+    for table in tables:
+        result["$defs"] |= table.pop("$defs", {})
+    (names,) = result["properties"]["published_tables"]["patternProperties"]
+    result["properties"]["published_tables"]["patternProperties"][names] = {"anyOf": tables}
+    result["properties"]["claims"]["items"] = {
+        "type": "object",
+        "required": ["kind"],
+        "properties": {"kind": kind},
+        "allOf": cases,
+    }
+    return result
+
+
+def _schema_of(model: type[Claim], common: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of one kind of claim, which refers to the common keys."""
+    result = model.model_json_schema()
+    del result["$defs"]
+    own = {key: _or_placeholder(key, one) for key, one in result["properties"].items() if key not in common}
+    result["properties"] = {
+        key: own.get(key, {"$ref": f"#/$defs/claim/properties/{key}"}) for key in result["properties"]
+    }
+    return result
+
+
+def _or_placeholder(key: str, one: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a key that ``each`` can fill in: a number of the range, or one of several words."""
+    if key not in ("above", "below") and "enum" not in one:
+        return one
+    about = {name: one.pop(name) for name in ("title", "description", "default") if name in one}
+    return about | {"anyOf": [one, {"type": "string", "pattern": PLACEHOLDER}]}

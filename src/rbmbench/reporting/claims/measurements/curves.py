@@ -1,0 +1,264 @@
+"""Measurements of learning curves: final values, falls from the maximum, widths of bands, and when a level is reached.
+
+The final value of a trial is the mean over the evaluations in the last `FINAL_SHARE` of its iterations. A rise is from
+the first evaluation to the final value, or to the maximum where this is said. Log-likelihoods are means per sample, in
+nats. Curves are compared trial by trial; trials with a value that is not finite are left out.
+"""
+
+from typing import Annotated, Any
+
+import numpy as np
+import pandas as pd
+from pydantic import Field
+
+from rbmbench.base.errors import SettingsError
+from rbmbench.base.metrics import metric_of
+from rbmbench.reporting.claims import intervals
+from rbmbench.reporting.claims.arguments import (
+    CurveBesideName,
+    CurveName,
+    CurveOfStepsName,
+    Iteration,
+    MetricName,
+    ReferenceName,
+    Share,
+)
+from rbmbench.reporting.claims.evidence import Evidence, NotRun
+from rbmbench.reporting.claims.measurements._base import Measurement, measures, paired
+from rbmbench.reporting.frames import FINAL_SHARE
+from rbmbench.reporting.marks import first_reached, levels
+
+
+@measures()
+def final_difference(
+    evidence: Evidence, *, curve: CurveName, against: CurveName, metric: MetricName = "log_likelihood"
+) -> Measurement:
+    """Measure the difference of the final values of two curves, with Student's interval over the trials."""
+    one, other = evidence.of(curve, metric=metric), evidence.of(against, metric=metric)
+    trials = paired(one, other)
+    value, low, high = intervals.student((one.final - other.final).loc[trials])
+    first, second = (
+        curves.label if one.panel == other.panel else f"{curves.label} at rate {curves.panel.rate:g}"
+        for curves in (one, other)
+    )
+    what = f"final {metric_of(metric).title}, {first} minus {second}, nats per sample, {len(trials)} trials"
+    return Measurement(value, low, high, what, (one, other))
+
+
+@measures()
+def final_lead(evidence: Evidence, *, curve: CurveName, against: CurveName) -> Measurement:
+    """Measure the difference of two final values as a share of the second curve's rise; bootstrap over the trials."""
+    one, other = evidence.of(curve), evidence.of(against)
+    trials = paired(one, other)
+    values = one.final.loc[trials], other.final.loc[trials]
+    return _lead(one, other, values, other.trials.loc[trials].iloc[:, 0], "final log-likelihood")
+
+
+@measures()
+def lead_after(
+    evidence: Evidence, *, curve: CurveName, against: CurveName, share: Share, metric: MetricName = "log_likelihood"
+) -> Measurement:
+    """Measure the difference of two curves at a share of the published iterations; bootstrap over the trials.
+
+    It is given as a share of the rise of the second curve up to that iteration.
+    """
+    one, other = evidence.of(curve, metric=metric), evidence.of(against, metric=metric)
+    after = share * (other.panel.paper_iterations or other.panel.iterations)
+    if other.panel.iterations < after:
+        raise NotRun(f"{against} ends at iteration {other.panel.iterations}, the claim speaks of iteration {after:.0f}")
+    trials = paired(one, other)
+    values = (pd.Series(c.around(after), c.trials.index).loc[trials] for c in (one, other))
+    what = f"{metric_of(metric).title} at iteration {after:.0f}"
+    return _lead(one, other, values, other.trials.loc[trials].iloc[:, 0], what)
+
+
+def _lead(one: Any, other: Any, values, start, what: str) -> Measurement:
+    """Return the difference of the values of two curves as a share of the rise of ``other``."""
+    value, low, high = intervals.bootstrap(
+        np.stack([*values, start], axis=1), lambda x: (x[:, 0] - x[:, 1]) / (x[:, 1] - x[:, 2])
+    )
+    what = f"{what}, {one.label} minus {other.label}, as a share of the rise of {other.label}"
+    return Measurement(value, low, high, what, (one, other))
+
+
+@measures()
+def final_spread(
+    evidence: Evidence,
+    *,
+    curves: Annotated[list[CurveName], Field(min_length=2)],
+    metric: MetricName = "log_likelihood",
+) -> Measurement:
+    """Measure the range of the final values of several curves; bootstrap over the trials.
+
+    It is given as a share of the rise to the largest of them.
+    """
+    found = [evidence.of(name, metric=metric) for name in curves]
+    trials = paired(*found)
+    starts = [curve.trials.loc[trials].iloc[:, 0] for curve in found]
+    stacked = np.stack([*(curve.final.loc[trials] for curve in found), np.mean(starts, axis=0)], axis=1)
+
+    def spread(means: np.ndarray) -> np.ndarray:
+        finals, start = means[:, :-1], means[:, -1]
+        return np.ptp(finals, axis=1) / (finals.max(axis=1) - start)
+
+    names = ", ".join(curve.label for curve in found)
+    what = f"largest difference of the final {metric_of(metric).title} of {names}, as a share of the rise"
+    return Measurement(*intervals.bootstrap(stacked, spread), what, tuple(found))
+
+
+@measures()
+def final_gap(evidence: Evidence, *, curve: CurveName, reference: ReferenceName) -> Measurement:
+    """Measure the final log-likelihood minus a reference line of the panel, with Student's interval over the trials."""
+    found = evidence.of(curve)
+    line = found.reference(reference)
+    value, low, high = intervals.student(found.final.loc[paired(found)] - line.value)
+    what = f"final log-likelihood of {found.label} minus that of the {line.title}, nats per sample"
+    return Measurement(value, low, high, what, (found,))
+
+
+@measures()
+def final_band_ratio(evidence: Evidence, *, curve: CurveName, against: CurveName) -> Measurement:
+    """Measure the ratio of the final widths of two bands; bootstrap over the trials.
+
+    The width of a band is the distance between the quantiles of the figure, over the final values of the trials.
+    """
+    one, other = evidence.of(curve), evidence.of(against)
+    trials, band = paired(one, other), one.spec.band
+
+    def ratio(finals: np.ndarray) -> np.ndarray:
+        low, high = np.quantile(finals, band.quantiles, axis=1)
+        width = high - low
+        # Two bands without width have no ratio.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return width[:, 0] / width[:, 1]
+
+    low, high = band.percent
+    what = f"width of the {low} to {high} % band of final values, {one.label} over {other.label}, {len(trials)} trials"
+    finals = np.stack([one.final.loc[trials], other.final.loc[trials]], axis=1)
+    return Measurement(*intervals.resampled(finals, ratio), what, (one, other))
+
+
+@measures()
+def decline(evidence: Evidence, *, curve: CurveName, metric: MetricName = "log_likelihood") -> Measurement:
+    """Measure the fall of a mean curve from its maximum to its final value; bootstrap over the trials.
+
+    It is given as a share of the rise to the maximum.
+    """
+    found = evidence.of(curve, metric=metric)
+    trials = found.trials.loc[paired(found)]
+    late = _late(found)
+    title = metric_of(metric).title.removeprefix("mean ")
+    what = f"fall of the mean {title} of {found.label} from its maximum to its end, share of its rise"
+    return Measurement(*intervals.bootstrap(trials.to_numpy(), lambda means: _fallen(means, late)), what, (found,))
+
+
+@measures()
+def decline_difference(evidence: Evidence, *, curve: CurveName, against: CurveName) -> Measurement:
+    """Measure the difference of the falls of two mean curves, as in `decline`; bootstrap over the trials."""
+    one, other = evidence.of(curve), evidence.of(against)
+    trials = paired(one, other)
+    ends = _late(one), _late(other)
+    both = np.concatenate([one.trials.loc[trials], other.trials.loc[trials]], axis=1)
+    cut = one.trials.shape[1]
+    value, low, high = intervals.bootstrap(
+        both, lambda means: _fallen(means[:, :cut], ends[0]) - _fallen(means[:, cut:], ends[1])
+    )
+    what = f"fall from the maximum as a share of the rise, {one.label} minus {other.label}"
+    return Measurement(value, low, high, what, (one, other))
+
+
+def _late(curves: Any) -> np.ndarray:
+    """Return which evaluations belong to the final value."""
+    iterations = curves.trials.columns.to_numpy(dtype=float)
+    return iterations > (1 - FINAL_SHARE) * iterations[-1]
+
+
+def _fallen(means: np.ndarray, late: np.ndarray) -> np.ndarray:
+    """Return how far mean curves (resamples, evaluations) end below their maximum, as a share of their rise to it."""
+    top = means.max(axis=1)
+    # A curve that only falls has no rise: its fall is an infinite share of it.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return (top - means[:, late].mean(axis=1)) / (top - means[:, 0])
+
+
+@measures()
+def gain_after(evidence: Evidence, *, curve: CurveName, after: Iteration) -> Measurement:
+    """Measure the gain from an iteration to the final value; bootstrap over the trials.
+
+    It is given as a share of the rise up to that iteration.
+    """
+    found = evidence.of(curve)
+    trials = found.trials.loc[paired(found)]
+    if trials.columns[-1] <= after:
+        raise NotRun(f"{curve} ends at iteration {trials.columns[-1]}, the claim speaks of what follows {after}")
+    stacked = np.stack([trials.iloc[:, 0], found.around(after), found.final], axis=1)
+    value, low, high = intervals.bootstrap(stacked, lambda x: (x[:, 2] - x[:, 1]) / (x[:, 1] - x[:, 0]))
+    what = f"gain of {found.label} after iteration {after}, as a share of its rise until then"
+    return Measurement(value, low, high, what, (found,))
+
+
+@measures()
+def reach_difference(
+    evidence: Evidence,
+    *,
+    curve: CurveName,
+    against: CurveBesideName,
+    share: Share,
+    metric: MetricName = "test_log_likelihood",
+) -> Measurement:
+    """Measure by how many iterations a mean curve reaches a level before another; bootstrap over the trials.
+
+    The level is a share of the largest rise of the mean curves of the panel. The difference is minus infinity where
+    ``curve`` never reaches it, and infinity where ``against`` never does.
+    """
+    found = evidence.of(curve, metric=metric).of_panel()
+    names = [one.name for one in found]
+    trials, iterations = paired(*found), found[0].trials.columns.to_numpy(dtype=float)
+    stacked = np.stack([one.trials.loc[trials] for one in found], axis=1)
+    first, second = (names.index(evidence.of(name, metric=metric).name) for name in (curve, against))
+
+    def earlier(means: np.ndarray) -> np.ndarray:
+        at = first_reached(means, iterations, levels(means, share)[..., None])
+        # The difference of two infinite iterations is NaN.
+        with np.errstate(invalid="ignore"):
+            return at[:, second] - at[:, first]
+
+    what = f"iterations by which {found[first].label} reaches {100 * share:g} % of the largest rise of "
+    what += f"{metric_of(metric).title} before {found[second].label}"
+    return Measurement(*intervals.bootstrap(stacked, earlier), what, (found[first], found[second]))
+
+
+@measures()
+def smallest_within(
+    evidence: Evidence,
+    *,
+    curves: Annotated[list[CurveOfStepsName], Field(min_length=1)],
+    against: CurveName,
+    tolerance: Annotated[float, Field(ge=0)],
+) -> Measurement:
+    """Measure the smallest k whose curve ends near another; bootstrap over the trials.
+
+    A curve ends near ``against`` when its final value is at most ``tolerance`` of the rise of ``against`` below that of
+    ``against``. The number is infinite where no curve does.
+    """
+    other, found = evidence.of(against), [evidence.of(name) for name in curves]
+    found.sort(key=_steps)
+    trials, steps = paired(other, *found), np.array([*map(_steps, found), np.inf])
+    finals = [curve.final.loc[trials] for curve in (*found, other)]
+    stacked = np.stack([*finals, other.trials.loc[trials].iloc[:, 0]], axis=1)
+
+    def smallest(means: np.ndarray) -> np.ndarray:
+        ends, end, start = means[:, :-2], means[:, -2:-1], means[:, -1:]
+        near = ends >= end - tolerance * (end - start)
+        return steps[np.where(near.any(axis=1), near.argmax(axis=1), len(found))]
+
+    what = f"smallest k whose final log-likelihood is less than {tolerance:g} of the rise below that of {other.label}"
+    return Measurement(*intervals.bootstrap(stacked, smallest), what, (other, *found))
+
+
+def _steps(curves: Any) -> int:
+    """Return the option k of the estimator of a run."""
+    options = curves.meta["settings"]["schedule"][-1]["estimator"]["options"]
+    if "k" not in options:
+        raise SettingsError(f"claims: {curves.name}: its estimator has no option k; found {sorted(options) or 'none'}")
+    return options["k"]

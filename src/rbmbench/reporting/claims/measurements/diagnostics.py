@@ -1,0 +1,211 @@
+"""Measurements of diagnostics: metrics over the iterations or at one of them, and stopping times of coupled chains.
+
+Where a claim names no metric, that of the panel of the curve is meant, the first of several.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field
+
+from rbmbench.base.metrics import metric_of
+from rbmbench.reporting.claims import intervals
+from rbmbench.reporting.claims.arguments import Bound, CurveName, Iteration, MetricName, TimesName
+from rbmbench.reporting.claims.evidence import Evidence, NotRun
+from rbmbench.reporting.claims.measurements._base import Measurement, measures, paired
+from rbmbench.reporting.frames import FINAL_SHARE
+
+
+@measures()
+def metric_mean(
+    evidence: Evidence, *, curve: CurveName, metric: MetricName | None = None, after: Iteration = 0
+) -> Measurement:
+    """Measure the mean of a metric over the iterations after a given one, with Student's interval over the trials."""
+    found = _metric(evidence, curve, metric, after)
+    trials, weights = _after(found, after)
+    what = f"{metric_of(found.metric).label} of {found.label}, mean over {_since(after)}"
+    return Measurement(*intervals.student(trials.to_numpy() @ weights), what, (found,))
+
+
+@measures()
+def metric_share(
+    evidence: Evidence, *, curve: CurveName, limit: float, metric: MetricName | None = None, after: Iteration = 0
+) -> Measurement:
+    """Measure the share of iterations in which a metric is above a limit, with Student's interval over the trials.
+
+    A metric is a mean over the iterations between two evaluations; it is above the limit in all of them or in none.
+    """
+    found = _metric(evidence, curve, metric, after)
+    trials, weights = _after(found, after)
+    what = f"share of {_since(after)} in which {metric_of(found.metric).title} of {found.label} is above {limit:g}"
+    return Measurement(*intervals.student((trials.to_numpy() > limit) @ weights), what, (found,))
+
+
+@measures()
+def metric_ratio(evidence: Evidence, *, curve: CurveName, against: CurveName, metric: MetricName) -> Measurement:
+    """Measure the ratio of a metric of two curves; bootstrap over the trials.
+
+    It is the median over the common evaluations, which single extreme values do not move.
+    """
+    one, other = evidence.of(curve, metric=metric), evidence.of(against, metric=metric)
+    trials = paired(one, other)
+    common = one.trials.columns.intersection(other.trials.columns)
+    if common.empty:
+        raise NotRun(f"{curve} and {against} have no evaluation in common")
+    stacked = np.stack([part.trials.loc[trials, common] for part in (one, other)], axis=-1)
+    found = intervals.bootstrap(stacked, lambda means: np.median(means[..., 0] / means[..., 1], axis=1))
+    alike = one.panel.data == other.panel.data
+    first, second = (part.label if alike else f"{part.label} on {part.panel.data}" for part in (one, other))
+    what = f"{metric_of(metric).title}, {first} over {second}, median over {len(common)} evaluations"
+    return Measurement(*found, what, (one, other))
+
+
+@measures()
+def metric_at(
+    evidence: Evidence, *, curve: CurveName, iteration: Iteration, metric: MetricName | None = None
+) -> Measurement:
+    """Measure the mean of a metric at an iteration, with Student's interval over the trials."""
+    found = _metric(evidence, curve, metric)
+    what = f"{metric_of(found.metric).label} of {found.label} at iteration {iteration}, mean over the trials"
+    return Measurement(*intervals.student(_at(found, iteration)), what, (found,))
+
+
+@measures()
+def metric_quantile(
+    evidence: Evidence,
+    *,
+    curve: CurveName,
+    iteration: Iteration,
+    quantile: Annotated[float, Field(ge=0, le=1)],
+    metric: MetricName | None = None,
+) -> Measurement:
+    """Measure a quantile of a metric over the trials at an iteration; bootstrap over the trials.
+
+    It is more robust than the mean where few trials are far from all others.
+    """
+    found = _metric(evidence, curve, metric)
+    values = _at(found, iteration)
+    low, high = np.quantile(values, (0.1, 0.9))
+    what = f"{metric_of(found.metric).label} of {found.label} at iteration {iteration}, {100 * quantile:g} % quantile"
+    note = f"10 to 90 % of the {len(values)} trials: {low:.3g} to {high:.3g}"
+    measured = intervals.resampled(values, lambda drawn: np.quantile(drawn, quantile, axis=1))
+    return Measurement(*measured, f"{what} over the trials", (found,), notes=(note,))
+
+
+@measures()
+def metric_violations(
+    evidence: Evidence,
+    *,
+    curve: CurveName,
+    metric: MetricName | None = None,
+    at_least: Bound = -np.inf,
+    at_most: Bound = np.inf,
+) -> Measurement:
+    """Measure the number of recorded values of a metric outside a range, in all trials.
+
+    All values are counted, so that there is no interval.
+    """
+    found = _metric(evidence, curve, metric)
+    values = found.trials.loc[paired(found)].to_numpy()
+    count = float(np.sum((values < at_least) | (values > at_most)))
+    ends = [f"below {at_least:g}"] * math.isfinite(at_least) + [f"above {at_most:g}"] * math.isfinite(at_most)
+    trials, evaluations = values.shape
+    what = f"values of {metric_of(found.metric).title} of {found.label} that are {' or '.join(ends)}"
+    what += f", of {trials} trials at {evaluations} evaluations each; from {values.min():.3g} to {values.max():.3g}"
+    return Measurement(count, count, count, what, (found,))
+
+
+@measures()
+def metric_share_of_peak(
+    evidence: Evidence, *, curve: CurveName, iteration: Iteration, metric: MetricName | None = None
+) -> Measurement:
+    """Measure the mean of a metric at an iteration as a share of its largest mean; bootstrap over the trials."""
+    found = _metric(evidence, curve, metric)
+    trials, place = found.trials.loc[paired(found)], _place(found, iteration)
+    measured = intervals.bootstrap(trials.to_numpy(), lambda means: means[:, place] / means.max(axis=1))
+    peak = trials.columns[int(np.argmax(trials.to_numpy().mean(axis=0)))]
+    what = f"{metric_of(found.metric).title} of {found.label} at iteration {iteration}, as a share of the largest mean"
+    return Measurement(*measured, f"{what}, which is at iteration {peak}", (found,))
+
+
+@measures()
+def steepest_rise(evidence: Evidence, *, curve: CurveName, metric: MetricName | None = None) -> Measurement:
+    """Measure the iteration around which the mean of a metric rises most; bootstrap over the trials.
+
+    The rise is that within a window of `FINAL_SHARE` of all evaluations.
+    """
+    found = _metric(evidence, curve, metric)
+    trials = found.trials.loc[paired(found)]
+    iterations = trials.columns.to_numpy(dtype=float)
+    window = max(1, round(FINAL_SHARE * len(iterations)))
+    if len(iterations) <= window:
+        raise NotRun(f"{curve} has {len(iterations)} evaluations of {found.metric}: too few to rise between them")
+    middles = (iterations[window:] + iterations[:-window]) / 2
+
+    def steepest(means: np.ndarray) -> np.ndarray:
+        return middles[np.argmax(means[:, window:] - means[:, :-window], axis=1)]
+
+    what = f"iteration around which {metric_of(found.metric).title} of {found.label} rises most"
+    return Measurement(*intervals.bootstrap(trials.to_numpy(), steepest), what, (found,))
+
+
+@measures()
+def stopping_time_share(evidence: Evidence, *, times: TimesName, within: Annotated[int, Field(ge=0)]) -> Measurement:
+    """Measure the share of pairs of coupled chains that met within a number of steps, with the exact interval."""
+    found = evidence.of(times)
+    met = int((found.frame["met"] & (found.frame["stopping_time"] <= within)).sum())
+    what = f"share of {len(found.frame)} pairs of chains, {found.label}, that met within {within} steps"
+    return Measurement(*intervals.share(met, len(found.frame)), what, (found,))
+
+
+def _metric(evidence: Evidence, curve: str, metric: str | None, after: int = 0) -> Any:
+    """Return a metric of a curve, by default that of its panel; refuse one that ends at ``after`` or before."""
+    found = evidence.of(curve, metric=metric)
+    if found.all_trials.columns[-1] <= after:
+        last = found.all_trials.columns[-1]
+        raise NotRun(f"{curve} ends at iteration {last}, the claim speaks of what follows {after}")
+    return found
+
+
+def _place(curves: Any, iteration: int) -> int:
+    """Return the index of the evaluation at an iteration."""
+    iterations = list(curves.trials.columns)
+    if iteration not in iterations:
+        raise NotRun(f"{curves.name} has no evaluation at iteration {iteration}; its last one is at {iterations[-1]}")
+    return iterations.index(iteration)
+
+
+def _at(curves: Any, iteration: int) -> np.ndarray:
+    """Return the values (trials,) at an iteration."""
+    return curves.trials.loc[paired(curves)].to_numpy()[:, _place(curves, iteration)]
+
+
+def _after(curves: Any, after: int):
+    """Return the values (trials, evaluations) after an iteration, and the weight of each evaluation.
+
+    The weight is the share of the iterations that the evaluation stands for.
+    """
+    trials = curves.trials.loc[paired(curves)]
+    ends = trials.columns.to_numpy(dtype=float)
+    # A diagnostic stands for the iterations since the evaluation before.
+    gaps = np.diff(ends, prepend=_before(curves.meta["settings"], ends[0]))
+    late = ends > after
+    return trials.loc[:, late], gaps[late] / gaps[late].sum()
+
+
+def _before(settings: Mapping[str, Any], first: float) -> float:
+    """Return the last iteration before ``first`` at which training halts: an evaluation, or the end of a stage.
+
+    It is 0 for a metric whose first evaluation is at iteration 0, which stands for no iteration.
+    """
+    every = settings.get("evaluate_every") or max(first, 1)
+    ends = [stage.get("until", first) for stage in settings.get("schedule", ())]
+    halts = [halt for halt in (*ends, *settings.get("evaluate_at", ())) if halt < first]
+    return max(0, every * (np.ceil(first / every) - 1), *halts)
+
+
+def _since(after: int) -> str:
+    """Return the iterations that a mean is over, in words."""
+    return f"the iterations after {after}" if after else "all iterations"

@@ -1,0 +1,146 @@
+"""Measurements of tables: bias and variance of estimators, and run times."""
+
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from rbmbench.reporting.claims import intervals
+from rbmbench.reporting.claims.arguments import (
+    AlgorithmName,
+    EntryName,
+    Factor,
+    FigureName,
+    PublishedEntryName,
+    TableName,
+    TimedAlgorithmName,
+)
+from rbmbench.reporting.claims.evidence import Evidence, NotRun
+from rbmbench.reporting.claims.measurements._base import Measurement, measures
+from rbmbench.reporting.frames import machine_of
+
+Figures = Annotated[list[FigureName], Field(min_length=1)]
+
+
+@measures()
+def variance_ratio(evidence: Evidence, *, entry: EntryName, against: EntryName) -> Measurement:
+    """Measure the ratio of the variances of two estimators.
+
+    The interval is Student's over the logarithms of the models' ratios; for a single model that of the F distribution.
+    """
+    one, other = evidence.of(entry), evidence.of(against)
+    above, below = one.models["variance"].align(other.models["variance"], join="inner")
+    what = f"variance of {one.label} over that of {other.label}"
+    if len(above) > 1:
+        logs = intervals.student(np.log(above / below))
+        return Measurement(*np.exp(logs).tolist(), f"{what}, {len(above)} models", (one, other))
+    ratio = intervals.variance_ratio(above.iloc[0], below.iloc[0], min(one.estimates, other.estimates))
+    return Measurement(*ratio, what, (one, other))
+
+
+@measures()
+def bias_difference(evidence: Evidence, *, entry: EntryName, against: EntryName) -> Measurement:
+    """Measure the difference of the debiased squared biases of two estimators.
+
+    The interval is Student's over the models; for a single model the difference of the two intervals, which is wide.
+    """
+    one, other = evidence.of(entry), evidence.of(against)
+    what = f"debiased bias, {one.label} minus {other.label}, ground truth {one.ground_truth}"
+    difference = (one.models["bias_debiased"] - other.models["bias_debiased"]).dropna()
+    if len(difference) > 1:
+        return Measurement(*intervals.student(difference), f"{what}, {len(difference)} models", (one, other))
+    low, high = (one.models[a].iloc[0] - other.models[b].iloc[0] for a, b in (_LOW_HIGH, _LOW_HIGH[::-1]))
+    return Measurement(float(difference.iloc[0]), float(low), float(high), what, (one, other))
+
+
+_LOW_HIGH = ("bias_low", "bias_high")
+
+
+@measures(sets_range=True)
+def order_of_magnitude(
+    evidence: Evidence, *, entry: PublishedEntryName, quantity: Literal["bias", "variance"], factor: Factor = 10.0
+) -> Measurement:
+    """Measure a variance or a debiased bias; the range is the published value divided and multiplied by a factor.
+
+    A published bias of at most three times its floor, the published variance over the number of estimates, cannot be
+    told from zero; the range has no lower end then. The interval is over the models, or that of a single model.
+    """
+    published = evidence.published(entry, quantity)
+    if published is None:
+        raise NotRun(f"no published {quantity} of {entry}")
+    try:
+        found = evidence.of(entry)
+    except NotRun as reason:
+        raise NotRun(str(reason), published) from None
+    lower, what = published / factor, f"{quantity} of {found.label}"
+    if quantity == "bias":
+        what = f"debiased bias of {found.label}, ground truth {found.ground_truth}"
+        variance = evidence.published(entry, "variance")
+        if variance and found.published.estimates and published <= 3 * variance / found.published.estimates:
+            lower, what = -np.inf, f"{what}; the published value is at its floor, no bias seen"
+    return Measurement(
+        *_entry_interval(found, quantity), what, (found,), bounds=(lower, published * factor), published=published
+    )
+
+
+def _entry_interval(found: Any, quantity: str) -> tuple[float, float, float]:
+    """Return a variance or a debiased bias with its interval over the models, or that of a single model."""
+    column = {"bias": "bias_debiased"}.get(quantity, quantity)
+    if len(found.models) > 1:
+        return intervals.student(found.models[column])
+    single = found.models.iloc[0]
+    if quantity == "variance":
+        return intervals.variance(float(single["variance"]), found.estimates)
+    return tuple(float(single[name]) for name in (column, *_LOW_HIGH))
+
+
+@measures()
+def run_time_ratio(
+    evidence: Evidence, *, figures: Figures, algorithm: AlgorithmName, against: AlgorithmName
+) -> Measurement:
+    """Measure the ratio of the times of an iteration, as the geometric mean over panels; the interval is their range.
+
+    Only runs on the same processor, with the same number of threads and on the same backend are compared, and models
+    with as many hidden units as the paper's. Short runs, few trials and stand-in data do not matter here, so that no
+    sources are returned, whose budgets would be compared with what the claim needs.
+    """
+    ratios, notes = [], []
+    shown = {name: evidence.spec(name) for name in figures}
+    for figure, panel in [(name, panel) for name, spec in shown.items() if spec for panel in spec.panels]:
+        if not {algorithm, against} <= {run.algorithm for run in panel.runs}:
+            continue
+        if panel.paper_hidden not in (None, panel.hidden):
+            notes.append(f"{figure}.{panel.name} left out: {panel.hidden} of {panel.paper_hidden} hidden units")
+            continue
+        one, other = (evidence.of(f"{figure}.{panel.name}.{name}") for name in (algorithm, against))
+        if machine_of(one.meta) != machine_of(other.meta):
+            notes.append(f"{figure}.{panel.name} left out: the two ran on different machines or settings")
+            continue
+        ratios.append(one.seconds_per_iteration / other.seconds_per_iteration)
+    if not ratios:
+        raise NotRun("; ".join(notes) or f"no panel of {', '.join(figures)} has both {algorithm} and {against}")
+    panels = f"{len(ratios)} panel{'s' * (len(ratios) > 1)}"
+    what = f"training time of an iteration, {algorithm} over {against}, mean over {panels} and their range"
+    mean = float(np.exp(np.mean(np.log(ratios))))
+    return Measurement(mean, min(ratios), max(ratios), what, (), notes=tuple(notes))
+
+
+@measures(sets_range=True)
+def run_time_magnitude(
+    evidence: Evidence, *, table: TableName, algorithm: TimedAlgorithmName, factor: Factor = 10.0
+) -> Measurement:
+    """Measure a ratio of a table of run times; the range is the published ratio divided and multiplied by a factor.
+
+    It is one number of one machine, without an interval.
+    """
+    found = evidence.of(table)
+    line = found.frame[(found.frame["algorithm"] == algorithm) & ~found.frame["with_log_likelihood"]]
+    if line.empty or np.isnan(line["ratio"].iloc[0]):
+        raise NotRun(f"{table} has no ratio of {algorithm}")
+    value, published = float(line["ratio"].iloc[0]), float(line["published_ratio"].iloc[0])
+    if np.isnan(published):
+        raise NotRun(f"no published time of {algorithm} in {table}")
+    what = f"training time of {line['label'].iloc[0]} over that of the reference of {table}"
+    return Measurement(
+        value, value, value, what, (found,), bounds=(published / factor, published * factor), published=published
+    )
