@@ -12,7 +12,7 @@ from pydantic import Field
 
 from rbmbench.base.errors import unknown_name
 from rbmbench.base.metrics import METRICS
-from rbmbench.config.paper import BiasVariance, CouplingTimes, IslCurves, LearningCurves, Paper, RunTimes
+from rbmbench.config.paper import Paper
 
 __all__ = [
     "AlgorithmName",
@@ -150,21 +150,28 @@ def _first(name: str, parts: int) -> str:
     return ".".join(name.split(".")[:parts])
 
 
-def _named(items: Mapping[str, Any], kind: type, paper: Paper) -> Iterator[str]:
-    """Yield the names of the parts of all figures or tables of one kind."""
-    for key, item in items.items():
-        if isinstance(item, kind):
-            yield from (f"{key}.{name}" for name in item.names(paper))
+def _keys(kind: str) -> Callable[[Context], Iterator[str]]:
+    """Return a function that yields the keys of all figures or tables of one kind."""
+    return lambda context: (key for key, item in _items(context.paper) if item.kind == kind)
 
 
-def _curves(context: Context) -> Iterator[str]:
-    """Yield the names of all learning curves."""
-    return _named(context.paper.figures, LearningCurves, context.paper)
+def _names(kind: str) -> Callable[[Context], Iterator[str]]:
+    """Return a function that yields the names of the parts of all figures or tables of one kind."""
+
+    def known(context: Context) -> Iterator[str]:
+        for key, item in _items(context.paper):
+            if item.kind == kind:
+                yield from (f"{key}.{name}" for name in item.names(context.paper))
+
+    return known
 
 
-def _sample_curves(context: Context) -> Iterator[str]:
-    """Yield the names of all curves of sampling likelihoods."""
-    return _named(context.paper.figures, IslCurves, context.paper)
+def _items(paper: Paper) -> list[tuple[str, Any]]:
+    """Return all figures and tables with their keys."""
+    return [*paper.figures.items(), *paper.tables.items()]
+
+
+_curves, _sample_curves, _entries = _names("learning_curves"), _names("isl_curves"), _names("bias_variance")
 
 
 def _beside(names: Callable[[Context], Iterable[str]]) -> Callable[[Context], Iterator[str]]:
@@ -189,11 +196,6 @@ def _algorithms_of_figures(context: Context) -> Iterator[str]:
     return (name.rpartition(".")[2] for name in _curves(context) if name.partition(".")[0] in figures)
 
 
-def _entries(context: Context) -> Iterator[str]:
-    """Yield the names of all entries of tables of bias and variance."""
-    return _named(context.paper.tables, BiasVariance, context.paper)
-
-
 def _published_entries(context: Context) -> Iterator[str]:
     """Yield the names of the entries whose ``quantity`` is published."""
     quantity = str(context.arguments.get("quantity"))
@@ -210,28 +212,18 @@ def _timed_algorithms(context: Context) -> Iterator[str]:
     """Yield the algorithms of the argument ``table`` whose time is published."""
     key = str(context.arguments.get("table"))
     table, printed = context.paper.tables.get(key), {entry.algorithm for entry in context.tables.get(key, ())}
-    return (name for name in table.names(context.paper) if name in printed) if isinstance(table, RunTimes) else iter(())
-
-
-def _of_kind(items: Mapping[str, Any], kind: type) -> Iterator[str]:
-    """Yield the keys of the figures or tables of one kind."""
-    return (key for key, item in items.items() if isinstance(item, kind))
+    return (name for name in (table.names(context.paper) if table else ()) if name in printed)
 
 
 def _metrics(context: Context) -> set[str]:
     """Return the metrics that the package knows, and those that panels of the paper show."""
-    figures = [figure for figure in context.paper.figures.values() if isinstance(figure, LearningCurves)]
+    figures = [figure for figure in context.paper.figures.values() if figure.kind == "learning_curves"]
     return {*METRICS, *(name for figure in figures for panel in figure.panels.values() for name in panel.metric)}
 
 
 def _name(parts: tuple[str, ...], known: Callable[[Context], Iterable[str]], description: str) -> Any:
     """Return the type of a name, with its mark and its description for the JSON schema."""
     return Annotated[str, Field(description=description), Names(parts, known)]
-
-
-def _couplings(context: Context) -> Iterator[str]:
-    """Yield the names of all couplings whose stopping times are measured."""
-    return _named(context.paper.figures, CouplingTimes, context.paper)
 
 
 def _setting(name: str, otherwise: Any = None) -> Callable[[Context], Any]:
@@ -263,13 +255,13 @@ PublishedEntryName = _name(
     _published_entries,
     f"{_OF_ENTRY}; with a published value",
 )
-TimesName = _name(("figure of stopping times", "coupling"), _couplings, "name of stopping times: FIGURE.COUPLING")
-TableName = _name(
-    ("table of run times",), lambda context: _of_kind(context.paper.tables, RunTimes), "name of a table of run times"
+TimesName = _name(
+    ("figure of stopping times", "coupling"), _names("coupling_times"), "name of stopping times: FIGURE.COUPLING"
 )
+TableName = _name(("table of run times",), _keys("run_times"), "name of a table of run times")
 FigureName = _name(
     ("figure of learning curves",),
-    lambda context: _of_kind(context.paper.figures, LearningCurves),
+    _keys("learning_curves"),
     "name of a figure of learning curves",
 )
 AlgorithmName = _name(("algorithm of these figures",), _algorithms_of_figures, "key of an algorithm of the figures")
