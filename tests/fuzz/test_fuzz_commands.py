@@ -145,7 +145,8 @@ def results(tmp_path_factory):
     """Return the folder of a scale with a figure, and the figure's spec."""
     scale = tmp_path_factory.mktemp("results") / "tiny"
     spec = figure(scale, {"a": {"curves": {"cd_1": falling(-9.0, -5.0), "pop_cd_1": rising(-4.0)}}})
-    for name in ("figures/popcd_fig1.png", "figures/popcd_fig1.pdf", "data/popcd_fig1.csv", "specs/popcd_fig1.json"):
+    names = [f"figures/popcd_fig1.{ending}" for ending in ("png", "pdf", "md")]
+    for name in (*names, "data/popcd_fig1.csv", "specs/popcd_fig1.json"):
         (scale / name).parent.mkdir(parents=True, exist_ok=True)
         (scale / name).write_text(json.dumps(spec))
     (scale / "popcd.yaml").write_text(yaml.safe_dump({"claims": [DIFFERENCE]}))
@@ -168,10 +169,9 @@ def test_reports(results, monkeypatch):
     given_claims, page = ("--claims", scale / "popcd.yaml"), ("--template", "t", "--notebook", "n", "--page", "p")
     commands = {
         "run-times": ("run-times", "--runs", first.removesuffix("/meta.json"), "--out", scale / "times.csv"),
-        "report": ("report", "--scale", "tiny", "--figures", file, "--claims", scale / "claims.csv", "--out",
-                   scale / "x"),
+        "report": ("report", "--folder", scale, "--specs", file, "--out", scale / "x"),
         "keep": (*keep, *given_claims),
-        "claims": ("claims", "--scale", "tiny", "--figures", file, *given_claims, "--spec", scale / "c", "--csv",
+        "claims": ("claims", "--scale", "tiny", "--specs", file, *given_claims, "--spec", scale / "c", "--csv",
                    "c", *page),
     }  # fmt: skip
     inputs = st.tuples(edited(spec), st.just(meta), st.just(verdicts))

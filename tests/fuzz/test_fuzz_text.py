@@ -28,8 +28,7 @@ from rbmbench.io import results
 from rbmbench.io.guard import UnreadableError
 from rbmbench.io.text import plain_json, plain_yaml
 from rbmbench.measurements import meeting_times
-from rbmbench.planning import plan
-from rbmbench.reporting import spec_files, specs
+from rbmbench.planning import plan, specs
 from rbmbench.reporting.claims import files, judge
 
 CONFIG = Path(__file__).parents[2] / "config"
@@ -140,7 +139,7 @@ def file_of_claims(key: str):
 
 @given(values=st.sampled_from(sorted(CLAIMS)).flatmap(file_of_claims))
 def test_claims(shown, values):
-    spec = {"scale": "tiny", "figures": [shown], "tables": [], "claims": {"popcd": values}}
+    spec = {"scale": "tiny", "outputs": [shown], "claims": {"popcd": values}}
     read_or_refused("claims/*.yaml", lambda: judge.evaluate(parse(judge.ClaimsSpec, spec, "claims")))
 
 
@@ -231,11 +230,8 @@ def test_specs(folder, shown):
     @given(edited(shown))
     def holds(values):
         results.write_json(folder / "spec.json", values)
-        for read in (
-            lambda: spec_files.read_spec(folder / "spec.json", specs.FigureSpec),
-            lambda: spec_files.read_values(folder / "spec.json", spec_files.FIGURES),
-        ):
-            read_or_refused("specs/*.json", read, "spec.json")
+        for read in (specs.read_spec, specs.read_values):
+            read_or_refused("specs/*.json", lambda: read(folder / "spec.json"), "spec.json")  # noqa: B023
 
     holds()
 

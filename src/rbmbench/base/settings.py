@@ -52,7 +52,7 @@ def _no_truth_value(value: Any) -> Any:
 
 
 Rate = Annotated[float, Field(gt=0, allow_inf_nan=False), BeforeValidator(_no_truth_value)]
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False), BeforeValidator(_no_truth_value)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True), BeforeValidator(_no_truth_value)]
 Seed = Annotated[int, Field(ge=0, lt=2**32, strict=True)]
 
 

@@ -213,6 +213,8 @@ class BiasVarianceSpec(TableSpec):
     rows: tuple[Row, ...]
     published: Published = Published()
 
+    NAMES = "TABLE.ROW.ESTIMATOR"
+
     def folders(self) -> list[str]:
         """Return the folders of the trained models and of the estimates."""
         found = [folder for row in self.rows for folder in (row.model, *(one.folder for one in row.estimates))]

@@ -100,6 +100,8 @@ class CouplingTimesSpec(FigureSpec):
     paper_longest: int | None = None
     couplings: tuple[Chains, ...]
 
+    NAMES = "FIGURE.COUPLING"
+
     def folders(self) -> list[str]:
         """Return the folders of the chains."""
         return [one.folder for one in self.couplings]

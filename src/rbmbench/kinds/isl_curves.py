@@ -261,6 +261,8 @@ class IslCurvesSpec(FigureSpec):
     kind: Literal["isl_curves"]
     panels: tuple[SampledPanel, ...]
 
+    NAMES = "FIGURE.PANEL.SAMPLER"
+
     def folders(self) -> list[str]:
         """Return the folders of the runs and of the samples."""
         runs = [run.folder for panel in self.panels for run in panel.runs]

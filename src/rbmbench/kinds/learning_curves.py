@@ -247,6 +247,8 @@ class LearningCurvesSpec(FigureSpec):
     band: Band = Band()
     panels: tuple[PanelSpec, ...]
 
+    NAMES = "FIGURE.PANEL.ALGORITHM"
+
     def folders(self) -> list[str]:
         """Return the folders of the runs, or of their evaluations where log-likelihoods are annealed."""
         return list(dict.fromkeys(run.folder for panel in self.panels for run in panel.runs))

@@ -124,6 +124,8 @@ class RunTimesSpec(TableSpec, Trained):
     evaluation: Annealing | None = Field(default=None, description="annealing of the reference; null: log Z is exact")
     published: PublishedTimes = PublishedTimes()
 
+    NAMES = "TABLE"
+
     def folders(self) -> list[str]:
         """Return the folders of the runs, and of the annealing of the reference."""
         return [*(run.folder for run in self.runs), *([self.evaluation.folder] if self.evaluation else [])]

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import ConfigDict, Field
 
@@ -79,6 +79,9 @@ class Shown(Spec):
     kind: str
     scale: str
     absent: tuple[str, ...] = Field(default=(), description="parts that the paper's has and this has not, in words")
+
+    NAMES: ClassVar[str] = ""
+    """Form of the names that claims give its parts, such as FIGURE.PANEL.ALGORITHM."""
 
     @property
     def name(self) -> str:

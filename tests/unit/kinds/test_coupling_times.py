@@ -86,6 +86,7 @@ def chains(folder, times) -> str:
     results.write_table(
         folder / "stopping_times.parquet", pd.DataFrame({"chain": range(len(times)), "stopping_time": times})
     )
+    results.write_json(folder / "meta.json", {"settings": {}})
     return str(folder)
 
 

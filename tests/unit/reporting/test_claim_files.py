@@ -225,7 +225,7 @@ MISTAKES = {
     "published table of another kind": (
         "popcd",
         one(VARIANCE, published_tables=TIMES),
-        "published_tables.table1: unknown table of run times 'table1'; allowed: none",
+        "published_tables.table1.entries.0.row: found nothing; field required",
     ),
     "published row": (
         "popcd",

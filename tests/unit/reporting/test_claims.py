@@ -11,6 +11,7 @@ from reporting_results import DIFFERENCE, falling, figure, numbers, rising, stan
 
 from rbmbench.base.errors import ResultsError, SettingsError
 from rbmbench.base.parsing import parse
+from rbmbench.kinds.bias_variance import Published
 from rbmbench.reporting.claims.files import ClaimFile, expanded
 from rbmbench.reporting.claims.judge import (
     COLUMNS,
@@ -28,7 +29,9 @@ SHIPPED = Path(__file__).resolve().parents[3] / "config" / "claims" / "popcd.yam
 
 def judged(claims, figures=(), tables=(), needs=None, published=None) -> pd.DataFrame:
     file = {"claims": list(claims), "needs": needs or {}, "published_tables": published or {}}
-    values = {"scale": "tiny", "figures": list(figures), "tables": list(tables), "claims": {"popcd": file}}
+    printed = {f"popcd_{key}": {"published": numbers} for key, numbers in (published or {}).items()}
+    outputs = [*figures, *(one | printed.get(one["key"], {}) for one in tables)]
+    values = {"scale": "tiny", "outputs": outputs, "claims": {"popcd": file}}
     return evaluate(parse(ClaimsSpec, values, "test"))
 
 
@@ -132,7 +135,10 @@ def test_what_the_scale_does_not_run_is_inconclusive_and_keeps_the_published_num
     size |= {"entry": "table1.r.cd_1", "quantity": "bias"}
     lines = judged([DIFFERENCE, size], published={"table1": PRINTED})
     assert lines["verdict"].tolist() == [INCONCLUSIVE, INCONCLUSIVE]
-    assert lines["note"].tolist() == ["fig1.a.pop_cd_1 is not part of this scale", "table1 is not part of this scale"]
+    assert lines["note"].tolist() == [
+        "fig1.a.pop_cd_1 is not part of this scale",
+        "table1.r.cd_1 is not part of this scale",
+    ]
     assert lines["published"].tolist() == ["higher", 0.02]
     assert lines["measured"].isna().all()
 
@@ -208,7 +214,7 @@ def full_results(root: Path) -> tuple[list, list]:
 
 def test_every_shipped_claim_can_be_judged(tmp_path, shipped):
     figures, tables = full_results(tmp_path)
-    values = {"scale": "tiny", "figures": figures, "tables": tables, "claims": {"popcd": shipped}}
+    values = {"scale": "tiny", "outputs": [*figures, *tables], "claims": {"popcd": shipped}}
     verdicts = evaluate(parse(ClaimsSpec, values, "test"))
     assert verdicts["claim"].is_unique
     assert set(verdicts["claim"].str.partition(".")[0]) == {f"popcd_{number}" for number in range(1, 8)}
@@ -235,7 +241,7 @@ def test_an_annealing_that_rests_on_few_particles_decides_nothing(tmp_path):
 
 def test_shipped_table_has_the_published_numbers(shipped):
     file = parse(ClaimFile, shipped, "test")
-    printed = file.published_tables["table1"]
+    printed = parse(Published, file.published_tables["table1"], "test")
     assert len(printed.entries) == 24
     assert printed.value("artificial_modes_16", "pop_cd_1", "bias") == 7.99706e-09
     assert printed.value("letters_100", "cd_10", "variance") == 0.000186199

@@ -5,12 +5,10 @@ import pytest
 from reporting_results import figure
 
 from rbmbench.base.parsing import parse
-from rbmbench.reporting import frames, plots
+from rbmbench.kinds.learning_curves import LearningCurvesSpec
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
 from rbmbench.reporting.claims.measurements import MEASUREMENTS
 from rbmbench.reporting.marks import first_reached, levels, marks
-from rbmbench.reporting.specs import FigureSpec
-from rbmbench.reporting.words import figure_caption
 
 TRIALS = np.array([[-0.25], [0.0], [0.25]])
 
@@ -23,8 +21,8 @@ def ramp(reaches: int, top: float = -2.0) -> np.ndarray:
 CURVES = {"slow": ramp(40), "fast": ramp(20), "low": ramp(10, -5.0)}
 
 
-def spec_of(tmp_path, **more) -> FigureSpec:
-    return parse(FigureSpec, figure(tmp_path, {"a": {"curves": CURVES, "mark": 0.75, **more}}), "test")
+def spec_of(tmp_path, **more) -> LearningCurvesSpec:
+    return parse(LearningCurvesSpec, figure(tmp_path, {"a": {"curves": CURVES, "mark": 0.75, **more}}), "test")
 
 
 def test_the_level_is_a_share_of_the_largest_rise():
@@ -41,28 +39,27 @@ def test_what_is_reached_is_reached_first_and_what_never_is_is_infinite():
 
 def test_marks_are_those_of_the_mean_curves(tmp_path):
     # The level is -4, three quarters of the way: the even rises are there after 30 and after 15 evaluations.
-    summary = frames.summarise(frames.learning_curves(spec_of(tmp_path)))
+    spec = spec_of(tmp_path)
+    summary = spec.numbers(spec.read())
     assert marks(summary, "log_likelihood", 0.75) == {"slow": 3000.0, "fast": 1500.0, "low": np.inf}
 
 
 def test_a_panel_draws_its_marks_in_the_colours_of_the_curves(tmp_path):
     spec = spec_of(tmp_path, batch=1000, initial={"kind": "normal", "width": 0.01, "biases": "zero"})
-    frame = frames.learning_curves(spec)
-    (ax,) = plots.learning_curves(spec, frame).axes
+    (ax,) = spec.draw(spec.read()).axes
     vertical = [line for line in ax.get_lines() if len(set(line.get_xdata())) == 1]
     curves = {line.get_xdata()[0]: line.get_color() for line in vertical}
     colours = [line.get_color() for line in ax.get_lines() if len(set(line.get_xdata())) > 1]
     assert curves == {3000.0: colours[0], 1500.0: colours[1]}
     assert "hidden, batch 1000, normal 0.01, biases zero" in ax.get_title(loc="left").replace("\n", ", ")
-    assert "a mean first reaches 75 % of the rise from the common start" in figure_caption(spec, frame)
+    assert "a mean first reaches 75 % of the rise from the common start" in spec.caption(spec.read())
 
 
 def test_a_panel_without_a_mark_has_no_vertical_line(tmp_path):
     spec = spec_of(tmp_path, mark=None)
-    frame = frames.learning_curves(spec)
-    (ax,) = plots.learning_curves(spec, frame).axes
+    (ax,) = spec.draw(spec.read()).axes
     assert all(len(set(line.get_xdata())) > 1 for line in ax.get_lines())
-    assert "Vertical lines" not in figure_caption(spec, frame)
+    assert "Vertical lines" not in spec.caption(spec.read())
 
 
 @pytest.mark.parametrize(
@@ -70,7 +67,7 @@ def test_a_panel_without_a_mark_has_no_vertical_line(tmp_path):
     [("fast", "slow", 1500.0), ("slow", "fast", -1500.0), ("fast", "low", np.inf), ("low", "fast", -np.inf)],
 )
 def test_reach_difference_is_how_much_earlier(tmp_path, curve, against, expected):
-    source = Evidence("popcd", [spec_of(tmp_path)], [])
+    source = Evidence("popcd", [spec_of(tmp_path)])
     names = {"curve": f"fig1.a.{curve}", "against": f"fig1.a.{against}", "metric": "log_likelihood"}
     found = MEASUREMENTS["reach_difference"](source, share=0.75, **names)
     # The trials differ by a shift alone, which moves the level as well.
@@ -84,19 +81,19 @@ def test_reach_difference_is_how_much_earlier(tmp_path, curve, against, expected
 def test_a_curve_that_is_not_there_is_not_run(tmp_path, gone):
     names = {"curve": "fig1.a.fast", "against": "fig1.a.slow", "metric": "log_likelihood", gone: "fig1.a.none"}
     with pytest.raises(NotRun, match=r"^fig1\.a\.none is not part of this scale$"):
-        MEASUREMENTS["reach_difference"](Evidence("popcd", [spec_of(tmp_path)], []), share=0.75, **names)
+        MEASUREMENTS["reach_difference"](Evidence("popcd", [spec_of(tmp_path)]), share=0.75, **names)
 
 
 def test_neither_reaching_has_no_interval(tmp_path):
-    spec = parse(FigureSpec, figure(tmp_path, {"a": {"curves": CURVES | {"flat": ramp(5, -9.0)}}}), "test")
+    spec = parse(LearningCurvesSpec, figure(tmp_path, {"a": {"curves": CURVES | {"flat": ramp(5, -9.0)}}}), "test")
     names = {"curve": "fig1.a.low", "against": "fig1.a.flat", "metric": "log_likelihood"}
-    found = MEASUREMENTS["reach_difference"](Evidence("popcd", [spec], []), share=0.75, **names)
+    found = MEASUREMENTS["reach_difference"](Evidence("popcd", [spec]), share=0.75, **names)
     assert np.isnan([found.value, found.low, found.high]).all()
 
 
 def test_metrics_of_the_test_rows_can_be_led_and_spread(tmp_path):
     tests = {name: {"test_log_likelihood": values - 1.0} for name, values in CURVES.items()}
-    source = Evidence("popcd", [spec_of(tmp_path, diagnostics=tests)], [])
+    source = Evidence("popcd", [spec_of(tmp_path, diagnostics=tests)])
     pair = {"curve": "fig1.a.fast", "against": "fig1.a.slow", "metric": "test_log_likelihood"}
     # A metric made here begins with the second evaluation, when the curves have risen by 0.2, 0.4 and 0.5. Halfway
     # the slow one is at -6; the fast one is at its top, 4 above, but for the first of the three evaluations there.

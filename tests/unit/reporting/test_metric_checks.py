@@ -4,22 +4,22 @@ import numpy as np
 import pytest
 from reporting_results import figure, make_run, rising
 from scipy import stats
-from test_couplings import coupling_figure
-from test_reporting_run_times import SECONDS, times_table
 
 from rbmbench import datasets
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.parsing import parse
+from rbmbench.kinds import parse_spec
 from rbmbench.reporting.claims import intervals
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
 from rbmbench.reporting.claims.judge import REPRODUCED, ClaimsSpec, evaluate
 from rbmbench.reporting.claims.measurements import MEASUREMENTS
-from rbmbench.reporting.specs import CouplingTimesSpec, FigureSpec, RunTimesSpec
+from unit.kinds.test_coupling_times import coupling_figure
+from unit.kinds.test_run_times import SECONDS, times_table
 
 
 def evidence(tmp_path, curves, band=None, **more) -> Evidence:
     spec = figure(tmp_path, {"a": {"curves": curves, **more}}, **({"band": band} if band else {}))
-    return Evidence("popcd", [parse(FigureSpec, spec, "test")], [])
+    return Evidence("popcd", [parse_spec(spec, "test")])
 
 
 def flat(final: float, trials: int = 3) -> np.ndarray:
@@ -117,7 +117,7 @@ def test_metric_mean_weighs_evaluations_by_their_iterations(tmp_path, iterations
     folder = make_run(tmp_path / "run", values, **more)
     spec = figure(tmp_path, {"a": {"curves": {"ucd": flat(-5.0)}, "metrics": ["stopping_time"]}})
     spec["panels"][0]["runs"][0]["folder"] = folder
-    source = Evidence("popcd", [parse(FigureSpec, spec, "test")], [])
+    source = Evidence("popcd", [parse_spec(spec, "test")])
     assert MEASUREMENTS["metric_mean"](source, curve="fig1.a.ucd").value == pytest.approx(mean)
 
 
@@ -201,7 +201,7 @@ def several_k(tmp_path, finals: dict[int, float]) -> Evidence:
         one = figure(tmp_path / str(k), {"a": {"curves": {f"cd_{k}": rising(final)}, "meta": with_k(k)}})
         panels["ucd"]["runs"] += one["panels"][0]["runs"]
     spec = figure(tmp_path / "whole", {"a": {"curves": {"ucd": rising(-5.0)}}}) | {"panels": [panels["ucd"]]}
-    return Evidence("popcd", [parse(FigureSpec, spec, "test")], [])
+    return Evidence("popcd", [parse_spec(spec, "test")])
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_a_curve_without_k_is_one_line(tmp_path):
 
 def test_share_of_stopping_times_has_the_exact_interval(tmp_path):
     spec = coupling_figure(tmp_path, rbm=[*[3] * 13, *[17] * 7], general=[29] * 20)
-    source = Evidence("ucd", [parse(CouplingTimesSpec, spec, "test")], [])
+    source = Evidence("ucd", [parse_spec(spec, "test")])
     found = MEASUREMENTS["stopping_time_share"](source, times="fig5.rbm", within=10)
     ends = stats.beta.ppf([0.025, 0.975], [13, 14], [8, 7])
     assert (found.value, found.low, found.high) == pytest.approx((0.65, *ends))
@@ -238,7 +238,7 @@ def test_share_of_stopping_times_has_the_exact_interval(tmp_path):
 
 
 def timed(tmp_path, **more) -> Evidence:
-    return Evidence("ucd", [], [parse(RunTimesSpec, times_table(tmp_path, SECONDS, **more), "test")])
+    return Evidence("ucd", [parse_spec(times_table(tmp_path, SECONDS, **more), "test")])
 
 
 def test_run_times_are_held_against_the_published_ratio(tmp_path):
@@ -262,8 +262,10 @@ def test_claims_on_all_kinds_get_verdicts(tmp_path):
     file = {"claims": [{"where": "here", "text": "so"} | claim for claim in claims]}
     spec = {
         "scale": "tiny",
-        "figures": [coupling_figure(tmp_path, rbm=[*[3] * 15, *[17] * 5]) | {"replications": 20}],
-        "tables": [times_table(tmp_path)],
+        "outputs": [
+            coupling_figure(tmp_path, rbm=[*[3] * 15, *[17] * 5]) | {"replications": 20},
+            times_table(tmp_path),
+        ],
         "claims": {"ucd": file},
     }
     verdicts = evaluate(parse(ClaimsSpec, spec, "test"))

@@ -7,23 +7,21 @@ import pytest
 from reporting_results import figure, numbers, rising, table
 from scipy import stats
 
-from rbmbench.base.parsing import parse
+from rbmbench.kinds import parse_spec
 from rbmbench.reporting.claims import intervals
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
 from rbmbench.reporting.claims.judge import REPRODUCED, verdict
 from rbmbench.reporting.claims.measurements import MEASUREMENTS
-from rbmbench.reporting.specs import FigureSpec, Published, TableSpec
 
 
 def evidence(tmp_path, curves, **more) -> Evidence:
     spec = figure(tmp_path, {"a": {"curves": curves, **more}})
-    return Evidence("popcd", [parse(FigureSpec, spec, "test")], [])
+    return Evidence("popcd", [parse_spec(spec, "test")])
 
 
 def entries(tmp_path, rows, published=None) -> Evidence:
-    spec = parse(TableSpec, table(tmp_path, rows), "test")
-    known = {"table1": parse(Published, published, "test")} if published else {}
-    return Evidence("popcd", [], [spec], known)
+    spec = parse_spec(table(tmp_path, rows, published=published), "test")
+    return Evidence("popcd", [spec], {"table1": published} if published else {})
 
 
 def test_decline_difference_is_that_of_two_falls(tmp_path):
@@ -83,7 +81,7 @@ def test_final_difference_is_paired_by_trial(tmp_path):
 
 def test_final_value_is_the_mean_over_the_last_twentieth(tmp_path):
     values = np.tile(np.arange(-41.0, 0.0), (2, 1))
-    curves = evidence(tmp_path, {"cd_1": values}).curves("fig1.a.cd_1")
+    curves = evidence(tmp_path, {"cd_1": values}).of("fig1.a.cd_1")
     assert curves.final.tolist() == [-1.5, -1.5]
 
 
@@ -140,7 +138,7 @@ def test_run_time_ratio_ranges_over_panels(tmp_path):
     ]
     panels = [spec["panels"][0] for spec in specs]
     joined = [one | {"runs": one["runs"] + two["runs"]} for one, two in zip(panels[::2], panels[1::2], strict=True)]
-    source = Evidence("popcd", [parse(FigureSpec, specs[0] | {"panels": joined}, "test")], [])
+    source = Evidence("popcd", [parse_spec(specs[0] | {"panels": joined}, "test")])
     found = MEASUREMENTS["run_time_ratio"](source, algorithm="pt_10", against="cd_1", figures=["fig1", "fig2"])
     assert (found.value, found.low, found.high) == pytest.approx((12.0, 6.0, 24.0))
 
@@ -150,7 +148,7 @@ def test_run_times_of_smaller_models_than_the_paper_s_are_not_compared(tmp_path)
     for hidden, refused in ((3, False), (500, True)):
         panel = {"curves": curves, "meta": timed(1.0), "paper_hidden": hidden}
         spec = figure(tmp_path / str(hidden), {"a": panel})
-        source = Evidence("popcd", [parse(FigureSpec, spec, "test")], [])
+        source = Evidence("popcd", [parse_spec(spec, "test")])
         asked = {"algorithm": "pt_10", "against": "cd_1", "figures": ["fig1"]}
         if refused:
             with pytest.raises(NotRun, match=r"fig1\.a left out: 3 of 500 hidden units"):
@@ -163,7 +161,7 @@ def test_run_times_of_different_machines_are_not_compared(tmp_path):
     one = figure(tmp_path / "one", {"a": {"curves": {"cd_1": rising(-5.0)}, "meta": timed(1.0)}})
     two = figure(tmp_path / "two", {"a": {"curves": {"pt_10": rising(-5.0)}, "meta": timed(9.0, threads=4)}})
     one["panels"][0]["runs"] += two["panels"][0]["runs"]
-    source = Evidence("popcd", [parse(FigureSpec, one, "test")], [])
+    source = Evidence("popcd", [parse_spec(one, "test")])
     with pytest.raises(NotRun, match="different machines or settings"):
         MEASUREMENTS["run_time_ratio"](source, algorithm="pt_10", against="cd_1", figures=["fig1"])
 

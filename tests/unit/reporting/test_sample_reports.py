@@ -6,11 +6,12 @@ from sample_results import isl_figure
 
 from rbmbench.base.errors import ResultsError, SettingsError
 from rbmbench.base.parsing import parse
-from rbmbench.reporting import plots, samples, sheets
+from rbmbench.kinds.isl_curves import IslCurvesSpec, tried_settings
+from rbmbench.kinds.sample_sheets import SampleSheetsSpec, sheet_of
+from rbmbench.reporting import style
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
 from rbmbench.reporting.claims.judge import ClaimsSpec, evaluate
 from rbmbench.reporting.claims.measurements import MEASUREMENTS
-from rbmbench.reporting.specs import IslCurvesSpec, SampleSheetsSpec
 
 GIBBS = [[-40, -36, -32, -30.0], [-41, -36, -32, -30.5], [-42, -36, -33, -31.0]]
 RATES = [[-40, -30, -24, -19.0], [-40, -31, -24, -19.5], [-40, -32, -25, -20.0]]
@@ -22,25 +23,26 @@ def spec_of(root, **panel):
 
 
 def evidence(root, **panel):
-    return Evidence("rates_fpcd", [spec_of(root, **panel)], [])
+    return Evidence("rates_fpcd", [spec_of(root, **panel)])
 
 
 @pytest.mark.parametrize("better", [0, 1])
 def test_the_setting_that_covers_the_validation_rows_best_is_chosen(tmp_path, better):
     spec = spec_of(tmp_path, better=better)
-    assert samples.chosen(spec.panels[0]) == {"gibbs": better, "rates_fpcd": better}
-    found = samples.curves(spec)
+    panels = spec.read()
+    assert panels[0].chosen == {"gibbs": better, "rates_fpcd": better}
+    found = spec.numbers(panels)
     # The other setting has the higher test likelihood, which must not count.
     ends = found[found["samples"] == 1000].set_index(["sampler", "trial"])["test"]
     assert ends["rates_fpcd"].tolist() == [-19.0, -19.5, -20.0]
     assert found["options"].unique().tolist() == [f"k = {(1, 5)[better]}", f"ε = {(0.01, 0.1)[better]}, k = 1"]
-    table = samples.grid_table(spec)
+    table = tried_settings(panels)
     assert table[table["chosen"]]["sampler"].tolist() == ["Gibbs", "rates-FPCD"]
 
 
 def test_the_figure_draws_means_bands_and_the_training_set(tmp_path):
     spec = spec_of(tmp_path)
-    drawn = samples.figure(spec, samples.curves(spec))
+    drawn = spec.draw(spec.read())
     (ax,) = drawn.axes
     gibbs, rates, line = ax.get_lines()
     np.testing.assert_allclose(gibbs.get_ydata(), np.mean(GIBBS, axis=0))
@@ -50,19 +52,19 @@ def test_the_figure_draws_means_bands_and_the_training_set(tmp_path):
     assert labels == ["Gibbs (k = 5)", "rates-FPCD (ε = 0.1, k = 1)", "training set: -20.0"]
     assert "panel a: 1\N{NO-BREAK SPACE}000 of 2\N{NO-BREAK SPACE}000 samples" in drawn.get_suptitle()
     for name in ("one.png", "two.png"):
-        plots.save(samples.figure(spec, samples.curves(spec)), tmp_path / name)
+        style.save(spec.draw(spec.read()), tmp_path / name)
     assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
 
 
 def test_the_caption_tells_the_ends_and_the_stand_in(tmp_path):
     toy = {"title": "Digits (stand-in for OpenTable)", "rows": {"train": 13}, "stand_in_for": "OpenTable"}
     spec = spec_of(tmp_path, data=toy)
-    words = samples.caption(spec, samples.curves(spec))
+    words = spec.caption(spec.read())
     assert (
         "Panel a, after 1\N{NO-BREAK SPACE}000 samples: Gibbs -30.50, rates-FPCD -19.50; training set -20.00." in words
     )
     assert "Panel a: stand-in data for OpenTable and 1\N{NO-BREAK SPACE}000 of 2\N{NO-BREAK SPACE}000 samples." in words
-    (ax,) = samples.figure(spec, samples.curves(spec)).axes
+    (ax,) = spec.draw(spec.read()).axes
     assert "Digits (stand-in for OpenTable), 3 hidden units, CD-1" in ax.get_title(loc="left").replace("\n", " ")
 
 
@@ -70,7 +72,7 @@ def test_a_sampler_that_is_missing_is_one_line(tmp_path):
     values = isl_figure(tmp_path, {"a": {"values": {"gibbs": GIBBS}}})
     values["panels"][0]["samplers"].append({"sampler": "rates_fpcd", "label": "rates-FPCD"})
     with pytest.raises(ResultsError, match=r"isl\.parquet: sampler 'rates_fpcd' is missing"):
-        samples.curves(parse(IslCurvesSpec, values, "test"))
+        parse(IslCurvesSpec, values, "test").read()
 
 
 def sheets_of(root, **panel):
@@ -80,25 +82,26 @@ def sheets_of(root, **panel):
 
 def test_sheets_show_consecutive_samples_in_reading_order():
     images = np.arange(3, dtype=np.uint8)[:, None] * np.ones((1, 4), np.uint8)
-    found = sheets.sheet(images, 2, 2)
+    found = sheet_of(images, 2, 2)
     assert found.shape == (7, 7)
     assert [found[1, 1], found[1, 4], found[4, 1], found[4, 4]] == [255, 254, 253, 255]
 
 
 def test_a_figure_of_sheets_has_one_for_each_sampler(tmp_path):
     spec = sheets_of(tmp_path)
-    titles = [ax.get_title(loc="left") for ax in sheets.figure(spec).axes]
+    titles = [ax.get_title(loc="left") for ax in spec.draw(spec.read()).axes]
     assert titles == ["Gibbs (k = 5)", "rates-FPCD (ε = 0.1, k = 1)"]
-    numbers = sheets.numbers(spec)
+    numbers = spec.numbers(spec.read())
     assert len(numbers) == 2 * 10
     assert numbers["ink"].tolist() == pytest.approx([150 / 255] * 20)
-    assert "The first 10 consecutive samples" in sheets.caption(spec)
+    assert "The first 10 consecutive samples" in spec.caption(spec.read())
     assert spec.number == "Figure 1"
 
 
 def test_samples_that_are_no_squares_are_one_line(tmp_path):
+    spec = sheets_of(tmp_path, units=10)
     with pytest.raises(ResultsError, match="samples of 10 units; should be square images"):
-        sheets.figure(sheets_of(tmp_path, units=10))
+        spec.draw(spec.read())
 
 
 @pytest.mark.parametrize(
@@ -153,7 +156,7 @@ def test_costs_of_two_panels_are_not_compared(tmp_path):
     spec = parse(IslCurvesSpec, isl_figure(tmp_path, {"a": {"values": BOTH}, "b": {"values": BOTH}}), "test")
     with pytest.raises(SettingsError, match="should be of one panel"):
         MEASUREMENTS["sample_cost_ratio"](
-            Evidence("rates_fpcd", [spec], []), curve="fig2.a.rates_fpcd", against="fig2.b.gibbs"
+            Evidence("rates_fpcd", [spec]), curve="fig2.a.rates_fpcd", against="fig2.b.gibbs"
         )
 
 
@@ -161,7 +164,7 @@ def test_what_is_not_there_is_not_run(tmp_path):
     found = evidence(tmp_path)
     for name in ("fig9.a.gibbs", "fig2.b.gibbs", "fig2.a.herding"):
         with pytest.raises(NotRun, match=f"{name} is not part of this scale"):
-            found.sample_curve(name)
+            found.of(name)
     with pytest.raises(NotRun, match="has 1 to 1000 samples, the claim speaks of 5000"):
         MEASUREMENTS["isl_difference"](found, curve="fig2.a.gibbs", against="fig2.a.rates_fpcd", samples=5000)
 
@@ -172,7 +175,7 @@ def test_claims_need_samples(tmp_path, needed, verdict):
     claim |= {"curve": "fig2.a.rates_fpcd"}
     file = {"needs": {"trials": 3, "samples": needed}, "claims": [claim]}
     values = {"key": "claims", "scale": "tiny", "claims": {"rates_fpcd": file}}
-    values["figures"] = [isl_figure(tmp_path, {"a": {"values": BOTH}})]
+    values["outputs"] = [isl_figure(tmp_path, {"a": {"values": BOTH}})]
     line = evaluate(parse(ClaimsSpec, values, "test")).iloc[0]
     assert line["verdict"] == verdict
     assert ("needs 1001" in line["note"]) == (needed == 1001)

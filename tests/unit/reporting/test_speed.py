@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from rbmbench.base.errors import ResultsError
-from rbmbench.reporting import plots, speed
+from rbmbench.reporting import speed, style
 
 META = {
     "hardware": {"cpu": "Slow & Steady", "cores": 3},
@@ -61,7 +61,7 @@ def test_what_is_left_out_is_named():
 
 def test_equal_tables_give_equal_pictures(tmp_path):
     for name in ("a.png", "b.png"):
-        plots.save(speed.bars(TABLE, META), tmp_path / name)
+        style.save(speed.bars(TABLE, META), tmp_path / name)
     assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
 
 

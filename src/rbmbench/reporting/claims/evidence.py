@@ -8,6 +8,7 @@ its names.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from rbmbench.base.errors import SettingsError
 from rbmbench.planning.specs import Shown
 
 __all__ = ["Evidence", "NotRun"]
@@ -54,9 +55,13 @@ class Evidence:
             If figure, table or part is not part of this scale.
         ResultsError
             If it is, and its files are missing or damaged or have no such metric.
+        SettingsError
+            If the name has another form than those of its figure or table.
         """
         key, _, part = str(name).partition(".")
         spec = self._specs.get(key)
+        if spec is not None and name.count(".") != spec.NAMES.count("."):
+            raise SettingsError(f"claims: found {name!r}; should have the form {spec.NAMES or 'of another figure'}")
         found = None if spec is None else spec.evidence(self._read(spec), part, **options)
         if found is None:
             raise NotRun(f"{name} is not part of this scale")

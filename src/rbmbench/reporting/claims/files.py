@@ -264,7 +264,7 @@ def _checked_tables(file: ClaimFile, papers: tuple[Paper, ...], where: str) -> d
     for key, values in file.published_tables.items():
         place = f"{where}: published_tables.{key}"
         _known(place, "table", key, known)
-        table = tables[key] = parse(_published_model(type(known[key])), values, place)
+        table = tables[key] = _published_table(type(known[key]), key, values, where)
         rows = getattr(known[key], "rows", {})
         for row in getattr(table, "iterations", {}):
             _known(f"{place}.iterations", "row", row, rows)
@@ -278,6 +278,12 @@ def _checked_tables(file: ClaimFile, papers: tuple[Paper, ...], where: str) -> d
                 raise SettingsError(f"{at}: found {'.'.join(filter(None, name))} twice; allowed: each entry once")
             seen.add(name)
     return tables
+
+
+def _published_table(kind: type, key: str, values: Mapping[str, Any], where: str) -> Any:
+    """Return a published table, checked against the model of its kind."""
+    model = create_model("Tables", published_tables=(dict[str, _published_model(kind)], ...))
+    return parse(model, {"published_tables": {key: values}}, where).published_tables[key]
 
 
 def _published_model(kind: type) -> type[Settings]:
