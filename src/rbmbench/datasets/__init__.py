@@ -5,11 +5,10 @@ A set's class takes its options and checks them when it is made; its ``load`` me
 
 from rbmbench.base.registry import Registry
 from rbmbench.datasets._dataset import Dataset, build, read, save
-from rbmbench.datasets._downloads import Sources
-from rbmbench.datasets._transfers import shown_place
-from rbmbench.datasets._whereabouts import whereabouts
+from rbmbench.datasets._downloads import Sources, file_status
+from rbmbench.datasets._http import without_credentials
 
-__all__ = ["REGISTRY", "Dataset", "Sources", "build", "load", "read", "save", "shown_place", "whereabouts"]
+__all__ = ["REGISTRY", "Dataset", "Sources", "build", "file_status", "load", "read", "save", "without_credentials"]
 
 REGISTRY = Registry("rbmbench.datasets", "data set")
 

@@ -17,7 +17,7 @@ from rbmbench.cli import main
 from rbmbench.cli.doctor import choices, limits, machine, places, software
 from rbmbench.cli.doctor.findings import FAILED, OK, WARNING, Finding, Section, examined
 from rbmbench.cli.doctor.report import Report
-from rbmbench.datasets import _whereabouts
+from rbmbench.datasets import _downloads
 from rbmbench.datasets._downloads import Entry, File, catalogue
 from rbmbench.kernels import backends
 
@@ -275,7 +275,7 @@ def declared(monkeypatch):
         File(name="rows.txt", addresses=("http://one.example/rows.txt", "http://two.example/rows.txt"), **common),
         File(name="rows.zip", addresses=(), instead_of="rows.txt", **common),
     )
-    monkeypatch.setattr(_whereabouts, "catalogue", lambda: {"made": Entry("nobody", "none", files)})
+    monkeypatch.setattr(_downloads, "catalogue", lambda: {"made": Entry("nobody", "none", files)})
 
 
 def put(folder, content, name="rows.txt"):
@@ -321,7 +321,7 @@ def test_nothing_at_hand_is_a_warning_unless_an_address_answers(monkeypatch):
         asked.append(address)
         if "two" not in answering:
             raise requests.ConnectionError
-        return SimpleNamespace(ok="two" in address)
+        return SimpleNamespace(status_code=200 if "two" in address else 404)
 
     monkeypatch.setattr(requests, "head", head)
     answering = "two"

@@ -11,7 +11,7 @@ import numpy as np
 
 from rbmbench.base.errors import DataError, ResultsError
 from rbmbench.cli.doctor.findings import FAILED, OK, WARNING, Finding
-from rbmbench.datasets import Sources, shown_place, whereabouts
+from rbmbench.datasets import Sources, file_status, without_credentials
 from rbmbench.io.results import check_writable
 from rbmbench.kernels import name_of_home
 
@@ -35,10 +35,10 @@ def data_sets(mirror: str | None, cache: str | None, online: bool) -> Iterator[F
     except DataError as error:
         yield Finding("mirror", str(error), FAILED)
         return
-    yield Finding("mirror", shown_place(sources.mirror) if sources.mirror else "none")
+    yield Finding("mirror", without_credentials(sources.mirror) if sources.mirror else "none")
     yield Finding("cache", str(sources.cache))
     away = []
-    for file in whereabouts(sources, online):
+    for file in file_status(sources, online):
         name, values = f"{file.data_set}: {file.name}", {"origin": file.origin, "bytes": file.bytes}
         if file.wrong:
             # As `load` does: a wrong copy in a mirror ends it, one in the cache is replaced.

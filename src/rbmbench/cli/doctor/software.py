@@ -81,10 +81,10 @@ def _counted(what: str, count: int, cores: float) -> Finding:
 
 def environment() -> Iterator[Finding]:
     """Yield the environment variables that are set and matter; warn of names like this package's that it has not."""
-    from rbmbench.datasets import shown_place
+    from rbmbench.datasets import without_credentials
 
     for name in sorted({*OWN_VARIABLES, *OTHER_VARIABLES} & set(os.environ)):
-        yield Finding(name, shown_place(os.environ[name]))
+        yield Finding(name, without_credentials(os.environ[name]))
     for name in sorted(name for name in os.environ if name.startswith("RBMBENCH_") and name not in OWN_VARIABLES):
         yield Finding(name, f"is not read by rbmbench; those are: {', '.join(OWN_VARIABLES)}", WARNING)
     unset = [name for name in (*OWN_VARIABLES, *OTHER_VARIABLES) if name not in os.environ]
