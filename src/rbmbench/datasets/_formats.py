@@ -10,8 +10,7 @@ import numpy as np
 
 from rbmbench.base.errors import DataError
 from rbmbench.io.arrays import npz_arrays, text_array
-from rbmbench.io.guard import UnreadableError
-from rbmbench.io.matlab import mat_arrays
+from rbmbench.io.guard import UnreadableError, one_line
 
 __all__ = [
     "amat",
@@ -202,9 +201,17 @@ def chardata_mat(_file, content: bytes, where: str) -> dict[str, np.ndarray]:
 
 
 def _matlab_arrays(content: bytes, names: tuple[str, ...], where: str) -> dict[str, np.ndarray]:
-    """Return the named arrays of a MATLAB file."""
+    """Return the named arrays of a MATLAB file.
+
+    The checksum of the file must have been compared: SciPy may crash on damaged bytes.
+    """
+    from scipy.io import loadmat
+
     try:
-        return mat_arrays(content, names)
+        found = one_line(loadmat)(BytesIO(content), variable_names=names)
+        if missing := [name for name in names if not isinstance(found.get(name), np.ndarray)]:
+            raise UnreadableError(f"holds no array {missing[0]!r}")
+        return {name: found[name] for name in names}
     except UnreadableError as error:
         raise DataError(f"{where}: not a MATLAB file of {' and '.join(names)}, or damaged ({error})") from error
 
