@@ -1,4 +1,4 @@
-"""What the sets of published grey images share: fetching their two IDX files, and making grey values binary."""
+"""Shared by the data sets of grey images: their two IDX files, and the conversion to bits."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ BLOCK_ROWS = 1024
 
 
 def fetch_images(data_set: str, sources) -> tuple[dict[str, np.ndarray], dict]:
-    """Fetch the images of a set whose files.yaml declares its training and its test images, in this order.
+    """Return the images of a data set whose entry in files.yaml lists the training and the test file, in this order.
 
     Returns
     -------
@@ -23,7 +23,7 @@ def fetch_images(data_set: str, sources) -> tuple[dict[str, np.ndarray], dict]:
     Raises
     ------
     DataError
-        If a file cannot be had, has a wrong checksum, or is damaged.
+        If a file is not available, has a wrong checksum, or is damaged.
     """
     from rbmbench.datasets._downloads import catalogue, fetch
     from rbmbench.datasets._formats import idx_images
@@ -37,7 +37,7 @@ def fetch_images(data_set: str, sources) -> tuple[dict[str, np.ndarray], dict]:
 
 
 def binarised(images: dict[str, np.ndarray], how: str, threshold: int, seed: int) -> tuple[dict[str, np.ndarray], str]:
-    """Return images (rows, height, width) of 0 to 255, by part, as rows of bits, uint8, and the words that say how.
+    """Return images (rows, height, width) of 0 to 255 as rows of bits, uint8, by part, and a description.
 
     Parameters
     ----------
@@ -45,9 +45,9 @@ def binarised(images: dict[str, np.ndarray], how: str, threshold: int, seed: int
     how : {"bernoulli", "threshold"}
         "bernoulli": 1 with probability value / 255; "threshold": 1 above ``threshold``.
     threshold : int
-        Of "threshold".
+        Threshold, if ``how`` is "threshold".
     seed : int
-        Of "bernoulli".
+        Seed of the draws, if ``how`` is "bernoulli".
     """
     if how == "bernoulli":
         parts = {name: as_probabilities(part, seed, i) for i, (name, part) in enumerate(images.items())}
@@ -71,9 +71,9 @@ def as_probabilities(images: np.ndarray, seed: int, part: int, full: float = 255
     seed : int
         Seed of the draws.
     part : int
-        Which part of the data set this is: parts have random numbers of their own.
+        Number of the part; each part has its own random numbers.
     full : float
-        The value of full ink.
+        The grey value with probability 1.
     """
     values = images.reshape(len(images), -1)
     bits, stream = np.empty(values.shape, np.uint8), Stream(seed, [part], Purpose.DATA)

@@ -20,9 +20,9 @@ class FashionMnist:
         "bernoulli": a pixel is 1 with probability value / 255, drawn once (Qiu, Zhang, Wang 2020, section 6.3);
         "threshold": a pixel is 1 if its grey value is above ``threshold``.
     threshold : int
-        Of "threshold".
+        Threshold, if ``binarise`` is "threshold".
     seed : int
-        Seed of the draws of "bernoulli".
+        Seed of the draws, if ``binarise`` is "bernoulli".
     """
 
     binarise: str = "bernoulli"
@@ -35,7 +35,7 @@ class FashionMnist:
         check_whole_number("fashion_mnist", "seed", self.seed, 0, 2**32 - 1)
 
     def load(self, sources) -> Dataset:
-        """Return the data set, fetching its two image files if need be."""
+        """Return the data set, downloading its two image files if necessary."""
         images, origin = fetch_images("fashion_mnist", sources)
         parts, preprocessing = binarised(images, self.binarise, self.threshold, self.seed)
         return build(

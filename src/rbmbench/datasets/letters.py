@@ -21,7 +21,7 @@ class Letters:
     """
 
     def load(self, sources) -> Dataset:
-        """Return the data set, fetching one of its two files if need be."""
+        """Return the data set, downloading one of its two files if necessary."""
         from rbmbench.datasets._downloads import catalogue, fetch
         from rbmbench.datasets._formats import taskar_mat, taskar_text
 
@@ -30,7 +30,7 @@ class Letters:
 
         def read(file, content: bytes, where: str) -> np.ndarray:
             rows = in_order(readers["." + file.name.rpartition(".")[2]](file, content, where))
-            # No checksum of letter.data.gz is known, so what the file holds is checked instead.
+            # The sha256 of letter.data.gz is not published, so the rows are checked instead.
             found = content_sha256(rows)
             if found != entry.content_sha256:
                 raise DataError(
@@ -52,11 +52,11 @@ class Letters:
 
 
 def in_order(rows: np.ndarray) -> np.ndarray:
-    """Return rows of bits, uint8 (rows, m), in lexicographic order; equal rows are all kept."""
+    """Return rows of bits, uint8 (rows, m), in lexicographic order, duplicates included."""
     packed = np.packbits(rows, axis=1)
     return rows[np.lexsort(packed.T[::-1])]
 
 
 def content_sha256(rows: np.ndarray) -> str:
-    """Return the sha256 of rows of bits, eight pixels a byte, the first the highest bit."""
+    """Return the sha256 of rows of bits, eight pixels per byte, the first one in the highest bit."""
     return hashlib.sha256(np.packbits(rows, axis=1).tobytes()).hexdigest()

@@ -25,12 +25,12 @@ class Mnist:
         (Salakhutdinov, Murray 2008). "fixed": the binary images that Larochelle and Murray (2011) publish, 50000 of the
         training images and 10000 of them for validation.
     threshold : int
-        Of "threshold".
+        Threshold, if ``binarise`` is "threshold".
     seed : int
-        Seed of the draws of "bernoulli".
+        Seed of the draws, if ``binarise`` is "bernoulli".
     validation : int
-        The last so many training images are for validation, which no other rows are; 10000 is usual. The "fixed" images
-        have validation rows of their own.
+        Number of validation rows, the last of the training images; 10000 is usual. The "fixed" images have validation
+        rows of their own.
     """
 
     threshold: int = 127
@@ -46,7 +46,7 @@ class Mnist:
         check_whole_number("mnist", "validation", self.validation, 0, most)
 
     def load(self, sources) -> Dataset:
-        """Return the data set, fetching its image files if need be."""
+        """Return the data set, downloading its image files if necessary."""
         if self.binarise == "fixed":
             parts, origin = _fixed(sources)
             preprocessing = "none: binary as published"
@@ -59,7 +59,7 @@ class Mnist:
 
 
 def _fixed(sources) -> tuple[dict, dict]:
-    """Return the parts of the published binary images, uint8 (rows, 784), and where they are from."""
+    """Return the parts of the published binary images, uint8 (rows, 784), with source and files."""
     from rbmbench.datasets._downloads import catalogue, fetch
     from rbmbench.datasets._formats import amat
 

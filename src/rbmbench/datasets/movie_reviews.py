@@ -1,4 +1,4 @@
-"""Movie reviews: 1001 binary variables a review, of a benchmark for density estimation."""
+"""Movie reviews: 1001 binary variables per review, from a benchmark for density estimation."""
 
 from dataclasses import asdict, dataclass
 
@@ -18,7 +18,7 @@ class MovieReviews:
     Parameters
     ----------
     stands_in_for : str, optional
-        The data set these reviews take the place of; it is named in the title and the provenance.
+        The data set that the reviews stand in for, named in the title and the provenance.
     """
 
     stands_in_for: str | None = None
@@ -28,7 +28,7 @@ class MovieReviews:
             check_text("movie_reviews", "stands_in_for", self.stands_in_for)
 
     def load(self, sources) -> Dataset:
-        """Return the data set, fetching its three files if need be."""
+        """Return the data set, downloading its three files if necessary."""
         from rbmbench.datasets._downloads import catalogue, fetch
         from rbmbench.datasets._formats import bits_with_commas
 

@@ -18,11 +18,11 @@ STAND_IN_WORDS = "a stand-in: the 105x105 originals averaged to 28x28 and split 
 @REGISTRY.register
 @dataclass(frozen=True)
 class Omniglot:
-    """OMNIGLOT (Lake et al.), as Burda, Grosse, Salakhutdinov 2016 cut it: 24345 training and 8070 test images.
+    """OMNIGLOT (Lake et al.), as split by Burda, Grosse, Salakhutdinov 2016: 24345 training and 8070 test images.
 
-    They come from chardata.mat of these authors where it can be had, and else from images of other resampling and
-    another split with the same numbers of rows. Those are named a stand-in for OMNIGLOT in every title: their nats
-    cannot be compared with published ones.
+    The file is chardata.mat of these authors. If it is not available, images with another resampling and split, but the
+    same numbers of rows, are used. Their title says "stand-in for OMNIGLOT": their likelihoods cannot be compared with
+    published ones.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Omniglot:
         check_whole_number("omniglot", "seed", self.seed, 0, 2**32 - 1)
 
     def load(self, sources) -> Dataset:
-        """Return the data set, fetching one of its two files if need be."""
+        """Return the data set, downloading one of its two files if necessary."""
         from rbmbench.datasets._downloads import catalogue, fetch
         from rbmbench.datasets._formats import chardata_mat, grey_npz
 

@@ -18,10 +18,10 @@ class Usps:
     Parameters
     ----------
     threshold : float
-        A pixel is 1 if its grey value (-1 to 1, 1 is ink) is above it.
+        A pixel is 1 if its grey value (-1 to 1, 1 is ink) is larger.
     validation : int
-        The last so many rows of the training file are for validation: 1000 as in Breuleux, Bengio, Vincent (2011), who
-        do not say which.
+        Number of validation rows, the last of the training file: 1000 as in Breuleux, Bengio, Vincent (2011), who do
+        not say which.
     """
 
     threshold: float = 0.0
@@ -32,7 +32,7 @@ class Usps:
         check_whole_number("usps", "validation", self.validation, 0, TRAINING_FILE_ROWS - 1)
 
     def load(self, sources) -> Dataset:
-        """Return the data set, fetching its two files if need be."""
+        """Return the data set, downloading its two files if necessary."""
         from rbmbench.datasets._downloads import catalogue, fetch
         from rbmbench.datasets._formats import labelled_grey_text
 

@@ -23,13 +23,13 @@ class We8there:
     Parameters
     ----------
     terms : int
-        How many terms, those in the most reviews; of terms in equally many, the first in the file.
+        Number of terms, those in the most reviews; ties are in the order of the file.
     validation, test : int
-        Rows of these parts; reviews are dealt out at random.
+        Number of rows of these parts; reviews are assigned at random.
     seed : int
-        Seed of the deal.
+        Seed of the assignment.
     stands_in_for : str, optional
-        The data set these reviews take the place of; it is named in the title and the provenance.
+        The data set that the reviews stand in for, named in the title and the provenance.
     """
 
     terms: int = 1000
@@ -47,7 +47,7 @@ class We8there:
             check_text("we8there", "stands_in_for", self.stands_in_for)
 
     def load(self, sources) -> Dataset:
-        """Return the data set, fetching its file if need be."""
+        """Return the data set, downloading its file if necessary."""
         from rbmbench.datasets._downloads import catalogue, fetch
 
         entry = catalogue()["we8there"]
@@ -73,7 +73,7 @@ class We8there:
 
 
 def _present(file, content: bytes, where: str) -> np.ndarray:
-    """Return which terms each review has, uint8 (reviews, terms), of the file's sparse columns of counts."""
+    """Return which terms each review has, uint8 (reviews, terms), from the sparse matrix of counts."""
     from rbmbench.datasets._rdata import r_objects
 
     found = np.zeros((REVIEWS, TERMS), np.uint8)
