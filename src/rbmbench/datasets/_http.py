@@ -2,8 +2,6 @@
 
 import re
 from io import BytesIO
-from multiprocessing import TimeoutError as TooSlowError
-from multiprocessing.pool import ThreadPool
 
 from rbmbench.base.errors import DataError
 
@@ -42,6 +40,9 @@ def download(address: str, name: str, limit: int) -> bytes:
     DataError
         If it sends more than ``limit`` bytes.
     """
+    from multiprocessing import TimeoutError as TooSlowError
+    from multiprocessing.pool import ThreadPool
+
     import pooch
     from tqdm import tqdm
 
