@@ -14,7 +14,7 @@ from rbmbench.datasets._http import UnavailableError, answers, download, is_addr
 from rbmbench.io.atomic import replaced
 from rbmbench.io.guard import UnreadableError, bounded_bytes
 
-__all__ = ["Copy", "Entry", "File", "FileStatus", "Sources", "catalogue", "fetch", "file_status"]
+__all__ = ["Copy", "Entry", "File", "FileStatus", "Sources", "catalogue", "fetch", "fetch_parts", "file_status"]
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,12 @@ class Entry:
     def described(self) -> str:
         """Source and licence in one text."""
         return f"{self.source} (licence: {self.licence})"
+
+    @property
+    def choices(self) -> list[list[File]]:
+        """The files, each with those that may replace it."""
+        own = [file for file in self.files if file.instead_of is None]
+        return [[file, *(other for other in self.files if other.instead_of == file.name)] for file in own]
 
 
 @dataclass(frozen=True)
@@ -170,16 +176,32 @@ def fetch(files: Sequence[File], sources: Sources, read: Callable[[File, bytes, 
     raise DataError(_not_found(files, sources, failures))
 
 
+def fetch_parts(
+    data_set: str, sources: Sources, read: Callable[[File, bytes, str], Any], parts: Sequence[str] = ("train",)
+) -> tuple[dict[str, Any], dict]:
+    """Return what ``read`` makes of the files of a data set, one per part; see `fetch`.
+
+    Returns
+    -------
+    content : dict
+        By part, in the order of files.yaml.
+    origin : dict
+        The arguments ``source`` and ``files`` of `rbmbench.datasets.build`.
+    """
+    entry = catalogue()[data_set]
+    copies = [fetch(files, sources, read) for files in entry.choices]
+    content = {part: copy.value for part, copy in zip(parts, copies, strict=True)}
+    return content, {"source": entry.described, "files": [copy.record for copy in copies]}
+
+
 def file_status(sources: Sources, online: bool = False) -> Iterator[FileStatus]:
     """Yield where each published file is found, without downloading any. Copies on disk are checked.
 
     ``online`` asks the addresses of files that are not on disk, those of a mirror included, if they have them.
     """
     for data_set, entry in catalogue().items():
-        for file in entry.files:
-            if file.instead_of is None:
-                others = (other for other in entry.files if other.instead_of == file.name)
-                yield _status(data_set, [file, *others], sources, online)
+        for files in entry.choices:
+            yield _status(data_set, files, sources, online)
 
 
 def _status(data_set: str, files: list[File], sources: Sources, online: bool) -> FileStatus:

@@ -1,39 +1,13 @@
-"""Shared by the data sets of grey images: their two IDX files, and the conversion to bits."""
+"""Conversion of grey images to rows of bits."""
 
 import numpy as np
 
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.kernels import home_of
 
-__all__ = ["above", "as_probabilities", "binarised", "fetch_images"]
+__all__ = ["above", "as_probabilities", "binarised"]
 
 BLOCK_ROWS = 1024
-
-
-def fetch_images(data_set: str, sources) -> tuple[dict[str, np.ndarray], dict]:
-    """Return the images of a data set whose entry in files.yaml lists the training and the test file, in this order.
-
-    Returns
-    -------
-    images : dict of numpy.ndarray
-        "train" and "test": uint8 (images, height, width).
-    origin : dict
-        The arguments ``source`` and ``files`` of `rbmbench.datasets.build`.
-
-    Raises
-    ------
-    DataError
-        If a file is not available, has a wrong checksum, or is damaged.
-    """
-    from rbmbench.datasets._downloads import catalogue, fetch
-    from rbmbench.datasets._formats import idx_images
-
-    entry = catalogue()[data_set]
-    copies = {
-        part: fetch([file], sources, idx_images) for part, file in zip(("train", "test"), entry.files, strict=True)
-    }
-    images = {part: copy.value for part, copy in copies.items()}
-    return images, {"source": entry.described, "files": [copy.record for copy in copies.values()]}
 
 
 def binarised(images: dict[str, np.ndarray], how: str, threshold: int, seed: int) -> tuple[dict[str, np.ndarray], str]:

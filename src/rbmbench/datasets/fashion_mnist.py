@@ -3,7 +3,9 @@
 from dataclasses import asdict, dataclass
 
 from rbmbench.datasets import REGISTRY, Dataset, build
-from rbmbench.datasets._images import binarised, fetch_images
+from rbmbench.datasets._downloads import fetch_parts
+from rbmbench.datasets._formats import idx_images
+from rbmbench.datasets._images import binarised
 from rbmbench.datasets._options import check_choice, check_whole_number
 
 __all__ = ["FashionMnist"]
@@ -36,7 +38,7 @@ class FashionMnist:
 
     def load(self, sources) -> Dataset:
         """Return the data set, downloading its two image files if necessary."""
-        images, origin = fetch_images("fashion_mnist", sources)
+        images, origin = fetch_parts("fashion_mnist", sources, idx_images, ("train", "test"))
         parts, preprocessing = binarised(images, self.binarise, self.threshold, self.seed)
         return build(
             "fashion_mnist",

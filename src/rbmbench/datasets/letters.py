@@ -6,7 +6,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from rbmbench.base.errors import DataError
-from rbmbench.datasets import REGISTRY, Dataset, build
+from rbmbench.datasets import REGISTRY, Dataset, _downloads, build
+from rbmbench.datasets._formats import taskar_mat, taskar_text
 
 __all__ = ["Letters", "content_sha256", "in_order"]
 
@@ -22,10 +23,7 @@ class Letters:
 
     def load(self, sources) -> Dataset:
         """Return the data set, downloading one of its two files if necessary."""
-        from rbmbench.datasets._downloads import catalogue, fetch
-        from rbmbench.datasets._formats import taskar_mat, taskar_text
-
-        entry = catalogue()["letters"]
+        entry = _downloads.catalogue()["letters"]
         readers = {".mat": taskar_mat, ".gz": taskar_text}
 
         def read(file, content: bytes, where: str) -> np.ndarray:
@@ -39,14 +37,13 @@ class Letters:
                 )
             return rows
 
-        copy = fetch(entry.files, sources, read)
+        content, origin = _downloads.fetch_parts("letters", sources, read)
         return build(
             "letters",
             "Letters",
-            train=copy.value,
-            source=entry.described,
+            **content,
+            **origin,
             preprocessing="none: pixels row-major, rows in lexicographic order",
-            files=[copy.record],
             options=asdict(self),
         )
 

@@ -3,6 +3,8 @@
 from dataclasses import asdict, dataclass
 
 from rbmbench.datasets import REGISTRY, Dataset, build
+from rbmbench.datasets._downloads import fetch_parts
+from rbmbench.datasets._formats import bits_with_commas
 from rbmbench.datasets._options import check_text
 
 __all__ = ["MovieReviews"]
@@ -29,17 +31,12 @@ class MovieReviews:
 
     def load(self, sources) -> Dataset:
         """Return the data set, downloading its three files if necessary."""
-        from rbmbench.datasets._downloads import catalogue, fetch
-        from rbmbench.datasets._formats import bits_with_commas
-
-        entry = catalogue()["movie_reviews"]
-        copies = [fetch([file], sources, bits_with_commas) for file in entry.files]
+        parts, origin = fetch_parts("movie_reviews", sources, bits_with_commas, ("train", "validation", "test"))
         return build(
             "movie_reviews",
             "Movie reviews",
-            **dict(zip(("train", "validation", "test"), (copy.value for copy in copies), strict=True)),
-            source=entry.described,
-            files=[copy.record for copy in copies],
+            **parts,
+            **origin,
             preprocessing=f"none: {COLUMNS} binary variables, the last of them the class",
             stand_in_for=self.stands_in_for,
             options=asdict(self),

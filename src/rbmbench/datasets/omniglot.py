@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from rbmbench.datasets import REGISTRY, Dataset, build
+from rbmbench.datasets._downloads import fetch_parts
+from rbmbench.datasets._formats import chardata_mat, grey_npz
 from rbmbench.datasets._images import as_probabilities
 from rbmbench.datasets._options import check_whole_number
 
@@ -37,25 +39,20 @@ class Omniglot:
 
     def load(self, sources) -> Dataset:
         """Return the data set, downloading one of its two files if necessary."""
-        from rbmbench.datasets._downloads import catalogue, fetch
-        from rbmbench.datasets._formats import chardata_mat, grey_npz
-
-        entry = catalogue()["omniglot"]
         readers = {".mat": chardata_mat, ".npz": grey_npz}
-        copy = fetch(entry.files, sources, lambda file, *content: readers[file.name[-4:]](file, *content))
-        own = copy.record["name"] != STAND_IN
+        grey, origin = fetch_parts("omniglot", sources, lambda file, *content: readers[file.name[-4:]](file, *content))
+        own = origin["files"][0]["name"] != STAND_IN
         parts = {
             name: as_probabilities(np.asarray(images), self.seed, part, 1.0 if own else 255.0)
-            for part, (name, images) in enumerate(copy.value.items())
+            for part, (name, images) in enumerate(grey["train"].items())
         }
         return build(
             "omniglot",
             "OMNIGLOT" if own else "OMNIGLOT, other 28x28 images",
             **parts,
-            source=entry.described,
+            **origin,
             preprocessing=f"{OWN_WORDS if own else STAND_IN_WORDS}; each pixel 1 with probability grey value, drawn"
             f" once with seed {self.seed}",
-            files=[copy.record],
             stand_in_for=None if own else "OMNIGLOT",
             options=asdict(self),
         )

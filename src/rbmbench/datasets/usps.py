@@ -3,6 +3,8 @@
 from dataclasses import asdict, dataclass
 
 from rbmbench.datasets import REGISTRY, Dataset, build
+from rbmbench.datasets._downloads import fetch_parts
+from rbmbench.datasets._formats import labelled_grey_text
 from rbmbench.datasets._options import check_number, check_whole_number
 
 __all__ = ["Usps"]
@@ -33,12 +35,8 @@ class Usps:
 
     def load(self, sources) -> Dataset:
         """Return the data set, downloading its two files if necessary."""
-        from rbmbench.datasets._downloads import catalogue, fetch
-        from rbmbench.datasets._formats import labelled_grey_text
-
-        entry = catalogue()["usps"]
-        copies = [fetch([file], sources, labelled_grey_text) for file in entry.files]
-        train, test = (copy.value > self.threshold for copy in copies)
+        grey, origin = fetch_parts("usps", sources, labelled_grey_text, ("train", "test"))
+        train, test = (part > self.threshold for part in grey.values())
         cut = len(train) - self.validation
         return build(
             "usps",
@@ -46,8 +44,7 @@ class Usps:
             train=train[:cut],
             validation=train[cut:],
             test=test,
-            source=entry.described,
-            files=[copy.record for copy in copies],
+            **origin,
             preprocessing=f"1 where the grey value (-1 to 1) is above {self.threshold:g}; the last {self.validation} "
             "rows of the training file are for validation",
             options=asdict(self),

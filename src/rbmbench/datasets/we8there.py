@@ -7,6 +7,7 @@ import numpy as np
 from rbmbench.base.errors import DataError
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.datasets import REGISTRY, Dataset, build
+from rbmbench.datasets._downloads import fetch_parts
 from rbmbench.datasets._options import check_text, check_whole_number
 from rbmbench.kernels import home_of
 
@@ -48,11 +49,8 @@ class We8there:
 
     def load(self, sources) -> Dataset:
         """Return the data set, downloading its file if necessary."""
-        from rbmbench.datasets._downloads import catalogue, fetch
-
-        entry = catalogue()["we8there"]
-        copy = fetch(entry.files, sources, _present)
-        present = copy.value
+        content, origin = fetch_parts("we8there", sources, _present)
+        present = content["train"]
         frequent = np.argsort(-present.sum(axis=0, dtype=np.int64), kind="stable")[: self.terms]
         keys = home_of(np.empty(0)).uniforms(Stream(self.seed, [0], Purpose.DATA).next(), len(present), np.float64)
         dealt = present[np.argsort(keys[0], kind="stable")][:, frequent]
@@ -63,8 +61,7 @@ class We8there:
             validation=dealt[: ends[0]],
             test=dealt[ends[0] : ends[1]],
             train=dealt[ends[1] :],
-            source=entry.described,
-            files=[copy.record],
+            **origin,
             preprocessing=f"1 where a review has one of the {self.terms} most frequent stemmed bigrams; reviews dealt "
             f"out to the parts with seed {self.seed}",
             stand_in_for=self.stands_in_for,

@@ -159,8 +159,8 @@ def _letters_folder(rows, tmp_path, monkeypatch):
     (folder / "ocr_taskar.mat").write_bytes(letters_mat(rows))
     (folder / "letter.data.gz").write_bytes(gzip.compress(letters_text(rows[::-1])))
     files = tuple(
-        File(folder="letters", name=name, addresses=(), at_most_bytes=10**5, unpacked_bytes=10**5)
-        for name in ("ocr_taskar.mat", "letter.data.gz")
+        File("letters", name, (), at_most_bytes=10**5, unpacked_bytes=10**5, instead_of=other)
+        for name, other in (("ocr_taskar.mat", None), ("letter.data.gz", "ocr_taskar.mat"))
     )
     entry = Entry("made", "none", files, rows=len(rows), content_sha256=content_sha256(in_order(rows)))
     monkeypatch.setattr(_downloads, "catalogue", lambda: {"letters": entry})
