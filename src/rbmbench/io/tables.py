@@ -23,7 +23,25 @@ def parquet_table(path: str | os.PathLike):
         If it is damaged, has columns of other kinds, or declares more than is allowed.
     """
     import pyarrow as pa
-    from pyarrow import compute, parquet, types
+    from pyarrow import compute, parquet
+
+    texts = _text_columns(path)
+    # Repeated texts stay dictionaries until their total length is checked.
+    with parquet.ParquetFile(path, read_dictionary=texts, page_checksum_verification=True) as file:
+        table = file.read(use_threads=False)
+    for name in texts:
+        words = table[name].combine_chunks()
+        longest = compute.max(compute.binary_length(getattr(words, "dictionary", words))).as_py() or 0
+        if longest * len(words) > MOST_TEXT:
+            found = f"{len(words)} texts of up to {longest} bytes"
+            raise UnreadableError(f"column {name!r} has {found}; allowed: at most {MOST_TEXT} bytes in all")
+        table = table.set_column(table.column_names.index(name), name, words.cast(pa.string()))
+    return table.to_pandas(ignore_metadata=True)
+
+
+def _text_columns(path: str | os.PathLike) -> list[str]:
+    """Return the names of the text columns of a parquet file, after checking the columns and sizes that it declares."""
+    from pyarrow import parquet, types
 
     with parquet.ParquetFile(path) as file:
         declared, schema = file.metadata, file.schema_arrow
@@ -37,20 +55,7 @@ def parquet_table(path: str | os.PathLike):
     if declared.num_rows * len(schema.names) > MOST_VALUES or size > MOST_BYTES:
         found = f"{declared.num_rows} rows of {len(schema.names)} columns, {size} bytes"
         raise UnreadableError(f"declares {found}; allowed: at most {MOST_VALUES} values, {MOST_BYTES} bytes")
-    # Repeated texts stay dictionaries until their total length is checked.
-    with parquet.ParquetFile(path, read_dictionary=texts, page_checksum_verification=True) as file:
-        table = file.read(use_threads=False)
-    for number, name in enumerate(table.column_names):
-        if name in texts:
-            words = table[name].combine_chunks()
-            longest = compute.max(compute.binary_length(getattr(words, "dictionary", words))).as_py() or 0
-            if longest * len(words) > MOST_TEXT:
-                raise UnreadableError(
-                    f"column {name!r} has {len(words)} texts of up to {longest} bytes; "
-                    f"allowed: {MOST_TEXT} bytes in all"
-                )
-            table = table.set_column(number, name, words.cast(pa.string()))
-    return table.to_pandas(ignore_metadata=True)
+    return texts
 
 
 @one_line
