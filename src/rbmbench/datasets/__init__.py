@@ -1,32 +1,31 @@
-"""Binary data sets by name: one public module a set, found through ``REGISTRY``.
+"""Binary data sets by name: one public module per data set, found through ``REGISTRY``.
 
-A set's class takes its options and checks them when it is made; its ``load`` method reads or generates the rows.
+The fields of a data set's class are its options, checked on creation; its method ``load`` reads or generates the rows.
 """
 
 from rbmbench.base.registry import Registry
 from rbmbench.datasets._dataset import Dataset, build, read, save
-from rbmbench.datasets._downloads import Sources
-from rbmbench.datasets._transfers import shown_place
-from rbmbench.datasets._whereabouts import whereabouts
+from rbmbench.datasets._downloads import Sources, file_status
+from rbmbench.datasets._http import without_credentials
 
-__all__ = ["REGISTRY", "Dataset", "Sources", "build", "load", "read", "save", "shown_place", "whereabouts"]
+__all__ = ["REGISTRY", "Dataset", "Sources", "build", "file_status", "load", "read", "save", "without_credentials"]
 
 REGISTRY = Registry("rbmbench.datasets", "data set")
 
 
 def load(name: str, *, mirror: str | None = None, cache: str | None = None, **options) -> Dataset:
-    """Return a data set, downloading its files if they are nowhere at hand.
+    """Return a data set. Its files are downloaded if neither the mirror nor the cache has them.
 
     Parameters
     ----------
     name : str
         One of ``REGISTRY.names()``.
     mirror : str, optional
-        A folder or a base address (http or https) that is asked for files first.
-        If not given, the environment variable RBMBENCH_DATA_MIRROR is used.
+        A folder or a base address (http or https) where files are looked for first.
+        The default is the environment variable RBMBENCH_DATA_MIRROR.
     cache : str, optional
-        The folder that downloads are kept in.
-        If not given, the environment variable RBMBENCH_DATA_CACHE is used, or else the user's cache folder.
+        The folder where downloads are kept.
+        The default is the environment variable RBMBENCH_DATA_CACHE, or else the user's cache folder.
     **options
         The options of the data set.
 
@@ -40,7 +39,7 @@ def load(name: str, *, mirror: str | None = None, cache: str | None = None, **op
     SettingsError
         If the name or an option is unknown, or an option's value is not allowed.
     DataError
-        If a file cannot be had, has a wrong checksum, or is damaged.
+        If a file is not available, has a wrong checksum, or is damaged.
     """
     recipe = REGISTRY.create(name, options)
     return recipe.load(Sources.resolve(mirror, cache))

@@ -1,4 +1,4 @@
-"""What a data set is, and how it is kept in a file."""
+"""The class of data sets, and their files."""
 
 import hashlib
 import json
@@ -22,21 +22,21 @@ PARTS = ("train", "validation", "test")
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Rows of visible units, with where they come from.
+    """Rows of visible units and their provenance.
 
     Attributes
     ----------
     name : str
         Name of the data set in the registry.
     title : str
-        Name for figures and tables; says so when the set stands in for another.
+        Name for figures and tables; names the data set that this one stands in for, if any.
     train, validation, test : numpy.ndarray
         uint8 arrays (rows, m) of 0 and 1; validation and test may have no rows.
     provenance : dict
         Plain data for JSON: name, title, source, files (name, sha256, from), preprocessing, rows, visible,
         stand_in_for, options, content_sha256 (of the parts), arrays (of each its shape, dtype and sha256).
     arrays : dict
-        Further numbers that belong to the data, by name: for example the parameters that rows were drawn with.
+        Further arrays by name, for example the parameters that the rows were drawn from.
     """
 
     name: str
@@ -67,21 +67,21 @@ def build(
     Parameters
     ----------
     name, title : str
-        Name in the registry, and name for readers.
+        Name in the registry, and name for figures and tables.
     train, validation, test : numpy.ndarray
-        Arrays (rows, m) of 0 and 1, of any numeric or boolean dtype; a part that is not given has no rows.
+        Arrays (rows, m) of 0 and 1, of any numeric or boolean dtype; parts that are not given have no rows.
     source : str
         Where the data come from, and their licence.
     preprocessing : str
-        What was done to them.
+        How the rows were computed from the source.
     files : sequence of mapping
         Each file read: its name, its sha256, and where it was found.
     stand_in_for : str, optional
-        The data set that this one stands in for; it is then named in the title.
+        The data set that this one stands in for, named in the title.
     options : mapping
         The options of the data set.
     arrays : mapping, optional
-        Further arrays of numbers to keep with the rows, by names that no part has.
+        Further arrays of numbers, by names other than those of the parts.
 
     Raises
     ------
@@ -118,9 +118,9 @@ def build(
 
 
 def save(dataset: Dataset, path: str | os.PathLike) -> None:
-    """Write a data set to an .npz file: the three parts, its further arrays, and its provenance as JSON.
+    """Write a data set to an .npz file: parts, further arrays, and the provenance as JSON.
 
-    The same data set always gives the same bytes.
+    Equal data sets give equal bytes.
 
     Raises
     ------
@@ -167,7 +167,7 @@ def _binary(rows: np.ndarray, where: str) -> np.ndarray:
     rows = np.asarray(rows)
     if rows.ndim != 2 or rows.dtype.kind not in "buif":
         raise DataError(f"{where}: found shape {rows.shape} of {rows.dtype}; allowed: a matrix of 0 and 1")
-    # By blocks, as what is compared would else take as much memory as the rows themselves, or more.
+    # In blocks, because the comparison takes as much memory as the rows, or more.
     for block in np.array_split(rows, max(1, rows.size // BLOCK_VALUES)):
         wrong = (block != 0) & (block != 1)
         if wrong.any():
@@ -176,10 +176,10 @@ def _binary(rows: np.ndarray, where: str) -> np.ndarray:
 
 
 def _numbers(array: np.ndarray, name: str, where: str) -> np.ndarray:
-    """Return a contiguous array of numbers; refuse a name that the file needs for something else, and objects."""
+    """Return a contiguous array of numbers; refuse other dtypes and the names of parts."""
     array = np.asarray(array)
     if name in (*PARTS, "provenance"):
-        raise DataError(f"{where}: found an array of this name; allowed: another name, this one is taken")
+        raise DataError(f"{where}: found an array of this name; allowed: a name that is not used by the file itself")
     if array.dtype.kind not in "buif":
         raise DataError(f"{where}: found {array.dtype}; allowed: numbers")
     return np.array(array, order="C")  # ascontiguousarray would give a number an axis

@@ -1,4 +1,4 @@
-"""Find the files of data sets: in a mirror, in the cache, or at their public addresses."""
+"""The published files of data sets: found in a mirror, in the cache, or at their public addresses."""
 
 import hashlib
 import os
@@ -7,28 +7,19 @@ from dataclasses import dataclass
 from functools import cache as remembered
 from importlib.resources import files as package_files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rbmbench.base.errors import DataError, ResultsError
-from rbmbench.datasets._transfers import NotThereError, download, is_address, shown_place
+from rbmbench.datasets._http import UnavailableError, answers, download, is_address, without_credentials
 from rbmbench.io.atomic import replaced
+from rbmbench.io.guard import UnreadableError, bounded_bytes
 
-__all__ = [
-    "Copy",
-    "Entry",
-    "File",
-    "Sources",
-    "catalogue",
-    "checked",
-    "fetch",
-    "on_disk",
-    "places_of",
-]
+__all__ = ["Copy", "Entry", "File", "FileStatus", "Sources", "catalogue", "fetch", "fetch_parts", "file_status"]
 
 
 @dataclass(frozen=True)
 class File:
-    """A published file, as files.yaml declares it."""
+    """A published file as declared in files.yaml, which explains the fields; ``folder`` is the data set's name."""
 
     folder: str
     name: str
@@ -42,13 +33,22 @@ class File:
 
     @property
     def limit(self) -> int:
-        """Most bytes a copy may have."""
+        """Largest number of bytes of a copy."""
         return self.bytes or self.at_most_bytes
+
+    @property
+    def expected(self) -> str:
+        """What a good copy is recognised by."""
+        if self.sha256:
+            return f"sha256 {self.sha256}"
+        if self.git_object:
+            return f"a {self.name} of git object {self.git_object}"
+        return f"a {self.name} with the right rows (its sha256 is not known)"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """The files of one data set, as files.yaml declares them; rows and content_sha256 where a set states them."""
+    """The files of a data set as declared in files.yaml, with number of rows and content_sha256 where stated."""
 
     source: str
     licence: str
@@ -61,30 +61,28 @@ class Entry:
         """Source and licence in one text."""
         return f"{self.source} (licence: {self.licence})"
 
+    @property
+    def choices(self) -> list[list[File]]:
+        """The files, each with those that may replace it."""
+        own = [file for file in self.files if file.instead_of is None]
+        return [[file, *(other for other in self.files if other.instead_of == file.name)] for file in own]
+
 
 @dataclass(frozen=True)
 class Sources:
-    """Where files are looked for before their public addresses, and where downloads are kept.
-
-    Attributes
-    ----------
-    mirror : str or None
-        A folder or a base address.
-    cache : pathlib.Path
-        A folder, made when something is first kept in it.
-    """
+    """The mirror, which is a folder, a base address or None, and the cache, a folder that need not exist."""
 
     mirror: str | None
     cache: Path
 
     @classmethod
     def resolve(cls, mirror: str | os.PathLike | None = None, cache: str | os.PathLike | None = None) -> "Sources":
-        """Return the given places; for what is not given, those of the environment; else no mirror, the user's cache.
+        """Return the given places, or else those of the environment, or else no mirror and the user's cache folder.
 
         Raises
         ------
         DataError
-            If the mirror is neither an address nor a folder that exists.
+            If the mirror is neither an address nor an existing folder.
         """
         mirror = os.fspath(mirror or os.environ.get("RBMBENCH_DATA_MIRROR") or "") or None
         if mirror and not is_address(mirror) and not os.path.isdir(Path(mirror).expanduser()):
@@ -97,24 +95,35 @@ class Sources:
         return cls(mirror, Path(cache).expanduser())
 
     def kept(self, file: File) -> Path:
-        """Return where the cache keeps a file."""
+        """Return the path of a file in the cache."""
         return self.cache / file.folder / file.name
 
 
-@dataclass(frozen=True)
-class Copy:
-    """What was read from a file, and the file's record for the provenance: name, sha256, from.
-
-    "from" is "mirror", "cache" or a public address: no path of the machine.
-    """
+class Copy(NamedTuple):
+    """What was read from a file, and its record: name, sha256, from ("mirror", "cache" or an address, never a path)."""
 
     value: Any
     record: dict
 
 
+class FileStatus(NamedTuple):
+    """Where a published file, or one that replaces it, is found.
+
+    ``origin`` is "mirror" or "cache", or "public" if it would be downloaded; ``bytes`` is its size, None if unknown;
+    ``wrong`` is an error message about a wrong copy; ``answers`` tells whether an address has it, None if not asked.
+    """
+
+    data_set: str
+    name: str
+    origin: str
+    bytes: int | None
+    wrong: str | None = None
+    answers: bool | None = None
+
+
 @remembered
 def catalogue() -> dict[str, Entry]:
-    """Return the declared files of every data set that has some, by its name."""
+    """Return the entries of files.yaml by the name of their data set."""
     import yaml
 
     text = (package_files("rbmbench.datasets") / "files.yaml").read_text(encoding="utf-8")
@@ -128,9 +137,8 @@ def catalogue() -> dict[str, Entry]:
 def fetch(files: Sequence[File], sources: Sources, read: Callable[[File, bytes, str], Any]) -> Copy:
     """Return what ``read`` makes of the first good copy of one of the files.
 
-    The mirror is asked first, then the cache, then the public addresses; what is downloaded from there is kept in the
-    cache. A copy is good if its sha256 is the declared one and ``read`` accepts it; where no sha256 is declared,
-    ``read`` is all that guards.
+    The mirror is tried first, then the cache, then the public addresses; downloads from the latter are kept in the
+    cache. A copy is good if its sha256 is the declared one and ``read`` accepts it.
 
     Parameters
     ----------
@@ -139,36 +147,82 @@ def fetch(files: Sequence[File], sources: Sources, read: Callable[[File, bytes, 
     sources : Sources
         The mirror and the cache.
     read : callable
-        Takes the file, its bytes and where they are from; raises a DataError for bytes that are not right.
+        Takes the file, its bytes and where they are from; raises a DataError for wrong bytes.
 
     Raises
     ------
     DataError
-        If the mirror holds a wrong copy, or no good copy is found anywhere.
+        If the mirror holds a wrong copy, or no good copy is found.
     """
     failures = []
-    for origin, file, place in places_of(files, sources):
+    for origin, file, place in _places(files, sources):
         try:
-            content = download(place, file.name, file.limit) if is_address(place) else on_disk(file, Path(place))
-            found = checked(file, content, shown_place(place))
-            value = read(file, content, shown_place(place))
-        except NotThereError as error:
-            failures.append(str(error))
-            continue
+            content, where = _content(file, place), without_credentials(place)
+            sha256 = _checked(file, content, where)
+            value = read(file, content, where)
         except DataError as error:
-            # A mirror is the user's own choice: going on without it would hide that it is broken.
-            if origin == "mirror":
+            # The user chose the mirror: passing over a wrong copy would hide that it is damaged.
+            if origin == "mirror" and not isinstance(error, UnavailableError):
                 raise
             failures.append(str(error))
             continue
         if origin == "public":
-            _keep(content, sources.kept(file))
-        return Copy(value, {"name": file.name, "sha256": found, "from": place if origin == "public" else origin})
-    raise DataError(_nowhere(files, sources, failures))
+            try:
+                with replaced(sources.kept(file)) as temporary:
+                    temporary.write_bytes(content)
+            except ResultsError as error:
+                raise DataError(f"data cache: {error}; set RBMBENCH_DATA_CACHE to another folder") from error
+        return Copy(value, {"name": file.name, "sha256": sha256, "from": place if origin == "public" else origin})
+    raise DataError(_not_found(files, sources, failures))
 
 
-def places_of(files: Sequence[File], sources: Sources) -> Iterator[tuple[str, File, str]]:
-    """Give every place to look at, in order: its kind, the file, and the path or address."""
+def fetch_parts(
+    data_set: str, sources: Sources, read: Callable[[File, bytes, str], Any], parts: Sequence[str] = ("train",)
+) -> tuple[dict[str, Any], dict]:
+    """Return what ``read`` makes of the files of a data set, one per part; see `fetch`.
+
+    Returns
+    -------
+    content : dict
+        By part, in the order of files.yaml.
+    origin : dict
+        The arguments ``source`` and ``files`` of `rbmbench.datasets.build`.
+    """
+    entry = catalogue()[data_set]
+    copies = [fetch(files, sources, read) for files in entry.choices]
+    content = {part: copy.value for part, copy in zip(parts, copies, strict=True)}
+    return content, {"source": entry.described, "files": [copy.record for copy in copies]}
+
+
+def file_status(sources: Sources, online: bool = False) -> Iterator[FileStatus]:
+    """Yield where each published file is found, without downloading any. Copies on disk are checked.
+
+    ``online`` asks the addresses of files that are not on disk, those of a mirror included, if they have them.
+    """
+    for data_set, entry in catalogue().items():
+        for files in entry.choices:
+            yield _status(data_set, files, sources, online)
+
+
+def _status(data_set: str, files: list[File], sources: Sources, online: bool) -> FileStatus:
+    """Return where the first copy of one of the files is, in the order of `fetch`."""
+    addresses = []
+    for origin, file, place in _places(files, sources):
+        if is_address(place):
+            addresses.append(place)
+            continue
+        try:
+            content = _content(file, place)
+            _checked(file, content, place)
+        except DataError as error:
+            return FileStatus(data_set, file.name, origin, file.bytes, str(error))
+        return FileStatus(data_set, file.name, origin, len(content))
+    found = any(map(answers, addresses)) if online else None
+    return FileStatus(data_set, files[0].name, "public", files[0].bytes, answers=found)
+
+
+def _places(files: Sequence[File], sources: Sources) -> Iterator[tuple[str, File, str]]:
+    """Yield origin, file, and path or address of every place to try, in order."""
     for file in files:
         for place in _in_mirror(file, sources.mirror):
             yield "mirror", file, place
@@ -181,9 +235,9 @@ def places_of(files: Sequence[File], sources: Sources) -> Iterator[tuple[str, Fi
 
 
 def _in_mirror(file: File, mirror: str | None) -> list[str]:
-    """Return the places in a mirror where a file can be: its own folder, the top, and any folder if the sum is right.
+    """Return where a mirror may have a file: in its data set's folder, at the top, or in another folder.
 
-    Data sets may have files of the same name, so a file in another's folder counts by its sha256 only.
+    Data sets may have files of the same name, so a file in another folder must have the right checksum.
     """
     if mirror is None:
         return []
@@ -191,72 +245,51 @@ def _in_mirror(file: File, mirror: str | None) -> list[str]:
         return [f"{mirror.rstrip('/')}/{file.folder}/{file.name}", f"{mirror.rstrip('/')}/{file.name}"]
     top = Path(mirror).expanduser()
     own = [path for path in (top / file.folder / file.name, top / file.name) if os.path.exists(path)]
-    others = (path for path in sorted(top.glob(f"*/{file.name}")) if path not in own)
-    return [str(path) for path in own or (other for other in others if _digest(other) == file.sha256)]
+    return [str(path) for path in own or sorted(top.glob(f"*/{file.name}")) if path in own or _is_good(file, path)]
 
 
-def on_disk(file: File, path: Path) -> bytes:
-    """Return the bytes of a file on disk, unless it is too large."""
+def _is_good(file: File, path: Path) -> bool:
+    """Return whether a file on disk has the declared checksum."""
     try:
-        if path.stat().st_size <= file.limit:
-            return path.read_bytes()
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror})") from error
-    if file.sha256:
-        raise DataError(_wrong_checksum(file, str(path), _digest(path)))
-    raise DataError(f"{path}: more than the {file.limit} bytes expected")
+        _checked(file, _content(file, str(path)), str(path))
+    except DataError:
+        return False
+    return bool(file.sha256 or file.git_object)
 
 
-def _digest(path: Path) -> str:
-    """Return the sha256 of a file of any size."""
+def _content(file: File, place: str) -> bytes:
+    """Return the bytes at a path or an address, at most ``file.limit``."""
+    if is_address(place):
+        return download(place, file.name, file.limit)
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return bounded_bytes(place, file.limit)
     except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror})") from error
+        raise DataError(f"{place}: cannot be read ({error.strerror})") from error
+    except UnreadableError as error:
+        raise DataError(f"{place}: wrong {file.name}: {error}; expected {file.expected}") from error
 
 
-def checked(file: File, content: bytes, where: str) -> str:
-    """Return the sha256 of a copy; refuse it if another one is declared."""
-    found = hashlib.sha256(content).hexdigest()
-    if file.sha256 and found != file.sha256:
-        raise DataError(_wrong_checksum(file, where, found) + _kind(content))
-    if file.git_object and (of_git := _git_object(content)) != file.git_object:
+def _checked(file: File, content: bytes, where: str) -> str:
+    """Return the sha256 of a copy; raise a DataError if a different checksum is declared."""
+    sha256 = hashlib.sha256(content).hexdigest()
+    kind, expected, found = "sha256", file.sha256, sha256
+    if file.git_object:
+        blob = b"blob %d\0" % len(content) + content
+        kind, expected, found = "git object", file.git_object, hashlib.sha1(blob, usedforsecurity=False).hexdigest()
+    if expected not in (None, found):
+        # Servers answer with web pages in place of files that they do not have.
+        is_page = content[:1000].lstrip().lower().startswith((b"<!doctype html", b"<html"))
         raise DataError(
-            f"{where}: wrong {file.name}: expected git object {file.git_object}, found {of_git}{_kind(content)}"
+            f"{where}: wrong checksum of {file.name}: expected {kind} {expected}, found {found}"
+            f"{' (a web page)' if is_page else ''}"
         )
-    return found
+    return sha256
 
 
-def _git_object(content: bytes) -> str:
-    """Return the id that git gives to a file of these bytes."""
-    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
-
-
-def _wrong_checksum(file: File, where: str, found: str) -> str:
-    """Return the line for a copy with another sha256 than declared."""
-    return f"{where}: wrong checksum of {file.name}: expected sha256 {file.sha256}, found {found}"
-
-
-def _kind(content: bytes) -> str:
-    """Return what to add about wrong bytes: servers and portals answer with web pages where they have no file."""
-    start = content[:1000].lstrip().lower()
-    return " (a web page)" if start.startswith((b"<!doctype html", b"<html")) else ""
-
-
-def _keep(content: bytes, path: Path) -> None:
-    """Write a download into the cache, in place of a damaged copy if there is one."""
-    try:
-        with replaced(path) as temporary:
-            temporary.write_bytes(content)
-    except ResultsError as error:
-        raise DataError(f"data cache: {error}; name another folder by RBMBENCH_DATA_CACHE") from error
-
-
-def _nowhere(files: Sequence[File], sources: Sources, failures: Sequence[str]) -> str:
-    """Return the line for files that could not be had: what was tried, what is expected, and what to do by hand."""
+def _not_found(files: Sequence[File], sources: Sources, failures: Sequence[str]) -> str:
+    """Return the message about files of which there is no good copy: what was tried, what is expected, what to do."""
     names = " or ".join(file.name for file in files)
-    expected = " or ".join(_awaited(file) for file in files)
+    expected = " or ".join(file.expected for file in files)
     if sources.mirror and not is_address(sources.mirror):
         failures = [f"mirror {sources.mirror}: no such file", *failures]
     folder = sources.kept(files[0]).parent
@@ -264,12 +297,3 @@ def _nowhere(files: Sequence[File], sources: Sources, failures: Sequence[str]) -
         f"cannot get {names}: tried {'; '.join(failures)}; expected {expected}; "
         f"put the file by hand into {folder}{os.sep}, or into a folder named by RBMBENCH_DATA_MIRROR"
     )
-
-
-def _awaited(file: File) -> str:
-    """Return what a good copy of a file is known by."""
-    if file.sha256:
-        return f"sha256 {file.sha256}"
-    if file.git_object:
-        return f"a {file.name} of git object {file.git_object}"
-    return f"a {file.name} with the right rows (its sha256 is not known)"

@@ -1,6 +1,6 @@
-"""Readers of published file formats: from the bytes of a file to an array, or an error of one line that names it.
+"""Readers of published file formats: from the bytes of a file to an array, or a DataError of one line.
 
-Every reader takes the declared file, its bytes, and where they are from (a path or an address, for messages).
+Every reader takes the declared file, its bytes, and their path or address for error messages.
 """
 
 import zlib
@@ -10,8 +10,7 @@ import numpy as np
 
 from rbmbench.base.errors import DataError
 from rbmbench.io.arrays import npz_arrays, text_array
-from rbmbench.io.guard import UnreadableError
-from rbmbench.io.matlab import mat_arrays
+from rbmbench.io.guard import UnreadableError, one_line
 
 __all__ = [
     "amat",
@@ -32,7 +31,7 @@ WIDTH, HEIGHT = 8, 16
 
 
 def gunzip(file, content: bytes, where: str) -> bytes:
-    """Return what a gzip file unpacks to, at most ``file.unpacked_bytes``.
+    """Return the content of a gzip file, at most ``file.unpacked_bytes``.
 
     Raises
     ------
@@ -76,8 +75,8 @@ def idx_images(file, content: bytes, where: str) -> np.ndarray:
 def taskar_text(file, content: bytes, where: str) -> np.ndarray:
     """Return the rows of letter.data.gz: uint8 (rows, 128) of 0 and 1, row-major 16x8.
 
-    A line holds id, letter, next id, word id, position, fold and the 128 pixels, with a tab after each; the last tab
-    may be missing.
+    A line holds id, letter, next id, word id, position, fold and the 128 pixels, each followed by a tab; the last
+    tab may be missing.
 
     Raises
     ------
@@ -102,7 +101,7 @@ def taskar_text(file, content: bytes, where: str) -> np.ndarray:
 def taskar_mat(_file, content: bytes, where: str) -> np.ndarray:
     """Return the rows of ocr_taskar.mat: uint8 (rows, 128) of 0 and 1, row-major 16x8.
 
-    The file holds a matrix (129, length) a word: the pixels of each letter column by column, and a constant 1.
+    The file holds a matrix (129, length) per word: the pixels of each letter column by column, and a constant 1.
 
     Raises
     ------
@@ -126,19 +125,21 @@ def labelled_grey_text(file, content: bytes, where: str) -> np.ndarray:
     Raises
     ------
     DataError
-        If a line has not 257 numbers, or a grey value is out of its range.
+        If a line does not have 257 numbers, or a grey value is out of range.
     """
     numbers = _numbers(gunzip(file, content, where), None, where)
     if numbers.shape[1] != GREY_PIXELS + 1:
-        raise DataError(f"{where}: found {numbers.shape[1]} numbers a line; expected a label and {GREY_PIXELS} pixels")
+        raise DataError(
+            f"{where}: found {numbers.shape[1]} numbers per line; expected a label and {GREY_PIXELS} pixels"
+        )
     grey = numbers[:, 1:]
     if not (np.abs(grey) <= 1).all():
-        raise DataError(f"{where}: found a grey value out of the range -1 to 1")
+        raise DataError(f"{where}: found a grey value outside -1 to 1")
     return grey
 
 
 def bits_with_commas(_file, content: bytes, where: str) -> np.ndarray:
-    """Return the rows of a text of 0 and 1 with commas: uint8 (rows, columns).
+    """Return the rows of a text of 0 and 1 separated by commas: uint8 (rows, columns).
 
     Raises
     ------
@@ -147,12 +148,12 @@ def bits_with_commas(_file, content: bytes, where: str) -> np.ndarray:
     """
     numbers = _numbers(content, ",", where)
     if not ((numbers == 0) | (numbers == 1)).all():
-        raise DataError(f"{where}: expected lines of 0 and 1 with commas")
+        raise DataError(f"{where}: expected lines of 0 and 1 separated by commas")
     return numbers.astype(np.uint8)
 
 
 def _numbers(text: bytes, delimiter: str | None, where: str) -> np.ndarray:
-    """Return the numbers of a text, float32 (lines, numbers a line)."""
+    """Return the numbers of a text, float32 (lines, numbers per line)."""
     try:
         return text_array(text, delimiter, np.float32)
     except UnreadableError as error:
@@ -162,7 +163,7 @@ def _numbers(text: bytes, delimiter: str | None, where: str) -> np.ndarray:
 def amat(file, content: bytes, where: str) -> np.ndarray:
     """Return the rows of binarized_mnist_PART.amat, plain or gzipped: uint8 (rows, 784) of 0 and 1.
 
-    A line holds the 784 pixels of an image, with a blank between them.
+    A line holds the 784 pixels of an image, separated by blanks.
 
     Raises
     ------
@@ -182,7 +183,7 @@ def amat(file, content: bytes, where: str) -> np.ndarray:
 def chardata_mat(_file, content: bytes, where: str) -> dict[str, np.ndarray]:
     """Return "train" and "test" of chardata.mat: grey values from 0 to 1, (rows, 784), row-major.
 
-    The file holds a matrix (784, images) for each, the pixels of an image column by column.
+    The file holds a matrix (784, images) for each part, the pixels of an image column by column.
 
     Raises
     ------
@@ -202,9 +203,17 @@ def chardata_mat(_file, content: bytes, where: str) -> dict[str, np.ndarray]:
 
 
 def _matlab_arrays(content: bytes, names: tuple[str, ...], where: str) -> dict[str, np.ndarray]:
-    """Return the named arrays of a MATLAB file."""
+    """Return the named arrays of a MATLAB file.
+
+    The checksum of the file must have been compared: SciPy may crash on damaged bytes.
+    """
+    from scipy.io import loadmat
+
     try:
-        return mat_arrays(content, names)
+        found = one_line(loadmat)(BytesIO(content), variable_names=names)
+        if missing := [name for name in names if not isinstance(found.get(name), np.ndarray)]:
+            raise UnreadableError(f"holds no array {missing[0]!r}")
+        return {name: found[name] for name in names}
     except UnreadableError as error:
         raise DataError(f"{where}: not a MATLAB file of {' and '.join(names)}, or damaged ({error})") from error
 

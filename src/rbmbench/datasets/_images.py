@@ -1,43 +1,17 @@
-"""What the sets of published grey images share: fetching their two IDX files, and making grey values binary."""
+"""Conversion of grey images to rows of bits."""
 
 import numpy as np
 
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.kernels import home_of
 
-__all__ = ["above", "as_probabilities", "binarised", "fetch_images"]
+__all__ = ["above", "as_probabilities", "binarised"]
 
 BLOCK_ROWS = 1024
 
 
-def fetch_images(data_set: str, sources) -> tuple[dict[str, np.ndarray], dict]:
-    """Fetch the images of a set whose files.yaml declares its training and its test images, in this order.
-
-    Returns
-    -------
-    images : dict of numpy.ndarray
-        "train" and "test": uint8 (images, height, width).
-    origin : dict
-        The arguments ``source`` and ``files`` of `rbmbench.datasets.build`.
-
-    Raises
-    ------
-    DataError
-        If a file cannot be had, has a wrong checksum, or is damaged.
-    """
-    from rbmbench.datasets._downloads import catalogue, fetch
-    from rbmbench.datasets._formats import idx_images
-
-    entry = catalogue()[data_set]
-    copies = {
-        part: fetch([file], sources, idx_images) for part, file in zip(("train", "test"), entry.files, strict=True)
-    }
-    images = {part: copy.value for part, copy in copies.items()}
-    return images, {"source": entry.described, "files": [copy.record for copy in copies.values()]}
-
-
 def binarised(images: dict[str, np.ndarray], how: str, threshold: int, seed: int) -> tuple[dict[str, np.ndarray], str]:
-    """Return images (rows, height, width) of 0 to 255, by part, as rows of bits, uint8, and the words that say how.
+    """Return images (rows, height, width) of 0 to 255 as rows of bits, uint8, by part, and a description.
 
     Parameters
     ----------
@@ -45,9 +19,9 @@ def binarised(images: dict[str, np.ndarray], how: str, threshold: int, seed: int
     how : {"bernoulli", "threshold"}
         "bernoulli": 1 with probability value / 255; "threshold": 1 above ``threshold``.
     threshold : int
-        Of "threshold".
+        Threshold, if ``how`` is "threshold".
     seed : int
-        Of "bernoulli".
+        Seed of the draws, if ``how`` is "bernoulli".
     """
     if how == "bernoulli":
         parts = {name: as_probabilities(part, seed, i) for i, (name, part) in enumerate(images.items())}
@@ -71,9 +45,9 @@ def as_probabilities(images: np.ndarray, seed: int, part: int, full: float = 255
     seed : int
         Seed of the draws.
     part : int
-        Which part of the data set this is: parts have random numbers of their own.
+        Number of the part; each part has its own random numbers.
     full : float
-        The value of full ink.
+        The grey value with probability 1.
     """
     values = images.reshape(len(images), -1)
     bits, stream = np.empty(values.shape, np.uint8), Stream(seed, [part], Purpose.DATA)

@@ -1,4 +1,4 @@
-"""Checks of the options of data sets: each failure is one line with what was found and what is allowed."""
+"""Checks of the options of data sets: errors of one line say what was found and what is allowed."""
 
 from numbers import Integral, Real
 

@@ -1,4 +1,4 @@
-"""Reader of R data files (.rda): values as plain arrays, lists and mappings. No code is ever run.
+"""Reader of R data files (.rda): values as plain arrays, lists and mappings. No code is run.
 
 Source: R Core Team, R Internals, section 1.8 (serialization formats): XDR, version 2, compressed by xz.
 """
@@ -14,7 +14,7 @@ __all__ = ["r_objects"]
 
 MAGIC = b"RDX2\nX\n"
 MOST_BYTES = 2**24
-# A file states how much memory its unpacking takes; that of xz at its highest level is 65 MB.
+# A file states how much memory decompression takes; xz needs 65 MB at its highest level.
 MOST_MEMORY = 2**27
 MOST_DEPTH = 64
 NIL, SYMBOL, PAIRS, CHARACTERS, LOGICAL, INTEGER, REAL, TEXTS, VECTOR, S4, REFERENCE = (
@@ -26,12 +26,12 @@ HAS_ATTRIBUTES, HAS_TAG = 0x200, 0x400
 def r_objects(_file, content: bytes, where: str) -> dict:
     """Return the objects of an .rda file by name; an S4 object is the mapping of its slots.
 
-    Numbers are arrays, texts and generic vectors lists; other attributes than those of S4 objects are passed over.
+    Numbers are arrays, texts and generic vectors lists; attributes of other objects than S4 are ignored.
 
     Raises
     ------
     DataError
-        If it is no such file, is damaged, or holds something else than data.
+        If it is no such file, is damaged, or holds anything but data.
     """
     try:
         unpacker = lzma.LZMADecompressor(memlimit=MOST_MEMORY)
@@ -46,7 +46,7 @@ def r_objects(_file, content: bytes, where: str) -> dict:
 
 
 class _Reader:
-    """A place in serialized data, and the symbols seen so far."""
+    """A position in serialized data, and the symbols read so far."""
 
     def __init__(self, data: bytes, place: int):
         self._data, self._place, self._symbols, self._depth = data, place, [], 0
@@ -73,7 +73,7 @@ class _Reader:
         return value
 
     def _item(self, flags: int):
-        """Return the item that begins with ``flags``."""
+        """Return the item that starts with ``flags``."""
         kind = flags & 0xFF
         if kind == NIL:
             return {}
@@ -105,7 +105,7 @@ class _Reader:
         return [self.item() for _ in range(length)]
 
     def _pairs(self, flags: int) -> dict:
-        """Return a list of tagged values, which has no end but the item that is none of its own."""
+        """Return a pair list as a mapping. It ends with the first item that is not a pair."""
         pairs = {}
         while flags & 0xFF == PAIRS:
             if flags & HAS_ATTRIBUTES:

@@ -1,4 +1,4 @@
-"""Artificial modes: noisy copies of a few prototypes that lie far apart."""
+"""Artificial modes: noisy copies of a few distant prototypes."""
 
 from dataclasses import asdict, dataclass
 
@@ -26,16 +26,16 @@ def prototypes(dim: int, modes: int) -> np.ndarray:
 class ArtificialModes:
     """Artificial modes (Krause, Fischer, Igel 2018; DistantModes of their library Shark).
 
-    Rows are ordered by mode; each bit of each copy is flipped on its own.
+    Rows are ordered by mode; the bits of the copies are flipped independently.
 
     Parameters
     ----------
     dim : int
-        Visible units.
+        Number of visible units.
     modes : int
         Number of prototypes, at most 2 * dim.
     copies : int
-        Rows of each mode.
+        Rows per mode.
     flip : float
         Probability that a bit is flipped, from 0 to 0.5.
     seed : int
@@ -51,13 +51,13 @@ class ArtificialModes:
     def __post_init__(self):
         check_whole_number("artificial_modes", "dim", self.dim, 1, 4096)
         check_whole_number("artificial_modes", "modes", self.modes, 1, 2 * self.dim)
-        # The limit keeps the uniforms of one mode, and the whole set, within about 1 GB.
+        # Keeps the uniforms of one mode, and the whole data set, within about 1 GB.
         check_whole_number("artificial_modes", "copies", self.copies, 1, 10**8 // (self.dim * self.modes))
         check_number("artificial_modes", "flip", self.flip, 0, 0.5)
         check_whole_number("artificial_modes", "seed", self.seed, 0, 2**32 - 1)
 
     def load(self, _sources=None) -> Dataset:
-        """Return the data set; it is generated, so there is nothing to download."""
+        """Generate the data set."""
         rows = np.repeat(prototypes(self.dim, self.modes), self.copies, axis=0)
         uniforms = np.random.Generator(np.random.Philox(self.seed)).random(rows.shape)
         return build(

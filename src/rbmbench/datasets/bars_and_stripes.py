@@ -19,12 +19,12 @@ class BarsAndStripes:
 
     First the 2^side patterns of horizontal bars, then those of vertical bars, in the order of their binary numbers
     (the lowest bit is the first bar). The empty and the full image are in both halves, so they occur twice.
-    With ``distinct`` each pattern occurs once, and the patterns are the test rows too, being all that can occur.
+    With ``distinct`` each pattern occurs once, and all patterns are the test rows as well.
 
     Parameters
     ----------
     side : int
-        Pixels of a side, from 1 to 12.
+        Pixels per side, from 1 to 12.
     distinct : bool
         Whether the empty and the full image are left out of the second half: 2 * 2^side - 2 rows, at least 2.
     """
@@ -37,7 +37,7 @@ class BarsAndStripes:
         check_truth_value("bars_and_stripes", "distinct", self.distinct)
 
     def load(self, _sources=None) -> Dataset:
-        """Return the data set; it is generated, so there is nothing to download."""
+        """Generate the data set."""
         patterns = (np.arange(2**self.side)[:, None] >> np.arange(self.side)) & 1
         horizontal = np.repeat(patterns, self.side, axis=1)
         vertical = np.tile(patterns, self.side)

@@ -1,4 +1,4 @@
-"""Diag: rows of d bits that begin with more and more ones."""
+"""Diag: rows of d bits that start with an increasing number of ones."""
 
 from dataclasses import asdict, dataclass
 
@@ -18,7 +18,7 @@ class Diag:
     Parameters
     ----------
     d : int
-        Visible units, from 1 to 4096.
+        Number of visible units, from 1 to 4096.
     """
 
     d: int = 6
@@ -27,7 +27,7 @@ class Diag:
         check_whole_number("diag", "d", self.d, 1, 4096)
 
     def load(self, _sources=None) -> Dataset:
-        """Return the data set; it is generated, so there is nothing to download."""
+        """Generate the data set."""
         return build(
             "diag",
             f"Diag, d = {self.d}",

@@ -1,4 +1,4 @@
-"""The 8x8 digits that come with scikit-learn: real images that need no download."""
+"""The 8x8 digits bundled with scikit-learn: real images without a download."""
 
 from dataclasses import asdict, dataclass
 
@@ -18,11 +18,11 @@ class Digits:
     Parameters
     ----------
     threshold : int
-        A pixel is 1 if its value is above it; 7 is half the range, as 127 is for MNIST.
+        A pixel is 1 if its value is larger; 7 is half the range, as 127 is for MNIST.
     validation, test : int
-        Rows of these parts: the last ones, the test rows at the very end.
+        Number of rows of these parts, taken from the end: validation rows, then test rows.
     stands_in_for : str, optional
-        The data set these digits take the place of; it is named in the title and the provenance.
+        The data set that the digits stand in for, named in the title and the provenance.
     """
 
     threshold: int = 7
@@ -38,7 +38,7 @@ class Digits:
             check_text("digits", "stands_in_for", self.stands_in_for)
 
     def load(self, _sources=None) -> Dataset:
-        """Return the data set; the images are part of scikit-learn, so there is nothing to download."""
+        """Return the data set, from the images in scikit-learn."""
         import sklearn
         from sklearn.datasets import load_digits
 

@@ -3,7 +3,9 @@
 from dataclasses import asdict, dataclass
 
 from rbmbench.datasets import REGISTRY, Dataset, build
-from rbmbench.datasets._images import binarised, fetch_images
+from rbmbench.datasets._downloads import fetch_parts
+from rbmbench.datasets._formats import idx_images
+from rbmbench.datasets._images import binarised
 from rbmbench.datasets._options import check_choice, check_whole_number
 
 __all__ = ["FashionMnist"]
@@ -20,9 +22,9 @@ class FashionMnist:
         "bernoulli": a pixel is 1 with probability value / 255, drawn once (Qiu, Zhang, Wang 2020, section 6.3);
         "threshold": a pixel is 1 if its grey value is above ``threshold``.
     threshold : int
-        Of "threshold".
+        Threshold, if ``binarise`` is "threshold".
     seed : int
-        Seed of the draws of "bernoulli".
+        Seed of the draws, if ``binarise`` is "bernoulli".
     """
 
     binarise: str = "bernoulli"
@@ -35,8 +37,8 @@ class FashionMnist:
         check_whole_number("fashion_mnist", "seed", self.seed, 0, 2**32 - 1)
 
     def load(self, sources) -> Dataset:
-        """Return the data set, fetching its two image files if need be."""
-        images, origin = fetch_images("fashion_mnist", sources)
+        """Return the data set, downloading its two image files if necessary."""
+        images, origin = fetch_parts("fashion_mnist", sources, idx_images, ("train", "test"))
         parts, preprocessing = binarised(images, self.binarise, self.threshold, self.seed)
         return build(
             "fashion_mnist",

@@ -6,7 +6,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from rbmbench.base.errors import DataError
-from rbmbench.datasets import REGISTRY, Dataset, build
+from rbmbench.datasets import REGISTRY, Dataset, _downloads, build
+from rbmbench.datasets._formats import taskar_mat, taskar_text
 
 __all__ = ["Letters", "content_sha256", "in_order"]
 
@@ -21,16 +22,13 @@ class Letters:
     """
 
     def load(self, sources) -> Dataset:
-        """Return the data set, fetching one of its two files if need be."""
-        from rbmbench.datasets._downloads import catalogue, fetch
-        from rbmbench.datasets._formats import taskar_mat, taskar_text
-
-        entry = catalogue()["letters"]
+        """Return the data set, downloading one of its two files if necessary."""
+        entry = _downloads.catalogue()["letters"]
         readers = {".mat": taskar_mat, ".gz": taskar_text}
 
         def read(file, content: bytes, where: str) -> np.ndarray:
             rows = in_order(readers["." + file.name.rpartition(".")[2]](file, content, where))
-            # No checksum of letter.data.gz is known, so what the file holds is checked instead.
+            # The sha256 of letter.data.gz is not published, so the rows are checked instead.
             found = content_sha256(rows)
             if found != entry.content_sha256:
                 raise DataError(
@@ -39,24 +37,23 @@ class Letters:
                 )
             return rows
 
-        copy = fetch(entry.files, sources, read)
+        content, origin = _downloads.fetch_parts("letters", sources, read)
         return build(
             "letters",
             "Letters",
-            train=copy.value,
-            source=entry.described,
+            **content,
+            **origin,
             preprocessing="none: pixels row-major, rows in lexicographic order",
-            files=[copy.record],
             options=asdict(self),
         )
 
 
 def in_order(rows: np.ndarray) -> np.ndarray:
-    """Return rows of bits, uint8 (rows, m), in lexicographic order; equal rows are all kept."""
+    """Return rows of bits, uint8 (rows, m), in lexicographic order, duplicates included."""
     packed = np.packbits(rows, axis=1)
     return rows[np.lexsort(packed.T[::-1])]
 
 
 def content_sha256(rows: np.ndarray) -> str:
-    """Return the sha256 of rows of bits, eight pixels a byte, the first the highest bit."""
+    """Return the sha256 of rows of bits, eight pixels per byte, the first one in the highest bit."""
     return hashlib.sha256(np.packbits(rows, axis=1).tobytes()).hexdigest()

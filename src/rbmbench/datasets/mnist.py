@@ -3,13 +3,14 @@
 from dataclasses import asdict, dataclass
 
 from rbmbench.datasets import REGISTRY, Dataset, build
-from rbmbench.datasets._images import binarised, fetch_images
+from rbmbench.datasets._downloads import fetch_parts
+from rbmbench.datasets._formats import amat, idx_images
+from rbmbench.datasets._images import binarised
 from rbmbench.datasets._options import check_choice, check_whole_number
 
 __all__ = ["Mnist"]
 
 TRAINING_IMAGES = 60_000
-FIXED_PARTS = {"train": "train", "validation": "valid", "test": "test"}
 
 
 @REGISTRY.register
@@ -25,12 +26,12 @@ class Mnist:
         (Salakhutdinov, Murray 2008). "fixed": the binary images that Larochelle and Murray (2011) publish, 50000 of the
         training images and 10000 of them for validation.
     threshold : int
-        Of "threshold".
+        Threshold, if ``binarise`` is "threshold".
     seed : int
-        Seed of the draws of "bernoulli".
+        Seed of the draws, if ``binarise`` is "bernoulli".
     validation : int
-        The last so many training images are for validation, which no other rows are; 10000 is usual. The "fixed" images
-        have validation rows of their own.
+        Number of validation rows, the last of the training images; 10000 is usual. The "fixed" images have validation
+        rows of their own.
     """
 
     threshold: int = 127
@@ -46,27 +47,13 @@ class Mnist:
         check_whole_number("mnist", "validation", self.validation, 0, most)
 
     def load(self, sources) -> Dataset:
-        """Return the data set, fetching its image files if need be."""
+        """Return the data set, downloading its image files if necessary."""
         if self.binarise == "fixed":
-            parts, origin = _fixed(sources)
+            parts, origin = fetch_parts("binarized_mnist", sources, amat, ("train", "validation", "test"))
             preprocessing = "none: binary as published"
         else:
-            images, origin = fetch_images("mnist", sources)
+            images, origin = fetch_parts("mnist", sources, idx_images, ("train", "test"))
             parts, preprocessing = binarised(images, self.binarise, self.threshold, self.seed)
             cut = len(parts["train"]) - self.validation
             parts |= {"train": parts["train"][:cut], "validation": parts["train"][cut:]}
         return build("mnist", "MNIST", **parts, **origin, preprocessing=preprocessing, options=asdict(self))
-
-
-def _fixed(sources) -> tuple[dict, dict]:
-    """Return the parts of the published binary images, uint8 (rows, 784), and where they are from."""
-    from rbmbench.datasets._downloads import catalogue, fetch
-    from rbmbench.datasets._formats import amat
-
-    entry = catalogue()["binarized_mnist"]
-    copies = {
-        name: fetch([file for file in entry.files if f"_{part}." in file.name], sources, amat)
-        for name, part in FIXED_PARTS.items()
-    }
-    records = [copy.record for copy in copies.values()]
-    return {name: copy.value for name, copy in copies.items()}, {"source": entry.described, "files": records}

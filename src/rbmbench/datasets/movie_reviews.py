@@ -1,8 +1,10 @@
-"""Movie reviews: 1001 binary variables a review, of a benchmark for density estimation."""
+"""Movie reviews: 1001 binary variables per review, from a benchmark for density estimation."""
 
 from dataclasses import asdict, dataclass
 
 from rbmbench.datasets import REGISTRY, Dataset, build
+from rbmbench.datasets._downloads import fetch_parts
+from rbmbench.datasets._formats import bits_with_commas
 from rbmbench.datasets._options import check_text
 
 __all__ = ["MovieReviews"]
@@ -18,7 +20,7 @@ class MovieReviews:
     Parameters
     ----------
     stands_in_for : str, optional
-        The data set these reviews take the place of; it is named in the title and the provenance.
+        The data set that the reviews stand in for, named in the title and the provenance.
     """
 
     stands_in_for: str | None = None
@@ -28,18 +30,13 @@ class MovieReviews:
             check_text("movie_reviews", "stands_in_for", self.stands_in_for)
 
     def load(self, sources) -> Dataset:
-        """Return the data set, fetching its three files if need be."""
-        from rbmbench.datasets._downloads import catalogue, fetch
-        from rbmbench.datasets._formats import bits_with_commas
-
-        entry = catalogue()["movie_reviews"]
-        copies = [fetch([file], sources, bits_with_commas) for file in entry.files]
+        """Return the data set, downloading its three files if necessary."""
+        parts, origin = fetch_parts("movie_reviews", sources, bits_with_commas, ("train", "validation", "test"))
         return build(
             "movie_reviews",
             "Movie reviews",
-            **dict(zip(("train", "validation", "test"), (copy.value for copy in copies), strict=True)),
-            source=entry.described,
-            files=[copy.record for copy in copies],
+            **parts,
+            **origin,
             preprocessing=f"none: {COLUMNS} binary variables, the last of them the class",
             stand_in_for=self.stands_in_for,
             options=asdict(self),

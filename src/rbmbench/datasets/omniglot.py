@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from rbmbench.datasets import REGISTRY, Dataset, build
+from rbmbench.datasets._downloads import fetch_parts
+from rbmbench.datasets._formats import chardata_mat, grey_npz
 from rbmbench.datasets._images import as_probabilities
 from rbmbench.datasets._options import check_whole_number
 
@@ -18,11 +20,11 @@ STAND_IN_WORDS = "a stand-in: the 105x105 originals averaged to 28x28 and split 
 @REGISTRY.register
 @dataclass(frozen=True)
 class Omniglot:
-    """OMNIGLOT (Lake et al.), as Burda, Grosse, Salakhutdinov 2016 cut it: 24345 training and 8070 test images.
+    """OMNIGLOT (Lake et al.), as split by Burda, Grosse, Salakhutdinov 2016: 24345 training and 8070 test images.
 
-    They come from chardata.mat of these authors where it can be had, and else from images of other resampling and
-    another split with the same numbers of rows. Those are named a stand-in for OMNIGLOT in every title: their nats
-    cannot be compared with published ones.
+    The file is chardata.mat of these authors. If it is not available, images with another resampling and split, but the
+    same numbers of rows, are used. Their title says "stand-in for OMNIGLOT": their likelihoods cannot be compared with
+    published ones.
 
     Parameters
     ----------
@@ -36,26 +38,21 @@ class Omniglot:
         check_whole_number("omniglot", "seed", self.seed, 0, 2**32 - 1)
 
     def load(self, sources) -> Dataset:
-        """Return the data set, fetching one of its two files if need be."""
-        from rbmbench.datasets._downloads import catalogue, fetch
-        from rbmbench.datasets._formats import chardata_mat, grey_npz
-
-        entry = catalogue()["omniglot"]
+        """Return the data set, downloading one of its two files if necessary."""
         readers = {".mat": chardata_mat, ".npz": grey_npz}
-        copy = fetch(entry.files, sources, lambda file, *content: readers[file.name[-4:]](file, *content))
-        own = copy.record["name"] != STAND_IN
+        grey, origin = fetch_parts("omniglot", sources, lambda file, *content: readers[file.name[-4:]](file, *content))
+        own = origin["files"][0]["name"] != STAND_IN
         parts = {
             name: as_probabilities(np.asarray(images), self.seed, part, 1.0 if own else 255.0)
-            for part, (name, images) in enumerate(copy.value.items())
+            for part, (name, images) in enumerate(grey["train"].items())
         }
         return build(
             "omniglot",
             "OMNIGLOT" if own else "OMNIGLOT, other 28x28 images",
             **parts,
-            source=entry.described,
+            **origin,
             preprocessing=f"{OWN_WORDS if own else STAND_IN_WORDS}; each pixel 1 with probability grey value, drawn"
             f" once with seed {self.seed}",
-            files=[copy.record],
             stand_in_for=None if own else "OMNIGLOT",
             options=asdict(self),
         )

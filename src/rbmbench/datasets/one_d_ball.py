@@ -16,13 +16,13 @@ __all__ = ["OneDBall"]
 class OneDBall:
     """1DBall (Bengio, Delalleau 2009; Fischer, Igel 2011): d rows of d / 2 consecutive ones.
 
-    First d / 2 rows whose ones begin at bit 0, 1, ..., then their complements. On a ring of d bits these are the d
-    turns of the first row.
+    First d / 2 rows whose ones start at bit 0, 1, ..., then their complements. These are the d rotations of the first
+    row.
 
     Parameters
     ----------
     d : int
-        Visible units, an even number from 2 to 4096.
+        Number of visible units, an even number from 2 to 4096.
     """
 
     d: int = 6
@@ -33,7 +33,7 @@ class OneDBall:
             raise SettingsError(f"data set 'one_d_ball': option 'd': found {self.d}; allowed: an even number")
 
     def load(self, _sources=None) -> Dataset:
-        """Return the data set; it is generated, so there is nothing to download."""
+        """Generate the data set."""
         start, bit = np.ogrid[: self.d // 2, : self.d]
         balls = ((start <= bit) & (bit < start + self.d // 2)).astype(np.uint8)
         return build(

@@ -1,4 +1,4 @@
-"""Shifting bar: neighbouring ones on a ring of zeros, at every place."""
+"""Shifting bar: consecutive ones on a ring of zeros, at every position."""
 
 from dataclasses import asdict, dataclass
 
@@ -13,16 +13,16 @@ __all__ = ["ShiftingBar"]
 @REGISTRY.register
 @dataclass(frozen=True)
 class ShiftingBar:
-    """Shifting bar (Melchior, Fischer, Wiskott 2016): d rows of d bits, of which row i has ones from place i on.
+    """Shifting bar (Melchior, Fischer, Wiskott 2016): d rows of d bits, of which row i has ``bar`` ones from bit i on.
 
-    The rows are all that can occur, so they are the test rows too.
+    The rows are all possible ones, so they are the test rows as well.
 
     Parameters
     ----------
     d : int
-        Visible units, from 2 to 4096.
+        Number of visible units, from 2 to 4096.
     bar : int
-        How many ones, from 1 to d - 1.
+        Number of ones, from 1 to d - 1.
     """
 
     d: int = 9
@@ -33,7 +33,7 @@ class ShiftingBar:
         check_whole_number("shifting_bar", "bar", self.bar, 1, self.d - 1)
 
     def load(self, _sources=None) -> Dataset:
-        """Return the data set; it is generated, so there is nothing to download."""
+        """Generate the data set."""
         places = np.arange(self.d)
         rows = (places - places[:, None]) % self.d < self.bar
         return build(

@@ -1,4 +1,4 @@
-"""Simulated RBM: rows drawn from an RBM whose parameters are drawn first, so that the truth is known."""
+"""Simulated RBM: rows of an RBM with random, known parameters."""
 
 from dataclasses import asdict, dataclass
 
@@ -25,7 +25,7 @@ class SimulatedRbm:
     Parameters
     ----------
     visible, hidden : int
-        Units of the true model; one of the layers may have 25 at most, for all its states are listed.
+        Units of the true model; the smaller layer has at most 25, because all its states are enumerated.
     rows : int
         Number of rows.
     width : float
@@ -43,7 +43,7 @@ class SimulatedRbm:
     def __post_init__(self):
         check_whole_number("simulated_rbm", "visible", self.visible, 1, 4096)
         check_whole_number("simulated_rbm", "hidden", self.hidden, 1, 4096)
-        # The limit keeps the states and means of all rows within about 1 GB.
+        # Keeps the states and means of all rows within about 1 GB.
         check_whole_number("simulated_rbm", "rows", self.rows, 1, 5 * 10**7 // (self.visible + self.hidden))
         check_number("simulated_rbm", "width", self.width, 0, 100)
         check_whole_number("simulated_rbm", "seed", self.seed, 0, 2**32 - 1)
@@ -54,7 +54,7 @@ class SimulatedRbm:
             )
 
     def load(self, _sources=None) -> Dataset:
-        """Return the data set; it is generated, so there is nothing to download."""
+        """Generate the data set."""
         stream = Stream(self.seed, [0], Purpose.DATA)
         rbm = initial_rbm(self.visible, self.hidden, stream, "normal", self.width, np.float64)
         layer, units = min(("hidden", self.hidden), ("visible", self.visible), key=lambda pair: pair[1])

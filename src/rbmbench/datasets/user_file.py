@@ -1,4 +1,4 @@
-"""Your own data: a matrix of 0 and 1 from an .npy, .npz or .csv file."""
+"""A user's own data: a matrix of 0 and 1 from an .npy, .npz or .csv file."""
 
 import hashlib
 from dataclasses import asdict, dataclass
@@ -19,16 +19,16 @@ __all__ = ["UserFile"]
 @REGISTRY.register
 @dataclass(frozen=True)
 class UserFile:
-    """Rows of 0 and 1 from a file of yours.
+    """Rows of 0 and 1 from a user's file.
 
     Parameters
     ----------
     path : str
-        An .npy file with one matrix, a .csv file of numbers with commas and no header, or an .npz file.
+        An .npy file with one matrix, an .npz file, or a .csv file of numbers without a header.
     key : str
-        Name of the training rows in an .npz file. Its arrays "validation" and "test" are taken too, if it has them.
+        Name of the training rows in an .npz file. Its arrays "validation" and "test" are used as well, if present.
     title : str, optional
-        Name for figures and tables; the file's name if not given.
+        Name for figures and tables. The default is the file's name.
     """
 
     path: str = ""
@@ -86,6 +86,6 @@ def _from_csv(content: bytes, _key: str) -> dict:
     return {"train": text_array(content, ",", np.float64)}
 
 
-# Numbers of a .csv take four times their text.
+# The numbers of a .csv file take four times the memory of its text.
 _MOST_BYTES = {".npy": 2**30, ".npz": 2**30, ".csv": 2**27}
 _READERS = {".npy": _from_npy, ".npz": _from_npz, ".csv": _from_csv}

@@ -3,6 +3,8 @@
 from dataclasses import asdict, dataclass
 
 from rbmbench.datasets import REGISTRY, Dataset, build
+from rbmbench.datasets._downloads import fetch_parts
+from rbmbench.datasets._formats import labelled_grey_text
 from rbmbench.datasets._options import check_number, check_whole_number
 
 __all__ = ["Usps"]
@@ -18,10 +20,10 @@ class Usps:
     Parameters
     ----------
     threshold : float
-        A pixel is 1 if its grey value (-1 to 1, 1 is ink) is above it.
+        A pixel is 1 if its grey value (-1 to 1, 1 is ink) is larger.
     validation : int
-        The last so many rows of the training file are for validation: 1000 as in Breuleux, Bengio, Vincent (2011), who
-        do not say which.
+        Number of validation rows, the last of the training file: 1000 as in Breuleux, Bengio, Vincent (2011), who do
+        not say which.
     """
 
     threshold: float = 0.0
@@ -32,13 +34,9 @@ class Usps:
         check_whole_number("usps", "validation", self.validation, 0, TRAINING_FILE_ROWS - 1)
 
     def load(self, sources) -> Dataset:
-        """Return the data set, fetching its two files if need be."""
-        from rbmbench.datasets._downloads import catalogue, fetch
-        from rbmbench.datasets._formats import labelled_grey_text
-
-        entry = catalogue()["usps"]
-        copies = [fetch([file], sources, labelled_grey_text) for file in entry.files]
-        train, test = (copy.value > self.threshold for copy in copies)
+        """Return the data set, downloading its two files if necessary."""
+        grey, origin = fetch_parts("usps", sources, labelled_grey_text, ("train", "test"))
+        train, test = (part > self.threshold for part in grey.values())
         cut = len(train) - self.validation
         return build(
             "usps",
@@ -46,8 +44,7 @@ class Usps:
             train=train[:cut],
             validation=train[cut:],
             test=test,
-            source=entry.described,
-            files=[copy.record for copy in copies],
+            **origin,
             preprocessing=f"1 where the grey value (-1 to 1) is above {self.threshold:g}; the last {self.validation} "
             "rows of the training file are for validation",
             options=asdict(self),

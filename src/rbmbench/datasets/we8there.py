@@ -7,6 +7,7 @@ import numpy as np
 from rbmbench.base.errors import DataError
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.datasets import REGISTRY, Dataset, build
+from rbmbench.datasets._downloads import fetch_parts
 from rbmbench.datasets._options import check_text, check_whole_number
 from rbmbench.kernels import home_of
 
@@ -23,13 +24,13 @@ class We8there:
     Parameters
     ----------
     terms : int
-        How many terms, those in the most reviews; of terms in equally many, the first in the file.
+        Number of terms, those in the most reviews; ties are in the order of the file.
     validation, test : int
-        Rows of these parts; reviews are dealt out at random.
+        Number of rows of these parts; reviews are assigned at random.
     seed : int
-        Seed of the deal.
+        Seed of the assignment.
     stands_in_for : str, optional
-        The data set these reviews take the place of; it is named in the title and the provenance.
+        The data set that the reviews stand in for, named in the title and the provenance.
     """
 
     terms: int = 1000
@@ -47,12 +48,9 @@ class We8there:
             check_text("we8there", "stands_in_for", self.stands_in_for)
 
     def load(self, sources) -> Dataset:
-        """Return the data set, fetching its file if need be."""
-        from rbmbench.datasets._downloads import catalogue, fetch
-
-        entry = catalogue()["we8there"]
-        copy = fetch(entry.files, sources, _present)
-        present = copy.value
+        """Return the data set, downloading its file if necessary."""
+        content, origin = fetch_parts("we8there", sources, _present)
+        present = content["train"]
         frequent = np.argsort(-present.sum(axis=0, dtype=np.int64), kind="stable")[: self.terms]
         keys = home_of(np.empty(0)).uniforms(Stream(self.seed, [0], Purpose.DATA).next(), len(present), np.float64)
         dealt = present[np.argsort(keys[0], kind="stable")][:, frequent]
@@ -63,8 +61,7 @@ class We8there:
             validation=dealt[: ends[0]],
             test=dealt[ends[0] : ends[1]],
             train=dealt[ends[1] :],
-            source=entry.described,
-            files=[copy.record],
+            **origin,
             preprocessing=f"1 where a review has one of the {self.terms} most frequent stemmed bigrams; reviews dealt "
             f"out to the parts with seed {self.seed}",
             stand_in_for=self.stands_in_for,
@@ -73,7 +70,7 @@ class We8there:
 
 
 def _present(file, content: bytes, where: str) -> np.ndarray:
-    """Return which terms each review has, uint8 (reviews, terms), of the file's sparse columns of counts."""
+    """Return which terms each review has, uint8 (reviews, terms), from the sparse matrix of counts."""
     from rbmbench.datasets._rdata import r_objects
 
     found = np.zeros((REVIEWS, TERMS), np.uint8)

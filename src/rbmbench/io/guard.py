@@ -1,4 +1,4 @@
-"""What all readers share: errors of one line, and files of bounded size."""
+"""What all readers share: regular files of bounded size, and errors of one line."""
 
 import os
 import stat
@@ -8,22 +8,21 @@ from pathlib import Path
 
 __all__ = ["UnreadableError", "bounded_bytes", "one_line"]
 
-
 MOST_CHARACTERS = 500
 
 
 class UnreadableError(ValueError):
-    """What was read is damaged, of another kind, or larger than allowed; the message is one line, of bounded length."""
+    """The input is damaged, of another kind, or too large. The message is one line of bounded length."""
 
     def __init__(self, message: str):
-        # Some libraries repeat all that they were given.
+        # Some libraries repeat their whole input.
         super().__init__(" ".join(message[:MOST_CHARACTERS].split()))
 
 
 def one_line(reader: Callable) -> Callable:
-    """Return ``reader`` with every error turned into an `UnreadableError`, but for those of the file system.
+    """Return ``reader`` with every error turned into an `UnreadableError`, except those of the file system.
 
-    The libraries behind the readers raise many kinds of errors on damaged bytes; a list of them would never be whole.
+    The libraries raise many kinds of errors for damaged input, so none is listed.
     """
 
     @wraps(reader)
@@ -37,8 +36,7 @@ def one_line(reader: Callable) -> Callable:
         except RecursionError:
             raise UnreadableError("is nested too deeply") from None
         except Exception as error:
-            reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-            raise UnreadableError(reason) from error
+            raise UnreadableError(f"{type(error).__name__}: {error}".removesuffix(": ")) from error
 
     return guarded
 
@@ -51,14 +49,14 @@ def bounded_bytes(path: str | os.PathLike, most: int) -> bytes:
     OSError
         If it cannot be opened or read.
     UnreadableError
-        If it is no plain file, or has more than ``most`` bytes.
+        If it is no regular file, or has more than ``most`` bytes.
     """
     if "\0" in os.fspath(path):
         raise UnreadableError("its name holds a NUL character")
     status = os.stat(path)
-    # A device or a pipe may never end.
+    # Reading a device or a pipe may never end; reading a folder is an OSError.
     if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
-        raise UnreadableError("is not a plain file")
-    if status.st_size > most and not stat.S_ISDIR(status.st_mode):
+        raise UnreadableError("is not a regular file")
+    if status.st_size > most and stat.S_ISREG(status.st_mode):
         raise UnreadableError(f"found {status.st_size} bytes; allowed: at most {most}")
     return Path(path).read_bytes()

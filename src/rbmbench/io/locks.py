@@ -1,7 +1,6 @@
-"""One process at a time: an advisory lock on a file, which the system drops when its holder ends, however it ends."""
+"""Advisory locks: one process at a time computes a file. The system releases the lock of a process that ends."""
 
 import errno
-import fcntl
 import os
 import platform
 import warnings
@@ -14,77 +13,58 @@ from rbmbench.io.atomic import cannot_write, remove, writable
 
 __all__ = ["locked"]
 
-# What a file system answers that knows no locks, as some network file systems do.
+# Error codes of file systems without locks, such as some network file systems.
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+# Seconds to try for. A single attempt would fail if the previous holder removes the lock file during it.
+PATIENCE = 0.2
 
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold ``path``, by a lock on ``path``.lock, which names the holder; the file is removed at the end.
+    """Hold a lock on ``path``.lock, which names the holder and is removed at the end.
 
-    A lock file that a killed process has left holds nobody up. Where the file system knows no locks, a warning says so,
-    and nothing is held.
+    The lock file of a killed process does not count as held. On a file system without locks a `RbmbenchWarning` is
+    issued and nothing is held; a lock that only consists of a file would outlive a process killed on another machine.
 
     Raises
     ------
     InUseError
-        If another process holds it; names that process.
+        If another process holds the lock; the message names the process.
     ResultsError
-        If the lock file cannot be written.
+        If the lock file cannot be written, or is no regular file.
     """
+    from filelock import FileLock, Timeout
+
     file = path.with_name(f"{path.name}.lock")
     writable(file)
+    lock = FileLock(file, timeout=PATIENCE, fallback_to_soft=False)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = _acquired(file, path)
+        lock.acquire()
+        file.write_text(f"process {os.getpid()} on {platform.node()}")
+    except Timeout:
+        raise _in_use(path, file) from None
     except OSError as error:
-        raise cannot_write(file, error) from error
+        lock.release()
+        if error.errno not in NO_LOCKS:
+            raise cannot_write(file, error) from error
+        text = f"{path}: this file system has no locks ({error.strerror}); make sure that no other process writes here"
+        warnings.warn(text, RbmbenchWarning, stacklevel=3)
     try:
         yield
     finally:
-        # While it is still held: who comes later finds another file, or none.
+        # Removed before the lock is released: afterwards the file may be another process's.
         with suppress(OSError):
             remove(file)
-        os.close(descriptor)
+        lock.release()
 
 
-def _acquired(file: Path, path: Path) -> int:
-    """Return an open descriptor of a lock file that this process has the lock of."""
-    while True:
-        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
-        try:
-            _lock(descriptor, path)
-            # The holder before may have removed the file between the two calls: then the lock is of no file.
-            if _is(descriptor, file):
-                os.truncate(descriptor, 0)
-                os.write(descriptor, f"process {os.getpid()} on {platform.node()}".encode())
-                return descriptor
-        except BaseException:
-            os.close(descriptor)
-            raise
-        os.close(descriptor)
-
-
-def _lock(descriptor: int, path: Path) -> None:
-    """Take the lock of an open file; warn where there is no such thing."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        holder = os.read(descriptor, 1000).decode(errors="replace") or "another process"
-        raise InUseError(
-            f"{path}: in use by {holder}, which computes the same; wait until it ends, or end it, and run the same "
-            "command again"
-        ) from None
-    except OSError as error:
-        if error.errno not in NO_LOCKS:
-            raise
-        text = f"{path}: this file system knows no locks ({error.strerror}); take care that nobody else writes here"
-        warnings.warn(text, RbmbenchWarning, stacklevel=2)
-
-
-def _is(descriptor: int, file: Path) -> bool:
-    """Tell whether a descriptor is of the file that has this name now."""
-    try:
-        return os.path.samestat(os.fstat(descriptor), os.stat(file))
-    except FileNotFoundError:
-        return False
+def _in_use(path: Path, file: Path) -> InUseError:
+    """Return the error that names the holder of a lock file."""
+    holder = "another process"
+    with suppress(OSError):
+        holder = file.read_text(errors="replace")[:1000] or holder
+    return InUseError(
+        f"{path}: in use by {holder}, which computes the same; wait until it ends, or end it, and run the same "
+        "command again"
+    )

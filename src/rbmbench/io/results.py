@@ -148,7 +148,7 @@ def write_table(path: Location, table: pd.DataFrame) -> None:
         If the file cannot be written.
     """
     with replaced(path) as temporary:
-        table.to_parquet(temporary, index=False, compression="zstd")
+        table.to_parquet(temporary, index=False, compression="zstd", write_page_checksum=True)
 
 
 def read_table(path: Location, columns: Mapping[str, str]) -> pd.DataFrame:

@@ -16,7 +16,7 @@ import pytest
 from rbmbench.cli import main
 from rbmbench.cli.doctor import machine, storage
 from rbmbench.cli.doctor.report import FAILED, OK, WARNING, Finding, Report, Section, examined
-from rbmbench.datasets import _whereabouts
+from rbmbench.datasets import _downloads
 from rbmbench.datasets._downloads import Entry, File, catalogue
 from rbmbench.kernels import backends
 
@@ -274,7 +274,7 @@ def declared(monkeypatch):
         File(name="rows.txt", addresses=("http://one.example/rows.txt", "http://two.example/rows.txt"), **common),
         File(name="rows.zip", addresses=(), instead_of="rows.txt", **common),
     )
-    monkeypatch.setattr(_whereabouts, "catalogue", lambda: {"made": Entry("nobody", "none", files)})
+    monkeypatch.setattr(_downloads, "catalogue", lambda: {"made": Entry("nobody", "none", files)})
 
 
 def put(folder, content, name="rows.txt"):
@@ -320,7 +320,7 @@ def test_nothing_at_hand_is_a_warning_unless_an_address_answers(monkeypatch):
         asked.append(address)
         if "two" not in answering:
             raise requests.ConnectionError
-        return SimpleNamespace(ok="two" in address)
+        return SimpleNamespace(status_code=200 if "two" in address else 404)
 
     monkeypatch.setattr(requests, "head", head)
     answering = "two"

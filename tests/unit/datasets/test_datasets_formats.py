@@ -159,8 +159,8 @@ def _letters_folder(rows, tmp_path, monkeypatch):
     (folder / "ocr_taskar.mat").write_bytes(letters_mat(rows))
     (folder / "letter.data.gz").write_bytes(gzip.compress(letters_text(rows[::-1])))
     files = tuple(
-        File(folder="letters", name=name, addresses=(), at_most_bytes=10**5, unpacked_bytes=10**5)
-        for name in ("ocr_taskar.mat", "letter.data.gz")
+        File("letters", name, (), at_most_bytes=10**5, unpacked_bytes=10**5, instead_of=other)
+        for name, other in (("ocr_taskar.mat", None), ("letter.data.gz", "ocr_taskar.mat"))
     )
     entry = Entry("made", "none", files, rows=len(rows), content_sha256=content_sha256(in_order(rows)))
     monkeypatch.setattr(_downloads, "catalogue", lambda: {"letters": entry})
@@ -332,5 +332,5 @@ def test_a_file_known_to_git_alone_is_checked_by_its_id(monkeypatch, tmp_path):
     assert (data.title, data.train.shape, data.test.shape) == ("OMNIGLOT", (5, 784), (2, 784))
     assert data.provenance["stand_in_for"] is None
     (tmp_path / "chardata.mat").write_bytes(content + b"0")
-    with pytest.raises(DataError, match=rf"wrong chardata.mat: expected git object {of_git}, found [0-9a-f]{{40}}$"):
+    with pytest.raises(DataError, match=rf"chardata.mat: expected git object {of_git}, found [0-9a-f]{{40}}$"):
         datasets.load("omniglot", mirror=str(tmp_path))

@@ -31,8 +31,8 @@ def test_labelled_grey_values_are_read_without_their_labels():
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([(6, [0.5] * 255)], "found 256 numbers a line; expected a label and 256 pixels"),
-        ([(6, [1.5] * 256)], "found a grey value out of the range -1 to 1"),
+        ([(6, [0.5] * 255)], "found 256 numbers per line; expected a label and 256 pixels"),
+        ([(6, [1.5] * 256)], "found a grey value outside -1 to 1"),
         ([(6, [0.5] * 256), (7, [0.5] * 255)], "expected lines of numbers"),
     ],
 )

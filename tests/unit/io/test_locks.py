@@ -67,7 +67,7 @@ def test_a_file_system_without_locks_is_told_and_holds_nothing_up(tmp_path, monk
 
     monkeypatch.setattr(fcntl, "flock", flock)
     with (
-        pytest.warns(RbmbenchWarning, match=r"run\.npz: this file system knows no locks"),
+        pytest.warns(RbmbenchWarning, match=r"run\.npz: this file system has no locks"),
         locked(tmp_path / "run.npz"),
     ):
         pass

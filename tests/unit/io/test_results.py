@@ -1,3 +1,5 @@
+from contextlib import suppress
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -120,3 +122,24 @@ def test_writable_is_known_before_anything_is_written(tmp_path, monkeypatch):
     assert "file is not a folder" in refused(results.check_writable, tmp_path / "file" / "smoke")
     monkeypatch.setattr("os.access", lambda *_: False)
     assert "no permission" in refused(results.check_writable, tmp_path / "smoke")
+
+
+def test_a_flipped_bit_never_changes_what_is_read_from_a_table(tmp_path):
+    path = tmp_path / "curve.parquet"
+    results.write_table(path, CURVE)
+    content = path.read_bytes()
+    for place in range(0, len(content), 7):
+        flipped = bytearray(content)
+        flipped[place] ^= 1
+        path.write_bytes(flipped)
+        with suppress(ResultsError):
+            pd.testing.assert_frame_equal(results.read_curve(tmp_path), CURVE, check_dtype=False)
+
+
+def test_a_flipped_bit_in_a_page_is_told_by_its_checksum(tmp_path):
+    results.write_table(tmp_path / "curve.parquet", CURVE)
+    content = bytearray((tmp_path / "curve.parquet").read_bytes())
+    page = content.index(b"\x28\xb5\x2f\xfd")  # where the first page is compressed by zstd
+    content[page + 8] ^= 1
+    (tmp_path / "curve.parquet").write_bytes(content)
+    assert "checksum" in refused(results.read_curve, tmp_path).lower()

@@ -231,9 +231,9 @@ def test_samples_and_coupled_chains_are_counted():
 
 def test_done_samples_and_couplings_cost_nothing(smoke, known, tmp_path):
     for samples in smoke.samples:
-        touch(tmp_path / smoke.sample_folder(samples), "isl.parquet", "shown.npz", "meta.json")
+        touch(tmp_path / smoke.layout.job("samples", samples), "isl.parquet", "shown.npz", "meta.json")
     for coupling in smoke.couplings:
-        touch(tmp_path / smoke.coupling_folder(coupling), "stopping_times.parquet", "meta.json")
+        touch(tmp_path / smoke.layout.job("coupling", coupling), "stopping_times.parquet", "meta.json")
     done = {name for name, job in jobs.jobs_of(smoke).items() if job.done}
     assert done == {*smoke.samples, *smoke.couplings}
     table = jobs.forecast(smoke, known, 2).set_index("result")
@@ -258,7 +258,7 @@ def test_evaluation_enumerates_the_smaller_layer_or_keeps_snapshots():
 def test_shared_runs_count_once(smoke, known):
     table = jobs.forecast(smoke, known, 2).set_index("result")
     everything = [smoke.runs, smoke.ground_truths, smoke.estimates, smoke.evaluations, smoke.samples, smoke.couplings]
-    smoke.figures["popcd_fig9"] = replace(smoke.figures["popcd_fig1"], key="popcd_fig9")
+    smoke.figures["popcd_fig9"] = smoke.figures["popcd_fig1"]
     shared = jobs.forecast(smoke, known, 2).set_index("result")
     assert shared.loc["popcd_fig9", "processor_seconds"] == table.loc["popcd_fig1", "processor_seconds"] > 0
     assert shared.loc["total"].to_dict() == table.loc["total"].to_dict()
@@ -270,7 +270,7 @@ def test_done_runs_cost_nothing(smoke, known, tmp_path):
     before = jobs.forecast(smoke, known, 2).set_index("result")
     for run in smoke.figures["popcd_fig1"].runs:
         for name in ("curve.parquet", "model.npz", "meta.json"):
-            file = tmp_path / smoke.run_folder(run) / name
+            file = tmp_path / smoke.layout.job("run", run, name)
             file.parent.mkdir(parents=True, exist_ok=True)
             file.touch()
     after = jobs.forecast(smoke, known, 2).set_index("result")

@@ -178,13 +178,13 @@ def threads() -> Iterator[Finding]:
 
 def environment() -> Iterator[Finding]:
     """Yield the environment variables that matter here; unknown names with the prefix of this package are a warning."""
-    from rbmbench.datasets import shown_place
+    from rbmbench.datasets import without_credentials
 
     for name in sorted(name for name in os.environ if name.startswith(PREFIXES)):
         if name.startswith("RBMBENCH_") and name not in OWN_VARIABLES:
             yield Finding(name, f"is not read by rbmbench; those are: {', '.join(OWN_VARIABLES)}", WARNING)
         else:
-            yield Finding(name, shown_place(os.environ[name]))
+            yield Finding(name, without_credentials(os.environ[name]))
     yield Finding("not set", ", ".join(name for name in OWN_VARIABLES if name not in os.environ))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from rbmbench.base.errors import DataError, ResultsError
 from rbmbench.cli.doctor.report import FAILED, OK, WARNING, Finding
-from rbmbench.datasets import Sources, shown_place, whereabouts
+from rbmbench.datasets import Sources, file_status, without_credentials
 from rbmbench.io.results import check_writable
 from rbmbench.kernels import name_of_home
 
@@ -31,10 +31,10 @@ def data_sets(mirror: str | None, cache: str | None, online: bool) -> Iterator[F
     except DataError as error:
         yield Finding("mirror", str(error), FAILED)
         return
-    yield Finding("mirror", shown_place(sources.mirror) if sources.mirror else "none")
+    yield Finding("mirror", without_credentials(sources.mirror) if sources.mirror else "none")
     yield Finding("cache", str(sources.cache))
     unknown = []
-    for file in whereabouts(sources, online):
+    for file in file_status(sources, online):
         name, values = f"{file.data_set}: {file.name}", {"origin": file.origin, "bytes": file.bytes}
         if file.wrong:
             # As for `load`: a wrong copy in a mirror is an error, one in the cache is replaced.

@@ -12,7 +12,7 @@ from contextlib import suppress
 import pytest
 
 from rbmbench.base.errors import DataError
-from rbmbench.datasets import _transfers
+from rbmbench.datasets import _http
 from rbmbench.datasets._downloads import File, Sources, fetch
 
 CONTENT = b"the right bytes" * 1009
@@ -56,6 +56,15 @@ def answer(status: str, body: bytes = b"", *headers: str, length: int | None = N
 def sends(*parts):
     """Return a script that sends some bytes and hangs up."""
     return lambda _, connection: connection.sendall(answer(*parts))
+
+
+def redirects_to(location: str):
+    """Return a script that redirects to an address that is none."""
+    return lambda _, connection: connection.sendall(answer("302 Found", b"", f"Location: {location}"))
+
+
+def tells_no_length(_, connection) -> None:
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: many\r\nConnection: close\r\n\r\n" + CONTENT)
 
 
 def redirects(server, connection) -> None:
@@ -106,6 +115,9 @@ FAULTS = {
     "404": (sends("404 Not Found", PAGE), "HTTP status 404"),
     "500": (sends("500 Internal Server Error", PAGE), "HTTP status 500"),
     "circle": (redirects, "redirected in circles"),
+    "redirect to no address": (redirects_to("http://[::1"), "no valid answer (ValueError)"),
+    "redirect to a file": (redirects_to("file:///etc/hostname"), "no valid answer (InvalidSchema)"),
+    "no length": (tells_no_length, "no valid answer (ValueError)"),
     "cut": (cuts, "the download was cut short"),
     "stalled": (stalls, "no answer in time"),
     "silent": (is_silent, "no answer in time"),
@@ -142,10 +154,10 @@ def impatient(monkeypatch):
 
     def shorten(fault: str, seconds: float = 0.4) -> None:
         if fault in ("stalled", "silent"):
-            monkeypatch.setattr(_transfers, "TIMEOUT", (30, seconds))
+            monkeypatch.setattr(_http, "TIMEOUT", (30, seconds))
         elif fault.startswith("trickle"):
-            monkeypatch.setattr(_transfers, "PATIENCE", seconds)
-            monkeypatch.setattr(_transfers, "SLOWEST", 1e9)
+            monkeypatch.setattr(_http, "PATIENCE", seconds)
+            monkeypatch.setattr(_http, "SLOWEST", 1e9)
 
     return shorten
 
@@ -191,6 +203,21 @@ def test_a_bad_download_replaces_nothing(serve, tmp_path):
     assert fetched(declared(server), sources).value == CONTENT
     assert not server.asked.is_set()
     assert os.listdir(kept.parent) == ["a.bin"]
+
+
+@pytest.mark.parametrize("fault", ["redirect to no address", "no length"])
+def test_the_next_address_is_asked_after_a_malformed_answer(serve, tmp_path, fault):
+    bad, good = serve(FAULTS[fault][0]), serve(sends("200 OK", CONTENT))
+    file = File("set", "a.bin", (bad.address, good.address), bytes=len(CONTENT), sha256=SHA256)
+    assert fetched(file, Sources(None, tmp_path)).record["from"] == good.address
+
+
+def test_the_process_ends_although_a_server_does_not(serve, tmp_path):
+    code = "import sys; from rbmbench.datasets import _http; _http.PATIENCE, _http.SLOWEST = 0.2, 1e9\n"
+    code += "_http.download(sys.argv[1], 'a.bin', 10**6)"
+    command = [sys.executable, "-c", code, serve(trickles).address]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stderr.endswith("too slow, not done after 0 s\n")
 
 
 def test_the_next_address_is_asked_when_one_is_too_slow(serve, tmp_path, impatient):
