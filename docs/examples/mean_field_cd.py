@@ -1,0 +1,22 @@
+"""Mean-field contrastive divergence: the chains of CD-k hold means instead of samples (Welling and Hinton 2002)."""
+
+from rbmbench.base.options import positive_integer
+from rbmbench.estimators import REGISTRY, Estimator
+from rbmbench.model.gibbs import Population
+
+
+@REGISTRY.register
+class MeanFieldCD(Estimator):
+    """CD-k with means; ``k`` is the number of mean-field steps, at least 1."""
+
+    def __init__(self, k: int = 1):
+        super().__init__()
+        self.k = positive_integer("k", k)
+
+    def negative_phase(self, rbm, positive, state, stream):
+        """Iterate v = p(v=1|h), h = p(h=1|v) for k steps, starting at the hidden means of the mini-batch."""
+        hidden = positive.hidden
+        for _ in range(self.k):
+            visible = rbm.visible_mean(hidden)
+            hidden = rbm.hidden_mean(visible)
+        return Population(visible, hidden), state, {}
