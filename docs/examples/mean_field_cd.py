@@ -1,4 +1,7 @@
-"""Mean-field contrastive divergence: the chains of CD-k hold means instead of samples (Welling and Hinton 2002)."""
+"""Mean-field contrastive divergence: CD-k with means instead of samples.
+
+Source: Welling and Hinton 2002.
+"""
 
 from rbmbench.base.options import positive_integer
 from rbmbench.estimators import REGISTRY, Estimator
@@ -14,7 +17,7 @@ class MeanFieldCD(Estimator):
         self.k = positive_integer("k", k)
 
     def negative_phase(self, rbm, positive, state, stream):
-        """Iterate v = p(v=1|h), h = p(h=1|v) for k steps, starting at the hidden means of the mini-batch."""
+        """Iterate v = p(v=1|h), h = p(h=1|v) k times from the mini-batch."""
         hidden = positive.hidden
         for _ in range(self.k):
             visible = rbm.visible_mean(hidden)
