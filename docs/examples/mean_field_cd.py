@@ -3,7 +3,7 @@
 Source: Welling and Hinton 2002.
 """
 
-from rbmbench.base.options import positive_integer
+from rbmbench.base.errors import SettingsError
 from rbmbench.estimators import REGISTRY, Estimator
 from rbmbench.model.gibbs import Population
 
@@ -14,7 +14,9 @@ class MeanFieldCD(Estimator):
 
     def __init__(self, k: int = 1):
         super().__init__()
-        self.k = positive_integer("k", k)
+        if not isinstance(k, int) or k < 1:
+            raise SettingsError(f"option 'k': found {k!r}; allowed: an integer >= 1")
+        self.k = k
 
     def negative_phase(self, rbm, positive, state, stream):
         """Iterate v = p(v=1|h), h = p(h=1|v) k times from the mini-batch."""
