@@ -6,7 +6,7 @@ import pytest
 
 LINK = re.compile(r"\]\(([^)#\s]*)#?([^)\s]*)\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
-PAGES = ["*.md", "docs/*.md", "config/*.md", "results/*.md", "results/reference/*.md"]
+PAGES = ["*.md", "docs/**/*.md", "config/*.md", "results/*.md", "results/reference/*.md"]
 
 
 def anchors(page) -> set[str]:
@@ -27,3 +27,9 @@ def test_links_lead_somewhere(repository, pattern):
             target = page.parent / path if path else page
             assert target.exists(), f"{name} links to {path}, which is not there"
             assert not anchor or anchor in anchors(target), f"{name} links to {path}#{anchor}: no such heading"
+
+
+def test_every_package_has_a_page_of_the_reference(repository):
+    packages = {folder.parent.name for folder in repository.glob("src/rbmbench/*/__init__.py")}
+    pages = {page.stem for page in repository.glob("docs/api/*.md")}
+    assert pages - {"index"} == packages
