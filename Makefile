@@ -66,7 +66,7 @@ lock: $(INSTALLED)  ## pin the newest versions anew in requirements.lock
 
 clean:  ## remove caches and the results of the smoke scale; not $(VENV), nor other results
 	rm -rf .pytest_cache .ruff_cache .hypothesis build dist site results/smoke
-	find src tests benchmarks workflow -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests benchmarks workflow docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help:  ## this list
 	sed -n 's/^\([a-z-]*\):.*## /\1: /p' $(firstword $(MAKEFILE_LIST))
