@@ -3,6 +3,7 @@
 #   make figures              every figure, table and verdict at the smoke scale, in minutes
 #   make test                 the tests; `make test-slow` runs those that take long
 #   make lint                 style of code and workflow
+#   make docs                 the documentation, into site/
 #   make figures CONFIGFILE=config/desktop.yaml CORES=2
 #   make figures PYTHON=/some/python3.12
 
@@ -18,7 +19,7 @@ CONFIGFILE ?= config/smoke.yaml
 CORES ?= all
 TARGETS ?= all
 
-.PHONY: figures test test-slow lint format lock schema clean help
+.PHONY: figures test test-slow lint docs format lock schema clean help
 
 # Snakemake looks through all waiting jobs again after each timespan of its limit on starts. With its own, a second, it
 # came to do so ten times a second, at a fifth of a core.
@@ -40,6 +41,11 @@ lint: $(INSTALLED)  ## style of code and workflow
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
 
+# Not quietly: with --quiet MkDocs does not count warnings, and --strict has no effect.
+docs: $(INSTALLED)  ## the documentation site, into site/; runs its examples
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	echo "Done: open site/index.html"
+
 format: $(INSTALLED)  ## bring code and workflow into style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -53,14 +59,14 @@ schema: $(INSTALLED)  ## write config/schemas from the models
 lock: $(INSTALLED)  ## pin the newest versions anew in requirements.lock
 	$(PIP) install uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --extra workflow --extra slurm --extra dev \
-		--no-header --no-annotate --no-emit-index-url --no-emit-find-links pyproject.toml -o requirements.lock.new
+		--extra docs --no-header --no-annotate --no-emit-index-url --no-emit-find-links pyproject.toml -o requirements.lock.new
 	{ echo '# Pinned versions of everything `make` installs; written by `make lock`. Holds no index addresses.'; \
 		cat requirements.lock.new; } > requirements.lock
 	rm requirements.lock.new
 
 clean:  ## remove caches and the results of the smoke scale; not $(VENV), nor other results
-	rm -rf .pytest_cache .ruff_cache .hypothesis build dist results/smoke
-	find src tests benchmarks workflow -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf .pytest_cache .ruff_cache .hypothesis build dist site results/smoke
+	find src tests benchmarks workflow docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help:  ## this list
 	sed -n 's/^\([a-z-]*\):.*## /\1: /p' $(firstword $(MAKEFILE_LIST))

@@ -2,11 +2,12 @@
 
 import re
 
+import pandas as pd
 import pytest
 
 LINK = re.compile(r"\]\(([^)#\s]*)#?([^)\s]*)\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
-PAGES = ["*.md", "docs/*.md", "config/*.md", "results/*.md", "results/reference/*.md"]
+PAGES = ["*.md", "docs/**/*.md", "config/*.md", "results/*.md", "results/reference/*.md"]
 
 
 def anchors(page) -> set[str]:
@@ -27,3 +28,20 @@ def test_links_lead_somewhere(repository, pattern):
             target = page.parent / path if path else page
             assert target.exists(), f"{name} links to {path}, which is not there"
             assert not anchor or anchor in anchors(target), f"{name} links to {path}#{anchor}: no such heading"
+
+
+def test_every_package_has_a_page_of_the_reference(repository):
+    packages = {folder.parent.name for folder in repository.glob("src/rbmbench/*/__init__.py")}
+    pages = {page.stem for page in repository.glob("docs/api/*.md")}
+    assert pages - {"index"} == packages
+
+
+def test_sums_of_the_readme_are_those_of_the_verdicts(repository):
+    claims = pd.read_csv(repository / "results" / "reference" / "paper" / "claims.csv")
+    found = {}
+    for line in (repository / "README.md").read_text("utf-8").splitlines():
+        if row := re.fullmatch(r"\| `(\w+)` \|.*\| (\d+) \| (\d+) \| (\d+) \|", line):
+            found[row[1]] = tuple(map(int, row.groups()[1:]))
+    verdicts = ("reproduced", "not reproduced", "inconclusive at this scale")
+    papers = claims.groupby("paper")["verdict"]
+    assert found == {paper: tuple((kinds == verdict).sum() for verdict in verdicts) for paper, kinds in papers}
