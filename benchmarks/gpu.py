@@ -2,7 +2,7 @@
 
 import os
 
-from rbmbench.kernels import home_of
+from rbmbench.kernels import kernels_for
 from rbmbench.training.fused import VARIABLE
 from rbmbench.training.timing import matrix_products, training_step
 from steps import PRODUCTS
@@ -18,7 +18,7 @@ def why_none() -> str:
     except ImportError:
         return "No GPU measured: CuPy is not installed"
     try:
-        home_of(cupy.zeros(1, "float32"))
+        kernels_for(cupy.zeros(1, "float32"))
     except cupy.cuda.runtime.CUDARuntimeError:
         return "No GPU measured: none was found"
     except TypeError:

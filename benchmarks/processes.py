@@ -26,7 +26,7 @@ def compiled_kernels(clock: Clock) -> list[dict]:
         ours = _child(job | {"rounds": clock.rounds(rounds)})["seconds"]
         reference = _child(job | {"rounds": clock.rounds(max(3, rounds // 10))}, without_numba=True)["seconds"]
         what = f"CD-1 step of 25 trials, {name}"
-        lines.append(line(what, ours, "NumPy reference home", OTHER, reference, "<= 0.33"))
+        lines.append(line(what, ours, "NumPy reference kernels", OTHER, reference, "<= 0.33"))
     return lines
 
 

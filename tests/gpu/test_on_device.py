@@ -16,7 +16,7 @@ from core_helpers import (
 )
 
 from rbmbench import estimators, samplers
-from rbmbench.kernels import backends, name_of_home, on_host
+from rbmbench.kernels import backend_name, backends, on_host
 from rbmbench.kernels import numpy as numpy_kernels
 from rbmbench.kernels.cupy import _device, tempering
 from rbmbench.likelihood import exact_gradient, exact_log_partition, log_likelihood
@@ -38,11 +38,11 @@ def cupy():
 
 
 @pytest.fixture(scope="module")
-def home(cupy):
+def kernels(cupy):
     """The kernels of device arrays."""
-    from rbmbench.kernels import home_of
+    from rbmbench.kernels import kernels_for
 
-    return home_of(cupy.empty(0))
+    return kernels_for(cupy.empty(0))
 
 
 def activations(shape, dtype):
@@ -53,13 +53,13 @@ def activations(shape, dtype):
     return a.astype(dtype), rng.normal(0, 1, (shape[0], shape[2])).astype(dtype)
 
 
-def test_device_arrays_have_their_home(cupy):
-    assert name_of_home(cupy.empty(3)) == "cupy"
+def test_device_arrays_have_their_kernels(cupy):
+    assert backend_name(cupy.empty(3)) == "cupy"
 
 
 @DTYPES
 @SHAPES
-def test_samples(cupy, home, dtype, shape):
+def test_samples(cupy, kernels, dtype, shape):
     a, bias = activations(shape, dtype)
     x = (a + bias[:, None, :]).astype(np.float64)
     draw = training_stream(shape[0]).next()
@@ -67,9 +67,9 @@ def test_samples(cupy, home, dtype, shape):
     mean = sigmoid(x).astype(dtype)
     out, there, scored = cupy.empty(shape, dtype), cupy.asarray(a), cupy.asarray(a)
     score = cupy.empty(shape[:2])
-    home.sample(cupy.asarray(mean), draw, out)
-    home.sample_bernoulli(there, cupy.asarray(bias), draw)
-    home.sample_bernoulli_and_log_probability(scored, cupy.asarray(bias), draw, score)
+    kernels.sample(cupy.asarray(mean), draw, out)
+    kernels.sample_bernoulli(there, cupy.asarray(bias), draw)
+    kernels.sample_bernoulli_and_log_probability(scored, cupy.asarray(bias), draw, score)
     np.testing.assert_array_equal(on_host(out), u < mean)
     # Where rounding of the mean cannot decide.
     clear = np.abs(u - sigmoid(x)) > (2e-6 if dtype == np.float32 else 1e-12)
@@ -87,13 +87,13 @@ def hold_sums(found, expected, x, dtype):
 
 @DTYPES
 @SHAPES
-def test_sums_and_means(cupy, home, dtype, shape):
+def test_sums_and_means(cupy, kernels, dtype, shape):
     a, bias = activations(shape, dtype)
     x = (a + bias[:, None, :]).astype(np.float64)
     there, bias_there, sums = cupy.asarray(a), cupy.asarray(bias), cupy.empty(shape[:2])
     difference = cupy.full(shape[:2], 17.0)
-    home.softplus_difference(there, bias_there, 0.25, 0.5, difference)
-    home.bernoulli_mean_and_softplus_sum(there, bias_there, sums)
+    kernels.softplus_difference(there, bias_there, 0.25, 0.5, difference)
+    kernels.bernoulli_mean_and_softplus_sum(there, bias_there, sums)
     hold_sums(on_host(sums), np.logaddexp(0, x).sum(axis=-1), x, dtype)
     hold_sums(on_host(difference) - 17, (np.logaddexp(0, x / 2) - np.logaddexp(0, x / 4)).sum(axis=-1), x, dtype)
     relative = 3e-7 + 1e-7 * np.abs(x) if dtype == np.float32 else 1e-15 * (3 + np.abs(x))
@@ -101,9 +101,11 @@ def test_sums_and_means(cupy, home, dtype, shape):
 
 
 @DTYPES
-def test_uniforms_are_those_of_the_reference(home, dtype):
+def test_uniforms_are_those_of_the_reference(kernels, dtype):
     draw = training_stream(3).next()
-    np.testing.assert_array_equal(on_host(home.uniforms(draw, 7001, dtype)), numpy_kernels.uniforms(draw, 7001, dtype))
+    np.testing.assert_array_equal(
+        on_host(kernels.uniforms(draw, 7001, dtype)), numpy_kernels.uniforms(draw, 7001, dtype)
+    )
 
 
 @pytest.mark.parametrize("shape", [(7, 5), (5, 7), (211, 8)])

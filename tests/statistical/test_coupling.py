@@ -17,7 +17,7 @@ from scipy.stats import binom, norm
 
 from rbmbench import estimators
 from rbmbench.base.streams import Places
-from rbmbench.kernels import home_of
+from rbmbench.kernels import kernels_for
 from rbmbench.model.gibbs import Buffers, hidden_mean
 from rbmbench.samplers._pairs import Pairs
 from rbmbench.samplers.coupled_gibbs import COUPLINGS as NAMES
@@ -40,7 +40,7 @@ def one_step(rbm, h, h2, pairs, redraw_both):
     met, rejections = np.empty(pairs, np.uint8), np.empty(pairs, np.int64)
     draw = training_stream(1, seed=11).branch().next()
     bias = rbm.b[None].astype(np.float32)
-    home_of(activation).couple_visible(activation, other, bias, places, draw, redraw_both, met, rejections)
+    kernels_for(activation).couple_visible(activation, other, bias, places, draw, redraw_both, met, rejections)
     return activation, other, met, rejections
 
 

@@ -276,13 +276,13 @@ def _write_run(arguments: Namespace, settings: RunSettings, data: dict, result: 
 
 def _meta(arguments: Namespace, settings: Settings, data: dict, array: Any) -> dict[str, Any]:
     """Return what the meta of every computation says."""
-    from rbmbench.kernels import name_of_home
+    from rbmbench.kernels import backend_name
 
     return provenance.collect() | {
         "settings": settings.model_dump(mode="json"),
         "scale": arguments.scale,
         "data": data,
-        "backend": name_of_home(array),
+        "backend": backend_name(array),
         "threads": arguments.threads,
         "seed": settings.seed,
     }

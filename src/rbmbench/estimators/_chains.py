@@ -9,7 +9,7 @@ import numpy as np
 
 from rbmbench.base.options import positive_integer
 from rbmbench.base.streams import Stream
-from rbmbench.kernels import home_of
+from rbmbench.kernels import kernels_for
 from rbmbench.model.gibbs import Buffers, Population
 
 __all__ = ["chain_starts", "number_of_chains"]
@@ -44,7 +44,7 @@ def chain_starts(positive: Population, chains: int | None, stream: Stream, buffe
     if chains is None:
         return positive
     replicas, rows, _ = positive.hidden.shape
-    uniforms = home_of(positive.hidden).uniforms(stream.next(), chains, np.float64)
+    uniforms = kernels_for(positive.hidden).uniforms(stream.next(), chains, np.float64)
     index = (uniforms * rows).astype(np.int64)
     index += rows * np.arange(replicas, like=index)[:, None]
     visible = _gathered(positive.visible, index, buffers, "chains' first visible")

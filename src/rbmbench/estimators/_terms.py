@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbmbench.kernels import home_of
+from rbmbench.kernels import kernels_for
 from rbmbench.model.gibbs import Buffers
 from rbmbench.model.rbm import Statistics
 
@@ -39,7 +39,7 @@ class TermSums:
     def clear(self, rbm, chains: int) -> None:
         """Begin anew, for as many chains a replica."""
         replicas, m, n = rbm.W.shape
-        self._home, self._chains = home_of(rbm.W), chains
+        self._kernels, self._chains = kernels_for(rbm.W), chains
         self._product = self._buffers.get("product", (m, n), rbm.W)
         shapes = rbm.W.shape, rbm.b.shape, rbm.c.shape, (replicas, chains, m), (replicas, chains, n)
         parts = (self._buffers.get(name, shape, rbm.W) for name, shape in zip(Sums._fields, shapes, strict=False))
@@ -56,7 +56,7 @@ class TermSums:
         """Add f(v) - f(v'); see `rbmbench.samplers.coupled_gibbs.Terms`."""
         self._keep(rows, visible, mean - other_mean)
         W, b = self.arrays.W, self.arrays.b
-        self._home.add_products_of_differences(visible, other_visible, rows.bounds, other_mean, W, b)
+        self._kernels.add_products_of_differences(visible, other_visible, rows.bounds, other_mean, W, b)
 
     def _keep(self, rows, visible, hidden) -> None:
         """Keep rows, in memory that is flushed where they do not fit."""

@@ -21,7 +21,7 @@ import numpy as np
 from rbmbench.base.options import LARGEST_FAST_RATE, number_within
 from rbmbench.estimators._base import REGISTRY, Estimate
 from rbmbench.estimators.pcd import PCD
-from rbmbench.kernels import home_of
+from rbmbench.kernels import kernels_for
 from rbmbench.model.gibbs import Sums
 from rbmbench.model.rbm import RBM
 
@@ -68,7 +68,7 @@ class FPCD(PCD):
         for name, up, down in zip(FAST, positive.sums, negative.sums, strict=True):
             fast = found.state[name]
             fast *= fast.dtype.type(self.decay)
-            home_of(fast).ascend(fast, up, rates[0], down, rates[1])
+            kernels_for(fast).ascend(fast, up, rates[0], down, rates[1])
         return SummedEstimate(found.positive, found.negative, found.state, found.diagnostics, (positive, negative))
 
     def phase_sums(self, estimate):

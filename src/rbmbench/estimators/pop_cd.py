@@ -16,7 +16,7 @@ import numpy as np
 
 from rbmbench.base.options import positive_integer
 from rbmbench.estimators._base import REGISTRY, Estimator
-from rbmbench.kernels import home_of
+from rbmbench.kernels import kernels_for
 from rbmbench.model.gibbs import Population, run_chain, visible_activation
 
 __all__ = ["PopCD", "effective_sample_size", "mean_and_log_marginal", "normalised_weights", "weighted_proposal"]
@@ -28,7 +28,7 @@ def mean_and_log_marginal(rbm, visible, buffers):
     mean = buffers.get("hidden mean", shape, visible)
     log_marginal = buffers.get("log marginal", shape[:-1], visible, np.float64)
     np.matmul(visible, rbm.W, out=mean)
-    home_of(mean).bernoulli_mean_and_softplus_sum(mean, rbm.c, log_marginal)
+    kernels_for(mean).bernoulli_mean_and_softplus_sum(mean, rbm.c, log_marginal)
     log_marginal += (visible @ rbm.b[..., None])[..., 0]
     return mean, log_marginal
 
@@ -37,7 +37,7 @@ def weighted_proposal(rbm, hidden, stream, buffers):
     """Draw v ~ p(v|h') and return v, p(h|v) and log w = log p~(v) - log p(v|h'), float64 (replicas, rows), nats."""
     log_proposal = buffers.get("log proposal", hidden.shape[:-1], hidden, np.float64)
     visible = visible_activation(rbm, hidden, buffers)
-    home_of(visible).sample_bernoulli_and_log_probability(visible, rbm.b, stream.next(), log_proposal)
+    kernels_for(visible).sample_bernoulli_and_log_probability(visible, rbm.b, stream.next(), log_proposal)
     mean, log_weights = mean_and_log_marginal(rbm, visible, buffers)
     log_weights -= log_proposal
     return visible, mean, log_weights

@@ -15,7 +15,7 @@ import numpy as np
 from rbmbench.base.options import positive_integer
 from rbmbench.estimators._base import REGISTRY, Estimator
 from rbmbench.estimators.pop_cd import effective_sample_size, normalised_weights
-from rbmbench.kernels import home_of
+from rbmbench.kernels import kernels_for
 from rbmbench.model.gibbs import (
     Population,
     hidden_activation,
@@ -46,11 +46,11 @@ class PopCDJoint(Estimator):
             before = sample_visible(rbm, start, stream, self.buffers)
         hidden, log_weights = self._weighted_hidden(rbm, before, stream)
         visible = visible_activation(rbm, hidden, self.buffers)
-        home = home_of(visible)
+        kernels = kernels_for(visible)
         log_marginal = self.buffers.get("log marginal", log_weights.shape, log_weights)
-        home.softplus_sum(visible, rbm.b, log_marginal)
+        kernels.softplus_sum(visible, rbm.b, log_marginal)
         log_weights += log_marginal
-        home.sample_bernoulli(visible, rbm.b, stream.next())
+        kernels.sample_bernoulli(visible, rbm.b, stream.next())
         weights = normalised_weights(log_weights)
         population = Population(visible, hidden_mean(rbm, visible, self.buffers), weights.astype(rbm.W.dtype))
         return population, state, {"effective_sample_size": effective_sample_size(weights)}
@@ -59,5 +59,5 @@ class PopCDJoint(Estimator):
         """Draw h ~ p(h|v'); return it and c'h - log p(h|v')."""
         hidden = hidden_activation(rbm, before, self.buffers)
         log_probability = self.buffers.get("log proposal", hidden.shape[:-1], hidden, np.float64)
-        home_of(hidden).sample_bernoulli_and_log_probability(hidden, rbm.c, stream.next(), log_probability)
+        kernels_for(hidden).sample_bernoulli_and_log_probability(hidden, rbm.c, stream.next(), log_probability)
         return hidden, (hidden @ rbm.c[..., None])[..., 0] - log_probability

@@ -18,7 +18,7 @@ from rbmbench.base.errors import SettingsError
 from rbmbench.base.options import positive_integer
 from rbmbench.estimators._base import REGISTRY, Estimator
 from rbmbench.estimators.pop_cd import effective_sample_size, mean_and_log_marginal, normalised_weights
-from rbmbench.kernels import home_of
+from rbmbench.kernels import kernels_for
 from rbmbench.model.gibbs import Population, run_chain, visible_activation
 
 __all__ = ["PopCDMixture"]
@@ -46,7 +46,7 @@ class PopCDMixture(Estimator):
         activation = visible_activation(rbm, hidden, self.buffers)
         visible = self.buffers.get("visible", activation.shape, activation)
         visible[...] = activation
-        home_of(visible).sample_bernoulli(visible, rbm.b, stream.next())
+        kernels_for(visible).sample_bernoulli(visible, rbm.b, stream.next())
         mean, log_weights = mean_and_log_marginal(rbm, visible, self.buffers)
         log_weights -= self._log_mixture(rbm, activation, visible)
         weights = normalised_weights(log_weights)
@@ -58,7 +58,7 @@ class PopCDMixture(Estimator):
         replicas, rows, m = visible.shape
         groups = (replicas, rows // self.tau, self.tau)
         log_normaliser = self.buffers.get("log normaliser", (replicas, rows), visible, np.float64)
-        home_of(visible).softplus_sum(activation, rbm.b, log_normaliser)
+        kernels_for(visible).softplus_sum(activation, rbm.b, log_normaliser)
         activation += rbm.b[:, None, :]
         scores = visible.reshape(*groups, m) @ activation.reshape(*groups, m).swapaxes(-1, -2)
         scores = scores - log_normaliser.reshape(*groups)[..., None, :]

@@ -1,8 +1,8 @@
-"""Array kernels in several homes with one interface; the array's type picks the home.
+"""Array kernels for several backends with one interface; the type of the array picks the backend.
 
 All arrays carry one leading axis of replicas: activations and states are (replicas, rows, units), biases
 (replicas, units), draws hold one key per replica. ``numpy`` is the readable reference and the fallback,
-``numba`` what NumPy arrays run on where Numba is installed, ``cupy`` what CuPy arrays run on. Homes agree on
+``numba`` what NumPy arrays run on where Numba is installed, ``cupy`` what CuPy arrays run on. Backends agree on
 the same uniforms.
 """
 
@@ -16,8 +16,8 @@ from types import ModuleType
 import numpy as np
 
 __all__ = [
-    "home_of",
-    "name_of_home",
+    "backend_name",
+    "kernels_for",
     "on_host",
     "pair_kernels",
     "reads_at_once",
@@ -30,7 +30,7 @@ _reference_only = False
 
 
 @cache
-def _home_of_type(array_type: type, reference_only: bool) -> ModuleType:
+def _kernels_for_type(array_type: type, reference_only: bool) -> ModuleType:
     if _is_cupy(array_type):
         return import_module("rbmbench.kernels.cupy")
     if not issubclass(array_type, np.ndarray):
@@ -51,22 +51,22 @@ def _numba_is_there() -> bool:
         return False
 
 
-def home_of(array) -> ModuleType:
+def kernels_for(array) -> ModuleType:
     """Return the module whose kernels work on arrays of this type.
 
     Raises
     ------
     TypeError
-        If no home knows the type.
+        If no backend has kernels for the type.
     """
-    return _home_of_type(type(array), _reference_only)
+    return _kernels_for_type(type(array), _reference_only)
 
 
 @contextmanager
 def reference_kernels() -> Iterator[None]:
     """Let NumPy arrays take the reference kernels within the block, in all threads, whether Numba is there or not.
 
-    For holding one home against the other; a computation that is under way must not cross the block's ends.
+    For comparing one backend with another; a computation that is under way must not cross the block's ends.
     """
     global _reference_only
     before, _reference_only = _reference_only, True
@@ -76,9 +76,9 @@ def reference_kernels() -> Iterator[None]:
         _reference_only = before
 
 
-def name_of_home(array) -> str:
-    """Return the short name of the home: "numpy", "numba" or "cupy"."""
-    return home_of(array).__name__.rpartition(".")[2]
+def backend_name(array) -> str:
+    """Return the short name of the backend: "numpy", "numba" or "cupy"."""
+    return kernels_for(array).__name__.rpartition(".")[2]
 
 
 def resident_kernels(array) -> ModuleType | None:
@@ -94,7 +94,7 @@ def pair_kernels(array) -> ModuleType | None:
 
     `rbmbench.kernels.numba.pairs` documents what such a module offers.
     """
-    return import_module("rbmbench.kernels.numba.pairs") if name_of_home(array) == "numba" else None
+    return import_module("rbmbench.kernels.numba.pairs") if backend_name(array) == "numba" else None
 
 
 def walks_in_cache(array) -> bool:

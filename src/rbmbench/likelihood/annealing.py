@@ -24,7 +24,7 @@ import numpy as np
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.streams import Stream
-from rbmbench.kernels import home_of
+from rbmbench.kernels import kernels_for
 from rbmbench.likelihood.particles import Particles, Pause, Progress, Way, like
 from rbmbench.model.rbm import RBM
 
@@ -134,7 +134,7 @@ def ais_log_partition(
 
     def start(cut: slice, part: RBM, stream: Stream) -> Array:
         visible = np.zeros_like(part.b, shape=(len(part.b), particles, len(b0)))
-        home_of(visible).sample_bernoulli(visible, 0 * part.b + like(part.b, b0), stream.next())
+        kernels_for(visible).sample_bernoulli(visible, 0 * part.b + like(part.b, b0), stream.next())
         return visible
 
     way = Way(rbm, b0, schedule, start, seed, _keys(rbm, keys), particles)

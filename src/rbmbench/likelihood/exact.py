@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
-from rbmbench.kernels import home_of
+from rbmbench.kernels import kernels_for
 from rbmbench.kernels.blas import SMALL_PRODUCT
 from rbmbench.kernels.numpy import binary_states
 from rbmbench.model.rbm import RBM, Statistics
@@ -75,7 +75,7 @@ def exact_log_partition(rbm: RBM) -> np.ndarray:
     SettingsError
         If the smaller layer has more than 25 units.
     """
-    values = [_log_sum_exp(home_of(W).hidden_log_weights(W, b, c)) for W, b, c in small_layer_last(rbm.replicas)]
+    values = [_log_sum_exp(kernels_for(W).hidden_log_weights(W, b, c)) for W, b, c in small_layer_last(rbm.replicas)]
     return np.array(values).reshape(rbm.W.shape[:-2])
 
 
@@ -97,7 +97,7 @@ def exact_model_statistics(rbm: RBM) -> Statistics:
 
 def _expectations(W, b, c):
     """Return E (large small'), E large, E small of one RBM whose small layer is enumerated, in bounded memory."""
-    log_weights = home_of(W).hidden_log_weights(W, b, c)
+    log_weights = kernels_for(W).hidden_log_weights(W, b, c)
     probability = np.exp(log_weights - _log_sum_exp(log_weights))
     block = max(1, BLOCK_BYTES // (8 * len(b)))
     both, large, small = np.zeros_like(W), np.zeros_like(b), np.zeros_like(c)
@@ -105,7 +105,7 @@ def _expectations(W, b, c):
         p = probability[start : start + block]
         h = np.asarray(binary_states(len(c), start, start + len(p)), like=W)
         activation = h @ W.T
-        home_of(W).bernoulli_mean(activation[None], b[None])
+        kernels_for(W).bernoulli_mean(activation[None], b[None])
         weighted = p[:, None] * h
         both += activation.T @ weighted
         large += p @ activation
@@ -192,7 +192,7 @@ def log_likelihood(rbm: RBM, data: np.ndarray, log_partition, counts: np.ndarray
         # One replica at a time: its value must not depend on which others it is evaluated with.
         for r, (W, c) in enumerate(zip(precise.W, precise.c, strict=True)):
             rows = np.empty_like(v, shape=(1, len(v)))
-            home_of(v).softplus_sum(_activations(v, W)[None], c[None], rows)
+            kernels_for(v).softplus_sum(_activations(v, W)[None], c[None], rows)
             total[r] += float(rows[0] @ weights)
     total += [float(visible_sum @ b) for b in precise.b]
     return (total / float(counts.sum())).reshape(rbm.W.shape[:-2]) - log_partition

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
-from rbmbench.kernels import home_of, on_host
+from rbmbench.kernels import kernels_for, on_host
 
 __all__ = ["FLIPS", "IndirectSampling"]
 
@@ -72,7 +72,7 @@ class IndirectSampling:
             for r in range(replicas):
                 part = samples[r : r + 1, first : first + block].astype(np.float32)
                 products = np.matmul(self._rows, part.swapaxes(-1, -2))
-                home_of(products).count_distances(products, self._ones, part.sum(axis=-1), self.counts[r : r + 1])
+                kernels_for(products).count_distances(products, self._ones, part.sum(axis=-1), self.counts[r : r + 1])
         self.samples += samples.shape[1]
 
     def log_likelihood(self, flips: Array) -> np.ndarray:

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from rbmbench.base import pace
 from rbmbench.base.streams import Purpose, Stream
-from rbmbench.kernels import home_of, on_host, walks_in_cache
+from rbmbench.kernels import kernels_for, on_host, walks_in_cache
 from rbmbench.model.gibbs import Buffers, hidden_activation, visible_activation
 from rbmbench.model.rbm import RBM
 
@@ -71,16 +71,16 @@ class Shard:
 
     def advance(self, temperatures: list[float]) -> None:
         """Move the particles from the first to the last of these inverse temperatures."""
-        rbm, home, buffers = self.rbm, home_of(self.visible), self._buffers
+        rbm, kernels, buffers = self.rbm, kernels_for(self.visible), self._buffers
         for beta, following in pairwise(temperatures):
             hidden = hidden_activation(rbm, self.visible, buffers)
-            home.softplus_difference(hidden, rbm.c, beta, following, self.log_weights)
+            kernels.softplus_difference(hidden, rbm.c, beta, following, self.log_weights)
             self.log_weights += (following - beta) * np.matmul(self.visible, self._bias_difference)[..., 0]
             if 0 < following < 1:
-                home.sample_bernoulli(hidden, following * rbm.c, self.stream.next(), following)
+                kernels.sample_bernoulli(hidden, following * rbm.c, self.stream.next(), following)
                 self.visible = visible_activation(rbm, hidden, buffers)
                 bias = (1 - following) * self._start_bias + following * rbm.b
-                home.sample_bernoulli(self.visible, bias, self.stream.next(), following)
+                kernels.sample_bernoulli(self.visible, bias, self.stream.next(), following)
         on_host(self.log_weights)  # waits for a device, so that a piece's time is its own
 
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.streams import Stream
-from rbmbench.kernels import home_of, on_host
+from rbmbench.kernels import kernels_for, on_host
 from rbmbench.model.gibbs import Buffers, hidden_mean, run_chain, visible_activation
 from rbmbench.model.rbm import RBM
 
@@ -86,7 +86,7 @@ def _log_probabilities(rbm: RBM, visible: Array, chains: int, steps: int, stream
     hidden = run_chain(rbm, np.repeat(mean, chains, axis=1), steps + 1, stream, buffers)
     precise, v, h = rbm.astype(np.float64), visible.astype(np.float64), hidden.astype(np.float64)
     log_normaliser = np.empty_like(h, shape=h.shape[:-1])
-    home_of(h).softplus_sum(visible_activation(precise, h, buffers), precise.b, log_normaliser)
+    kernels_for(h).softplus_sum(visible_activation(precise, h, buffers), precise.b, log_normaliser)
     towards_row = (v @ precise.W)[..., None]
     scores = (h.reshape(replicas, rows, chains, -1) @ towards_row)[..., 0] + (v @ precise.b[..., None])
     return on_host(scores - log_normaliser.reshape(replicas, rows, chains))

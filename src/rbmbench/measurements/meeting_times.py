@@ -10,7 +10,7 @@ import numpy as np
 
 from rbmbench.base.settings import CouplingSettings
 from rbmbench.base.streams import Purpose, Stream
-from rbmbench.kernels import home_of
+from rbmbench.kernels import kernels_for
 from rbmbench.model.rbm import initial_rbm
 from rbmbench.samplers import stopping_times
 
@@ -23,7 +23,7 @@ def start_of(settings: CouplingSettings):
     rbm = initial_rbm(settings.visible, settings.hidden, model, "normal", settings.width)
     coins = Stream(settings.seed, [0], Purpose.DATA).next()
     shape = (1, settings.replications, settings.visible)
-    uniforms = home_of(rbm.W).uniforms(coins, shape[1] * shape[2], np.float64).reshape(shape)
+    uniforms = kernels_for(rbm.W).uniforms(coins, shape[1] * shape[2], np.float64).reshape(shape)
     return rbm, (uniforms < 0.5).astype(rbm.W.dtype)
 
 

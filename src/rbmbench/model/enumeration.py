@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
-from rbmbench.kernels import home_of
+from rbmbench.kernels import kernels_for
 from rbmbench.kernels.numpy import binary_states
 from rbmbench.model.gibbs import Buffers, hidden_mean, visible_activation
 from rbmbench.model.rbm import RBM
@@ -133,7 +133,7 @@ def visible_given_hidden(rbm: RBM) -> Conditional:
     """Return p(v|h) of all hidden states, computed in float64, for RBMs with one leading axis of replicas."""
     rbm = rbm.astype(np.float64)
     mean = visible_activation(rbm, all_states(rbm.hidden_units, rbm.W), Buffers())
-    home_of(mean).bernoulli_mean(mean, rbm.b)
+    kernels_for(mean).bernoulli_mean(mean, rbm.b)
     return Conditional(mean)
 
 

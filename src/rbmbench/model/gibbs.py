@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbmbench.base.streams import Stream
-from rbmbench.kernels import home_of
+from rbmbench.kernels import kernels_for
 from rbmbench.model.rbm import RBM, Statistics
 
 __all__ = [
@@ -128,21 +128,21 @@ def hidden_mean(rbm: RBM, visible: Array, buffers: Buffers, name: Hashable = "hi
     """Return p(h = 1 | v), (replicas, rows, n)."""
     out = buffers.get(name, (*visible.shape[:-1], rbm.hidden_units), rbm.W)
     np.matmul(visible, rbm.W, out=out)
-    home_of(out).bernoulli_mean(out, rbm.c)
+    kernels_for(out).bernoulli_mean(out, rbm.c)
     return out
 
 
 def sample_hidden(rbm: RBM, visible: Array, stream: Stream, buffers: Buffers) -> Array:
     """Return h ~ p(h | v), (replicas, rows, n); one draw of the stream."""
     activation = hidden_activation(rbm, visible, buffers)
-    home_of(activation).sample_bernoulli(activation, rbm.c, stream.next())
+    kernels_for(activation).sample_bernoulli(activation, rbm.c, stream.next())
     return activation
 
 
 def sample_visible(rbm: RBM, hidden: Array, stream: Stream, buffers: Buffers) -> Array:
     """Return v ~ p(v | h), (replicas, rows, m); one draw of the stream."""
     activation = visible_activation(rbm, hidden, buffers)
-    home_of(activation).sample_bernoulli(activation, rbm.b, stream.next())
+    kernels_for(activation).sample_bernoulli(activation, rbm.b, stream.next())
     return activation
 
 
@@ -165,7 +165,7 @@ def run_chain(rbm: RBM, start_mean: Array, k: int, stream: Stream, buffers: Buff
     array, shape (replicas, rows, n), entries 0 or 1
     """
     hidden = buffers.get("hidden activation", start_mean.shape, rbm.W)
-    home_of(hidden).sample(start_mean, stream.next(), hidden)
+    kernels_for(hidden).sample(start_mean, stream.next(), hidden)
     for _ in range(k - 1):
         hidden = sample_hidden(rbm, sample_visible(rbm, hidden, stream, buffers), stream, buffers)
     return hidden

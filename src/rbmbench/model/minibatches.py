@@ -8,7 +8,7 @@ import numpy as np
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.streams import Purpose, Stream
-from rbmbench.kernels import home_of
+from rbmbench.kernels import kernels_for
 
 __all__ = ["MiniBatches", "random_rows"]
 
@@ -26,10 +26,10 @@ def random_rows(data, rows: int, like, stream: Stream):
     stream : Stream
         One draw is taken.
     """
-    home = home_of(like)
-    index = (home.uniforms(stream.next(), rows, np.float64) * len(data)).astype(np.int64)
+    kernels = kernels_for(like)
+    index = (kernels.uniforms(stream.next(), rows, np.float64) * len(data)).astype(np.int64)
     out = np.empty_like(like, shape=(len(index), rows, data.shape[1]))
-    home.gather_rows(data, index, out)
+    kernels.gather_rows(data, index, out)
     return out
 
 
@@ -72,7 +72,7 @@ class MiniBatches:
         if self.batch == len(self.data):
             return self._out
         index, _ = next(self.indices(iteration, iteration + 1))
-        home_of(self._out).gather_rows(self.data, index, self._out)
+        kernels_for(self._out).gather_rows(self.data, index, self._out)
         return self._out
 
     def indices(self, first: int, last: int):
@@ -97,6 +97,6 @@ class MiniBatches:
     def _permutations(self, epoch: int):
         if epoch != self._epoch:
             stream = Stream(self._seed, self._trials, Purpose.MINI_BATCHES, epoch)
-            keys = home_of(self._out).uniforms(stream.next(), len(self.data), np.float64)
+            keys = kernels_for(self._out).uniforms(stream.next(), len(self.data), np.float64)
             self._order, self._epoch = np.argsort(keys, axis=-1, kind="stable"), epoch
         return self._order

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
-from rbmbench.kernels import home_of, on_host
+from rbmbench.kernels import kernels_for, on_host
 
 __all__ = ["RBM", "Statistics", "check_parameters_fit", "clipped_base_rate", "initial_rbm"]
 
@@ -205,12 +205,12 @@ def initial_rbm(
     """
     m, n = visible_units, hidden_units
     check_parameters_fit(m, n, len(stream.trials))
-    home = home_of(np.empty(0))
+    kernels = kernels_for(np.empty(0))
     scale = {"uniform": lambda u: 2 * u - 1, "normal": _normal}[kind]
     of_biases = {"drawn": width, "zero": 0.0, "base_rate": 0.0}[biases]
     parameters = []
     for shape, factor in (((m, n), width), ((m,), of_biases), ((n,), of_biases)):
-        u = home.uniforms(stream.next(), int(np.prod(shape)), np.float64)
+        u = kernels.uniforms(stream.next(), int(np.prod(shape)), np.float64)
         parameters.append((factor * scale(u)).reshape(len(stream.trials), *shape).astype(dtype))
     if biases == "base_rate":
         parameters[1] += visible_bias.astype(dtype)

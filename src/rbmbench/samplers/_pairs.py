@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbmbench.base.streams import Draw, Places, Stream
-from rbmbench.kernels import home_of, on_host, pair_kernels
+from rbmbench.kernels import kernels_for, on_host, pair_kernels
 from rbmbench.model.gibbs import Buffers
 from rbmbench.model.rbm import RBM
 
@@ -40,7 +40,7 @@ class Pairs:
 
     def __init__(self, rbm: RBM, room: int, buffers: Buffers, draws: Stream):
         self.room, self.buffers, self.draws = room, buffers, draws
-        self.home = home_of(rbm.W)
+        self.kernels = kernels_for(rbm.W)
         W_transposed = buffers.get("W transposed", rbm.W.swapaxes(-1, -2).shape, rbm.W)
         W_transposed[...] = rbm.W.swapaxes(-1, -2)
         self.model = Model(rbm.W, W_transposed, rbm.b, rbm.c)
@@ -72,13 +72,13 @@ class Pairs:
     def _product(self, rows: Rows, states: Array, matrix: Array, name: str) -> Array:
         """Return each row times its replica's matrix (replicas, units, other units)."""
         out = self._buffer(name, len(states), matrix.shape[-1])
-        self.home.multiply_states(states, rows.bounds, matrix, out)
+        self.kernels.multiply_states(states, rows.bounds, matrix, out)
         return out
 
     def _neighbour_product(self, rows: Rows, states: Array, product: Array, others: Array, matrix, name: str) -> Array:
         """Return each row of ``others`` times its replica's matrix, given that of ``states``."""
         out = self._buffer(name, len(states), matrix.shape[-1])
-        self.home.multiply_neighbours(states, product, others, rows.bounds, matrix, out)
+        self.kernels.multiply_neighbours(states, product, others, rows.bounds, matrix, out)
         return out
 
     def visible_activation(self, rows: Rows, hidden: Array, name: str) -> Array:
@@ -98,7 +98,7 @@ class Pairs:
 
     def hidden_mean(self, rows: Rows, activation: Array) -> Array:
         """Turn activations into p(h = 1 | v), (rows, n)."""
-        self.home.mean_of_rows(activation, self.model.c, rows.places)
+        self.kernels.mean_of_rows(activation, self.model.c, rows.places)
         return activation
 
     def hidden_activations(self, rows: Rows, visible: Array, other_visible: Array) -> tuple[Array, Array]:
@@ -109,14 +109,14 @@ class Pairs:
     def sample(self, rows: Rows, mean: Array, draw: Draw, name: str) -> Array:
         """Return states drawn from their means."""
         states = self._buffer(name, *mean.shape)
-        self.home.sample_rows(mean, rows.places, draw, states)
+        self.kernels.sample_rows(mean, rows.places, draw, states)
         return states
 
     def sample_visible(self, rows: Rows, activation: Array) -> Array:
         """Return v ~ p(v|h), given W h, which is left as it is."""
         mean = self._buffer("visible mean", *activation.shape)
         mean[...] = activation
-        self.home.mean_of_rows(mean, self.model.b, rows.places)
+        self.kernels.mean_of_rows(mean, self.model.b, rows.places)
         return self.sample(rows, mean, self.draws.next(), "activation")
 
     def couple_visible(self, rows: Rows, activation: Array, other: Array, redraw_both: bool) -> tuple:
@@ -132,7 +132,7 @@ class Pairs:
     def _couple(self, rows: Rows, activation: Array, other: Array, bias: Array, draw: Draw, redraw_both: bool) -> tuple:
         met = np.empty_like(activation, shape=len(activation), dtype=np.uint8)
         rejections = np.empty_like(activation, shape=len(activation), dtype=np.int64)
-        self.home.couple_visible(activation, other, bias, rows.places, draw, redraw_both, met, rejections)
+        self.kernels.couple_visible(activation, other, bias, rows.places, draw, redraw_both, met, rejections)
         return on_host(met).astype(bool), on_host(rejections)
 
     def can_be_followed(self, sums: Any) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.streams import Stream
-from rbmbench.kernels import home_of
+from rbmbench.kernels import kernels_for
 from rbmbench.kernels.numpy import states_of
 from rbmbench.likelihood.exact import LARGEST_ENUMERABLE_LAYER, is_enumerable, small_layer_last
 from rbmbench.model.gibbs import Buffers, sample_visible
@@ -49,7 +49,7 @@ def exact_samples(rbm: RBM, rows: int, stream: Stream) -> np.ndarray:
         )
     uniforms = _uniforms(rows, stream)
     numbers = [
-        _state_numbers(home_of(W).hidden_log_weights(W, b, c), u)
+        _state_numbers(kernels_for(W).hidden_log_weights(W, b, c), u)
         for (W, b, c), u in zip(small_layer_last(rbm), uniforms, strict=True)
     ]
     states = states_of(np.stack(numbers), min(rbm.visible_units, rbm.hidden_units))
@@ -60,7 +60,7 @@ def exact_samples(rbm: RBM, rows: int, stream: Stream) -> np.ndarray:
 
 def _uniforms(rows: int, stream: Stream) -> np.ndarray:
     """Return uniforms of full resolution, float64 (replicas, rows): a state may be less probable than 2**-32."""
-    upper, lower = (home_of(np.empty(0)).uniforms(stream.next(), rows, np.float64) for _ in range(2))
+    upper, lower = (kernels_for(np.empty(0)).uniforms(stream.next(), rows, np.float64) for _ in range(2))
     return (upper - 2.0**-33) + 2.0**-32 * lower
 
 

@@ -6,7 +6,7 @@ Shapes: state "hidden" (replicas, chains, n).
 """
 
 from rbmbench.base.options import positive_integer
-from rbmbench.kernels import home_of
+from rbmbench.kernels import kernels_for
 from rbmbench.model.gibbs import Buffers, sample_hidden, sample_visible, visible_activation
 from rbmbench.model.minibatches import random_rows
 from rbmbench.samplers._base import REGISTRY, Sampler
@@ -69,7 +69,7 @@ class Gibbs(Sampler):
     def visible_mean(self, rbm, state, hidden):
         """Return E(x | h), in a buffer of its own."""
         mean = self.visible_activation(rbm, state, hidden, self.shown)
-        home_of(mean).bernoulli_mean(mean, rbm.b)
+        kernels_for(mean).bernoulli_mean(mean, rbm.b)
         return mean
 
     def after_sample(self, rbm, state, visible, hidden) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.options import positive_integer
 from rbmbench.base.streams import Stream
-from rbmbench.kernels import home_of
+from rbmbench.kernels import kernels_for
 from rbmbench.model.minibatches import random_rows
 from rbmbench.model.rbm import RBM
 from rbmbench.samplers._base import REGISTRY, Sampler
@@ -55,7 +55,7 @@ class ParallelTemperingSampler:
         """
         draw = stream.take(samples.shape[2])
         betas = self.inverse_temperatures.astype(rbm.W.dtype)
-        home_of(visible).tempered_sweeps(rbm.W, rbm.b, rbm.c, betas, draw, visible, samples)
+        kernels_for(visible).tempered_sweeps(rbm.W, rbm.b, rbm.c, betas, draw, visible, samples)
 
 
 @REGISTRY.register

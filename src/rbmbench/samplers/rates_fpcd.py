@@ -22,7 +22,7 @@ weights are scale W + factor drift_W, and a sample changes only the rows of W wh
 import numpy as np
 
 from rbmbench.base.options import LARGEST_FAST_RATE
-from rbmbench.kernels import home_of, walks_in_cache
+from rbmbench.kernels import kernels_for, walks_in_cache
 from rbmbench.likelihood.exact import data_statistics
 from rbmbench.model.gibbs import hidden_activation, visible_activation
 from rbmbench.model.rbm import RBM, Statistics
@@ -88,7 +88,7 @@ class RatesFPCD(Gibbs):
             return super().next_visible(rbm, state, hidden, stream)
         activation = visible_activation(rbm, hidden, self.buffers)
         waiting = _waiting(state, "drift_W_transposed")
-        home_of(activation).add_states_and_sample(activation, hidden, *waiting, rbm.b, stream.next())
+        kernels_for(activation).add_states_and_sample(activation, hidden, *waiting, rbm.b, stream.next())
         return activation
 
     def next_hidden(self, rbm, state, visible, stream):
@@ -97,31 +97,31 @@ class RatesFPCD(Gibbs):
             return super().next_hidden(rbm, state, visible, stream)
         activation = hidden_activation(rbm, visible, self.buffers)
         waiting = _waiting(state, "drift_W")
-        home_of(activation).add_states_and_sample(activation, visible, *waiting, rbm.c, stream.next())
+        kernels_for(activation).add_states_and_sample(activation, visible, *waiting, rbm.c, stream.next())
         return activation
 
     def visible_activation(self, rbm, state, hidden, buffers):
         """Return W h without the bias, in a buffer."""
         activation = visible_activation(rbm, hidden, buffers)
         if "scale" in state:
-            home_of(activation).add_states(activation, hidden, *_waiting(state, "drift_W_transposed"))
+            kernels_for(activation).add_states(activation, hidden, *_waiting(state, "drift_W_transposed"))
         return activation
 
     def hidden_activation(self, rbm, state, visible, buffers):
         """Return W'x without the bias, in a buffer."""
         activation = hidden_activation(rbm, visible, buffers)
         if "scale" in state:
-            home_of(activation).add_states(activation, visible, *_waiting(state, "drift_W"))
+            kernels_for(activation).add_states(activation, visible, *_waiting(state, "drift_W"))
         return activation
 
     def after_sample(self, rbm, state, visible, hidden):
         """Decay, drift towards the rates, and unlearn the sample."""
-        home, numbers = home_of(rbm.W), (state["decay"], state["rate"])
+        kernels, numbers = kernels_for(rbm.W), (state["decay"], state["rate"])
         arguments = rbm.W, rbm.b, rbm.c, state["drift_W"], state["drift_b"], state["drift_c"], *numbers
         if "scale" in state:
-            home.unlearn_waiting(*arguments, state["scale"], state["factor"], visible, hidden)
+            kernels.unlearn_waiting(*arguments, state["scale"], state["factor"], visible, hidden)
         else:
-            home.unlearn_samples(*arguments, visible, hidden)
+            kernels.unlearn_samples(*arguments, visible, hidden)
 
 
 def _waiting(state, drift):

@@ -20,7 +20,7 @@ from rbmbench.base.pace import Progress, Stopping
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import RunSettings
 from rbmbench.base.streams import Purpose, Stream
-from rbmbench.kernels import backends, name_of_home
+from rbmbench.kernels import backend_name, backends
 from rbmbench.model.rbm import RBM, clipped_base_rate, initial_rbm
 from rbmbench.training import fused
 from rbmbench.training.checkpoint import Keeper
@@ -169,7 +169,7 @@ def run(
         loop.seconds["startup_seconds"] += startup
         loop.go(keeper, stopping)
     ways = "; ".join(f"{name} {way}" for name, way in shards[0].ways.items())
-    where = {"backend": name_of_home(rbm.W), "backend_reason": chosen.reason, "backend_iterations": ways}
+    where = {"backend": backend_name(rbm.W), "backend_reason": chosen.reason, "backend_iterations": ways}
     return TrainingResult(rbm.on_host(), loop.curve.frame(), dict(loop.seconds), evaluate.snapshots(), where)
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rbmbench.kernels import home_of
+from rbmbench.kernels import kernels_for
 from rbmbench.model.gibbs import Sums
 from rbmbench.model.rbm import RBM
 
@@ -23,9 +23,9 @@ def ascend(rbm: RBM, positive: Sums, negative: Sums, rate: float) -> None:
         As `rbmbench.estimators.Estimator.phase_sums` returns them.
     rate : float
     """
-    home = home_of(rbm.W)
+    kernels = kernels_for(rbm.W)
     for parameter, up, down in zip((rbm.W, rbm.b, rbm.c), positive.sums, negative.sums, strict=True):
-        home.ascend(parameter, up, rate * positive.scale, down, rate * negative.scale)
+        kernels.ascend(parameter, up, rate * positive.scale, down, rate * negative.scale)
 
 
 class UpdateRule:

@@ -243,7 +243,7 @@ def test_a_gpu_without_cupy_is_a_warning(monkeypatch, tmp_path, no_cupy):
 
 def test_slow_kernels_are_a_warning(monkeypatch, no_cupy):
     assert not any(finding.state for finding in choices.choices())
-    monkeypatch.setattr(choices, "name_of_home", lambda array: "numpy")
+    monkeypatch.setattr(choices, "backend_name", lambda array: "numpy")
     assert [finding.state for finding in choices.choices()] == ["", "", WARNING]
 
 

@@ -1,4 +1,4 @@
-"""The kernels for rows of many replicas, in every home, against the algorithms as the paper writes them."""
+"""The kernels for rows of many replicas, in every backend, against the algorithms as the paper writes them."""
 
 from functools import cache
 
@@ -7,13 +7,13 @@ import pytest
 from core_helpers import expected_tosses, sigmoid, words_of
 
 from rbmbench.base.streams import ATTEMPTS, Places, Stream
-from rbmbench.kernels import home_of
+from rbmbench.kernels import kernels_for
 from rbmbench.kernels import numpy as numpy_kernels
-from shim import NEEDS_COMPILER, cuda_home
+from shim import NEEDS_COMPILER, cuda_kernels
 
-HOMES = pytest.mark.parametrize(
-    "home",
-    [numpy_kernels, home_of(np.empty(0)), pytest.param(cuda_home, marks=NEEDS_COMPILER)],
+BACKENDS = pytest.mark.parametrize(
+    "kernels",
+    [numpy_kernels, kernels_for(np.empty(0)), pytest.param(cuda_kernels, marks=NEEDS_COMPILER)],
     ids=lambda h: h.__name__.rpartition(".")[2],
 )
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -102,22 +102,22 @@ def coupled_by_the_book(units, dtype, redraw_both):
     return [np.array(part) for part in zip(*results, strict=True)]
 
 
-def coupled(home, a, other, bias, where, redraw_both, at=None):
+def coupled(kernels, a, other, bias, where, redraw_both, at=None):
     """Return what `couple_visible` makes of copies."""
     a, other, met, rejections = a.copy(), other.copy(), np.full(ROWS, 7, np.uint8), np.full(ROWS, -1)
-    home.couple_visible(a, other, bias, where, at or draw(), redraw_both, met, rejections)
+    kernels.couple_visible(a, other, bias, where, at or draw(), redraw_both, met, rejections)
     return a, other, met, rejections
 
 
-@HOMES
+@BACKENDS
 @DTYPES
 @UNITS
 @pytest.mark.parametrize("redraw_both", [False, True])
-def test_pairs_are_coupled_as_the_paper_says(home, dtype, units, redraw_both):
+def test_pairs_are_coupled_as_the_paper_says(kernels, dtype, units, redraw_both):
     # With this seed no uniform lies so close to its bound that rounding decides, in either type.
     (a, other, bias), where = activations(units, dtype), places()
     expected = coupled_by_the_book(units, dtype, redraw_both)
-    for found, wanted in zip(coupled(home, a, other, bias, where, redraw_both), expected, strict=True):
+    for found, wanted in zip(coupled(kernels, a, other, bias, where, redraw_both), expected, strict=True):
         np.testing.assert_array_equal(found, wanted)
     met = expected[2] == 1
     assert met[3]
@@ -125,26 +125,26 @@ def test_pairs_are_coupled_as_the_paper_says(home, dtype, units, redraw_both):
     assert units == 1 or (expected[0][~met] != expected[1][~met]).any(axis=1).all()
 
 
-@HOMES
+@BACKENDS
 @DTYPES
-def test_rows_do_not_depend_on_what_other_rows_there_are(home, dtype):
+def test_rows_do_not_depend_on_what_other_rows_there_are(kernels, dtype):
     (a, other, bias), where = activations(67, dtype), places()
-    whole = coupled(home, a, other, bias, where, True)
+    whole = coupled(kernels, a, other, bias, where, True)
     rows = np.array([2, 3, 11, 23])
     v, v2, met, rejections = a[rows], other[rows], np.empty(4, np.uint8), np.empty(4, np.int64)
-    home.couple_visible(v, v2, bias, where.of(rows), draw(), True, met, rejections)
+    kernels.couple_visible(v, v2, bias, where.of(rows), draw(), True, met, rejections)
     for some, of_all in zip((v, v2, met, rejections), whole, strict=True):
         np.testing.assert_array_equal(some, of_all[rows])
 
 
-@HOMES
+@BACKENDS
 @DTYPES
-def test_extreme_activations_give_states(home, dtype):
+def test_extreme_activations_give_states(kernels, dtype):
     rng, where = np.random.default_rng(4), places()
     a, other = (rng.choice([-200.0, -90.0, -1.0, 0.0, 90.0, 200.0], (ROWS, 67)).astype(dtype) for _ in range(2))
     other[: ROWS // 2] = a[: ROWS // 2]
     bias = np.zeros((REPLICAS, 67), dtype)
-    v, v2, met, _ = coupled(home, a, other, bias, where, True)
+    v, v2, met, _ = coupled(kernels, a, other, bias, where, True)
     assert set(np.unique([v, v2])) == {0, 1}
     np.testing.assert_array_equal(v[np.abs(a) == 200], a[np.abs(a) == 200] > 0)
     np.testing.assert_array_equal(v2[np.abs(other) == 200], other[np.abs(other) == 200] > 0)
@@ -152,24 +152,24 @@ def test_extreme_activations_give_states(home, dtype):
     assert not met[ROWS // 2 :].any()
 
 
-@HOMES
+@BACKENDS
 @DTYPES
 @UNITS
-def test_rows_are_sampled_from_their_means(home, dtype, units):
+def test_rows_are_sampled_from_their_means(kernels, dtype, units):
     (a, _, bias), where = activations(units, dtype), places()
     mean = a.copy()
-    home.mean_of_rows(mean, bias, where)
+    kernels.mean_of_rows(mean, bias, where)
     expected = sigmoid(a + bias[where.replica])
     np.testing.assert_allclose(mean, expected, rtol=2e-6 if dtype == np.float32 else 1e-14)
     states = np.full_like(mean, np.nan)
-    home.sample_rows(mean, where, draw(), states)
+    kernels.sample_rows(mean, where, draw(), states)
     np.testing.assert_array_equal(states, uniforms_of_rows(draw(), where, units) < mean)
 
 
 @pytest.mark.parametrize("few_differ", [False, True])
-@HOMES
+@BACKENDS
 @DTYPES
-def test_products_of_states(home, dtype, few_differ):
+def test_products_of_states(kernels, dtype, few_differ):
     rng, m, n = np.random.default_rng(5), 31, 23
     bounds = np.array([0, 2, 2, 15, ROWS])  # few rows, none, many
     states = (rng.random((ROWS, m)) < 0.4).astype(dtype)
@@ -179,9 +179,9 @@ def test_products_of_states(home, dtype, few_differ):
     expected, beside = (np.einsum("im,imn->in", s.astype(float), matrix[replica]) for s in (states, neighbours))
     product, other = np.full((2, ROWS, n), np.nan, dtype)
     tolerance = {"rtol": 0, "atol": 2e-5 if dtype == np.float32 else 1e-13}
-    home.multiply_states(states, bounds, matrix, product)
+    kernels.multiply_states(states, bounds, matrix, product)
     np.testing.assert_allclose(product, expected, **tolerance)
-    home.multiply_neighbours(states, product, neighbours, bounds, matrix, other)
+    kernels.multiply_neighbours(states, product, neighbours, bounds, matrix, other)
     np.testing.assert_allclose(other, beside, **tolerance)
     W, b = rng.normal(size=(4, m, n)).astype(dtype), rng.normal(size=(4, m)).astype(dtype)
     W_expected, b_expected = W.astype(float), b.astype(float)
@@ -189,7 +189,7 @@ def test_products_of_states(home, dtype, few_differ):
         difference = states[row].astype(float) - neighbours[row]
         W_expected[r] += np.outer(difference, mean[row])
         b_expected[r] += difference
-    home.add_products_of_differences(states, neighbours, bounds, mean, W, b)
+    kernels.add_products_of_differences(states, neighbours, bounds, mean, W, b)
     np.testing.assert_allclose(W, W_expected, **tolerance)
     np.testing.assert_allclose(b, b_expected, **tolerance)
 

@@ -10,7 +10,7 @@ from rbmbench.base.errors import SettingsError
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import EstimateSettings, GroundTruthSettings
 from rbmbench.estimators import Estimator
-from rbmbench.kernels import home_of
+from rbmbench.kernels import kernels_for
 from rbmbench.measurements import gradient_bias
 from rbmbench.measurements.gradient_bias import GroundTruth, ground_truth, measure
 from rbmbench.model.gibbs import Population
@@ -60,7 +60,7 @@ class SampledExactly(Estimator):
         """Draw visible states by inverting the enumerated distribution function."""
         replicas, rows, _ = positive.visible.shape
         table = Enumerated.of(rbm[0])
-        u = home_of(rbm.W).uniforms(stream.next(), rows, np.float64)
+        u = kernels_for(rbm.W).uniforms(stream.next(), rows, np.float64)
         numbers = np.searchsorted(np.cumsum(table.joint.sum(axis=1))[:-1], u)
         mean = (table.hidden_given_visible @ table.hidden)[numbers]
         return Population(table.visible[numbers].reshape(replicas, rows, M), mean), state, {}

@@ -13,7 +13,7 @@ import numpy as np
 
 from rbmbench import estimators
 from rbmbench.base.streams import Stream
-from rbmbench.kernels import home_of, on_host, reference_kernels
+from rbmbench.kernels import kernels_for, on_host, reference_kernels
 from rbmbench.likelihood import ais_log_partition, exact_gradient, exact_log_partition, log_likelihood
 from rbmbench.likelihood.cd_bias import total_variation
 from rbmbench.model.enumeration import Conditional, all_states, empirical_distribution, visible_distribution
@@ -94,7 +94,7 @@ def log_partition(place: Place) -> Measured:
     ours = there(rbm, place)
     W, b, c = ours.W[0], ours.b[0], ours.c[0]
     transposed = place.put(np.ascontiguousarray(rbm.W[0].T))
-    weigh = home_of(W).hidden_log_weights
+    weigh = kernels_for(W).hidden_log_weights
     sums = [log_sum_exp(on_host(weigh(*parts))) for parts in ((W, b, c), (transposed, c, b))]
     found = [*sums, float(exact_log_partition(ours)[0])]
     return Measured(np.abs(np.array(found) - log_partition_of_joint_states(rbm)).max(), rounding(rbm))

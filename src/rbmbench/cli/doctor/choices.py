@@ -7,7 +7,7 @@ import numpy as np
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.cli.doctor.findings import FAILED, WARNING, Finding
-from rbmbench.kernels import backends, name_of_home
+from rbmbench.kernels import backend_name, backends
 from rbmbench.training import fused
 from rbmbench.training.timing import step_settings
 
@@ -23,13 +23,13 @@ def choices() -> Iterator[Finding]:
         visible, hidden, batch, trials = sizes
         chosen = backends.choose("auto", backends.work(step_settings(hidden, batch, trials=trials), visible))
         name = chosen.arrays.__name__
-        home = name_of_home(np.empty(0)) if name == "numpy" else name
+        kernels = backend_name(np.empty(0)) if name == "numpy" else name
         yield Finding(
             f"auto, {kind} model ({visible}x{hidden}, {trials} trial{'s' * (trials > 1)})",
-            f"{name} arrays, {home} kernels ({chosen.reason})",
-            values={"arrays": name, "kernels": home, "reason": chosen.reason},
+            f"{name} arrays, {kernels} kernels ({chosen.reason})",
+            values={"arrays": name, "kernels": kernels, "reason": chosen.reason},
         )
-    if name_of_home(np.empty(0)) == "numpy":
+    if backend_name(np.empty(0)) == "numpy":
         yield Finding(
             "kernels of NumPy arrays", "the reference ones, which are slow: Numba cannot be imported", WARNING
         )

@@ -13,7 +13,7 @@ from rbmbench.base.errors import DataError, ResultsError
 from rbmbench.cli.doctor.findings import FAILED, OK, WARNING, Finding
 from rbmbench.datasets import Sources, shown_place, whereabouts
 from rbmbench.io.results import check_writable
-from rbmbench.kernels import name_of_home
+from rbmbench.kernels import backend_name
 
 __all__ = ["data_sets", "folders"]
 
@@ -68,7 +68,7 @@ def folders(results: Path, mirror: str | None, cache: str | None) -> Iterator[Fi
     yield _folder("results", results, FAILED)
     with suppress(DataError):  # which is said where the data sets are
         yield _folder("downloads", Sources.resolve(mirror, cache).cache, WARNING)
-    if name_of_home(np.empty(0)) == "numba":
+    if backend_name(np.empty(0)) == "numba":
         from rbmbench.kernels import numba as numba_kernels
 
         compiled = getattr(numba_kernels.gather_rows, "stats", None)

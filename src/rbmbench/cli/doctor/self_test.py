@@ -10,7 +10,7 @@ import numpy as np
 from rbmbench.cli.doctor.checks import CHECKS, Measured, Place
 from rbmbench.cli.doctor.findings import FAILED, OK, Finding, first_line
 from rbmbench.cli.doctor.speed import speed
-from rbmbench.kernels import backends, name_of_home, reference_kernels
+from rbmbench.kernels import backend_name, backends, reference_kernels
 
 __all__ = ["places", "self_test"]
 
@@ -20,8 +20,8 @@ REFERENCE = "numpy"
 def places() -> list[Place]:
     """Return the places that runs can be computed at here: the reference kernels, Numba's, and those of a GPU."""
     found = [Place(REFERENCE, reference_kernels, "numpy", np.asarray)]
-    if name_of_home(np.empty(0)) != REFERENCE:
-        found.append(Place(name_of_home(np.empty(0)), nullcontext, "numpy", np.asarray))
+    if backend_name(np.empty(0)) != REFERENCE:
+        found.append(Place(backend_name(np.empty(0)), nullcontext, "numpy", np.asarray))
     if backends.what_a_gpu_lacks() is None:
         found.append(Place("cupy", nullcontext, "cupy", backends.namespace("cupy").asarray))
     return found
@@ -35,7 +35,7 @@ def self_test() -> Iterator[Finding]:
             if place.kernels != REFERENCE or check is not CHECKS["training as on the reference kernels"]:
                 yield judged(what, place, check)
     for place in places():
-        if place.kernels in (name_of_home(np.empty(0)), "cupy"):
+        if place.kernels in (backend_name(np.empty(0)), "cupy"):
             yield speed(place)
 
 

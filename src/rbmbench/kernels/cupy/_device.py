@@ -11,7 +11,7 @@ from pathlib import Path
 __all__ = ["SHARED_BYTES", "copy_in", "empty", "launch", "most_shared_bytes", "source"]
 
 _HERE = Path(__file__).resolve().parent
-# No -use_fast_math: kernels agree with the other homes to rounding. CuPy adds -ftz=true: numbers below 1e-38 are zero.
+# No -use_fast_math: they agree with the other backends to rounding. CuPy adds -ftz=true: numbers below 1e-38 are zero.
 OPTIONS = ("-std=c++17",)
 TYPES = {"float32": "float", "float64": "double"}
 SHARED_BYTES = 48 * 1024  # what every CUDA device gives a block without being asked for more

@@ -49,7 +49,7 @@ def multiply_states(states, bounds, matrix, out) -> None:
 def multiply_neighbours(states, product, neighbours, bounds, matrix, out) -> None:
     """Write neighbours times matrix as `multiply_states`, where ``product`` is that of ``states``.
 
-    Homes may use that most units of both are equal.
+    Backends may use that most units of both are equal.
     """
     multiply_states(neighbours, bounds, matrix, out)
 

@@ -5,7 +5,7 @@ from threadpoolctl import threadpool_limits
 
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.io import provenance
-from rbmbench.kernels import name_of_home
+from rbmbench.kernels import backend_name
 from rbmbench.likelihood import exact_log_partition, log_likelihood
 from rbmbench.model.rbm import RBM, initial_rbm
 from rbmbench.planning.forecast import work
@@ -33,7 +33,7 @@ EVALUATIONS = ((16, 16), (784, 16))
 
 def this_machine() -> str:
     """Return the name of the kind of machine this is, as records have it."""
-    return machine(provenance.hardware()["cpu"], name_of_home(np.empty(0)))
+    return machine(provenance.hardware()["cpu"], backend_name(np.empty(0)))
 
 
 def calibration_records() -> list[Record]:

@@ -25,7 +25,7 @@ MEASUREMENTS = {"method": (GroundTruthSettings, work.ground_truth), "estimator":
 class Record:
     """What one job took: the operations and the processor seconds of each stage.
 
-    ``problem`` names data set and hidden units, ``machine`` processor and home of the kernels; ``clock`` is how many
+    ``problem`` names data set and hidden units, ``machine`` processor and backend; ``clock`` is how many
     seconds went by for each second of the processor, 1 on a machine that does nothing else (NaN where not known);
     ``jitter`` is how many seconds a stage may be off whatever its length.
     """
@@ -155,7 +155,7 @@ def _sizes(meta: dict[str, Any]) -> tuple[int, int]:
 
 
 def machine(cpu: str, backend: str) -> str:
-    """Return the name of a kind of machine: processor and home of the kernels."""
+    """Return the name of a kind of machine: processor and backend."""
     return f"{cpu}, {backend} kernels"
 
 

@@ -133,7 +133,7 @@ def gain_after(evidence: Evidence, *, curve: str, after: int) -> Measurement:
 def run_time_ratio(evidence: Evidence, *, algorithm: str, against: str, figures: list[str]) -> Measurement:
     """Measure how many times as long an iteration takes; the interval is from the smallest to the largest panel.
 
-    Only runs of the same processor, number of threads and home of the kernels are compared, and models
+    Only runs of the same processor, number of threads and backend are compared, and models
     with as many hidden units as the paper's. A short run, fewer trials and stand-in data serve as well, so that no
     source is named whose budget would be held against the claim.
     """

@@ -1,4 +1,4 @@
-"""The CUDA kernels with the interface of a home of NumPy arrays, for tests that hold all homes to the same."""
+"""The CUDA kernels called with NumPy arrays, for tests that run on every backend."""
 
 from functools import wraps
 from inspect import signature
@@ -11,7 +11,7 @@ from rbmbench.kernels import cupy as cupy_kernels
 from shim.device import cuda_on_cpu
 from shim.host_array import DeviceArray
 
-__all__ = ["cuda_home"]
+__all__ = ["cuda_kernels"]
 
 
 def _shared(value, name):
@@ -35,7 +35,7 @@ def _on_numpy(kernel):
     return run
 
 
-cuda_home = SimpleNamespace(
+cuda_kernels = SimpleNamespace(
     __name__="rbmbench.kernels.cupy",
     __all__=cupy_kernels.__all__,
     **{name: _on_numpy(getattr(cupy_kernels, name)) for name in cupy_kernels.__all__},
