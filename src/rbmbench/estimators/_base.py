@@ -52,11 +52,11 @@ class Estimator:
     of the first one ended, which takes rows that stand for the mini-batch's; "itself", for estimators that keep their
     chains or have none; None, it cannot.
 
-    ``resident`` is the name that kernels which make whole iterations know a class by; it holds for the very class that
+    ``fused`` is the name that kernels which make whole iterations know a class by; it holds for the very class that
     says so, not for classes derived from it, which may compute something else.
     """
 
-    resident: str | None = None
+    fused: str | None = None
     goes_on: str | None = None
 
     def __init__(self):

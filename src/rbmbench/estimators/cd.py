@@ -25,7 +25,7 @@ class CD(Estimator):
     With ``variance`` the diagnostics tell the gradient's variance, see `rbmbench.estimators._variance`.
     """
 
-    resident = "cd"
+    fused = "cd"
 
     def __init__(self, k: int = 1, chains: int | None = None, variance: bool = False):
         super().__init__()

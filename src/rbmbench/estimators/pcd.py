@@ -26,7 +26,7 @@ class PCD(Estimator):
     With ``variance`` the diagnostics tell the gradient's variance, see `rbmbench.estimators._variance`.
     """
 
-    resident = "pcd"
+    fused = "pcd"
     goes_on = "itself"
 
     def __init__(self, k: int = 1, chains: int | None = None, variance: bool = False):

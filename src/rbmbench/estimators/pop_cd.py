@@ -59,7 +59,7 @@ def effective_sample_size(weights):
 class PopCD(Estimator):
     """pop-CD-k; ``k`` is the number of Gibbs steps, at least 1."""
 
-    resident = "pop_cd"
+    fused = "pop_cd"
     goes_on = "ends"
 
     def __init__(self, k: int = 1):

@@ -17,12 +17,12 @@ import numpy as np
 
 __all__ = [
     "backend_name",
+    "fused_kernels",
     "kernels_for",
     "on_host",
     "pair_kernels",
     "reads_at_once",
     "reference_kernels",
-    "resident_kernels",
     "walks_in_cache",
 ]
 
@@ -81,12 +81,12 @@ def backend_name(array) -> str:
     return kernels_for(array).__name__.rpartition(".")[2]
 
 
-def resident_kernels(array) -> ModuleType | None:
+def fused_kernels(array) -> ModuleType | None:
     """Return the module whose kernels make whole iterations of training on such arrays, or None if there is none.
 
-    `rbmbench.kernels.cupy.resident` documents what such a module offers.
+    `rbmbench.kernels.cupy.fused` documents what such a module offers.
     """
-    return import_module("rbmbench.kernels.cupy.resident") if _is_cupy(type(array)) else None
+    return import_module("rbmbench.kernels.cupy.fused") if _is_cupy(type(array)) else None
 
 
 def pair_kernels(array) -> ModuleType | None:

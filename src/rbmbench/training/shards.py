@@ -13,7 +13,7 @@ from rbmbench.kernels import on_host, reads_at_once, walks_in_cache
 from rbmbench.model.minibatches import MiniBatches
 from rbmbench.model.rbm import RBM
 from rbmbench.training import fused
-from rbmbench.training.fused import Resident
+from rbmbench.training.fused import FusedIterations
 
 __all__ = ["SHARD_BYTES", "Shard", "make_shards"]
 
@@ -45,8 +45,8 @@ class Shard:
         self.estimator = estimators.REGISTRY.create(stage.estimator.name, stage.estimator.options)
         self.update = updates.REGISTRY.create(stage.update.name, stage.update.options)
         self.update.check(self.estimator)
-        forbidden = fused.what_forbids(self.rbm, self.estimator, self.update, self._settings.batch)
-        self._resident = None if forbidden else Resident(self.rbm, self.estimator, self.update, self.batches)
+        forbidden = fused.unsupported_reason(self.rbm, self.estimator, self.update, self._settings.batch)
+        self._fused = None if forbidden else FusedIterations(self.rbm, self.estimator, self.update, self.batches)
         self.ways[stage.estimator.name] = f"one by one: {forbidden}" if forbidden else "many a launch"
         if start:
             self.state = self.estimator.start(self.rbm, self._data, self._settings.batch, self.stream)
@@ -56,7 +56,7 @@ class Shard:
         """Make the iterations first to last - 1."""
         # Numbers that overflow are looked for and reported by trial; NumPy's warnings would only come before that.
         with np.errstate(all="ignore"):
-            self._many(first, last) if self._resident else self._one_by_one(first, last)
+            self._many(first, last) if self._fused else self._one_by_one(first, last)
 
     def means(self, iterations: int) -> dict[str, np.ndarray]:
         """Return the means of the diagnostics over so many iterations, one value a trial, and begin new sums."""
@@ -66,7 +66,7 @@ class Shard:
         return means
 
     def _many(self, first: int, last: int) -> None:
-        not_finite = self._resident.advance(first, last, self.state, self.stream, self._stage.rate, self.sums)
+        not_finite = self._fused.advance(first, last, self.state, self.stream, self._stage.rate, self.sums)
         if not_finite.any():
             iteration = not_finite[not_finite > 0].min()
             raise self._not_finite(np.argmax(not_finite == iteration), iteration)

@@ -34,10 +34,10 @@ class UpdateRule:
     A rule holds options. What lasts from one iteration to the next is its memory: named arrays with a leading axis of
     replicas, which are in the checkpoints. Every stage of a schedule starts with a memory of its own.
 
-    ``resident``: as of `rbmbench.estimators.Estimator`.
+    ``fused``: as of `rbmbench.estimators.Estimator`.
     """
 
-    resident: str | None = None
+    fused: str | None = None
 
     def check(self, estimator) -> None:
         """Raise a `SettingsError` if the rule cannot be used with an estimator; asked before any work."""

@@ -13,7 +13,7 @@ __all__ = ["SGD"]
 class SGD(UpdateRule):
     """Gradient ascent with a constant learning rate."""
 
-    resident = "sgd"
+    fused = "sgd"
 
     def step(self, rbm, estimator, batch, state, stream, rate, memory):
         """Change the parameters of ``rbm`` in place by one iteration; see `UpdateRule.step`."""

@@ -253,7 +253,7 @@ def test_slow_kernels_are_a_warning(monkeypatch, no_cupy):
     [
         ("RBMBENCH_BACKEND", "cupy", "CuPy is not installed"),
         ("RBMBENCH_BACKEND", "gpu", "allowed: auto, numpy, cupy"),
-        ("RBMBENCH_RESIDENT", "maybe", "RBMBENCH_RESIDENT"),
+        ("RBMBENCH_FUSED", "maybe", "RBMBENCH_FUSED"),
     ],
 )
 def test_a_backend_that_is_asked_for_in_vain_has_failed(monkeypatch, name, value, said):

@@ -32,7 +32,7 @@ DATA = binary_data(23, 7)
 @pytest.fixture
 def device(monkeypatch):
     """The CPU as a device, which runs with the backend "cupy" take, iteration by iteration."""
-    monkeypatch.setenv("RBMBENCH_RESIDENT", "off")
+    monkeypatch.setenv("RBMBENCH_FUSED", "off")
     with runs_on_cpu() as device:
         yield device
 

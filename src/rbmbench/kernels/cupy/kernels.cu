@@ -19,5 +19,5 @@ extern __shared__ double shared_memory[];
 #include "enumeration.cuh"
 #include "tempering.cuh"
 #include "samples.cuh"
-#include "resident_chains.cuh"
-#include "resident.cuh"
+#include "fused_chains.cuh"
+#include "fused.cuh"

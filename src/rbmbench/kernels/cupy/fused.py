@@ -7,11 +7,11 @@ import numpy as np
 from rbmbench.kernels.cupy import _device
 from rbmbench.kernels.cupy._grids import contiguous, draw_words, row_stride, start
 
-__all__ = ["resident_iterations", "what_forbids"]
+__all__ = ["fused_iterations", "unsupported_reason"]
 
-KERNEL = "resident_iterations"
+KERNEL = "fused_iterations"
 NULL = np.uint64(0)
-LANES, THREADS = 16, 512  # as philox.cuh and resident.cuh
+LANES, THREADS = 16, 512  # as philox.cuh and fused.cuh
 SUM_BYTES = 8 * THREADS
 # Operations of a trial's iteration up to which one multiprocessor is left alone with them. The ordinary iteration takes
 # some 20 launches of about 10 us each, in which a multiprocessor makes some 2e7 operations. Assumed, not measured.
@@ -29,7 +29,7 @@ class _Sizes(NamedTuple):
     itemsize: int
 
     def parameter_bytes(self) -> int:
-        """Return what W with rows of odd length, b and c take, in whole float64; as resident.cuh."""
+        """Return what W with rows of odd length, b and c take, in whole float64; as fused.cuh."""
         return -(-(self.m * (self.n | 1) + self.m + self.n) * self.itemsize // 8) * 8
 
     def work(self, k: int) -> float:
@@ -37,12 +37,12 @@ class _Sizes(NamedTuple):
         return 2.0 * (2 * k + 3) * self.rows * self.m * self.n
 
     def workspace_doubles(self, weighted: bool) -> int:
-        """Return how many float64 hold the mini-batch, the chains, the means and the weights; as resident.cuh."""
+        """Return how many float64 hold the mini-batch, the chains, the means and the weights; as fused.cuh."""
         numbers = (8 + self.itemsize) * self.rows * weighted + 2 * self.itemsize * self.rows * self.n
         return -(-(numbers + self.rows * (2 * self.m + self.n)) // 8)
 
 
-def what_forbids(rows: int, m: int, n: int, k: int, dtype) -> str | None:
+def unsupported_reason(rows: int, m: int, n: int, k: int, dtype) -> str | None:
     """Return why iterations of these sizes are none for these kernels, or None.
 
     Parameters
@@ -63,7 +63,7 @@ def what_forbids(rows: int, m: int, n: int, k: int, dtype) -> str | None:
     return None
 
 
-def resident_iterations(
+def fused_iterations(
     W, b, c, data, index, draw, k, rates, rows, first, iterations, not_finite, *, chains=None, effective_sizes=None
 ) -> None:
     """Make iterations of CD-k, PCD-k or pop-CD-k and plain ascent in place, as the ordinary kernels would.

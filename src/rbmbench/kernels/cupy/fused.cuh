@@ -2,7 +2,7 @@
 // for one trial, whose parameters stay in shared memory. So the host starts one kernel where it would start some twenty
 // an iteration.
 
-const int RESIDENT_THREADS = 512;  // resident.py starts as many
+const int FUSED_THREADS = 512;  // fused.py starts as many
 
 // What ascends: parameter += up_rate * up - down_rate * down, sums over the rows of the two phases.
 struct Ascent {
@@ -74,7 +74,7 @@ __device__ inline double make_phases(const Trial& s, int k, bool persistent, boo
     return effective_size;
 }
 
-// Cut memory into a trial's parameters and its workspace, from the widest type to the narrowest. resident.py counts.
+// Cut memory into a trial's parameters and its workspace, from the widest type to the narrowest. fused.py counts.
 __device__ inline void cut_memory(Trial& s, double* parameters, double* workspace, bool weighted) {
     s.W = (real*)parameters;
     s.b = s.W + s.m * s.stride, s.c = s.b + s.m;
@@ -110,7 +110,7 @@ __device__ inline void give_back(const Trial& s, const Parameters& outside) {
 // sample sizes are added to effective_sizes (replicas,) where that is given. not_finite (replicas,) gets the iteration
 // after which parameters were no longer finite: there the trial stands still. The workspace of a trial is in shared
 // memory after the sums over lanes and the parameters, or workspace_doubles long in `workspace` where that is given.
-extern "C" __global__ __launch_bounds__(RESIDENT_THREADS, 1) void resident_iterations(
+extern "C" __global__ __launch_bounds__(FUSED_THREADS, 1) void fused_iterations(
     real* W, real* b, real* c, const unsigned char* data, const offset* index, offset index_stride, real* chains,
     double* effective_sizes, offset* not_finite, double* workspace, offset workspace_doubles, word seed,
     const word* trials, wide number, word purpose, real up_rate, real down_rate, offset first, int iterations, int k,

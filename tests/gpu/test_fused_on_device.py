@@ -6,7 +6,7 @@ from core_helpers import binary_data
 
 import rbmbench
 from rbmbench.base.errors import TrainingError
-from rbmbench.kernels import backends, resident_kernels
+from rbmbench.kernels import backends, fused_kernels
 from rbmbench.kernels.cupy import _device
 from rbmbench.training import fused, trainer
 
@@ -29,7 +29,7 @@ def cupy():
 @pytest.fixture(scope="module")
 def kernels(cupy):
     """The kernels that make whole iterations."""
-    return resident_kernels(cupy.empty(0))
+    return fused_kernels(cupy.empty(0))
 
 
 def trained(name, k, backend="cupy", m=19, n=5, batch=37, **settings):
@@ -61,7 +61,7 @@ def test_a_run_with_the_kernel_is_that_without(monkeypatch, name, k):
         with monkeypatch.context() as patched:
             patched.setenv(fused.VARIABLE, "off")
             theirs = trained(name, k, precision=precision)
-        assert theirs.backend["backend_iterations"] == f"{name} one by one: RBMBENCH_RESIDENT is off"
+        assert theirs.backend["backend_iterations"] == f"{name} one by one: RBMBENCH_FUSED is off"
         hold(ours, theirs, absolute)
 
 
