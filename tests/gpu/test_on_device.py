@@ -65,16 +65,16 @@ def test_samples(cupy, kernels, dtype, shape):
     draw = training_stream(shape[0]).next()
     u = expected_tosses(draw, shape[1] * shape[2]).reshape(shape)
     mean = sigmoid(x).astype(dtype)
-    out, there, scored = cupy.empty(shape, dtype), cupy.asarray(a), cupy.asarray(a)
+    out, on_device, scored = cupy.empty(shape, dtype), cupy.asarray(a), cupy.asarray(a)
     score = cupy.empty(shape[:2])
     kernels.sample(cupy.asarray(mean), draw, out)
-    kernels.sample_bernoulli(there, cupy.asarray(bias), draw)
+    kernels.sample_bernoulli(on_device, cupy.asarray(bias), draw)
     kernels.sample_bernoulli_and_log_probability(scored, cupy.asarray(bias), draw, score)
     np.testing.assert_array_equal(on_host(out), u < mean)
     # Where rounding of the mean cannot decide.
     clear = np.abs(u - sigmoid(x)) > (2e-6 if dtype == np.float32 else 1e-12)
     assert clear.mean() > 0.99
-    for state in (on_host(there), on_host(scored)):
+    for state in (on_host(on_device), on_host(scored)):
         np.testing.assert_array_equal(state[clear], (u < sigmoid(x))[clear])
     expected = (on_host(scored) * x - np.logaddexp(0, x)).sum(axis=-1)
     hold_sums(on_host(score), expected, x, dtype)
@@ -90,14 +90,14 @@ def hold_sums(found, expected, x, dtype):
 def test_sums_and_means(cupy, kernels, dtype, shape):
     a, bias = activations(shape, dtype)
     x = (a + bias[:, None, :]).astype(np.float64)
-    there, bias_there, sums = cupy.asarray(a), cupy.asarray(bias), cupy.empty(shape[:2])
+    on_device, device_bias, sums = cupy.asarray(a), cupy.asarray(bias), cupy.empty(shape[:2])
     difference = cupy.full(shape[:2], 17.0)
-    kernels.softplus_difference(there, bias_there, 0.25, 0.5, difference)
-    kernels.bernoulli_mean_and_softplus_sum(there, bias_there, sums)
+    kernels.softplus_difference(on_device, device_bias, 0.25, 0.5, difference)
+    kernels.bernoulli_mean_and_softplus_sum(on_device, device_bias, sums)
     hold_sums(on_host(sums), np.logaddexp(0, x).sum(axis=-1), x, dtype)
     hold_sums(on_host(difference) - 17, (np.logaddexp(0, x / 2) - np.logaddexp(0, x / 4)).sum(axis=-1), x, dtype)
     relative = 3e-7 + 1e-7 * np.abs(x) if dtype == np.float32 else 1e-15 * (3 + np.abs(x))
-    assert (np.abs(on_host(there) - sigmoid(x)) <= relative * sigmoid(x) + 1e-34).all()
+    assert (np.abs(on_host(on_device) - sigmoid(x)) <= relative * sigmoid(x) + 1e-34).all()
 
 
 @DTYPES
@@ -112,12 +112,12 @@ def test_uniforms_are_those_of_the_reference(kernels, dtype):
 def test_exact_values(cupy, shape):
     m, n = shape
     host, rows = random_rbm(m, n, (2,)), binary_data(11, m)
-    there = host.like(cupy.empty(0))
-    log_partition = exact_log_partition(there)
+    on_device = host.like(cupy.empty(0))
+    log_partition = exact_log_partition(on_device)
     np.testing.assert_allclose(log_partition, exact_log_partition(host), rtol=1e-12)
-    found = log_likelihood(there, rows, log_partition)
+    found = log_likelihood(on_device, rows, log_partition)
     np.testing.assert_allclose(found, log_likelihood(host, rows, log_partition), rtol=1e-12)
-    for part, expected in zip(exact_gradient(there, rows), exact_gradient(host, rows), strict=True):
+    for part, expected in zip(exact_gradient(on_device, rows), exact_gradient(host, rows), strict=True):
         np.testing.assert_allclose(on_host(part), expected, rtol=0, atol=1e-11)
 
 
@@ -145,11 +145,11 @@ def test_gibbs_steps_keep_the_model(cupy, steps):
     rbm, chains = random_rbm(5, 3, scale=1.0), 200_003
     table = Enumerated.of(rbm)
     probability = table.joint.sum(axis=1)
-    there, stream, buffers = repeated(rbm, 1).astype(np.float32).like(cupy.empty(0)), training_stream(1), Buffers()
+    on_device, stream, buffers = repeated(rbm, 1).astype(np.float32).like(cupy.empty(0)), training_stream(1), Buffers()
     start = np.random.default_rng(1).choice(len(probability), chains, p=probability)
     visible = cupy.asarray(all_states(5)[start][None].astype(np.float32))
     for _ in range(steps):
-        visible = sample_visible(there, sample_hidden(there, visible, stream, buffers), stream, buffers)
+        visible = sample_visible(on_device, sample_hidden(on_device, visible, stream, buffers), stream, buffers)
     found = total_variation(table.numbers_of(on_host(visible)), probability)
     assert found < total_variation_bound(probability, chains, 1e-6)
 

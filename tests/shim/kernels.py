@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from rbmbench.base.streams import Places
+from rbmbench.base.streams import RowKeys
 from rbmbench.kernels import cupy as cupy_kernels
 from shim.device import cuda_on_cpu
 from shim.host_array import DeviceArray
@@ -16,8 +16,8 @@ __all__ = ["cuda_kernels"]
 
 def _shared(value, name):
     """Return an argument with its arrays on the device, in the same memory; bounds stay on the host."""
-    if isinstance(value, Places):
-        return Places(*(DeviceArray(part) for part in value))
+    if isinstance(value, RowKeys):
+        return RowKeys(*(DeviceArray(part) for part in value))
     return DeviceArray(value) if isinstance(value, np.ndarray) and name != "bounds" else value
 
 

@@ -16,7 +16,7 @@ class Pace:
     def __init__(self):
         self.steps = 1
 
-    def note(self, steps: int, seconds: float) -> None:
+    def update(self, steps: int, seconds: float) -> None:
         """Learn what so many steps took; a few that were quick do not tell much, so it grows by two at most."""
         fitting = int(steps * PAUSE_SECONDS / max(seconds, 1e-9))
         self.steps = max(1, min(fitting, 2 * max(steps, self.steps)))

@@ -1,4 +1,4 @@
-"""Find the parts of a package by name: one module a part, imported only when it is asked for."""
+"""Registries of named parts (estimators, samplers, update rules, data sets), and checks of the parts' options."""
 
 import inspect
 import pkgutil
@@ -7,9 +7,13 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+import numpy as np
+
 from rbmbench.base.errors import SettingsError, unknown_name
 
-__all__ = ["Registry"]
+__all__ = ["LARGEST_FAST_RATE", "Registry", "number_within", "positive_integer", "truth_value"]
+
+LARGEST_FAST_RATE = 1000  # of eps_F in FPCD and in the samplers with fast weights: a sanity bound, far above any use
 
 
 class Registry:
@@ -74,3 +78,24 @@ class Registry:
             if option not in allowed:
                 raise SettingsError(f"{self.kind} {name!r}: {unknown_name('option', option, allowed)}")
         return maker(**options)
+
+
+def positive_integer(name: str, value: Any) -> int:
+    """Return ``value`` if it is an integer of at least 1, else raise a `SettingsError` that names the option."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise SettingsError(f"option {name!r}: found {value!r}; allowed: an integer >= 1")
+    return int(value)
+
+
+def number_within(name: str, value: Any, most: float) -> float:
+    """Return ``value`` if it is a number from 0 to ``most``, else raise a `SettingsError` that names the option."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
+        raise SettingsError(f"option {name!r}: found {value!r}; allowed: a number from 0 to {most:g}")
+    return value
+
+
+def truth_value(name: str, value: Any) -> bool:
+    """Return ``value`` if it is true or false, else raise a `SettingsError` that names the option."""
+    if not isinstance(value, bool):
+        raise SettingsError(f"option {name!r}: found {value!r}; allowed: true, false")
+    return value

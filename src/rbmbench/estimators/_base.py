@@ -6,10 +6,10 @@ from typing import Any
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.registry import Registry
 from rbmbench.base.streams import Stream
-from rbmbench.model.gibbs import Buffers, Population, Sums, hidden_mean, population_sums
+from rbmbench.model.gibbs import Buffers, PhaseSums, Population, hidden_mean, population_sums
 from rbmbench.model.rbm import RBM, Statistics
 
-__all__ = ["REGISTRY", "Estimate", "Estimator", "check_goes_on"]
+__all__ = ["REGISTRY", "Estimate", "Estimator", "check_continues"]
 
 REGISTRY = Registry("rbmbench.estimators", "estimator")
 
@@ -17,9 +17,9 @@ Array = Any
 State = dict[str, Array]
 
 
-def check_goes_on(estimator: "Estimator", rule: str) -> None:
+def check_continues(estimator: "Estimator", rule: str) -> None:
     """Raise a `SettingsError` if an update rule needs chains that run on within an iteration and these cannot."""
-    if estimator.goes_on is None:
+    if estimator.continues_from is None:
         name = type(estimator).__module__.rpartition(".")[2]
         raise SettingsError(
             f"update rule {rule!r}: found the estimator {name!r}, as it is set, whose chains cannot run on within an "
@@ -48,16 +48,16 @@ class Estimator:
     An estimator holds options and buffers, no state: the state goes in and comes out of every call, so that a run can
     be cut anywhere. One instance serves one run at a time.
 
-    ``goes_on`` tells where a second negative phase of the same iteration starts (see `go_on`): "ends", where the chains
-    of the first one ended, which takes rows that stand for the mini-batch's; "itself", for estimators that keep their
-    chains or have none; None, it cannot.
+    ``continues_from`` says where a second negative phase of the same iteration starts, see `continue_chains`: "ends",
+    at the end states of the first one's chains, one for each row of the mini-batch; "itself", for estimators with
+    persistent chains or none; None if there can be no second one.
 
     ``fused`` is the name that kernels which make whole iterations know a class by; it holds for the very class that
     says so, not for classes derived from it, which may compute something else.
     """
 
     fused: str | None = None
-    goes_on: str | None = None
+    continues_from: str | None = None
 
     def __init__(self):
         self.buffers = Buffers()
@@ -103,26 +103,26 @@ class Estimator:
         negative, state, diagnostics = self.negative_phase(rbm, positive, state, stream)
         return Estimate(positive, negative, state, diagnostics)
 
-    def go_on(self, rbm: RBM, estimate: Estimate, stream: Stream) -> Estimate:
+    def continue_chains(self, rbm: RBM, estimate: Estimate, stream: Stream) -> Estimate:
         """Return an estimate whose negative phase takes up the one of ``estimate`` under parameters that have changed.
 
-        The positive phase stays what it was. Only where ``goes_on`` is not None.
+        The positive phase stays what it was. Only where ``continues_from`` is not None.
         """
         start = estimate.positive
-        if self.goes_on == "ends":
+        if self.continues_from == "ends":
             ends = estimate.negative.visible
-            start = Population(ends, hidden_mean(rbm, ends, self.buffers, "going on hidden mean"))
+            start = Population(ends, hidden_mean(rbm, ends, self.buffers, "second positive hidden mean"))
         negative, state, diagnostics = self.negative_phase(rbm, start, estimate.state, stream)
         return Estimate(estimate.positive, negative, state, diagnostics)
 
-    def phase_sums(self, estimate: Estimate) -> tuple[Sums, Sums]:
+    def phase_sums(self, estimate: Estimate) -> tuple[PhaseSums, PhaseSums]:
         """Return the sums of the positive and of the negative phase, in the estimator's buffers."""
         return population_sums(estimate.positive, self.buffers, "positive"), self.negative_sums(estimate)
 
-    def negative_sums(self, estimate: Estimate) -> Sums:
+    def negative_sums(self, estimate: Estimate) -> PhaseSums:
         """Return the sums of the negative phase, in the estimator's buffers."""
         if isinstance(estimate.negative, Statistics):
-            return Sums(estimate.negative, 1.0)
+            return PhaseSums(estimate.negative, 1.0)
         return population_sums(estimate.negative, self.buffers, "negative")
 
     def gradient(self, estimate: Estimate) -> Statistics:

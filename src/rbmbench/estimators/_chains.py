@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rbmbench.base.options import positive_integer
+from rbmbench.base.registry import positive_integer
 from rbmbench.base.streams import Stream
 from rbmbench.kernels import kernels_for
 from rbmbench.model.gibbs import Buffers, Population

@@ -8,10 +8,10 @@ from rbmbench.kernels import kernels_for
 from rbmbench.model.gibbs import Buffers
 from rbmbench.model.rbm import Statistics
 
-__all__ = ["Sums", "TermSums"]
+__all__ = ["TermArrays", "TermSums"]
 
 
-class Sums(NamedTuple):
+class TermArrays(NamedTuple):
     """The sums W (replicas, m, n), b (replicas, m), c (replicas, n), and rows of the first part that wait to be added.
 
     ``kept`` (replicas,), int64, tells how many rows wait in ``visible`` (replicas, chains, m) and ``hidden``
@@ -42,8 +42,8 @@ class TermSums:
         self._kernels, self._chains = kernels_for(rbm.W), chains
         self._product = self._buffers.get("product", (m, n), rbm.W)
         shapes = rbm.W.shape, rbm.b.shape, rbm.c.shape, (replicas, chains, m), (replicas, chains, n)
-        parts = (self._buffers.get(name, shape, rbm.W) for name, shape in zip(Sums._fields, shapes, strict=False))
-        self.arrays = Sums(*parts, np.zeros(replicas, np.int64))
+        parts = (self._buffers.get(name, shape, rbm.W) for name, shape in zip(TermArrays._fields, shapes, strict=False))
+        self.arrays = TermArrays(*parts, np.zeros(replicas, np.int64))
         for total in self.arrays[:3]:
             total[...] = 0
 
@@ -63,10 +63,10 @@ class TermSums:
         counts, kept = np.diff(rows.bounds), self.arrays.kept
         for r in np.flatnonzero(kept + counts > self._chains):
             self._flush(r)
-        first_place = np.arange(len(counts)) * self._chains + kept - rows.bounds[:-1]
-        place = np.asarray(first_place[rows.replica] + np.arange(len(visible)), like=visible)
-        self.arrays.visible.reshape(-1, visible.shape[1])[place] = visible
-        self.arrays.hidden.reshape(-1, hidden.shape[1])[place] = hidden
+        first_index = np.arange(len(counts)) * self._chains + kept - rows.bounds[:-1]
+        index = np.asarray(first_index[rows.replica] + np.arange(len(visible)), like=visible)
+        self.arrays.visible.reshape(-1, visible.shape[1])[index] = visible
+        self.arrays.hidden.reshape(-1, hidden.shape[1])[index] = hidden
         kept += counts
 
     def _flush(self, r: int) -> None:

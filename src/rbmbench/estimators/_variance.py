@@ -90,8 +90,8 @@ class TermRecord:
         for terms in np.unique(counts):
             chosen = np.flatnonzero(counts == terms)
             index = order[starts[chosen][:, None] + np.arange(terms)]
-            there = np.asarray(index, like=visible)
-            squares[:, chosen] = _squares_of_sums(visible[there], signed_hidden[there], sign[index])
+            kept = np.asarray(index, like=visible)
+            squares[:, chosen] = _squares_of_sums(visible[kept], signed_hidden[kept], sign[index])
         of_chains = Statistics(*squares.reshape(3, *self._shape))
         return _variances(of_chains, Statistics(*(on_host(part) for part in mean)))
 

@@ -9,7 +9,7 @@ Source: Hinton 2002; Krause, Fischer, Igel, section 2; Qiu, Zhang, Wang 2020, se
 Shapes: chains (replicas, N, m) and (replicas, N, n).
 """
 
-from rbmbench.base.options import positive_integer, truth_value
+from rbmbench.base.registry import positive_integer, truth_value
 from rbmbench.estimators._base import REGISTRY, Estimator
 from rbmbench.estimators._chains import chain_starts, number_of_chains
 from rbmbench.estimators._variance import population_variances
@@ -31,7 +31,7 @@ class CD(Estimator):
         super().__init__()
         self.k = positive_integer("k", k)
         self.chains = number_of_chains(chains)
-        self.goes_on = "ends" if self.chains is None else None
+        self.continues_from = "ends" if self.chains is None else None
         self.variance = truth_value("variance", variance)
 
     def negative_phase(self, rbm, positive, state, stream):

@@ -17,7 +17,7 @@ __all__ = ["Exact"]
 class Exact(Estimator):
     """The exact model expectation; the smaller layer may have 25 units at most."""
 
-    goes_on = "itself"
+    continues_from = "itself"
 
     def check_sizes(self, visible_units, hidden_units):
         """Refuse RBMs of which neither layer can be enumerated."""

@@ -10,7 +10,7 @@ Shapes: a population of all 2^m visible states, weights p_k (replicas, 2^m).
 
 import numpy as np
 
-from rbmbench.base.options import positive_integer
+from rbmbench.base.registry import positive_integer
 from rbmbench.estimators._base import REGISTRY, Estimator
 from rbmbench.model.enumeration import Conditional, all_states, check_sizes, hidden_given_visible, visible_given_hidden
 from rbmbench.model.gibbs import Population

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rbmbench.base.options import LARGEST_FAST_RATE, number_within
+from rbmbench.base.registry import LARGEST_FAST_RATE, number_within
 from rbmbench.estimators._base import REGISTRY, Estimate
 from rbmbench.estimators.pcd import PCD
 from rbmbench.kernels import kernels_for
-from rbmbench.model.gibbs import Sums
+from rbmbench.model.gibbs import PhaseSums
 from rbmbench.model.rbm import RBM
 
 __all__ = ["FPCD"]
@@ -34,7 +34,7 @@ FAST = ("fast_W", "fast_b", "fast_c")
 class SummedEstimate(Estimate):
     """An estimate whose two phases are summed already."""
 
-    sums: tuple[Sums, Sums] | None = None
+    sums: tuple[PhaseSums, PhaseSums] | None = None
 
 
 @REGISTRY.register

@@ -12,7 +12,7 @@ Shapes: state "visible" (replicas, sets, temperatures, m).
 """
 
 from rbmbench.base.errors import SettingsError
-from rbmbench.base.options import positive_integer
+from rbmbench.base.registry import positive_integer
 from rbmbench.estimators._base import REGISTRY, Estimator
 from rbmbench.model.gibbs import Population, hidden_mean
 from rbmbench.model.minibatches import random_rows
@@ -25,7 +25,7 @@ __all__ = ["ParallelTempering"]
 class ParallelTempering(Estimator):
     """PT with ``temperatures`` inverse temperatures evenly spaced in [0, 1] and ``sets`` independent sets of chains."""
 
-    goes_on = "itself"
+    continues_from = "itself"
 
     def __init__(self, temperatures: int = 10, sets: int = 1):
         super().__init__()

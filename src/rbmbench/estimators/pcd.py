@@ -9,7 +9,7 @@ Source: Tieleman 2008; Krause, Fischer, Igel, section 1; Qiu, Zhang, Wang 2020, 
 Shapes: state "visible" (replicas, N, m).
 """
 
-from rbmbench.base.options import positive_integer, truth_value
+from rbmbench.base.registry import positive_integer, truth_value
 from rbmbench.estimators._base import REGISTRY, Estimator
 from rbmbench.estimators._chains import number_of_chains
 from rbmbench.estimators._variance import population_variances
@@ -27,7 +27,7 @@ class PCD(Estimator):
     """
 
     fused = "pcd"
-    goes_on = "itself"
+    continues_from = "itself"
 
     def __init__(self, k: int = 1, chains: int | None = None, variance: bool = False):
         super().__init__()

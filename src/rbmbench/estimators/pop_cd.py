@@ -14,7 +14,7 @@ Shapes: weights (replicas, batch), float64, summing to 1.
 
 import numpy as np
 
-from rbmbench.base.options import positive_integer
+from rbmbench.base.registry import positive_integer
 from rbmbench.estimators._base import REGISTRY, Estimator
 from rbmbench.kernels import kernels_for
 from rbmbench.model.gibbs import Population, run_chain, visible_activation
@@ -60,7 +60,7 @@ class PopCD(Estimator):
     """pop-CD-k; ``k`` is the number of Gibbs steps, at least 1."""
 
     fused = "pop_cd"
-    goes_on = "ends"
+    continues_from = "ends"
 
     def __init__(self, k: int = 1):
         super().__init__()

@@ -12,7 +12,7 @@ Shapes: weights (replicas, batch), float64, summing to 1.
 
 import numpy as np
 
-from rbmbench.base.options import positive_integer
+from rbmbench.base.registry import positive_integer
 from rbmbench.estimators._base import REGISTRY, Estimator
 from rbmbench.estimators.pop_cd import effective_sample_size, normalised_weights
 from rbmbench.kernels import kernels_for
@@ -32,7 +32,7 @@ __all__ = ["PopCDJoint"]
 class PopCDJoint(Estimator):
     """pop-CD-k with the joint proposal; ``k`` is the number of Gibbs steps, at least 1."""
 
-    goes_on = "ends"
+    continues_from = "ends"
 
     def __init__(self, k: int = 1):
         super().__init__()

@@ -12,7 +12,7 @@ Shapes: weights (replicas, batch), float64, not summing to 1.
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
-from rbmbench.base.options import positive_integer
+from rbmbench.base.registry import positive_integer
 from rbmbench.estimators._base import REGISTRY, Estimator
 from rbmbench.estimators.pop_cd import effective_sample_size, weighted_proposal
 from rbmbench.model.gibbs import Population, run_chain
@@ -36,7 +36,7 @@ def leave_one_out_weights(log_weights):
 class PopCDLeaveOneOut(Estimator):
     """pop-CD-k, equation 9; ``k`` is the number of Gibbs steps, at least 1."""
 
-    goes_on = "ends"
+    continues_from = "ends"
 
     def __init__(self, k: int = 1):
         super().__init__()

@@ -15,7 +15,7 @@ Shapes: scores log p(v_i|h'_j) (replicas, batch / tau, tau, tau).
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
-from rbmbench.base.options import positive_integer
+from rbmbench.base.registry import positive_integer
 from rbmbench.estimators._base import REGISTRY, Estimator
 from rbmbench.estimators.pop_cd import effective_sample_size, mean_and_log_marginal, normalised_weights
 from rbmbench.kernels import kernels_for
@@ -28,7 +28,7 @@ __all__ = ["PopCDMixture"]
 class PopCDMixture(Estimator):
     """pop-CD-k with mixtures; ``k`` Gibbs steps, ``tau`` rows a mixture, which must divide the mini-batch."""
 
-    goes_on = "ends"
+    continues_from = "ends"
 
     def __init__(self, k: int = 1, tau: int = 2):
         super().__init__()

@@ -12,7 +12,7 @@ Source: Qiu, Zhang, Wang 2020, algorithms 2 and 3.
 Shapes: chains (rows, m) and (rows, n), the rows those of all pairs of all replicas that have not met.
 """
 
-from rbmbench.base.options import positive_integer, truth_value
+from rbmbench.base.registry import positive_integer, truth_value
 from rbmbench.estimators._base import REGISTRY, Estimator
 from rbmbench.estimators._chains import chain_starts, number_of_chains
 from rbmbench.estimators._terms import TermSums

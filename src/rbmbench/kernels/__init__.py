@@ -18,12 +18,11 @@ import numpy as np
 __all__ = [
     "backend_name",
     "fused_kernels",
+    "is_host_array",
     "kernels_for",
     "on_host",
     "pair_kernels",
-    "reads_at_once",
     "reference_kernels",
-    "walks_in_cache",
 ]
 
 _reference_only = False
@@ -35,7 +34,7 @@ def _kernels_for_type(array_type: type, reference_only: bool) -> ModuleType:
         return import_module("rbmbench.kernels.cupy")
     if not issubclass(array_type, np.ndarray):
         raise TypeError(f"no kernels for arrays of type {array_type.__name__}; allowed: numpy.ndarray, cupy.ndarray")
-    name = "numba" if _numba_is_there() and not reference_only else "numpy"
+    name = "numba" if _has_numba() and not reference_only else "numpy"
     return import_module(f"rbmbench.kernels.{name}")
 
 
@@ -44,7 +43,7 @@ def _is_cupy(array_type: type) -> bool:
     return array_type.__module__.partition(".")[0] == "cupy"
 
 
-def _numba_is_there() -> bool:
+def _has_numba() -> bool:
     try:
         return find_spec("numba") is not None
     except ValueError:  # a module that was blocked by hand has no spec
@@ -97,13 +96,12 @@ def pair_kernels(array) -> ModuleType | None:
     return import_module("rbmbench.kernels.numba.pairs") if backend_name(array) == "numba" else None
 
 
-def walks_in_cache(array) -> bool:
-    """Return whether work on such arrays is best cut to stay in a processor's cache; a device takes all at once."""
-    return not _is_cupy(type(array))
+def is_host_array(array) -> bool:
+    """Return whether the array is in host memory.
 
-
-def reads_at_once(array) -> bool:
-    """Return whether the host reads an entry at once; a device first has to make all that it was told."""
+    Work on host arrays is best divided to stay in the processor's cache, and an entry can be read without waiting;
+    a device works best on everything at once, and has to finish all queued work before an entry can be read.
+    """
     return not _is_cupy(type(array))
 
 

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from rbmbench.base import pace
 from rbmbench.base.streams import Purpose, Stream
-from rbmbench.kernels import kernels_for, on_host, walks_in_cache
+from rbmbench.kernels import is_host_array, kernels_for, on_host
 from rbmbench.model.gibbs import Buffers, hidden_activation, visible_activation
 from rbmbench.model.rbm import RBM
 
@@ -50,7 +50,7 @@ def like(array: Array, values) -> Array:
     return np.asarray(values, dtype=array.dtype, like=array)
 
 
-class Shard:
+class ParticleShard:
     """Some models whose particles go along a schedule of inverse temperatures."""
 
     def __init__(self, rbm: RBM, b0: np.ndarray, stream: Stream):
@@ -63,7 +63,7 @@ class Shard:
         self.visible = visible
         self.log_weights = np.zeros_like(visible, shape=visible.shape[:-1], dtype=np.float64)
 
-    def go_on(self, visible: np.ndarray, log_weights: np.ndarray, draw: int) -> None:
+    def restore(self, visible: np.ndarray, log_weights: np.ndarray, draw: int) -> None:
         """Go on from where they were."""
         self.visible = like(self.rbm.W, visible)
         self.log_weights = np.array(log_weights, like=self.rbm.W)
@@ -91,7 +91,7 @@ class Way:
         self._models, self._keys, self._seed = rbm.replicas, keys, seed
         self._b0, self._schedule, self._start = b0, schedule.tolist(), start
         bytes_a_model = particles * (rbm.visible_units + rbm.hidden_units) * rbm.W.itemsize
-        size = SHARD_BYTES // bytes_a_model if walks_in_cache(rbm.W) else len(self._models.W)
+        size = SHARD_BYTES // bytes_a_model if is_host_array(rbm.W) else len(self._models.W)
         self._size = max(1, size)
 
     def log_weights(self, threads, progress=None, begun: Particles | None = None, pause=None) -> np.ndarray:
@@ -110,22 +110,22 @@ class Way:
                 finished += [on_host(shard.log_weights) for shard in group]
         return np.concatenate(finished)
 
-    def _group(self, first: int, threads: int, begun: Particles | None) -> list[Shard]:
+    def _group(self, first: int, threads: int, begun: Particles | None) -> list[ParticleShard]:
         """Return the shards that go next, at the beginning or where they were."""
         last = min(first + (len(begun.visible) if begun else self._size * threads), len(self._models.W))
         group = []
         for start in range(first, last, self._size):
             cut = slice(start, min(start + self._size, last))
             stream = Stream(self._seed, self._keys[cut], Purpose.ANNEALING)
-            group.append(Shard(self._models[cut], self._b0, stream))
+            group.append(ParticleShard(self._models[cut], self._b0, stream))
             if begun:
                 its = slice(cut.start - first, cut.stop - first)
-                group[-1].go_on(begun.visible[its], begun.log_weights[its], begun.draw)
+                group[-1].restore(begun.visible[its], begun.log_weights[its], begun.draw)
             else:
                 group[-1].begin(self._start(cut, self._models[cut], stream))
         return group
 
-    def _pieces(self, group: list[Shard], step: int, pool) -> Iterator[int]:
+    def _pieces(self, group: list[ParticleShard], step: int, pool) -> Iterator[int]:
         """Move the shards along the schedule; after every piece of it yield the number of steps made."""
         going = pace.Pace()
         while step < len(self._schedule) - 1:
@@ -133,11 +133,11 @@ class Way:
             temperatures = self._schedule[step : step + going.steps + 1]
             list(pool.map(lambda shard, piece=temperatures: shard.advance(piece), group))
             step += len(temperatures) - 1
-            going.note(len(temperatures) - 1, perf_counter() - started)
+            going.update(len(temperatures) - 1, perf_counter() - started)
             yield step
 
 
-def _particles(finished: list[np.ndarray], group: list[Shard], steps: int) -> Particles:
+def _particles(finished: list[np.ndarray], group: list[ParticleShard], steps: int) -> Particles:
     """Return where the particles are, on the host."""
     weights = np.concatenate([on_host(shard.log_weights) for shard in group])
     visible = np.concatenate([on_host(shard.visible).astype(np.uint8) for shard in group])

@@ -27,7 +27,7 @@ from rbmbench.base.settings import EstimateSettings, GroundTruthSettings
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.kernels import on_host
 from rbmbench.likelihood import data_statistics, exact_model_statistics
-from rbmbench.model.gibbs import Buffers, Population, Sums, hidden_mean, population_statistics
+from rbmbench.model.gibbs import Buffers, PhaseSums, Population, hidden_mean, population_statistics
 from rbmbench.model.minibatches import MiniBatches, random_rows
 from rbmbench.model.rbm import RBM
 from rbmbench.samplers import ParallelTemperingSampler
@@ -231,7 +231,7 @@ def measure(
     return pd.DataFrame(rows, columns=["trial", "ground_truth", "quantity", "value"])
 
 
-def _flat(sums: Sums) -> np.ndarray:
+def _flat(sums: PhaseSums) -> np.ndarray:
     return sums.scale * on_host(sums.sums.flat()).astype(np.float64)
 
 

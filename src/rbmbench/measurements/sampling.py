@@ -20,7 +20,7 @@ from rbmbench.base.errors import DataError
 from rbmbench.base.settings import SamplerGrid, SamplingSettings
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.datasets import Dataset
-from rbmbench.kernels import walks_in_cache
+from rbmbench.kernels import is_host_array
 from rbmbench.likelihood import IndirectSampling
 from rbmbench.model.rbm import RBM
 from rbmbench.training.shards import SHARD_BYTES
@@ -156,7 +156,7 @@ class _Shard(NamedTuple):
 def _shards(rbm: RBM, data: np.ndarray, trials: list[int], seed: int, chosen: SamplerGrid) -> Iterator[_Shard]:
     """Yield the replicas in shards whose parameters stay in the cache; a device takes all at once."""
     replicas, of_replica = len(trials), samplers.REGISTRY.get(chosen.name).of_replica
-    size = max(1, SHARD_BYTES // (ARRAYS_A_REPLICA * rbm.W[0].nbytes)) if walks_in_cache(rbm.W) else replicas
+    size = max(1, SHARD_BYTES // (ARRAYS_A_REPLICA * rbm.W[0].nbytes)) if is_host_array(rbm.W) else replicas
     for start in range(0, replicas, size):
         cut = slice(start, start + size)
         options = {name: value[cut] if name in of_replica else value for name, value in chosen.options.items()}

@@ -15,8 +15,8 @@ from rbmbench.model.rbm import RBM, Statistics
 
 __all__ = [
     "Buffers",
+    "PhaseSums",
     "Population",
-    "Sums",
     "hidden_activation",
     "hidden_mean",
     "population_statistics",
@@ -73,14 +73,14 @@ class Population(NamedTuple):
     weights: Array | None = None
 
 
-class Sums(NamedTuple):
+class PhaseSums(NamedTuple):
     """Sums over a population's rows, and what to multiply them by: statistics = scale * sums."""
 
     sums: Statistics
     scale: float
 
 
-def population_sums(population: Population, buffers: Buffers, name: Hashable) -> Sums:
+def population_sums(population: Population, buffers: Buffers, name: Hashable) -> PhaseSums:
     """Return the weighted sums of (v h', v, h) over the rows of every replica, in buffers that belong to ``name``.
 
     Rows without weights are summed as they are, and the scale is 1 / rows: no pass over them is spent on it.
@@ -100,7 +100,7 @@ def population_sums(population: Population, buffers: Buffers, name: Hashable) ->
     np.matmul(visible.swapaxes(-1, -2), weighted, out=W)
     np.matmul(weights[:, None, :], visible, out=b)
     np.matmul(weights[:, None, :], hidden, out=c)
-    return Sums(Statistics(W, b[:, 0], c[:, 0]), scale)
+    return PhaseSums(Statistics(W, b[:, 0], c[:, 0]), scale)
 
 
 def population_statistics(population: Population, buffers: Buffers, name: Hashable) -> Statistics:

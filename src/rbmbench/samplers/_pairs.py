@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbmbench.base.streams import Draw, Places, Stream
+from rbmbench.base.streams import Draw, RowKeys, Stream
 from rbmbench.kernels import kernels_for, on_host, pair_kernels
 from rbmbench.model.gibbs import Buffers
 from rbmbench.model.rbm import RBM
@@ -26,13 +26,13 @@ class Model(NamedTuple):
 class Rows(NamedTuple):
     """The pairs that a population's rows belong to: replica and chain, arrays of NumPy, int64 (rows,).
 
-    Rows of replica r are ``bounds[r]`` to ``bounds[r + 1]``; ``places`` tells where they take their random numbers.
+    Rows of replica r are ``bounds[r]`` to ``bounds[r + 1]``; ``keys`` tells where they take their random numbers.
     """
 
     replica: np.ndarray
     chain: np.ndarray
     bounds: np.ndarray
-    places: Places
+    keys: RowKeys
 
 
 class Pairs:
@@ -47,9 +47,9 @@ class Pairs:
 
     def rows(self, replica: np.ndarray, chain: np.ndarray, antithetic: bool) -> Rows:
         """Return rows that are ordered by replica."""
-        place, mirrored = (chain // 2, chain % 2) if antithetic else (chain, 0 * chain)
-        places = (np.asarray(part, like=self.model.W) for part in (replica, place, mirrored.astype(np.uint8)))
-        return Rows(replica, chain, self._bounds(replica), Places(*places))
+        row_id, mirrored = (chain // 2, chain % 2) if antithetic else (chain, 0 * chain)
+        keys = (np.asarray(part, like=self.model.W) for part in (replica, row_id, mirrored.astype(np.uint8)))
+        return Rows(replica, chain, self._bounds(replica), RowKeys(*keys))
 
     def _bounds(self, replica: np.ndarray) -> np.ndarray:
         return np.searchsorted(replica, np.arange(len(self.model.W) + 1))
@@ -59,11 +59,11 @@ class Pairs:
         index = np.flatnonzero(~gone)
         if len(index) == len(gone):
             return rows, *states
-        there = np.asarray(index, like=self.model.W)
+        kept = np.asarray(index, like=self.model.W)
         for array in states:
-            array[: len(index)] = array[there]
+            array[: len(index)] = array[kept]
         replica = rows.replica[index]
-        left = Rows(replica, rows.chain[index], self._bounds(replica), rows.places.of(there))
+        left = Rows(replica, rows.chain[index], self._bounds(replica), rows.keys.select(kept))
         return left, *(array[: len(index)] for array in states)
 
     def _buffer(self, name: str, rows: int, units: int) -> Array:
@@ -98,7 +98,7 @@ class Pairs:
 
     def hidden_mean(self, rows: Rows, activation: Array) -> Array:
         """Turn activations into p(h = 1 | v), (rows, n)."""
-        self.kernels.mean_of_rows(activation, self.model.c, rows.places)
+        self.kernels.mean_of_rows(activation, self.model.c, rows.keys)
         return activation
 
     def hidden_activations(self, rows: Rows, visible: Array, other_visible: Array) -> tuple[Array, Array]:
@@ -109,14 +109,14 @@ class Pairs:
     def sample(self, rows: Rows, mean: Array, draw: Draw, name: str) -> Array:
         """Return states drawn from their means."""
         states = self._buffer(name, *mean.shape)
-        self.kernels.sample_rows(mean, rows.places, draw, states)
+        self.kernels.sample_rows(mean, rows.keys, draw, states)
         return states
 
     def sample_visible(self, rows: Rows, activation: Array) -> Array:
         """Return v ~ p(v|h), given W h, which is left as it is."""
         mean = self._buffer("visible mean", *activation.shape)
         mean[...] = activation
-        self.kernels.mean_of_rows(mean, self.model.b, rows.places)
+        self.kernels.mean_of_rows(mean, self.model.b, rows.keys)
         return self.sample(rows, mean, self.draws.next(), "activation")
 
     def couple_visible(self, rows: Rows, activation: Array, other: Array, redraw_both: bool) -> tuple:
@@ -132,7 +132,7 @@ class Pairs:
     def _couple(self, rows: Rows, activation: Array, other: Array, bias: Array, draw: Draw, redraw_both: bool) -> tuple:
         met = np.empty_like(activation, shape=len(activation), dtype=np.uint8)
         rejections = np.empty_like(activation, shape=len(activation), dtype=np.int64)
-        self.kernels.couple_visible(activation, other, bias, rows.places, draw, redraw_both, met, rejections)
+        self.kernels.couple_visible(activation, other, bias, rows.keys, draw, redraw_both, met, rejections)
         return on_host(met).astype(bool), on_host(rejections)
 
     def can_be_followed(self, sums: Any) -> bool:
@@ -147,5 +147,5 @@ class Pairs:
         Return the steps at which they met, 0 for those that have not, and the rejections, int64 (rows,).
         """
         last = np.iinfo(np.int64).max if last is None else last
-        states, draw = (visible, other_visible, rows.bounds, rows.places), self.draws.next()
+        states, draw = (visible, other_visible, rows.bounds, rows.keys), self.draws.next()
         return pair_kernels(visible).follow_pairs(*states, self.model, draw, t, last, coupling, sums)

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, Protocol, get_args
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
-from rbmbench.base.options import truth_value
+from rbmbench.base.registry import truth_value
 from rbmbench.base.settings import Coupling
 from rbmbench.base.streams import Stream
 from rbmbench.model.gibbs import Buffers, hidden_mean
@@ -38,8 +38,7 @@ COUPLINGS = get_args(Coupling)
 class Terms(Protocol):
     """What receives the terms of the estimator; arrays (rows, m), (rows, n) are valid during the call.
 
-    ``arrays`` is what compiled code adds differences to by itself, see `rbmbench.estimators._terms.Sums`; None if it
-    must not.
+    Compiled code adds differences to ``arrays`` directly, see `rbmbench.estimators._terms.TermArrays`; None forbids it.
     """
 
     arrays: Any

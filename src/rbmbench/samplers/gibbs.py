@@ -5,7 +5,7 @@ with h drawn from p(h|x).
 Shapes: state "hidden" (replicas, chains, n).
 """
 
-from rbmbench.base.options import positive_integer
+from rbmbench.base.registry import positive_integer
 from rbmbench.kernels import kernels_for
 from rbmbench.model.gibbs import Buffers, sample_hidden, sample_visible, visible_activation
 from rbmbench.model.minibatches import random_rows

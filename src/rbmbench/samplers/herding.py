@@ -12,7 +12,7 @@ Shapes: as `rbmbench.samplers.rates_fpcd`, with "data" (rows, m) and "block" (1,
 
 import numpy as np
 
-from rbmbench.base.options import positive_integer
+from rbmbench.base.registry import positive_integer
 from rbmbench.model.gibbs import Population, population_statistics
 from rbmbench.samplers._base import REGISTRY, no_rates
 from rbmbench.samplers.rates_fpcd import DRIFTS

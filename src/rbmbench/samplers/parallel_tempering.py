@@ -14,7 +14,7 @@ Source: Krause, Fischer, Igel, section 4.1; Desjardins et al. 2010.
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
-from rbmbench.base.options import positive_integer
+from rbmbench.base.registry import positive_integer
 from rbmbench.base.streams import Stream
 from rbmbench.kernels import kernels_for
 from rbmbench.model.minibatches import random_rows

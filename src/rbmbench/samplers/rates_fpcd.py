@@ -21,8 +21,8 @@ weights are scale W + factor drift_W, and a sample changes only the rows of W wh
 
 import numpy as np
 
-from rbmbench.base.options import LARGEST_FAST_RATE
-from rbmbench.kernels import kernels_for, walks_in_cache
+from rbmbench.base.registry import LARGEST_FAST_RATE
+from rbmbench.kernels import is_host_array, kernels_for
 from rbmbench.likelihood.exact import data_statistics
 from rbmbench.model.gibbs import hidden_activation, visible_activation
 from rbmbench.model.rbm import RBM, Statistics
@@ -64,7 +64,7 @@ class RatesFPCD(Gibbs):
             ones = (slice(None), *[None] * (parameter.ndim - 1))
             state[name] = parameter.copy()
             state[drift] = ((1 - decay)[ones] * parameter + rate[ones] * mean).astype(kind)
-        if self.may_wait and chains == 1 and walks_in_cache(rbm.W):
+        if self.may_wait and chains == 1 and is_host_array(rbm.W):
             state |= {"scale": np.ones(len(rate)), "factor": np.zeros(len(rate))}
             state["drift_W_transposed"] = state["drift_W"].swapaxes(-1, -2).copy()
         return state

@@ -13,7 +13,7 @@ Shapes: as `rbmbench.samplers.rates_fpcd`.
 
 import numpy as np
 
-from rbmbench.base.options import positive_integer
+from rbmbench.base.registry import positive_integer
 from rbmbench.samplers._base import REGISTRY
 from rbmbench.samplers.rates_fpcd import RatesFPCD
 

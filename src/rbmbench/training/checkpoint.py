@@ -17,7 +17,7 @@ from rbmbench.io.atomic import remove, remove_leftovers, replaced, writable
 from rbmbench.io.locks import locked
 from rbmbench.io.text import plain_json
 
-__all__ = ["Checkpoint", "Keeper", "load_checkpoint", "owned", "resumed", "save_checkpoint"]
+__all__ = ["Checkpoint", "Checkpointer", "load_checkpoint", "owned", "resumed", "save_checkpoint"]
 
 CHECKPOINT_SECONDS = 20.0
 GROUPS = ("parameters", "state", "memory", "sums", "curve", "snapshots")
@@ -167,7 +167,7 @@ def owned(path: Path | None, outputs: Iterable[Path] = ()) -> Iterator[None]:
         remove(path)
 
 
-class Keeper:
+class Checkpointer:
     """Keeps the checkpoints of one run, now and then; ``saved`` is the one to go on from, if any.
 
     Those that take long to write are written less often.
@@ -193,7 +193,7 @@ class Keeper:
         """Tell whether the last checkpoint is old enough."""
         return self.path is not None and monotonic() - self._at > self._wait
 
-    def keep(self, checkpoint: Checkpoint) -> None:
+    def save(self, checkpoint: Checkpoint) -> None:
         """Save a checkpoint."""
         started = monotonic()
         save_checkpoint(self.path, checkpoint, self._identity)

@@ -13,7 +13,7 @@ from rbmbench.base.pace import Progress, Stopping
 from rbmbench.base.settings import RunSettings
 from rbmbench.kernels import on_host
 from rbmbench.model.rbm import RBM
-from rbmbench.training.checkpoint import Checkpoint, Keeper
+from rbmbench.training.checkpoint import Checkpoint, Checkpointer
 from rbmbench.training.evaluation import Curve
 from rbmbench.training.shards import Shard
 
@@ -61,7 +61,7 @@ class Loop:
         kinds = ("startup_seconds", "training_seconds", "training_cpu_seconds", "evaluation_seconds")
         self.seconds = dict.fromkeys(kinds, 0.0)
         self._value: list[float] = []
-        self._told_at = monotonic()
+        self._reported_at = monotonic()
 
     def restore(self, saved: Checkpoint | None) -> None:
         """Go on from a checkpoint, or begin with the evaluation of the initial parameters."""
@@ -95,7 +95,7 @@ class Loop:
         """Return the stage that the next iteration belongs to."""
         return next((s for s in self.settings.schedule if s.until > self.iteration), self.settings.schedule[-1])
 
-    def go(self, keeper: Keeper, stopping: Stopping | None) -> None:
+    def run(self, checkpointer: Checkpointer, stopping: Stopping | None) -> None:
         """Train to the end, from pause to pause, and evaluate at every boundary.
 
         Raises
@@ -106,20 +106,20 @@ class Loop:
         for boundary in boundaries(self.settings):
             while self.iteration < boundary:
                 if stopping and (signal := stopping()):
-                    self._stop(keeper, signal)
+                    self._stop(checkpointer, signal)
                 self._train_until(min(boundary, self.iteration + self.pace.steps))
                 if self.iteration == boundary:
                     self._evaluate()
-                elif monotonic() - self._told_at > pace.PAUSE_SECONDS:
-                    self._tell()
-                if keeper.is_due() and self.iteration < self.settings.iterations:
-                    keeper.keep(self._checkpoint())
+                elif monotonic() - self._reported_at > pace.PAUSE_SECONDS:
+                    self._report()
+                if checkpointer.is_due() and self.iteration < self.settings.iterations:
+                    checkpointer.save(self._checkpoint())
 
-    def _stop(self, keeper: Keeper, signal: int) -> None:
+    def _stop(self, checkpointer: Checkpointer, signal: int) -> None:
         """Save what is not saved yet, and end."""
-        if keeper.path and self.iteration > keeper.iteration:
-            keeper.keep(self._checkpoint())
-        raise keeper.stopped(f"iteration {self.iteration} of {self.settings.iterations}", signal)
+        if checkpointer.path and self.iteration > checkpointer.iteration:
+            checkpointer.save(self._checkpoint())
+        raise checkpointer.stopped(f"iteration {self.iteration} of {self.settings.iterations}", signal)
 
     def _train_until(self, pause: int) -> None:
         started, cpu_started, stage = perf_counter(), process_time(), self._stage()
@@ -130,7 +130,7 @@ class Loop:
 
         list(self.pool.map(advance, self.shards))
         seconds = perf_counter() - started
-        self.pace.note(pause - self.iteration, seconds)
+        self.pace.update(pause - self.iteration, seconds)
         self.iteration = pause
         self.seconds["training_seconds"] += seconds
         self.seconds["training_cpu_seconds"] += process_time() - cpu_started
@@ -144,10 +144,10 @@ class Loop:
         self.evaluated = self.iteration
         self.seconds["evaluation_seconds"] += perf_counter() - started
         self._value = [float(metrics["log_likelihood"].mean())] if "log_likelihood" in metrics else []
-        self._tell()
+        self._report()
 
-    def _tell(self) -> None:
-        self._told_at = monotonic()
+    def _report(self) -> None:
+        self._reported_at = monotonic()
         if self.progress:
             self.progress(self.iteration, self.settings.iterations, *self._value)
 

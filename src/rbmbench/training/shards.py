@@ -9,7 +9,7 @@ from rbmbench import estimators, updates
 from rbmbench.base.errors import TrainingError
 from rbmbench.base.settings import RunSettings
 from rbmbench.base.streams import Purpose, Stream
-from rbmbench.kernels import on_host, reads_at_once, walks_in_cache
+from rbmbench.kernels import is_host_array, on_host
 from rbmbench.model.minibatches import MiniBatches
 from rbmbench.model.rbm import RBM
 from rbmbench.training import fused
@@ -72,7 +72,7 @@ class Shard:
             raise self._not_finite(np.argmax(not_finite == iteration), iteration)
 
     def _one_by_one(self, first: int, last: int) -> None:
-        looks = reads_at_once(self.rbm.W)
+        looks = is_host_array(self.rbm.W)
         for iteration in range(first, last):
             batch = self.batches.at(iteration)
             parts = self.estimator, batch, self.state, self.stream, self._stage.rate, self.memory
@@ -104,7 +104,7 @@ def make_shards(rbm: RBM, data, settings: RunSettings, threads: int) -> list[Sha
     m, n = data.shape[1], settings.hidden
     bytes_a_trial = 3 * settings.most_rows * (m + n) * rbm.W.itemsize
     size = settings.trials
-    if walks_in_cache(rbm.W):
+    if is_host_array(rbm.W):
         size = max(1, min(SHARD_BYTES // bytes_a_trial, -(-settings.trials // threads)))
     trials = np.arange(settings.first_trial, settings.first_trial + settings.trials)
     cuts = [slice(start, min(start + size, settings.trials)) for start in range(0, settings.trials, size)]

@@ -12,7 +12,7 @@ from rbmbench.base.pace import Progress, Stopping
 from rbmbench.base.settings import AnnealingSettings
 from rbmbench.likelihood import ais_log_partition, base_rate_bias
 from rbmbench.likelihood.particles import Particles
-from rbmbench.training.checkpoint import Checkpoint, Keeper
+from rbmbench.training.checkpoint import Checkpoint, Checkpointer
 from rbmbench.training.evaluation import Curve, EvaluatedRows, snapshots_of
 
 __all__ = ["annealed_curve"]
@@ -80,7 +80,9 @@ def annealed_curve(
     StoppedError
         If it was asked to stop; what it has made is saved then, if it has a checkpoint.
     """
-    evaluation = _Evaluation(snapshots, Keeper(checkpoint, identity, checkpoint_seconds), stopping, progress)
+    evaluation = _AnnealedEvaluation(
+        snapshots, Checkpointer(checkpoint, identity, checkpoint_seconds), stopping, progress
+    )
     rows, trials = EvaluatedRows(data, test), evaluation.models.W.shape[1]
     base = base_rate_bias(data) if settings.base == "base_rate" else None
     while evaluation.done < len(evaluation.iterations):
@@ -95,7 +97,7 @@ def annealed_curve(
             keys=np.arange(count * trials) + evaluation.done * trials,
             threads=threads,
             begun=begun,
-            progress=partial(evaluation.tell, count),
+            progress=partial(evaluation.report, count),
             pause=partial(evaluation.pause, count),
         )
         metrics = rows.log_likelihoods(part, found.log_partition) | {
@@ -107,13 +109,13 @@ def annealed_curve(
     return evaluation.curve.frame()
 
 
-class _Evaluation:
+class _AnnealedEvaluation:
     """An evaluation in progress: which snapshots are done, and the particles of those under way."""
 
-    def __init__(self, snapshots, keeper: Keeper, stopping: Stopping | None, progress: Progress | None):
+    def __init__(self, snapshots, checkpointer: Checkpointer, stopping: Stopping | None, progress: Progress | None):
         self.iterations, self.models = snapshots_of(snapshots)
-        self._keeper, self._stopping, self._progress = keeper, stopping, progress
-        saved = keeper.saved
+        self._checkpointer, self._stopping, self._progress = checkpointer, stopping, progress
+        saved = checkpointer.saved
         self.curve, self.done = (Curve(saved.curve), saved.iteration) if saved else (Curve(), 0)
         self._begun = saved if saved and saved.state else None
         self._value: list[float] = []
@@ -127,7 +129,7 @@ class _Evaluation:
         count, steps = (int(state.pop(name)) for name in ("snapshots", "steps"))
         return self.models[self.done : self.done + count], Particles(**state, steps=steps, draw=saved.draw)
 
-    def tell(self, count: int, steps: int, all_steps: int) -> None:
+    def report(self, count: int, steps: int, all_steps: int) -> None:
         """Show how many snapshots are done, with the parts of those under way."""
         if self._progress and steps < all_steps:
             self._progress(round(self.done + count * steps / all_steps, 2), len(self.iterations), *self._value)
@@ -135,12 +137,12 @@ class _Evaluation:
     def pause(self, count: int, particles: Callable[[], Particles]) -> None:
         """Keep where the particles are if it is time, or if a signal came, which ends the evaluation."""
         signal = self._stopping() if self._stopping else None
-        if self._keeper.path and (signal or self._keeper.is_due()):
+        if self._checkpointer.path and (signal or self._checkpointer.is_due()):
             found = particles()._asdict()
             draw, state = found.pop("draw"), {name: np.asarray(value) for name, value in found.items()}
-            self._keep(state | {"snapshots": np.array(count)}, draw)
+            self._save(state | {"snapshots": np.array(count)}, draw)
         if signal:
-            raise self._keeper.stopped(f"snapshot {self.done + 1} of {len(self.iterations)}", signal)
+            raise self._checkpointer.stopped(f"snapshot {self.done + 1} of {len(self.iterations)}", signal)
 
     def add(self, metrics: dict[str, np.ndarray], trials: np.ndarray) -> None:
         """Add what is known of the snapshots that went, and keep it."""
@@ -149,11 +151,11 @@ class _Evaluation:
             self.curve.add(trials, iteration, {name: values[s] for name, values in metrics.items()})
         self.done += count
         self._value = [float(metrics["log_likelihood"][-1].mean())]
-        if self._keeper.path and self.done < len(self.iterations):
-            self._keep({}, 0)
+        if self._checkpointer.path and self.done < len(self.iterations):
+            self._save({}, 0)
         if self._progress:
             self._progress(self.done, len(self.iterations), *self._value)
 
-    def _keep(self, state: dict[str, np.ndarray], draw: int) -> None:
+    def _save(self, state: dict[str, np.ndarray], draw: int) -> None:
         columns = self.curve.columns()
-        self._keeper.keep(Checkpoint({}, state, {}, {}, self.done, draw, columns, {}, {}))
+        self._checkpointer.save(Checkpoint({}, state, {}, {}, self.done, draw, columns, {}, {}))

@@ -23,7 +23,7 @@ from rbmbench.base.streams import Purpose, Stream
 from rbmbench.kernels import backend_name, backends
 from rbmbench.model.rbm import RBM, clipped_base_rate, initial_rbm
 from rbmbench.training import fused
-from rbmbench.training.checkpoint import Keeper
+from rbmbench.training.checkpoint import Checkpointer
 from rbmbench.training.evaluation import WithBiasBound, WithProxy, check_snapshots_fit, evaluator, rows_to_test
 from rbmbench.training.loop import Loop
 from rbmbench.training.shards import Shard, make_shards
@@ -138,7 +138,7 @@ def run(
     data = _checked(data)
     chosen = backends.choose(backend, backends.work(settings, data.shape[1]))
     fused.check_switch()
-    data_there = chosen.arrays.asarray(data)
+    device_data = chosen.arrays.asarray(data)
     trials = np.arange(settings.first_trial, settings.first_trial + settings.trials)
     initial = settings.initial
     check_snapshots_fit(data.shape[1], settings.hidden, settings.trials, settings.iterations, settings.evaluate_every)
@@ -151,23 +151,23 @@ def run(
         np.dtype(settings.precision),
         initial.biases,
         clipped_base_rate(data) if initial.biases == "base_rate" else None,
-    ).like(data_there)
+    ).like(device_data)
     evaluate = evaluator(data, settings.hidden, rows_to_test(test, settings))
     if settings.proxy:
         evaluate = WithProxy(evaluate, data, settings)
     if settings.bias_bound:
         evaluate = WithBiasBound(evaluate, data, settings)
-    shards = make_shards(rbm, data_there, settings, threads)
-    keeper = Keeper(checkpoint, _identity(data, settings), checkpoint_seconds)
+    shards = make_shards(rbm, device_data, settings, threads)
+    checkpointer = Checkpointer(checkpoint, _identity(data, settings), checkpoint_seconds)
     # Matrix products stay on one thread: cut among several they would round otherwise, and a trial alone would differ.
     with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
         loop = Loop(rbm, shards, settings, evaluate, pool, progress)
-        _warm_up(Shard(rbm[:1].copy(), data_there, settings, trials[:1]), settings.schedule)
+        _warm_up(Shard(rbm[:1].copy(), device_data, settings, trials[:1]), settings.schedule)
         evaluate.warm_up(rbm)
         startup = perf_counter() - started
-        loop.restore(keeper.saved)
+        loop.restore(checkpointer.saved)
         loop.seconds["startup_seconds"] += startup
-        loop.go(keeper, stopping)
+        loop.run(checkpointer, stopping)
     ways = "; ".join(f"{name} {way}" for name, way in shards[0].ways.items())
     where = {"backend": backend_name(rbm.W), "backend_reason": chosen.reason, "backend_iterations": ways}
     return TrainingResult(rbm.on_host(), loop.curve.frame(), dict(loop.seconds), evaluate.snapshots(), where)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from rbmbench.kernels import kernels_for
-from rbmbench.model.gibbs import Sums
+from rbmbench.model.gibbs import PhaseSums
 from rbmbench.model.rbm import RBM
 
 __all__ = ["Memory", "UpdateRule", "ascend"]
@@ -12,14 +12,14 @@ Array = Any
 Memory = dict[str, Array]
 
 
-def ascend(rbm: RBM, positive: Sums, negative: Sums, rate: float) -> None:
+def ascend(rbm: RBM, positive: PhaseSums, negative: PhaseSums, rate: float) -> None:
     """Add rate times the gradient, the statistics of the positive phase less those of the negative one, in place.
 
     Parameters
     ----------
     rbm : RBM
         With one leading axis of replicas.
-    positive, negative : Sums
+    positive, negative : PhaseSums
         As `rbmbench.estimators.Estimator.phase_sums` returns them.
     rate : float
     """

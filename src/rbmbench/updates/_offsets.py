@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbmbench.model.gibbs import Sums
+from rbmbench.model.gibbs import PhaseSums
 from rbmbench.model.rbm import RBM
 from rbmbench.updates._base import Memory, ascend
 
@@ -52,14 +52,16 @@ class Offsets(NamedTuple):
         """Return offsets that stay when these move."""
         return Offsets(self.visible.copy(), self.hidden.copy())
 
-    def slide(self, positive: Sums, sliding: float) -> None:
+    def slide(self, positive: PhaseSums, sliding: float) -> None:
         """Move, in place, by a share ``sliding`` of the way to the means over the mini-batch, of v and of p(h|v)."""
         for offset, total in ((self.visible, positive.sums.b), (self.hidden, positive.sums.c)):
             offset *= 1 - sliding
             offset += sliding * positive.scale * total
 
 
-def ascend_centered(rbm: RBM, positive: Sums, negative: Sums, rate: float, first: Offsets, offsets: Offsets) -> None:
+def ascend_centered(
+    rbm: RBM, positive: PhaseSums, negative: PhaseSums, rate: float, first: Offsets, offsets: Offsets
+) -> None:
     """Add rate times the centered gradient, in place.
 
     With <v h'> less the products below, <(v - mu)(h - lambda)'> = <v h'> - mu (<h> - lambda)' - <v> lambda'. With all
@@ -69,7 +71,7 @@ def ascend_centered(rbm: RBM, positive: Sums, negative: Sums, rate: float, first
     ----------
     rbm : RBM
         The ordinary parameters, with one leading axis of replicas.
-    positive, negative : Sums
+    positive, negative : PhaseSums
         Of (v h', v, h), not centered; the weights of a phase add up to one.
     rate : float
     first, offsets : Offsets

@@ -13,7 +13,7 @@ Source: Melchior, Fischer, Wiskott 2016, algorithm 1.
 Shapes: memory "visible_offset" (replicas, m), "hidden_offset" (replicas, n).
 """
 
-from rbmbench.base.options import number_within
+from rbmbench.base.registry import number_within
 from rbmbench.updates import REGISTRY
 from rbmbench.updates._base import UpdateRule
 from rbmbench.updates._offsets import Offsets, ascend_centered, first_offsets

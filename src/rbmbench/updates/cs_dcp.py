@@ -11,8 +11,8 @@ Source: Upadhya, Sastry 2017, algorithm 4.
 Shapes: memory "visible_offset" (replicas, m), "hidden_offset" (replicas, n).
 """
 
-from rbmbench.base.options import positive_integer
-from rbmbench.estimators import check_goes_on
+from rbmbench.base.registry import positive_integer
+from rbmbench.estimators import check_continues
 from rbmbench.updates import REGISTRY
 from rbmbench.updates._offsets import Offsets, ascend_centered
 from rbmbench.updates.centered import Centered
@@ -33,7 +33,7 @@ class CSDCP(Centered):
 
     def check(self, estimator):
         """Refuse estimators whose chains cannot run on through the inner steps."""
-        check_goes_on(estimator, "cs_dcp")
+        check_continues(estimator, "cs_dcp")
 
     def step(self, rbm, estimator, batch, state, stream, rate, memory):
         """Change the parameters of ``rbm`` and the offsets in place by one iteration; see `UpdateRule.step`."""
@@ -44,7 +44,7 @@ class CSDCP(Centered):
         first = offsets.copy()
         ascend_centered(rbm, positive, negative, rate, first, offsets)
         for _ in range(self.inner_steps - 1):
-            estimate = estimator.go_on(rbm, estimate, stream)
+            estimate = estimator.continue_chains(rbm, estimate, stream)
             offsets.slide(positive, self.sliding)
             ascend_centered(rbm, positive, estimator.negative_sums(estimate), rate, first, offsets)
         return estimate

@@ -10,8 +10,8 @@ the mini-batch and run on through the steps, each of K' Gibbs steps under its ow
 Source: Upadhya, Sastry 2017, algorithm 3.
 """
 
-from rbmbench.base.options import positive_integer
-from rbmbench.estimators import check_goes_on
+from rbmbench.base.registry import positive_integer
+from rbmbench.estimators import check_continues
 from rbmbench.updates import REGISTRY
 from rbmbench.updates._base import UpdateRule, ascend
 
@@ -27,7 +27,7 @@ class SDCP(UpdateRule):
 
     def check(self, estimator):
         """Refuse estimators whose chains cannot run on through the inner steps."""
-        check_goes_on(estimator, "sdcp")
+        check_continues(estimator, "sdcp")
 
     def step(self, rbm, estimator, batch, state, stream, rate, memory):
         """Change the parameters of ``rbm`` in place by one iteration; see `UpdateRule.step`."""
@@ -35,6 +35,6 @@ class SDCP(UpdateRule):
         positive, negative = estimator.phase_sums(estimate)
         ascend(rbm, positive, negative, rate)
         for _ in range(self.inner_steps - 1):
-            estimate = estimator.go_on(rbm, estimate, stream)
+            estimate = estimator.continue_chains(rbm, estimate, stream)
             ascend(rbm, positive, estimator.negative_sums(estimate), rate)
         return estimate

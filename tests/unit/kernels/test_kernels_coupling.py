@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from core_helpers import expected_tosses, sigmoid, words_of
 
-from rbmbench.base.streams import ATTEMPTS, Places, Stream
+from rbmbench.base.streams import ATTEMPTS, RowKeys, Stream
 from rbmbench.kernels import kernels_for
 from rbmbench.kernels import numpy as numpy_kernels
 from shim import NEEDS_COMPILER, cuda_kernels
@@ -21,11 +21,11 @@ UNITS = pytest.mark.parametrize("units", [1, 5, 67, 131, 1097])
 REPLICAS, ROWS = 3, 29
 
 
-def places(seed=1):
-    """Return places in no order, half of them mirrored; replica 1 has no rows."""
+def keys(seed=1):
+    """Return keys in no order, half of them mirrored; replica 1 has no rows."""
     rng = np.random.default_rng(seed)
     replica = np.sort(rng.choice([0, 2], ROWS))
-    return Places(replica, rng.permutation(101)[:ROWS].astype(np.int64), rng.integers(0, 2, ROWS).astype(np.uint8))
+    return RowKeys(replica, rng.permutation(101)[:ROWS].astype(np.int64), rng.integers(0, 2, ROWS).astype(np.uint8))
 
 
 def draw():
@@ -34,14 +34,14 @@ def draw():
 
 def uniforms_of_rows(draw, where, units):
     """Return the uniform of every unit, float64 (rows, units)."""
-    found = expected_tosses(draw, int((where.place.max() + 1) * units))
-    u = np.stack([found[r, p * units : (p + 1) * units] for r, p in zip(where.replica, where.place, strict=True)])
+    found = expected_tosses(draw, int((where.row_id.max() + 1) * units))
+    u = np.stack([found[r, p * units : (p + 1) * units] for r, p in zip(where.replica, where.row_id, strict=True)])
     return np.where(where.mirrored[:, None] == 1, 1 - u, u)
 
 
 def two_uniforms(draw, where):
-    """Return the two uniforms of every row, float64 (2, rows): words 0 and 1 of the block of its place."""
-    words = words_of(draw, where.place.astype(np.uint64), flip=1 << 30)
+    """Return the two uniforms of every row, float64 (2, rows): words 0 and 1 of the block of its row_id."""
+    words = words_of(draw, where.row_id.astype(np.uint64), flip=1 << 30)
     u = (words[where.replica, :2, np.arange(ROWS)].T + 0.5) / 2**32
     return np.where(where.mirrored == 1, 1 - u, u)
 
@@ -62,13 +62,13 @@ def log_probability(v, p):
 def means(units, dtype):
     """Return p and p' of `activations`, float64 (rows, units)."""
     a, other, bias = activations(units, dtype)
-    return [sigmoid(x.astype(np.float64) + bias[places().replica]) for x in (a, other)]
+    return [sigmoid(x.astype(np.float64) + bias[keys().replica]) for x in (a, other)]
 
 
 @cache
 def coupled_by_the_book(units, dtype, redraw_both):
     """Return (v, v', met, rejections) of algorithms 1 and 3 of Qiu, Zhang, Wang, row by row."""
-    (p, p2), where, results = means(units, dtype), places(), []
+    (p, p2), where, results = means(units, dtype), keys(), []
 
     @cache
     def uniforms(t):
@@ -115,7 +115,7 @@ def coupled(kernels, a, other, bias, where, redraw_both, at=None):
 @pytest.mark.parametrize("redraw_both", [False, True])
 def test_pairs_are_coupled_as_the_paper_says(kernels, dtype, units, redraw_both):
     # With this seed no uniform lies so close to its bound that rounding decides, in either type.
-    (a, other, bias), where = activations(units, dtype), places()
+    (a, other, bias), where = activations(units, dtype), keys()
     expected = coupled_by_the_book(units, dtype, redraw_both)
     for found, wanted in zip(coupled(kernels, a, other, bias, where, redraw_both), expected, strict=True):
         np.testing.assert_array_equal(found, wanted)
@@ -128,11 +128,11 @@ def test_pairs_are_coupled_as_the_paper_says(kernels, dtype, units, redraw_both)
 @BACKENDS
 @DTYPES
 def test_rows_do_not_depend_on_what_other_rows_there_are(kernels, dtype):
-    (a, other, bias), where = activations(67, dtype), places()
+    (a, other, bias), where = activations(67, dtype), keys()
     whole = coupled(kernels, a, other, bias, where, True)
     rows = np.array([2, 3, 11, 23])
     v, v2, met, rejections = a[rows], other[rows], np.empty(4, np.uint8), np.empty(4, np.int64)
-    kernels.couple_visible(v, v2, bias, where.of(rows), draw(), True, met, rejections)
+    kernels.couple_visible(v, v2, bias, where.select(rows), draw(), True, met, rejections)
     for some, of_all in zip((v, v2, met, rejections), whole, strict=True):
         np.testing.assert_array_equal(some, of_all[rows])
 
@@ -140,7 +140,7 @@ def test_rows_do_not_depend_on_what_other_rows_there_are(kernels, dtype):
 @BACKENDS
 @DTYPES
 def test_extreme_activations_give_states(kernels, dtype):
-    rng, where = np.random.default_rng(4), places()
+    rng, where = np.random.default_rng(4), keys()
     a, other = (rng.choice([-200.0, -90.0, -1.0, 0.0, 90.0, 200.0], (ROWS, 67)).astype(dtype) for _ in range(2))
     other[: ROWS // 2] = a[: ROWS // 2]
     bias = np.zeros((REPLICAS, 67), dtype)
@@ -156,7 +156,7 @@ def test_extreme_activations_give_states(kernels, dtype):
 @DTYPES
 @UNITS
 def test_rows_are_sampled_from_their_means(kernels, dtype, units):
-    (a, _, bias), where = activations(units, dtype), places()
+    (a, _, bias), where = activations(units, dtype), keys()
     mean = a.copy()
     kernels.mean_of_rows(mean, bias, where)
     expected = sigmoid(a + bias[where.replica])

@@ -149,18 +149,18 @@ def test_parameters_that_are_not_finite_stop_a_run_on_a_device(device, no_pauses
 def test_exact_values_and_likelihoods(device, shape):
     m, n = shape
     host, rows = random_rbm(m, n, (2,), dtype=np.float32), binary_data(11, m)
-    there = host.like(DeviceArray(np.empty(0)))
-    assert backend_name(there.W) == "cupy"
-    log_partition = exact_log_partition(there)
+    on_device = host.like(DeviceArray(np.empty(0)))
+    assert backend_name(on_device.W) == "cupy"
+    log_partition = exact_log_partition(on_device)
     np.testing.assert_allclose(log_partition, exact_log_partition(host), rtol=1e-13)
     # Rows may be on either side.
     for data in (rows, DeviceArray(rows)):
-        found = log_likelihood(there, data, log_partition)
+        found = log_likelihood(on_device, data, log_partition)
         np.testing.assert_allclose(found, log_likelihood(host, rows, log_partition), rtol=1e-13)
-        for part, expected in zip(exact_gradient(there, data), exact_gradient(host, rows), strict=True):
+        for part, expected in zip(exact_gradient(on_device, data), exact_gradient(host, rows), strict=True):
             np.testing.assert_allclose(on_host(part), expected, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(on_host(there.free_energy(DeviceArray(rows))), host.free_energy(rows), rtol=2e-6)
-    for part, expected in zip(data_statistics(there, rows), data_statistics(host, rows), strict=True):
+    np.testing.assert_allclose(on_host(on_device.free_energy(DeviceArray(rows))), host.free_energy(rows), rtol=2e-6)
+    for part, expected in zip(data_statistics(on_device, rows), data_statistics(host, rows), strict=True):
         np.testing.assert_allclose(on_host(part), expected, rtol=0, atol=1e-12)
 
 

@@ -145,13 +145,13 @@ def test_a_run_stopped_with_the_kernel_goes_on_without(device, tmp_path, monkeyp
     settings = trainer.parse(trainer.RunSettings, values | {"evaluate_every": 5, "precision": "float64"}, "test")
     whole, checkpoint = trainer.run(DATA, settings, backend="numpy"), tmp_path / "checkpoint.npz"
     monkeypatch.setattr("rbmbench.training.checkpoint.CHECKPOINT_SECONDS", 0.0)
-    keep = trainer.Keeper.keep
+    keep = trainer.Checkpointer.save
 
     def interrupt(*arguments):
         keep(*arguments)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(trainer.Keeper, "keep", interrupt)
+    monkeypatch.setattr(trainer.Checkpointer, "save", interrupt)
     with pytest.raises(KeyboardInterrupt):
         trainer.run(DATA, settings, checkpoint=checkpoint, backend="cupy")
     assert device.launches[KERNEL] == 4

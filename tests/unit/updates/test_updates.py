@@ -191,7 +191,7 @@ def test_chains_go_on_where_they_ended(name):
     first = estimator.estimate(rbm, batch, {}, stream)
     ends = first.negative.visible.copy()
     np.add(rbm.W, 0.25, out=rbm.W)
-    again = estimator.go_on(rbm, first, stream)
+    again = estimator.continue_chains(rbm, first, stream)
     apart, other = estimators.create(name), training_stream(R)
     other.number = stream.number // 2
     expected = apart.estimate(rbm, ends, {}, other).negative

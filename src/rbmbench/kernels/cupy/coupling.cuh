@@ -4,15 +4,15 @@
 const word ATTEMPTS = (1u << 22) - 1;
 const word ROW = 0x40000000u;
 
-// Where a row takes its random numbers: unit i has position place * units + i.
-struct RowPlace {
+// Where a row takes its random numbers: unit i has position row_id * units + i.
+struct RowKey {
     Draw draw;
-    offset place, units;
+    offset row_id, units;
     bool mirrored;
 };
 
 // Whether a unit of this mean is on, by its coin; mirrored rows take 1 - u for every uniform u.
-__device__ inline bool is_on(real mean, word k, const RowPlace& row, offset position) {
+__device__ inline bool is_on(real mean, word k, const RowKey& row, offset position) {
     const real x = mean * real(SIDES) - real(row.mirrored ? 65535u - k : k);
     if (x >= 1) return true;
     if (x <= 0) return false;
@@ -22,8 +22,8 @@ __device__ inline bool is_on(real mean, word k, const RowPlace& row, offset posi
 
 // Call visit(unit, coin, position) for this thread's units of a row.
 template <class Visit>
-__device__ inline void for_each_unit(const RowPlace& row, Visit visit) {
-    const offset begin = row.place * row.units, end = begin + row.units, chunk = LANES * COINS;
+__device__ inline void for_each_unit(const RowKey& row, Visit visit) {
+    const offset begin = row.row_id * row.units, end = begin + row.units, chunk = LANES * COINS;
     const offset last = (end + chunk - 1) / chunk * LANES;
     for (offset block = begin / chunk * LANES + threadIdx.x; block < last; block += blockDim.x) {
         const Words words = philox(row.draw, (word)block);
@@ -36,15 +36,15 @@ __device__ inline void for_each_unit(const RowPlace& row, Visit visit) {
 
 __device__ inline real mean_of(real x) { return 1 / (1 + exp_minus(x)); }
 
-__device__ inline RowPlace attempt_of(RowPlace row, word number) {
+__device__ inline RowKey attempt_of(RowKey row, word number) {
     row.draw.purpose |= number << 8;
     return row;
 }
 
 // The log of one of a row's two uniforms.
-__device__ inline double log_uniform(RowPlace row, int which) {
+__device__ inline double log_uniform(RowKey row, int which) {
     row.draw.purpose |= ROW;
-    const double u = uniform_of(philox(row.draw, (word)row.place).at[which], 0.0);
+    const double u = uniform_of(philox(row.draw, (word)row.row_id).at[which], 0.0);
     return log(row.mirrored ? 1 - u : u);
 }
 
@@ -54,11 +54,11 @@ extern "C" __global__ void mean_of_rows(real* activation, const real* bias, cons
     if (i < rows * units) activation[i] = mean_of(activation[i] + bias[replica[i / units] * units + i % units]);
 }
 
-extern "C" __global__ void sample_rows(const real* mean, real* out, const offset* replica, const offset* place,
+extern "C" __global__ void sample_rows(const real* mean, real* out, const offset* replica, const offset* row_id,
                                        const unsigned char* mirrored, word seed, const word* trials, wide number,
                                        word purpose, offset units) {
     const offset at = blockIdx.x;
-    const RowPlace row = {{seed, trials[replica[at]], number, purpose}, place[at], units, mirrored[at] != 0};
+    const RowKey row = {{seed, trials[replica[at]], number, purpose}, row_id[at], units, mirrored[at] != 0};
     mean += at * units, out += at * units;
     for_each_unit(row, [&](offset i, word k, offset position) { out[i] = is_on(mean[i], k, row, position); });
 }
@@ -71,7 +71,7 @@ struct Pair {
 };
 
 // log p(v|h') - log p(v|h) for the states v that an attempt draws with the means of one of the two, less the normaliser.
-__device__ inline double difference_sum(const Pair& pair, const RowPlace& row, bool with_other) {
+__device__ inline double difference_sum(const Pair& pair, const RowKey& row, bool with_other) {
     double sum = 0;
     for_each_unit(row, [&](offset i, word k, offset position) {
         const real x = pair.x(i), x2 = pair.x2(i);
@@ -96,11 +96,11 @@ __device__ inline double normaliser_of(const Pair& pair, offset units) {
 // What is drawn is not kept before all tests are done: states are made of the numbers of the accepted attempts at the
 // end, where they overwrite the activations that the tests need.
 extern "C" __global__ void couple_visible(real* activation, real* other, const real* bias, const offset* replica,
-                                          const offset* place, const unsigned char* mirrored, word seed,
+                                          const offset* row_id, const unsigned char* mirrored, word seed,
                                           const word* trials, wide number, word purpose, int redraw_both,
                                           unsigned char* met, offset* rejections, offset units) {
     const offset at = blockIdx.x;
-    const RowPlace row = {{seed, trials[replica[at]], number, purpose}, place[at], units, mirrored[at] != 0};
+    const RowKey row = {{seed, trials[replica[at]], number, purpose}, row_id[at], units, mirrored[at] != 0};
     activation += at * units, other += at * units;
     const Pair pair = {activation, other, bias + replica[at] * units};
     const double normaliser = normaliser_of(pair, units);
@@ -110,7 +110,7 @@ extern "C" __global__ void couple_visible(real* activation, real* other, const r
     offset rejected = 0;
     bool pending = !meets && redraw_both, pending2 = !meets;
     for (word t = 1; pending || pending2; t++) {
-        const RowPlace attempt = attempt_of(row, t);
+        const RowKey attempt = attempt_of(row, t);
         if (pending) {
             const double odds = normaliser + difference_sum(pair, attempt, false);
             pending = log_uniform(attempt, 0) <= odds && t < ATTEMPTS;
@@ -123,7 +123,7 @@ extern "C" __global__ void couple_visible(real* activation, real* other, const r
         }
     }
     // Each thread overwrites the units that it alone reads; the second states of all need the first's activations.
-    const RowPlace first = attempt_of(row, accepted), second = attempt_of(row, accepted2);
+    const RowKey first = attempt_of(row, accepted), second = attempt_of(row, accepted2);
     for_each_unit(first, [&](offset i, word k, offset position) {
         activation[i] = is_on(mean_of(pair.x(i)), k, first, position);
     });

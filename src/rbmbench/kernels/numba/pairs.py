@@ -50,49 +50,49 @@ def _count(rejected, pair, rejections):
 
 
 @njit(cache=True, nogil=True)
-def _drop_met(met, visible, other, place, mirrored, pair):
+def _drop_met(met, visible, other, row_id, mirrored, pair):
     """Move the pairs that have not met to the front; return their number."""
     left = 0
     for row in range(met.size):
         if not met[row]:
             if left < row:
                 visible[left], other[left] = visible[row], other[row]
-                place[left], mirrored[left], pair[left] = place[row], mirrored[row], pair[row]
+                row_id[left], mirrored[left], pair[left] = row_id[row], mirrored[row], pair[row]
             left += 1
     return left
 
 
 @njit(cache=True, nogil=True)
-def _hidden_half_step(coupling, mean, mean2, c, replica, place, mirrored, draw, h, h2, met, rejected):
+def _hidden_half_step(coupling, mean, mean2, c, replica, row_id, mirrored, draw, h, h2, met, rejected):
     """Draw h and h', and turn the activations ``mean`` and ``mean2`` into means."""
     seed, trials, number, purpose = draw
     rejected[:] = 0
     if coupling == BOTH_LAYERS:
         h[:], h2[:] = mean, mean2
-        couple_some_rows(h, h2, c, replica, place, mirrored, seed, trials, number, purpose, True, met, rejected)
+        couple_some_rows(h, h2, c, replica, row_id, mirrored, seed, trials, number, purpose, True, met, rejected)
     mean_of_some_rows(mean, c, replica)
     mean_of_some_rows(mean2, c, replica)
     if coupling != BOTH_LAYERS:
         of_other = number + OTHER_HIDDEN if coupling == GENERAL else number
-        sample_some_rows(mean, replica, place, mirrored, seed, trials, number, purpose, h)
-        sample_some_rows(mean2, replica, place, mirrored, seed, trials, of_other, purpose, h2)
+        sample_some_rows(mean, replica, row_id, mirrored, seed, trials, number, purpose, h)
+        sample_some_rows(mean2, replica, row_id, mirrored, seed, trials, of_other, purpose, h2)
 
 
 @njit(cache=True, nogil=True)
-def _follow_replica(r, visible, other, places, model, words, t, last, coupling, sums, tau, rejections):
+def _follow_replica(r, visible, other, keys, model, words, t, last, coupling, sums, tau, rejections):
     seed, trials, number, purpose = words
     left, n, kind = visible.shape[0], model.c.shape[1], visible.dtype
     mean, other_mean = np.empty((left, n), kind), np.empty((left, n), kind)
     hidden, other_hidden = np.empty((left, n), kind), np.empty((left, n), kind)
     met, rejected, bounds = np.empty(left, np.uint8), np.empty(left, np.int64), np.zeros(2, np.int64)
-    replica, place, mirrored, pair = places[0], places[1].copy(), places[2].copy(), np.arange(left)
+    replica, row_id, mirrored, pair = keys[0], keys[1].copy(), keys[2].copy(), np.arange(left)
     W, W_transposed = model.W[r : r + 1], model.W_transposed[r : r + 1]
     while left and t < last:
         v, v2, p, p2, h, h2 = (
             visible[:left], other[:left], mean[:left], other_mean[:left], hidden[:left], other_hidden[:left],
         )  # fmt: skip
         bounds[1] = left
-        rows, where, mirrors = replica[:left], place[:left], mirrored[:left]
+        rows, where, mirrors = replica[:left], row_id[:left], mirrored[:left]
         multiply_states(v, bounds, W, p)
         multiply_neighbours(v, p, v2, bounds, W, p2)
         draw = seed, trials, number, purpose
@@ -111,22 +111,22 @@ def _follow_replica(r, visible, other, places, model, words, t, last, coupling, 
         number += A_STEP
         for row in range(left):
             tau[pair[row]] = t if met[row] else 0
-        left = _drop_met(met[:left], v, v2, place, mirrored, pair)
+        left = _drop_met(met[:left], v, v2, row_id, mirrored, pair)
 
 
 @njit(cache=True, nogil=True)
-def _follow_pairs(visible, other, bounds, places, model, words, t, last, coupling, sums, tau, rejections):
+def _follow_pairs(visible, other, bounds, keys, model, words, t, last, coupling, sums, tau, rejections):
     for r in range(bounds.size - 1):
         if bounds[r] < bounds[r + 1]:
             some = slice(bounds[r], bounds[r + 1])
-            of_replica = places.replica[some], places.place[some], places.mirrored[some]
+            of_replica = keys.replica[some], keys.row_id[some], keys.mirrored[some]
             _follow_replica(
                 r, visible[some], other[some], of_replica, model, words, t, last, coupling, sums, tau[some],
                 rejections[some],
             )  # fmt: skip
 
 
-def follow_pairs(visible, other, bounds, places, model, draw, t, last, coupling, sums):
+def follow_pairs(visible, other, bounds, keys, model, draw, t, last, coupling, sums):
     """Follow pairs of chains from step t until all have met, or to step ``last``, and add up their terms.
 
     Parameters
@@ -135,7 +135,7 @@ def follow_pairs(visible, other, bounds, places, model, draw, t, last, coupling,
         v and v' at step t, 1 <= t; overwritten.
     bounds : ndarray, shape (replicas + 1,), int64
         Replica r has the pairs from ``bounds[r]`` to ``bounds[r + 1]``.
-    places : Places
+    keys : RowKeys
         Of the pairs.
     model : named tuple
         W (replicas, m, n), W_transposed, b, c.
@@ -154,5 +154,5 @@ def follow_pairs(visible, other, bounds, places, model, draw, t, last, coupling,
     """
     tau, rejections = np.zeros((2, len(visible)), np.int64)
     words = draw.seed, draw.trials, draw.number, draw.purpose
-    _follow_pairs(visible, other, bounds, places, model, words, t, last, coupling, sums, tau, rejections)
+    _follow_pairs(visible, other, bounds, keys, model, words, t, last, coupling, sums, tau, rejections)
     return tau, rejections

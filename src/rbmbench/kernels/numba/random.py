@@ -92,9 +92,9 @@ def refinement(seed, trial, number, purpose, position):
 
 
 @njit(cache=True, nogil=True)
-def row_uniforms(seed, trial, number, purpose, place, mirrored):
+def row_uniforms(seed, trial, number, purpose, row_id, mirrored):
     """Return the two uniforms of a row."""
-    c0, c1, _, _ = _philox(uint64(place), number, purpose | ROW, seed, trial)
+    c0, c1, _, _ = _philox(uint64(row_id), number, purpose | ROW, seed, trial)
     u, u2 = (np.float64(c0 & LOW) + 0.5) * 2.0**-32, (np.float64(c1 & LOW) + 0.5) * 2.0**-32
     return (1.0 - u, 1.0 - u2) if mirrored else (u, u2)
 

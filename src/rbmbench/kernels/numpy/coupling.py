@@ -1,7 +1,7 @@
 """Half steps of coupled Gibbs chains, for rows of any number of replicas: the reference.
 
 A population of pairs of chains is ragged: pairs that have met are gone, so replicas have rows in different numbers.
-Rows lie one below the other, (rows, units), and `rbmbench.base.streams.Places` says whose they are. Parameters and
+Rows lie one below the other, (rows, units), and `rbmbench.base.streams.RowKeys` says whose they are. Parameters and
 draws hold one entry a replica.
 """
 
@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from rbmbench.base.streams import ATTEMPTS, Draw, Places
+from rbmbench.base.streams import ATTEMPTS, Draw, RowKeys
 from rbmbench.kernels.numpy.elementary import sigmoid, softplus
 from rbmbench.kernels.numpy.random import row_uniforms, toss_rows
 
@@ -65,17 +65,17 @@ def add_products_of_differences(states, neighbours, bounds, mean, W, b) -> None:
         b[r] += difference.sum(axis=0)
 
 
-def mean_of_rows(activation, bias, places: Places) -> None:
+def mean_of_rows(activation, bias, keys: RowKeys) -> None:
     """Overwrite ``activation`` (rows, units) with sigmoid(activation + bias), ``bias`` (replicas, units)."""
-    activation[...] = sigmoid(activation + bias[places.replica])
+    activation[...] = sigmoid(activation + bias[keys.replica])
 
 
-def sample_rows(mean, places: Places, draw: Draw, out) -> None:
+def sample_rows(mean, keys: RowKeys, draw: Draw, out) -> None:
     """Write 1 with probability ``mean`` (rows, units), else 0."""
-    out[...] = toss_rows(draw, places, mean)
+    out[...] = toss_rows(draw, keys, mean)
 
 
-def couple_visible(activation, other, bias, places: Places, draw: Draw, redraw_both: bool, met, rejections) -> None:
+def couple_visible(activation, other, bias, keys: RowKeys, draw: Draw, redraw_both: bool, met, rejections) -> None:
     """Draw v ~ p(v|h) and v' ~ p(v|h') for pairs of chains so that v = v' as often as any coupling can make it.
 
     v is drawn; both take it with probability min(1, p(v|h') / p(v|h)). Otherwise v' is drawn until it is accepted, with
@@ -90,7 +90,7 @@ def couple_visible(activation, other, bias, places: Places, draw: Draw, redraw_b
     activation, other : ndarray, shape (pairs, m)
         W h and W h' without the bias; overwritten by v and v'.
     bias : ndarray, shape (replicas, m)
-    places : Places
+    keys : RowKeys
         Of the pairs.
     draw : Draw
     redraw_both : bool
@@ -99,7 +99,7 @@ def couple_visible(activation, other, bias, places: Places, draw: Draw, redraw_b
     rejections : ndarray, shape (pairs,), int64
         Receives the number of drawn states that were not accepted.
     """
-    a, a2 = activation + bias[places.replica], other + bias[places.replica]
+    a, a2 = activation + bias[keys.replica], other + bias[keys.replica]
     mean, mean2, difference = sigmoid(a), sigmoid(a2), a2 - a
     normaliser = (softplus(a) - softplus(a2)).sum(axis=1, dtype=np.float64)
 
@@ -107,8 +107,8 @@ def couple_visible(activation, other, bias, places: Places, draw: Draw, redraw_b
         """Return log p(v|h') - log p(v|h), nats."""
         return (v * difference[rows]).sum(axis=1, dtype=np.float64) + normaliser[rows]
 
-    v = toss_rows(draw, places, mean)
-    u, _ = row_uniforms(draw, places)
+    v = toss_rows(draw, keys, mean)
+    u, _ = row_uniforms(draw, keys)
     odds = log_odds(v, slice(None))
     met[...] = np.log(u) <= odds
     activation[...], other[...], rejections[...] = v, v, 0
@@ -117,7 +117,7 @@ def couple_visible(activation, other, bias, places: Places, draw: Draw, redraw_b
         rows = np.flatnonzero(pending | pending2)
         if not len(rows):
             return
-        attempt, of_rows = draw.attempt(t), places.of(rows)
+        attempt, of_rows = draw.attempt(t), keys.select(rows)
         u, u2 = row_uniforms(attempt, of_rows)
         for states, p, waits, log_u, sign in (
             (activation, mean, pending, np.log(u), 1),

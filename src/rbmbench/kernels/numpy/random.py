@@ -7,7 +7,7 @@ for the rest, so that half the random bits give a resolution of 2**-48.
 
 import numpy as np
 
-from rbmbench.base.streams import Draw, Places
+from rbmbench.base.streams import Draw, RowKeys
 
 __all__ = ["coins", "philox", "row_uniforms", "toss", "toss_rows", "uniforms"]
 
@@ -84,29 +84,29 @@ def toss(draw: Draw, mean: np.ndarray) -> np.ndarray:
     return result.reshape(mean.shape)
 
 
-def toss_rows(draw: Draw, places: Places, mean: np.ndarray) -> np.ndarray:
+def toss_rows(draw: Draw, keys: RowKeys, mean: np.ndarray) -> np.ndarray:
     """Return where the uniform of each unit is below ``mean``, (rows, units): `toss` for rows of many replicas.
 
-    Unit i of a row takes position place * units + i of its replica; mirrored rows take 1 - u for every uniform u.
+    Unit i of a row takes position row_id * units + i of its replica; mirrored rows take 1 - u for every uniform u.
     """
     units = mean.shape[1]
-    position = places.place[:, None] * units + np.arange(units)
-    words = _words_at(draw, places.replica[:, None], 16 * (position // (2 * CHUNK)) + position % 16)
+    position = keys.row_id[:, None] * units + np.arange(units)
+    words = _words_at(draw, keys.replica[:, None], 16 * (position // (2 * CHUNK)) + position % 16)
     k = np.choose(position // 16 % 4, words)
     k = np.where(position % (2 * CHUNK) < CHUNK, k & np.uint32(0xFFFF), k >> np.uint32(16))
-    x = mean * 65536.0 - np.where(places.mirrored[:, None], 65535 - k, k)
+    x = mean * 65536.0 - np.where(keys.mirrored[:, None], 65535 - k, k)
     result = x >= 1
     row, unit = np.nonzero((x > 0) & (x < 1))
-    r = _refinements(draw, places.replica[row], position[row, unit])
-    result[row, unit] = np.where(places.mirrored[row], 1 - r, r) < x[row, unit]
+    r = _refinements(draw, keys.replica[row], position[row, unit])
+    result[row, unit] = np.where(keys.mirrored[row], 1 - r, r) < x[row, unit]
     return result
 
 
-def row_uniforms(draw: Draw, places: Places) -> tuple[np.ndarray, np.ndarray]:
-    """Return two uniforms a row, float64 (rows,) each: of the first two words of the Philox block of its place."""
-    words = _words_at(draw._replace(purpose=draw.purpose | ROW), places.replica, places.place)
+def row_uniforms(draw: Draw, keys: RowKeys) -> tuple[np.ndarray, np.ndarray]:
+    """Return two uniforms a row, float64 (rows,) each: of the first two words of the Philox block of its row_id."""
+    words = _words_at(draw._replace(purpose=draw.purpose | ROW), keys.replica, keys.row_id)
     u = ((word + 0.5) * 2.0**-32 for word in words[:2])
-    return tuple(np.where(places.mirrored, 1 - one, one) for one in u)
+    return tuple(np.where(keys.mirrored, 1 - one, one) for one in u)
 
 
 def _refinements(draw: Draw, replica, position) -> np.ndarray:
