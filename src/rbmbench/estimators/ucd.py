@@ -15,8 +15,8 @@ Shapes: chains (rows, m) and (rows, n), the rows those of all pairs of all repli
 from rbmbench.base.registry import positive_integer, truth_value
 from rbmbench.estimators._base import REGISTRY, Estimator
 from rbmbench.estimators._chains import chain_starts, number_of_chains
-from rbmbench.estimators._terms import TermSums
 from rbmbench.estimators._variance import TermRecord
+from rbmbench.samplers._terms import TermSums
 from rbmbench.samplers.coupled_gibbs import CoupledGibbs
 
 __all__ = ["UCD"]

@@ -23,9 +23,10 @@ from typing import Any
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
+from rbmbench.base.pace import Progress
 from rbmbench.base.streams import Stream
 from rbmbench.kernels import kernels_for
-from rbmbench.likelihood.particles import Particles, Pause, Progress, Way, like
+from rbmbench.likelihood.particles import Particles, Pause, Way, like
 from rbmbench.model.rbm import RBM
 
 __all__ = [

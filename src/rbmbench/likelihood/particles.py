@@ -19,12 +19,11 @@ from rbmbench.kernels import is_host_array, kernels_for, on_host
 from rbmbench.model.gibbs import Buffers, hidden_activation, visible_activation
 from rbmbench.model.rbm import RBM
 
-__all__ = ["Particles", "Pause", "Progress", "Way", "like"]
+__all__ = ["Particles", "Pause", "Way", "like"]
 
 SHARD_BYTES = 2**20
 
 Array = Any
-Progress = Callable[[int, int], None]
 
 
 class Particles(NamedTuple):

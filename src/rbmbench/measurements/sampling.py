@@ -7,7 +7,7 @@ whatever the sampler: differences are known better.
 Source: Breuleux, Bengio, Vincent 2011, section 5.1.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from time import process_time
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from rbmbench import samplers
 from rbmbench.base.errors import DataError
+from rbmbench.base.pace import Progress
 from rbmbench.base.settings import SamplerGrid, SamplingSettings
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.datasets import Dataset
@@ -33,8 +34,6 @@ BLOCK = 500  # samples drawn at a time
 COUNT_BYTES = 2**28  # what the counts of streams that are sampled at once may take
 # As large as W, that samplers walk over for every sample: out of the cache they cost many times more.
 ARRAYS_A_REPLICA = 3
-
-Progress = Callable[[int, int], None]
 
 
 class Sampled(NamedTuple):

@@ -38,7 +38,7 @@ COUPLINGS = get_args(Coupling)
 class Terms(Protocol):
     """What receives the terms of the estimator; arrays (rows, m), (rows, n) are valid during the call.
 
-    Compiled code adds differences to ``arrays`` directly, see `rbmbench.estimators._terms.TermArrays`; None forbids it.
+    Compiled code adds differences to ``arrays`` directly, see `rbmbench.samplers._terms.TermArrays`; None forbids it.
     """
 
     arrays: Any

@@ -2,7 +2,7 @@
 
 The last pairs to meet are few, and their steps would be mostly calls of kernels for a row or two. So the loop over the
 steps is compiled as well, and goes replica by replica. It takes the random numbers that the readable form takes
-(`rbmbench.samplers.coupled_gibbs`), and keeps the rows of terms that the sums keep (`rbmbench.estimators._terms`).
+(`rbmbench.samplers.coupled_gibbs`), and keeps the rows of terms that the sums keep (`rbmbench.samplers._terms`).
 """
 
 import numpy as np
@@ -145,7 +145,7 @@ def follow_pairs(visible, other, bounds, keys, model, draw, t, last, coupling, s
     coupling : int
         The number of the coupling among `rbmbench.samplers.coupled_gibbs.COUPLINGS`.
     sums : named tuple
-        W, b, c, the sums to add to; visible, hidden, kept, the rows kept for later, see `rbmbench.estimators._terms`.
+        W, b, c, the sums to add to; visible, hidden, kept, the rows kept for later, see `rbmbench.samplers._terms`.
 
     Returns
     -------
