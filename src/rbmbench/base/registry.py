@@ -13,24 +13,23 @@ from rbmbench.base.errors import SettingsError, unknown_name
 
 __all__ = ["LARGEST_FAST_RATE", "Registry", "number_within", "positive_integer", "truth_value"]
 
-LARGEST_FAST_RATE = 1000  # of eps_F in FPCD and in the samplers with fast weights: a sanity bound, far above any use
+LARGEST_FAST_RATE = 1000  # upper limit of eps_F in FPCD and the samplers with fast weights, far above useful values
 
 
 class Registry:
-    """The named parts of one package.
+    """Registry of the named parts of one package, found by module name and imported on demand.
 
-    Every module of the package whose name has no leading underscore is one part, and the module's name is the part's.
-    The module marks what makes the part with ``@REGISTRY.register``: a class or a function whose keyword arguments are
-    the part's options. A new file is therefore found without any list being edited.
+    Every module of the package whose name has no leading underscore defines the part of that name: a class or function
+    decorated with ``@REGISTRY.register``, whose keyword arguments are the options of the part.
 
     Parameters
     ----------
     package : str
-        Full name of the package that holds the parts.
+        Full name of the package.
     kind : str
-        What the parts are, in words, for error messages.
+        What the parts are, for error messages.
     besides : collection of str
-        Modules of the package that are no parts.
+        Modules of the package that define no part.
     """
 
     def __init__(self, package: str, kind: str, besides: Collection[str] = ()):
@@ -40,7 +39,7 @@ class Registry:
         self._makers: dict[str, Callable] = {}
 
     def register(self, maker: Callable) -> Callable:
-        """Mark ``maker`` as what makes the part of the module it is defined in."""
+        """Register ``maker`` as the factory of the part named after its module."""
         self._makers[maker.__module__.rpartition(".")[2]] = maker
         return maker
 
@@ -51,7 +50,7 @@ class Registry:
         return sorted(name for name in modules if not name.startswith("_") and name not in self.besides)
 
     def get(self, name: str) -> Callable:
-        """Return what makes the part ``name``.
+        """Return the factory of the part ``name``.
 
         Raises
         ------
@@ -65,12 +64,12 @@ class Registry:
         return self._makers[name]
 
     def create(self, name: str, options: Mapping[str, Any] | None = None) -> Any:
-        """Make the part ``name`` with the given options.
+        """Return a new part ``name`` with the given options.
 
         Raises
         ------
         SettingsError
-            If the part or one of its options is unknown, or an option's value is not allowed.
+            If the part or an option is unknown, or the value of an option is not allowed.
         """
         maker, options = self.get(name), dict(options or {})
         allowed = [key for key in inspect.signature(maker).parameters if not key.startswith("_")]

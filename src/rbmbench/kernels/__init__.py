@@ -1,9 +1,8 @@
 """Array kernels for several backends with one interface; the type of the array picks the backend.
 
-All arrays carry one leading axis of replicas: activations and states are (replicas, rows, units), biases
-(replicas, units), draws hold one key per replica. ``numpy`` is the readable reference and the fallback,
-``numba`` what NumPy arrays run on where Numba is installed, ``cupy`` what CuPy arrays run on. Backends agree on
-the same uniforms.
+All arrays have one leading axis of replicas: activations and states are (replicas, rows, units), biases
+(replicas, units), and draws hold one key per replica. ``numpy`` is the readable reference and the fallback; ``numba``
+serves NumPy arrays where Numba is installed, ``cupy`` serves CuPy arrays. All backends use the same random numbers.
 """
 
 from collections.abc import Iterator
@@ -39,19 +38,19 @@ def _kernels_for_type(array_type: type, reference_only: bool) -> ModuleType:
 
 
 def _is_cupy(array_type: type) -> bool:
-    """Tell a CuPy array by its type's name: CuPy is imported by those who have such an array, and by nobody else."""
+    """Recognise CuPy arrays by the name of their type, without importing CuPy."""
     return array_type.__module__.partition(".")[0] == "cupy"
 
 
 def _has_numba() -> bool:
     try:
         return find_spec("numba") is not None
-    except ValueError:  # a module that was blocked by hand has no spec
+    except ValueError:  # sys.modules["numba"] is None
         return False
 
 
 def kernels_for(array) -> ModuleType:
-    """Return the module whose kernels work on arrays of this type.
+    """Return the module with the kernels for arrays of this type.
 
     Raises
     ------
@@ -63,9 +62,9 @@ def kernels_for(array) -> ModuleType:
 
 @contextmanager
 def reference_kernels() -> Iterator[None]:
-    """Let NumPy arrays take the reference kernels within the block, in all threads, whether Numba is there or not.
+    """Use the reference kernels for NumPy arrays within the block, in all threads.
 
-    For comparing one backend with another; a computation that is under way must not cross the block's ends.
+    For comparisons of backends. No computation may run across the start or the end of the block.
     """
     global _reference_only
     before, _reference_only = _reference_only, True
@@ -76,23 +75,17 @@ def reference_kernels() -> Iterator[None]:
 
 
 def backend_name(array) -> str:
-    """Return the short name of the backend: "numpy", "numba" or "cupy"."""
+    """Return the name of the backend for arrays of this type: "numpy", "numba" or "cupy"."""
     return kernels_for(array).__name__.rpartition(".")[2]
 
 
 def fused_kernels(array) -> ModuleType | None:
-    """Return the module whose kernels make whole iterations of training on such arrays, or None if there is none.
-
-    `rbmbench.kernels.cupy.fused` documents what such a module offers.
-    """
+    """Return the module with kernels of whole training iterations, `rbmbench.kernels.cupy.fused`, or None."""
     return import_module("rbmbench.kernels.cupy.fused") if _is_cupy(type(array)) else None
 
 
 def pair_kernels(array) -> ModuleType | None:
-    """Return the module whose kernels follow pairs of coupled chains to their end, or None if there is none.
-
-    `rbmbench.kernels.numba.pairs` documents what such a module offers.
-    """
+    """Return the module that runs coupled chains until they meet, `rbmbench.kernels.numba.pairs`, or None."""
     return import_module("rbmbench.kernels.numba.pairs") if backend_name(array) == "numba" else None
 
 

@@ -1,6 +1,6 @@
-"""What is known of the library that multiplies matrices, for loops that choose how to ask it for a product."""
+"""Properties of the BLAS library, for code that chooses between ways to compute a product."""
 
 __all__ = ["SMALL_PRODUCT"]
 
-# Multiplications, up to which OpenBLAS has kernels for AVX-512 that rearrange no matrix before they multiply.
+# Multiplications up to which OpenBLAS with AVX-512 multiplies without copying the matrices first.
 SMALL_PRODUCT = 10**6

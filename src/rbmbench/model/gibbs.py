@@ -1,7 +1,7 @@
-"""Populations of states and the half steps of block Gibbs sampling, in buffers that are used again.
+"""Populations of states and half steps of block Gibbs sampling, in reusable buffers.
 
-Everything here takes RBMs with exactly one leading axis of replicas. Arrays made in a `Buffers` stay valid until the
-same name is asked for again; whoever keeps a state for later copies it.
+All functions take RBMs with exactly one leading axis of replicas. An array from `Buffers` is valid until the same name
+is requested again; copy it to keep it longer.
 """
 
 from collections.abc import Hashable
@@ -64,8 +64,8 @@ class Buffers:
 class Population(NamedTuple):
     """Weighted rows whose weighted sum of (v h', v, h) estimates an expectation.
 
-    ``visible`` (replicas, rows, m) and ``hidden`` (replicas, rows, n) hold states or conditional means;
-    ``weights`` (replicas, rows), of any sign, are None where every row counts 1 / rows.
+    ``visible`` (replicas, rows, m) and ``hidden`` (replicas, rows, n) hold states or conditional means. ``weights``
+    (replicas, rows) may have any sign; None stands for equal weights 1 / rows.
     """
 
     visible: Array
@@ -74,16 +74,16 @@ class Population(NamedTuple):
 
 
 class PhaseSums(NamedTuple):
-    """Sums over a population's rows, and what to multiply them by: statistics = scale * sums."""
+    """Sums over the rows of a population, and their factor: statistics = scale * sums."""
 
     sums: Statistics
     scale: float
 
 
 def population_sums(population: Population, buffers: Buffers, name: Hashable) -> PhaseSums:
-    """Return the weighted sums of (v h', v, h) over the rows of every replica, in buffers that belong to ``name``.
+    """Return the weighted sums of (v h', v, h) over the rows of each replica, in buffers for ``name``.
 
-    Rows without weights are summed as they are, and the scale is 1 / rows: no pass over them is spent on it.
+    Without weights, rows are summed as they are, with the scale 1 / rows, which saves a pass over them.
     """
     visible, hidden, weights = population
     replicas, rows, m = visible.shape
@@ -104,7 +104,7 @@ def population_sums(population: Population, buffers: Buffers, name: Hashable) ->
 
 
 def population_statistics(population: Population, buffers: Buffers, name: Hashable) -> Statistics:
-    """Return sum_i w_i (v_i h_i', v_i, h_i) for every replica, in buffers that belong to ``name``."""
+    """Return sum_i w_i (v_i h_i', v_i, h_i) for each replica, in buffers for ``name``."""
     sums, scale = population_sums(population, buffers, name)
     if scale != 1:
         for part in sums:
@@ -147,15 +147,15 @@ def sample_visible(rbm: RBM, hidden: Array, stream: Stream, buffers: Buffers) ->
 
 
 def run_chain(rbm: RBM, start_mean: Array, k: int, stream: Stream, buffers: Buffers) -> Array:
-    """Return h^(k-1), the hidden states that the k-th visible states of Gibbs chains are drawn from.
+    """Return h^(k-1), the hidden states before the k-th visible half step of Gibbs chains.
 
     Parameters
     ----------
     rbm : RBM
     start_mean : array, shape (replicas, rows, n)
-        p(h = 1 | v^(0)) of the chains' first visible states.
+        p(h = 1 | v^(0)) for the initial visible states.
     k : int
-        Number of Gibbs steps, at least 1; the last visible half step is left to the caller.
+        Number of Gibbs steps, at least 1, the last of which the caller completes.
     stream : Stream
         2 k - 1 draws are taken.
     buffers : Buffers

@@ -1,7 +1,7 @@
-"""Mini-batches as a pure function of (seed, trial, iteration): blocks of a permutation that is drawn anew each epoch.
+"""Mini-batches as a pure function of (seed, trial, iteration): blocks of a random permutation for each epoch.
 
-Source: Krause, Fischer, Igel, section 4.1, where batch sizes divide the data set; rows left over by others sit out the
-epoch.
+Source: Krause, Fischer, Igel, section 4.1, where the batch size divides the number of rows; otherwise the rows left
+over are not used in that epoch.
 """
 
 import numpy as np
@@ -14,15 +14,14 @@ __all__ = ["MiniBatches", "random_rows"]
 
 
 def random_rows(data, rows: int, like, stream: Stream):
-    """Return rows drawn from ``data`` with replacement, (trials, rows, m), of the type of ``like``.
+    """Return rows drawn from ``data`` with replacement, (trials, rows, m), with array type and dtype of ``like``.
 
     Parameters
     ----------
-    data : array, shape (rows of the set, m), uint8
+    data : array, shape (any rows, m), uint8
     rows : int
-        How many rows a trial gets.
+        Rows per trial.
     like : array
-        Gives the kind of array and the type of its entries.
     stream : Stream
         One draw is taken.
     """
@@ -39,9 +38,8 @@ class MiniBatches:
     Parameters
     ----------
     data : array, shape (rows, m), uint8
-        Mini-batches are arrays of the same kind.
     batch : int
-        Rows of a mini-batch; the whole set is used in its own order when they are as many as ``data`` has.
+        Rows of a mini-batch. If equal to the rows of ``data``, they are used in their given order.
     seed : int
     trials : sequence of int
     dtype : type
@@ -68,7 +66,7 @@ class MiniBatches:
             self._out = np.empty_like(data, shape=shape, dtype=dtype)
 
     def at(self, iteration: int):
-        """Return the mini-batch of an iteration (counted from 0), (trials, batch, m); valid until the next call."""
+        """Return the mini-batch of an iteration (from 0), (trials, batch, m); valid until the next call."""
         if self.batch == len(self.data):
             return self._out
         index, _ = next(self.indices(iteration, iteration + 1))
@@ -76,14 +74,14 @@ class MiniBatches:
         return self._out
 
     def indices(self, first: int, last: int):
-        """Yield the rows of the mini-batches ``first`` to ``last`` - 1, for as many at a time as lie side by side.
+        """Yield the row indices of the mini-batches ``first`` to ``last`` - 1, one epoch at a time.
 
         Yields
         ------
         index : int64 array, shape (trials, iterations * batch), or None
-            Rows of the data; None where every mini-batch is the whole set. Valid until the next.
+            Row indices, valid until the next step; None if every mini-batch is the whole data set.
         iterations : int
-            How many mini-batches these are.
+            Number of mini-batches.
         """
         if self.batch == len(self.data):
             yield None, last - first

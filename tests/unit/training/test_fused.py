@@ -187,7 +187,7 @@ def test_parameters_that_take_more_than_every_device_gives(device):
 def test_large_models_are_left_to_the_ordinary_kernels(device):
     rbm = random_rbm(211, 103, (1,)).like(DeviceArray(np.empty(0)))
     found = fused.unsupported_reason(rbm, estimators.create("cd"), updates.create("sgd"), 101)
-    assert found == "2.2e+07 operations of a trial's iteration, the limit is 2e+07"
+    assert found == "2.2e+07 operations per iteration of a trial, the limit is 2e+07"
 
 
 @pytest.mark.parametrize("name", ["cd", "pcd", "pop_cd"])

@@ -1,8 +1,7 @@
-"""The kernels for CUDA devices, which CuPy arrays run on: one function a kernel, which sizes and starts it.
+"""Kernels for CuPy arrays: one function per CUDA kernel, which launches it. Documented in `rbmbench.kernels.numpy`.
 
-The interface is that of `rbmbench.kernels.numpy`, which documents every kernel. Arrays are C-contiguous, but for
-the index of `gather_rows`. Small arrays that a device must have, such as the trials of a draw, are copied there once
-for as long as they stay the same: a step of training copies nothing.
+Arrays are C-contiguous, except the index of `gather_rows`. Small constant arrays, such as the trials of a draw, are
+copied to the device once, so that a training step copies nothing.
 """
 
 from rbmbench.kernels.cupy.bernoulli import (

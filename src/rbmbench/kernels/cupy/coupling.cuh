@@ -1,17 +1,17 @@
-// Half steps of coupled Gibbs chains, for rows of any number of replicas. A CUDA block takes a row, or a pair of rows,
-// its threads side by side on the Philox blocks that serve its units.
+// Half steps of coupled Gibbs chains, for rows of several replicas. A CUDA block takes a row or a pair of rows, and its
+// threads take neighbouring Philox blocks of its units.
 
 const word ATTEMPTS = (1u << 22) - 1;
 const word ROW = 0x40000000u;
 
-// Where a row takes its random numbers: unit i has position row_id * units + i.
+// The random key of a row: unit i has position row_id * units + i.
 struct RowKey {
     Draw draw;
     offset row_id, units;
     bool mirrored;
 };
 
-// Whether a unit of this mean is on, by its coin; mirrored rows take 1 - u for every uniform u.
+// Whether a unit with this mean is on; mirrored rows take 1 - u for every uniform u.
 __device__ inline bool is_on(real mean, word k, const RowKey& row, offset position) {
     const real x = mean * real(SIDES) - real(row.mirrored ? 65535u - k : k);
     if (x >= 1) return true;
@@ -20,7 +20,7 @@ __device__ inline bool is_on(real mean, word k, const RowKey& row, offset positi
     return (row.mirrored ? 1 - r : r) < x;
 }
 
-// Call visit(unit, coin, position) for this thread's units of a row.
+// Call visit(unit, coin, position) for the units of a row that this thread serves.
 template <class Visit>
 __device__ inline void for_each_unit(const RowKey& row, Visit visit) {
     const offset begin = row.row_id * row.units, end = begin + row.units, chunk = LANES * COINS;
@@ -63,14 +63,14 @@ extern "C" __global__ void sample_rows(const real* mean, real* out, const offset
     for_each_unit(row, [&](offset i, word k, offset position) { out[i] = is_on(mean[i], k, row, position); });
 }
 
-// The activations of a pair, bias put in: a log ratio needs both.
+// The activations of a pair, with bias.
 struct Pair {
     const real *activation, *other, *bias;
     __device__ real x(offset i) const { return activation[i] + bias[i]; }
     __device__ real x2(offset i) const { return other[i] + bias[i]; }
 };
 
-// log p(v|h') - log p(v|h) for the states v that an attempt draws with the means of one of the two, less the normaliser.
+// log p(v|h') - log p(v|h) without the normaliser, for the states v drawn from the means of one chain of the pair.
 __device__ inline double difference_sum(const Pair& pair, const RowKey& row, bool with_other) {
     double sum = 0;
     for_each_unit(row, [&](offset i, word k, offset position) {
@@ -93,8 +93,8 @@ __device__ inline double normaliser_of(const Pair& pair, offset units) {
     return sum_of_row(positive + product.value() - other_product.value());
 }
 
-// What is drawn is not kept before all tests are done: states are made of the numbers of the accepted attempts at the
-// end, where they overwrite the activations that the tests need.
+// States are not stored before all tests are done, because they overwrite the activations that the tests need: they are
+// computed again at the end from the random numbers of the accepted attempts.
 extern "C" __global__ void couple_visible(real* activation, real* other, const real* bias, const offset* replica,
                                           const offset* row_id, const unsigned char* mirrored, word seed,
                                           const word* trials, wide number, word purpose, int redraw_both,
@@ -104,7 +104,7 @@ extern "C" __global__ void couple_visible(real* activation, real* other, const r
     activation += at * units, other += at * units;
     const Pair pair = {activation, other, bias + replica[at] * units};
     const double normaliser = normaliser_of(pair, units);
-    // Sums are the same for every thread, and so are all decisions.
+    // Sums, and so all decisions, are the same in every thread.
     const bool meets = log_uniform(row, 0) <= normaliser + difference_sum(pair, row, false);
     word accepted = 0, accepted2 = 0;
     offset rejected = 0;
@@ -122,7 +122,7 @@ extern "C" __global__ void couple_visible(real* activation, real* other, const r
             accepted2 = t, rejected += pending2;
         }
     }
-    // Each thread overwrites the units that it alone reads; the second states of all need the first's activations.
+    // Each thread overwrites only units that no other thread reads.
     const RowKey first = attempt_of(row, accepted), second = attempt_of(row, accepted2);
     for_each_unit(first, [&](offset i, word k, offset position) {
         activation[i] = is_on(mean_of(pair.x(i)), k, first, position);

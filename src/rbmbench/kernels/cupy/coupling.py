@@ -1,4 +1,4 @@
-"""Launches over rows of any number of replicas, a thread block a row; products are the library's."""
+"""Launches over rows of several replicas, with one thread block per row; matrix products use cuBLAS."""
 
 import numpy as np
 
@@ -19,7 +19,7 @@ COINS = 8  # as philox.cuh
 
 
 def _over_rows(name: str, array, *arguments) -> None:
-    """Run a kernel with a thread block for each row (rows, units), and the units as its last argument."""
+    """Launch a kernel with a thread block for each row of (rows, units); the units are passed as last argument."""
     rows, units = array.shape
     lanes = min(THREADS, max(16, power_of_two(-(-units // COINS))))  # 16: a chunk of Philox blocks
     if rows:

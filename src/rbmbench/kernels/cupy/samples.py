@@ -1,4 +1,4 @@
-"""Launches over parameters and rows, for what samplers do with samples; what waits on CPUs is the library's."""
+"""Launches for samplers: unlearning of samples, and counts of Hamming distances; lazy updates use NumPy's functions."""
 
 from rbmbench.kernels.cupy._grids import THREADS, contiguous, sized, start
 from rbmbench.kernels.cupy.bernoulli import sample_bernoulli

@@ -1,8 +1,7 @@
-"""The kernels compiled by Numba: what NumPy arrays run on where Numba is installed.
+"""Kernels for NumPy arrays, compiled by Numba. See `rbmbench.kernels.numpy` for the documentation of each kernel.
 
-The interface is that of `rbmbench.kernels.numpy`, which documents every kernel. Compiled code is cached on disk,
-in a folder named after the kernels' sources: Numba itself does not notice when a function that was compiled in has
-changed.
+Compiled code is cached on disk in a folder named after a hash of the sources, because Numba does not notice changes
+of functions called by a compiled function.
 """
 
 import hashlib
@@ -15,7 +14,7 @@ _HERE = Path(__file__).resolve().parent
 
 
 def _cache_folder() -> str:
-    """Return where compiled kernels of exactly these sources are kept."""
+    """Return the cache folder for these sources."""
     sources = b"".join(path.read_bytes() for path in sorted(_HERE.glob("*.py")))
     base = Path(numba.config.CACHE_DIR) if numba.config.CACHE_DIR else _HERE / "__pycache__"
     if not os.access(_HERE, os.W_OK) and not numba.config.CACHE_DIR:
@@ -26,7 +25,7 @@ def _cache_folder() -> str:
 
 
 def _use_full_vectors() -> None:
-    """Tell LLVM to use 512-bit vectors where there are any: sampling runs 1.3 times faster than at its default."""
+    """Let LLVM use 512-bit vectors where available, which it avoids by default: sampling is 1.3 times faster."""
     from llvmlite import binding
 
     features = binding.get_host_cpu_features()
@@ -40,7 +39,7 @@ if numba.config.CPU_FEATURES is None and numba.config.CPU_NAME is None:
 
 _users_folder, numba.config.CACHE_DIR = numba.config.CACHE_DIR, _cache_folder()
 try:
-    from rbmbench.kernels.numba import pairs  # noqa: F401, its kernels are compiled into this folder too
+    from rbmbench.kernels.numba import pairs  # noqa: F401, uses the same cache folder
     from rbmbench.kernels.numba.bernoulli import (
         ascend,
         bernoulli_mean,

@@ -1,4 +1,4 @@
-"""Half steps of coupled Gibbs chains: a pair's visible states are proposed, tested and drawn again in one pass."""
+"""Half steps of coupled Gibbs chains: proposals, tests and redraws of all pairs of a replica in one pass."""
 
 import numpy as np
 from numba import njit
@@ -11,7 +11,7 @@ from rbmbench.kernels.numba.random import fill_coins, refinement, row_uniforms
 __all__ = ["couple_visible", "mean_of_rows", "sample_rows"]
 
 BLOCK = 64
-TILE, CHUNK = 4096, 128  # units tossed at once; coins that come together
+TILE, CHUNK = 4096, 128  # units sampled at once; coins per chunk
 LARGE = 1e270
 MOST_COIN = np.float32(65535)
 FAST = {"contract", "nsz", "nnan", "ninf", "arcp", "reassoc"}
@@ -23,13 +23,13 @@ def _mirror(k):
         k[i] = k.dtype.type(MOST_COIN) - k[i]
 
 
-# Rows are short where layers are small. So rows whose row_id are close are tossed at once: their coins share
-# Philox blocks, and one walk over them all is what vector loops like.
+# Rows of small layers are short. Rows with close row_ids are sampled together: their coins share Philox blocks, and one
+# loop over all of them vectorises better.
 
 
 @njit(cache=True, nogil=True)
 def _end_of_replica(row, replica, most):
-    """Return the end of the rows from ``row`` on that are of its replica, at most so many."""
+    """Return the end of the rows from ``row`` on that belong to its replica, at most ``most`` of them."""
     last = row + 1
     while last < replica.size and last < row + most and replica[last] == replica[row]:
         last += 1
@@ -38,7 +38,7 @@ def _end_of_replica(row, replica, most):
 
 @njit(cache=True, nogil=True)
 def _end_of_tile(row, row_id, units):
-    """Return the end of the rows from ``row`` on that share a window of coins."""
+    """Return the end of the rows from ``row`` on that share one window of coins."""
     last, most = row + 1, row_id[row] + max(1, TILE // units)
     while last < row_id.size and row_id[last] < most:
         if not 0 <= (row_id[last] - row_id[last - 1]) * units <= CHUNK + units:
@@ -74,7 +74,7 @@ def _fill_rows(row_id, mirrored, units, seed, trial, number, purpose, window, co
 
 @njit(cache=True, nogil=True)
 def _toss(mean, k, row_id, mirrored, units, seed, trial, number, purpose, out):
-    """Sample rows from their means, all flat, on their coins."""
+    """Sample rows (flattened) from their means with coins ``k``."""
     if mark_open(mean, k, out):
         for i in range(mean.size):
             if out[i] > 1:
@@ -85,7 +85,7 @@ def _toss(mean, k, row_id, mirrored, units, seed, trial, number, purpose, out):
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def _means_and_difference(a, a2, bias, mean, mean2, difference, linear, ratio):
-    """Write both means, a' - a, and linear and ratio with softplus(a) - softplus(a') = linear + log ratio; all flat."""
+    """Write both means, a' - a, and terms with softplus(a) - softplus(a') = linear + log ratio; all flattened."""
     zero, one = bias.dtype.type(0), bias.dtype.type(1)
     for i in range(a.size):
         x, x2 = a[i] + bias[i], a2[i] + bias[i]
@@ -100,7 +100,7 @@ def _means_and_difference(a, a2, bias, mean, mean2, difference, linear, ratio):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _normaliser(linear, ratio):
-    """Return the sum of linear + log ratio, in float64 from block to block."""
+    """Return the sum of linear + log ratio, accumulated over blocks in float64."""
     total, product = 0.0, 1.0
     for start in range(0, linear.size, BLOCK):
         part, block_product = linear.dtype.type(0), ratio.dtype.type(1)
@@ -118,7 +118,7 @@ def _normaliser(linear, ratio):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _product(v, difference):
-    """Return the inner product, in float64 from block to block."""
+    """Return the inner product, accumulated over blocks in float64."""
     total = 0.0
     for start in range(0, v.size, BLOCK):
         part = v.dtype.type(0)
@@ -137,13 +137,13 @@ def _is_kept(log_odds, u):
 
 @njit(cache=True, nogil=True)
 def _meets(log_odds, seed, trial, number, purpose, row_id, mirrored):
-    """Return whether a pair keeps its first proposal; a uniform is drawn only where the odds leave that open."""
+    """Return whether a pair keeps its first proposal; a uniform is drawn only if the odds do not decide."""
     return log_odds >= 0 or _is_kept(log_odds, row_uniforms(seed, trial, number, purpose, row_id, mirrored)[0])
 
 
 @njit(cache=True, nogil=True)
 def _move(row, to, means, difference, normaliser, row_id, mirrored, at):
-    """Move what is known of a pair to another row."""
+    """Move the data of a pair to another row."""
     if to < row:
         means[0, to], means[1, to], difference[to] = means[0, row], means[1, row], difference[row]
         normaliser[to], row_id[to], mirrored[to], at[to] = normaliser[row], row_id[row], mirrored[row], at[row]
@@ -154,7 +154,7 @@ def _redraw(
     left, redraw_both, means, difference, normaliser, row_id, mirrored, at, seed, trial, number, purpose, window, coins,
     states, v, v2, rejections,
 ):  # fmt: skip
-    """Draw the states of pairs of one replica that have not met, attempt by attempt, until all are accepted."""
+    """Draw states for the pairs of one replica that have not met, until all are accepted."""
     units = states.shape[2]
     pending = np.ones((2, left), np.bool_)
     pending[0] = redraw_both

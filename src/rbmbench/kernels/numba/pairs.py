@@ -1,8 +1,8 @@
-"""Pairs of coupled chains, followed until all have met, in one call.
+"""Coupled chains, run until all pairs have met, in one call.
 
-The last pairs to meet are few, and their steps would be mostly calls of kernels for a row or two. So the loop over the
-steps is compiled as well, and goes replica by replica. It takes the random numbers that the readable form takes
-(`rbmbench.samplers.coupled_gibbs`), and keeps the rows of terms that the sums keep (`rbmbench.samplers._terms`).
+The last pairs to meet are few, and calling kernels for one or two rows would dominate their cost. So the loop over the
+steps is compiled as well, replica by replica. It takes the same random numbers as the readable form
+(`rbmbench.samplers.coupled_gibbs`) and adds terms like `rbmbench.samplers._terms`.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ OTHER_HIDDEN, VISIBLE, A_STEP = np.uint64(1), np.uint64(2), np.uint64(3)
 
 @njit(cache=True, nogil=True)
 def _flush(sums, r):
-    """Add the product of a replica's kept rows to its sums."""
+    """Add the product of the kept rows of a replica to its sums."""
     visible, hidden = sums.visible[r, : sums.kept[r]], sums.hidden[r, : sums.kept[r]]
     sums.W[r] += np.dot(visible.T, hidden)
     for row in range(sums.kept[r]):
@@ -64,7 +64,7 @@ def _drop_met(met, visible, other, row_id, mirrored, pair):
 
 @njit(cache=True, nogil=True)
 def _hidden_half_step(coupling, mean, mean2, c, replica, row_id, mirrored, draw, h, h2, met, rejected):
-    """Draw h and h', and turn the activations ``mean`` and ``mean2`` into means."""
+    """Draw h and h', and overwrite the activations ``mean`` and ``mean2`` with means."""
     seed, trials, number, purpose = draw
     rejected[:] = 0
     if coupling == BOTH_LAYERS:
@@ -127,30 +127,28 @@ def _follow_pairs(visible, other, bounds, keys, model, words, t, last, coupling,
 
 
 def follow_pairs(visible, other, bounds, keys, model, draw, t, last, coupling, sums):
-    """Follow pairs of chains from step t until all have met, or to step ``last``, and add up their terms.
+    """Run pairs of chains from step t until all have met, or to step ``last``, and add up their terms.
 
     Parameters
     ----------
     visible, other : ndarray, shape (pairs, m)
-        v and v' at step t, 1 <= t; overwritten.
+        v and v' at step t >= 1; overwritten.
     bounds : ndarray, shape (replicas + 1,), int64
-        Replica r has the pairs from ``bounds[r]`` to ``bounds[r + 1]``.
+        Replica r has the pairs ``bounds[r]`` to ``bounds[r + 1]`` - 1.
     keys : RowKeys
-        Of the pairs.
-    model : named tuple
-        W (replicas, m, n), W_transposed, b, c.
+    model : `rbmbench.samplers._pairs.Model`
     draw : Draw
-        The next one; three are taken a step.
+        The next draw; each step takes three.
     t, last : int
     coupling : int
-        The number of the coupling among `rbmbench.samplers.coupled_gibbs.COUPLINGS`.
-    sums : named tuple
-        W, b, c, the sums to add to; visible, hidden, kept, the rows kept for later, see `rbmbench.samplers._terms`.
+        Index into `rbmbench.samplers.coupled_gibbs.COUPLINGS`.
+    sums : `rbmbench.samplers._terms.TermArrays`
+        Changed in place.
 
     Returns
     -------
     tau, rejections : ndarray, shape (pairs,), int64
-        The step at which a pair met, 0 for those that have not; the proposals that were not accepted.
+        The step at which a pair met, or 0 if it has not; the number of rejected proposals.
     """
     tau, rejections = np.zeros((2, len(visible)), np.int64)
     words = draw.seed, draw.trials, draw.number, draw.purpose

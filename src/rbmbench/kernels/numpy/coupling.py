@@ -1,8 +1,8 @@
-"""Half steps of coupled Gibbs chains, for rows of any number of replicas: the reference.
+"""Reference kernels of half steps of coupled Gibbs chains, on rows of several replicas.
 
-A population of pairs of chains is ragged: pairs that have met are gone, so replicas have rows in different numbers.
-Rows lie one below the other, (rows, units), and `rbmbench.base.streams.RowKeys` says whose they are. Parameters and
-draws hold one entry a replica.
+Pairs that have met are dropped, so replicas have different numbers of rows. The rows of all replicas are one array
+(rows, units), and `rbmbench.base.streams.RowKeys` gives the replica of each. Parameters and draws have one entry per
+replica.
 """
 
 from collections.abc import Iterator
@@ -26,20 +26,20 @@ __all__ = [
 
 
 def parts_of(bounds) -> Iterator[tuple[int, slice]]:
-    """Give the replicas that have rows, and which: replica r those from ``bounds[r]`` to ``bounds[r + 1]``."""
+    """Yield each replica r that has rows, and their slice ``bounds[r]`` to ``bounds[r + 1]``."""
     for r, (first, last) in enumerate(pairwise(bounds.tolist())):
         if first < last:
             yield r, slice(first, last)
 
 
 def multiply_states(states, bounds, matrix, out) -> None:
-    """Write each row of states, 0 and 1, times its replica's matrix.
+    """Write the product of each row of states (0 or 1) with the matrix of its replica.
 
     Parameters
     ----------
     states, out : array, shapes (rows, units), (rows, other units)
     bounds : ndarray, shape (replicas + 1,), int64
-        Replica r has the rows from ``bounds[r]`` to ``bounds[r + 1]``.
+        Replica r has the rows ``bounds[r]`` to ``bounds[r + 1]`` - 1.
     matrix : array, shape (replicas, units, other units)
     """
     for r, part in parts_of(bounds):
@@ -47,9 +47,9 @@ def multiply_states(states, bounds, matrix, out) -> None:
 
 
 def multiply_neighbours(states, product, neighbours, bounds, matrix, out) -> None:
-    """Write neighbours times matrix as `multiply_states`, where ``product`` is that of ``states``.
+    """Write the products of ``neighbours`` like `multiply_states`, given the ``product`` of ``states``.
 
-    Backends may use that most units of both are equal.
+    Backends may exploit that most units of both are equal.
     """
     multiply_states(neighbours, bounds, matrix, out)
 
@@ -76,12 +76,12 @@ def sample_rows(mean, keys: RowKeys, draw: Draw, out) -> None:
 
 
 def couple_visible(activation, other, bias, keys: RowKeys, draw: Draw, redraw_both: bool, met, rejections) -> None:
-    """Draw v ~ p(v|h) and v' ~ p(v|h') for pairs of chains so that v = v' as often as any coupling can make it.
+    """Draw v ~ p(v|h) and v' ~ p(v|h') for pairs of chains by a maximal coupling, where P(v = v') is largest.
 
-    v is drawn; both take it with probability min(1, p(v|h') / p(v|h)). Otherwise v' is drawn until it is accepted, with
-    probability 1 - min(1, p(v'|h) / p(v'|h')). With ``redraw_both`` v is drawn again too, from the same uniforms,
-    until it is accepted, with probability 1 - min(1, p(v|h') / p(v|h)). Attempt number t takes draw `Draw.attempt` (t);
-    the last of ATTEMPTS is accepted as it is.
+    v is drawn, and both take it with probability min(1, p(v|h') / p(v|h)). Otherwise v' is drawn until it is accepted,
+    with probability 1 - min(1, p(v'|h) / p(v'|h')). With ``redraw_both``, v is drawn again as well, from the same
+    uniforms, until it is accepted with probability 1 - min(1, p(v|h') / p(v|h)). Attempt t uses ``draw.attempt(t)``;
+    attempt number ATTEMPTS is always accepted.
 
     Source: Qiu, Zhang, Wang 2020, algorithm 1 (lines 3 to 7) and, with ``redraw_both``, algorithm 3 (lines 1 to 14).
 
@@ -91,13 +91,12 @@ def couple_visible(activation, other, bias, keys: RowKeys, draw: Draw, redraw_bo
         W h and W h' without the bias; overwritten by v and v'.
     bias : ndarray, shape (replicas, m)
     keys : RowKeys
-        Of the pairs.
     draw : Draw
     redraw_both : bool
     met : ndarray, shape (pairs,), uint8
-        Receives 1 where both took the same v.
+        Receives 1 for pairs that took the same v.
     rejections : ndarray, shape (pairs,), int64
-        Receives the number of drawn states that were not accepted.
+        Receives the number of rejected states.
     """
     a, a2 = activation + bias[keys.replica], other + bias[keys.replica]
     mean, mean2, difference = sigmoid(a), sigmoid(a2), a2 - a
