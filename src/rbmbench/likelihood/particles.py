@@ -1,6 +1,6 @@
-"""The way of particles along a schedule of inverse temperatures; see `rbmbench.likelihood.annealing`.
+"""Annealing of particles along a schedule of inverse temperatures; see `rbmbench.likelihood.annealing`.
 
-Models go in shards, as many at a time as there are threads; neither shards nor threads nor pauses change a result.
+Models are processed in shards, one per thread at a time. Results do not depend on shards, threads or pauses.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ from rbmbench.kernels import is_host_array, kernels_for, on_host
 from rbmbench.model.gibbs import Buffers, hidden_activation, visible_activation
 from rbmbench.model.rbm import RBM
 
-__all__ = ["Particles", "Pause", "Way", "like"]
+__all__ = ["Annealing", "Particles", "Pause", "like"]
 
 SHARD_BYTES = 2**20
 
@@ -27,11 +27,12 @@ Array = Any
 
 
 class Particles(NamedTuple):
-    """Particles on their way, from which an annealing goes on bit for bit.
+    """State of an interrupted annealing, which resumes bit for bit.
 
-    ``finished`` are the log weights of the models that are done, float64 (models done, particles). Of those under way,
-    which come next, ``visible`` are the states, uint8 (models, particles, m), and ``log_weights`` float64 (models,
-    particles), after so many ``steps`` of the schedule; ``draw`` is the next number of their streams.
+    ``finished`` holds the log weights of finished models, float64 (finished models, particles). For the models in
+    progress, which come next, ``visible`` holds the states, uint8 (models, particles, m), and ``log_weights`` the log
+    weights, float64 (models, particles), after ``steps`` steps; ``draw`` is the number of the next draw of their
+    streams.
     """
 
     finished: np.ndarray
@@ -45,12 +46,12 @@ Pause = Callable[[Callable[[], Particles]], None]
 
 
 def like(array: Array, values) -> Array:
-    """Return values as an array of the same kind and type."""
+    """Return values with the array type and dtype of ``array``."""
     return np.asarray(values, dtype=array.dtype, like=array)
 
 
 class ParticleShard:
-    """Some models whose particles go along a schedule of inverse temperatures."""
+    """Some models whose particles are annealed together."""
 
     def __init__(self, rbm: RBM, b0: np.ndarray, stream: Stream):
         self.rbm, self.stream, self._buffers = rbm, stream, Buffers()
@@ -58,12 +59,12 @@ class ParticleShard:
         self._bias_difference = (rbm.b - self._start_bias)[..., None]
 
     def begin(self, visible: Array) -> None:
-        """Begin with these states."""
+        """Start with these states."""
         self.visible = visible
         self.log_weights = np.zeros_like(visible, shape=visible.shape[:-1], dtype=np.float64)
 
     def restore(self, visible: np.ndarray, log_weights: np.ndarray, draw: int) -> None:
-        """Go on from where they were."""
+        """Continue from an interrupted annealing."""
         self.visible = like(self.rbm.W, visible)
         self.log_weights = np.array(log_weights, like=self.rbm.W)
         self.stream.number = draw
@@ -80,11 +81,11 @@ class ParticleShard:
                 self.visible = visible_activation(rbm, hidden, buffers)
                 bias = (1 - following) * self._start_bias + following * rbm.b
                 kernels.sample_bernoulli(self.visible, bias, self.stream.next(), following)
-        on_host(self.log_weights)  # waits for a device, so that a piece's time is its own
+        on_host(self.log_weights)  # waits for the device, for the timing of the pace
 
 
-class Way:
-    """The way of all models' particles along a schedule: models in shards, as many shards at a time as threads."""
+class Annealing:
+    """Annealing of the particles of all models: in shards, as many at a time as there are threads."""
 
     def __init__(self, rbm: RBM, b0: np.ndarray, schedule: np.ndarray, start, seed: int, keys, particles: int):
         self._models, self._keys, self._seed = rbm.replicas, keys, seed
@@ -110,7 +111,7 @@ class Way:
         return np.concatenate(finished)
 
     def _group(self, first: int, threads: int, begun: Particles | None) -> list[ParticleShard]:
-        """Return the shards that go next, at the beginning or where they were."""
+        """Return the next shards, at the start of the schedule or resumed."""
         last = min(first + (len(begun.visible) if begun else self._size * threads), len(self._models.W))
         group = []
         for start in range(first, last, self._size):
@@ -125,19 +126,19 @@ class Way:
         return group
 
     def _pieces(self, group: list[ParticleShard], step: int, pool) -> Iterator[int]:
-        """Move the shards along the schedule; after every piece of it yield the number of steps made."""
-        going = pace.Pace()
+        """Advance the shards piece by piece; yield the number of steps done after each piece."""
+        piece = pace.Pace()
         while step < len(self._schedule) - 1:
             started = perf_counter()
-            temperatures = self._schedule[step : step + going.steps + 1]
-            list(pool.map(lambda shard, piece=temperatures: shard.advance(piece), group))
+            temperatures = self._schedule[step : step + piece.steps + 1]
+            list(pool.map(lambda shard, betas=temperatures: shard.advance(betas), group))
             step += len(temperatures) - 1
-            going.update(len(temperatures) - 1, perf_counter() - started)
+            piece.update(len(temperatures) - 1, perf_counter() - started)
             yield step
 
 
 def _particles(finished: list[np.ndarray], group: list[ParticleShard], steps: int) -> Particles:
-    """Return where the particles are, on the host."""
+    """Return the current state, in host memory."""
     weights = np.concatenate([on_host(shard.log_weights) for shard in group])
     visible = np.concatenate([on_host(shard.visible).astype(np.uint8) for shard in group])
     done = np.concatenate([weights[:0], *finished])

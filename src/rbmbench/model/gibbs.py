@@ -31,21 +31,15 @@ Array = Any
 
 
 class Buffers:
-    """Arrays kept by name, so that a training step allocates nothing."""
+    """Reusable arrays by name, so that a training step allocates no memory."""
 
     def __init__(self):
         self._arrays: dict[Hashable, Array] = {}
 
     def get(self, name: Hashable, shape: tuple, like: Array, dtype=None) -> Array:
-        """Return the array of this name; it is made anew, uninitialised, when shape or type change.
+        """Return the array of this name, uninitialised if it is new or its shape or type has changed.
 
-        Parameters
-        ----------
-        name : hashable
-        shape : tuple of int
-        like : array
-            Gives the kind of array, and the type of its entries where ``dtype`` is None.
-        dtype : type or None
+        It has the array type of ``like``, and its dtype if ``dtype`` is None.
         """
         dtype = like.dtype if dtype is None else np.dtype(dtype)
         array = self._arrays.get(name)
@@ -54,7 +48,7 @@ class Buffers:
         return array
 
     def ones(self, shape: tuple, like: Array) -> Array:
-        """Return an array of ones that is kept, and must not be written to."""
+        """Return an array of ones, which must not be written to."""
         array = self._arrays.get(("ones", shape))
         if array is None or array.dtype != like.dtype:
             array = self._arrays["ones", shape] = np.ones_like(like, shape=shape)

@@ -1,4 +1,4 @@
-"""Sums of (v h', v, h) over terms that come a few at a time."""
+"""Sums of (v h', v, h) over the terms of coupled chains."""
 
 from typing import Any, NamedTuple
 
@@ -12,9 +12,9 @@ __all__ = ["TermArrays", "TermSums"]
 
 
 class TermArrays(NamedTuple):
-    """The sums W (replicas, m, n), b (replicas, m), c (replicas, n), and rows of the first part that wait to be added.
+    """The sums W (replicas, m, n), b (replicas, m), c (replicas, n), and rows whose products are not yet added.
 
-    ``kept`` (replicas,), int64, tells how many rows wait in ``visible`` (replicas, chains, m) and ``hidden``
+    ``kept`` (replicas,), int64, is the number of such rows in ``visible`` (replicas, chains, m) and ``hidden``
     (replicas, chains, n).
     """
 
@@ -29,15 +29,15 @@ class TermArrays(NamedTuple):
 class TermSums:
     """Sums of the terms f(v) and f(v) - f(v') of every replica, f(v) = (v p(h|v)', v, p(h|v)).
 
-    A difference is v (p(h|v) - p(h|v'))' + (v - v') p(h|v')'. The first part is kept until a replica has as many rows
-    of it as it has chains, and then added by one product; the second is nonzero for few units.
+    A difference is v (p(h|v) - p(h|v'))' + (v - v') p(h|v')'. Rows of the first part are collected and added by one
+    product per replica; the second part is nonzero for few units.
     """
 
     def __init__(self):
         self._buffers = Buffers()
 
     def clear(self, rbm, chains: int) -> None:
-        """Begin anew, for as many chains a replica."""
+        """Set the sums to zero, for this number of chains per replica."""
         replicas, m, n = rbm.W.shape
         self._kernels, self._chains = kernels_for(rbm.W), chains
         self._product = self._buffers.get("product", (m, n), rbm.W)
@@ -59,7 +59,7 @@ class TermSums:
         self._kernels.add_products_of_differences(visible, other_visible, rows.bounds, other_mean, W, b)
 
     def _keep(self, rows, visible, hidden) -> None:
-        """Keep rows, in memory that is flushed where they do not fit."""
+        """Collect rows; flush replicas whose rows do not fit."""
         counts, kept = np.diff(rows.bounds), self.arrays.kept
         for r in np.flatnonzero(kept + counts > self._chains):
             self._flush(r)
@@ -70,7 +70,7 @@ class TermSums:
         kept += counts
 
     def _flush(self, r: int) -> None:
-        """Add the product of a replica's kept rows to its sums."""
+        """Add the product of the kept rows of a replica to its sums."""
         W, _, c, visible, hidden, kept = (part[r] for part in self.arrays)
         visible, hidden = visible[:kept], hidden[:kept]
         W += np.matmul(visible.T, hidden, out=self._product)
@@ -78,7 +78,7 @@ class TermSums:
         self.arrays.kept[r] = 0
 
     def mean(self) -> Statistics:
-        """Return the sums over the number of chains, in buffers that are used again."""
+        """Return the sums divided by the number of chains, in reusable buffers."""
         for r in range(len(self.arrays.kept)):
             self._flush(r)
         sums = Statistics(*self.arrays[:3])

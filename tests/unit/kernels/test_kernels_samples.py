@@ -79,7 +79,7 @@ def test_every_sample_is_counted_at_its_distance(kernels, dtype, sizes):
 @BACKENDS
 @DTYPES
 @pytest.mark.parametrize("chains", [1, 5])
-def test_decay_and_drift_may_wait(kernels, dtype, chains):
+def test_decay_and_drift_may_be_lazy(kernels, dtype, chains):
     # Decays that make W whole after 64 samples, after 7, and at every sample.
     replicas, m, n, decay, rate = 3, 13, 7, np.array([1, 0.6, 0], dtype), np.array([0.3, 0.2, 0.1], dtype)
     ours, drift = parameters(replicas, m, n, dtype, 1), [0.1 * d for d in parameters(replicas, m, n, dtype, 2)]
@@ -87,7 +87,7 @@ def test_decay_and_drift_may_wait(kernels, dtype, chains):
     scale, factor = np.ones(replicas), np.zeros(replicas)
     for number in range(70):
         visible, hidden = states(replicas, chains, m, dtype, number), states(replicas, chains, n, dtype, 100 + number)
-        kernels.unlearn_waiting(*ours, *drift, decay, rate, scale, factor, visible, hidden)
+        kernels.unlearn_lazily(*ours, *drift, decay, rate, scale, factor, visible, hidden)
         numpy_kernels.unlearn_samples(
             *expected, *(d.astype(float) for d in drift), decay.astype(float), rate.astype(float), visible, hidden
         )

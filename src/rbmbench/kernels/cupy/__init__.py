@@ -29,8 +29,8 @@ from rbmbench.kernels.cupy.samples import (
     add_states,
     add_states_and_sample,
     count_distances,
+    unlearn_lazily,
     unlearn_samples,
-    unlearn_waiting,
 )
 from rbmbench.kernels.cupy.tempering import tempered_sweeps
 
@@ -56,6 +56,6 @@ __all__ = [
     "softplus_sum",
     "tempered_sweeps",
     "uniforms",
+    "unlearn_lazily",
     "unlearn_samples",
-    "unlearn_waiting",
 ]

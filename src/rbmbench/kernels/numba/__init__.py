@@ -56,8 +56,8 @@ try:
         add_states,
         add_states_and_sample,
         count_distances,
+        unlearn_lazily,
         unlearn_samples,
-        unlearn_waiting,
     )
     from rbmbench.kernels.numba.softplus import bernoulli_mean_and_softplus_sum, softplus_difference, softplus_sum
     from rbmbench.kernels.numba.tempering import tempered_sweeps
@@ -86,6 +86,6 @@ __all__ = [
     "softplus_sum",
     "tempered_sweeps",
     "uniforms",
+    "unlearn_lazily",
     "unlearn_samples",
-    "unlearn_waiting",
 ]

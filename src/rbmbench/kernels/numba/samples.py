@@ -7,7 +7,7 @@ from rbmbench.kernels.numba.bernoulli import sample_flat
 from rbmbench.kernels.numba.differences import add_one
 from rbmbench.kernels.numpy.samples import LONGEST_WAIT, SMALLEST_SCALE
 
-__all__ = ["add_states", "add_states_and_sample", "count_distances", "unlearn_samples", "unlearn_waiting"]
+__all__ = ["add_states", "add_states_and_sample", "count_distances", "unlearn_lazily", "unlearn_samples"]
 
 FAST = {"contract", "nsz", "nnan", "ninf", "arcp", "reassoc"}
 
@@ -84,7 +84,7 @@ def unlearn_samples(W, b, c, drift_W, drift_b, drift_c, decay, rate, visible, hi
 
 
 @njit(cache=True, nogil=True)
-def _unlearn_waiting(W, b, c, drift_W, drift_b, drift_c, decay, rate, scale, factor, visible, hidden):
+def _unlearn_lazily(W, b, c, drift_W, drift_b, drift_c, decay, rate, scale, factor, visible, hidden):
     kind = W.dtype.type
     for r in range(W.shape[0]):
         share = -rate[r] / kind(visible.shape[1])
@@ -102,9 +102,9 @@ def _unlearn_waiting(W, b, c, drift_W, drift_b, drift_c, decay, rate, scale, fac
                     add_one(hidden[r, chain], of_weights, W[r, i])
 
 
-def unlearn_waiting(W, b, c, drift_W, drift_b, drift_c, decay, rate, scale, factor, visible, hidden):
-    """See `rbmbench.kernels.numpy.unlearn_waiting`."""
-    _unlearn_waiting(W, b, c, drift_W, drift_b, drift_c, decay, rate, scale, factor, visible, hidden)
+def unlearn_lazily(W, b, c, drift_W, drift_b, drift_c, decay, rate, scale, factor, visible, hidden):
+    """See `rbmbench.kernels.numpy.unlearn_lazily`."""
+    _unlearn_lazily(W, b, c, drift_W, drift_b, drift_c, decay, rate, scale, factor, visible, hidden)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)

@@ -20,8 +20,8 @@ from rbmbench.kernels.numpy.samples import (
     add_states,
     add_states_and_sample,
     count_distances,
+    unlearn_lazily,
     unlearn_samples,
-    unlearn_waiting,
 )
 
 __all__ = [
@@ -46,8 +46,8 @@ __all__ = [
     "softplus_sum",
     "tempered_sweeps",
     "uniforms",
+    "unlearn_lazily",
     "unlearn_samples",
-    "unlearn_waiting",
 ]
 
 

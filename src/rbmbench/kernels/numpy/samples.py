@@ -12,8 +12,8 @@ __all__ = [
     "add_states",
     "add_states_and_sample",
     "count_distances",
+    "unlearn_lazily",
     "unlearn_samples",
-    "unlearn_waiting",
 ]
 
 LONGEST_WAIT = 64
@@ -43,7 +43,7 @@ def unlearn_samples(W, b, c, drift_W, drift_b, drift_c, decay, rate, visible, hi
         parameter[...] = decay[ones] * parameter + drift - share[ones] * sums
 
 
-def unlearn_waiting(W, b, c, drift_W, drift_b, drift_c, decay, rate, scale, factor, visible, hidden) -> None:
+def unlearn_lazily(W, b, c, drift_W, drift_b, drift_c, decay, rate, scale, factor, visible, hidden) -> None:
     """Change parameters like `unlearn_samples`, with lazy decay and drift: the weights are scale W + factor drift_W.
 
         factor <- decay factor + 1,   scale <- decay scale,   W <- W - (rate / scale) mean(x h')
