@@ -49,7 +49,7 @@ def test_a_run_is_that_of_the_host(name, k, m, n, batch):
     # float64: with this seed no uniform lies between two roundings of a mean, so that all states are the same.
     ours, theirs = (trained(name, k, backend, m, n, batch) for backend in ("cupy", "numpy"))
     if m < 257 or _device.most_shared_bytes() > 80_000:
-        assert ours.backend["backend_iterations"] == f"{name} many a launch"
+        assert ours.backend["backend_iterations"] == f"{name} fused"
     hold(ours, theirs, 1e-10)
     np.testing.assert_allclose(ours.curve.value, theirs.curve.value, rtol=1e-8, atol=1e-10)
 

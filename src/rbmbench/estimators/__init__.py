@@ -1,4 +1,4 @@
-"""Estimators of the log-likelihood gradient: one file each, found by its name."""
+"""Estimators of the log-likelihood gradient: one file each, found by name."""
 
 from rbmbench.estimators._base import REGISTRY, Estimate, Estimator, check_continues
 

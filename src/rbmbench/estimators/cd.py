@@ -2,8 +2,8 @@
 
     E_model f  is estimated by  (1/N) sum_i f(v_i^(k)),   f(v) = (v p(h|v)', v, p(h|v)),
 
-v_i^(k) the state of a Gibbs chain k steps after its start: N chains, one from each row of the mini-batch, or as many
-as are asked for, from rows of it drawn with replacement.
+where v_i^(k) is the state after k steps of Gibbs chain i of N: one from each row of the mini-batch, or a given number
+of chains from rows drawn with replacement.
 
 Source: Hinton 2002; Krause, Fischer, Igel, section 2; Qiu, Zhang, Wang 2020, section 6 (more chains than rows).
 Shapes: chains (replicas, N, m) and (replicas, N, n).
@@ -20,9 +20,9 @@ __all__ = ["CD"]
 
 @REGISTRY.register
 class CD(Estimator):
-    """CD-k; ``k`` Gibbs steps, ``chains`` chains (None: one from each row of the mini-batch).
+    """CD-k with ``k`` Gibbs steps and ``chains`` chains (None: one from each row of the mini-batch).
 
-    With ``variance`` the diagnostics tell the gradient's variance, see `rbmbench.estimators._variance`.
+    With ``variance``, diagnostics include the variance of the gradient, see `rbmbench.estimators._variance`.
     """
 
     fused = "cd"
@@ -35,7 +35,7 @@ class CD(Estimator):
         self.variance = truth_value("variance", variance)
 
     def negative_phase(self, rbm, positive, state, stream):
-        """Run the chains k steps from the mini-batch."""
+        """Run chains for k steps from the mini-batch."""
         starts = chain_starts(positive, self.chains, stream, self.buffers)
         hidden = run_chain(rbm, starts.hidden, self.k, stream, self.buffers)
         visible = sample_visible(rbm, hidden, stream, self.buffers)

@@ -1,12 +1,12 @@
 """Population contrastive divergence, pop-CD-k.
 
-The chains are those of CD-k, but each end state is weighted by how far its proposal p(v|h') is from the model:
+The chains are those of CD-k, with importance weights for the proposals p(v|h') of their end states:
 
     log w_i = log p~(v_i) - log p(v_i | h'_i),     E_model f  is estimated by  sum_i softmax(log w)_i f(v_i),
 
-h'_i ~ q^(k-1) the hidden state after k - 1 full Gibbs steps from row i of the mini-batch, v_i ~ p(v | h'_i), and
-f(v) = (v p(h|v)', v, p(h|v)). Everything stays in logs; p~(v) = exp(b'v) prod_j (1 + exp(c_j + (v'W)_j)) comes out of
-the pass that makes p(h|v), and p(v|h') out of the pass that samples v.
+where h'_i ~ q^(k-1) is the hidden state after k - 1 Gibbs steps from row i of the mini-batch, v_i ~ p(v | h'_i), and
+f(v) = (v p(h|v)', v, p(h|v)). The computation of p(h|v) also gives p~(v) = exp(b'v) prod_j (1 + exp(c_j + (v'W)_j)),
+and the sampling of v also gives p(v|h').
 
 Source: Krause, Fischer, Igel, equations 7 and 8, algorithm 1.
 Shapes: weights (replicas, batch), float64, summing to 1.
@@ -23,7 +23,7 @@ __all__ = ["PopCD", "effective_sample_size", "mean_and_log_marginal", "normalise
 
 
 def mean_and_log_marginal(rbm, visible, buffers):
-    """Return p(h|v), (replicas, rows, n), and log p~(v), float64 (replicas, rows), nats: one product serves both."""
+    """Return p(h|v), (replicas, rows, n), and log p~(v), float64 (replicas, rows), nats."""
     shape = (*visible.shape[:-1], rbm.hidden_units)
     mean = buffers.get("hidden mean", shape, visible)
     log_marginal = buffers.get("log marginal", shape[:-1], visible, np.float64)
@@ -57,7 +57,7 @@ def effective_sample_size(weights):
 
 @REGISTRY.register
 class PopCD(Estimator):
-    """pop-CD-k; ``k`` is the number of Gibbs steps, at least 1."""
+    """pop-CD-k with ``k`` Gibbs steps."""
 
     fused = "pop_cd"
     continues_from = "ends"
@@ -67,7 +67,7 @@ class PopCD(Estimator):
         self.k = positive_integer("k", k)
 
     def negative_phase(self, rbm, positive, state, stream):
-        """Run the chains k steps from the mini-batch and weight their ends."""
+        """Run chains for k steps from the mini-batch, and weight their end states."""
         hidden = run_chain(rbm, positive.hidden, self.k, stream, self.buffers)
         visible, mean, log_weights = weighted_proposal(rbm, hidden, stream, self.buffers)
         weights = normalised_weights(log_weights)

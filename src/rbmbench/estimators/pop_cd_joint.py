@@ -1,4 +1,4 @@
-"""pop-CD-k with the joint proposal: the weights look back to v' instead of h'.
+"""pop-CD-k with the joint proposal, conditional on v' instead of h'.
 
 The proposal for (v, h) is kappa(v, h | v') = p(v|h) p(h|v'), v' the visible state after k - 1 Gibbs steps, so that
 
@@ -30,7 +30,7 @@ __all__ = ["PopCDJoint"]
 
 @REGISTRY.register
 class PopCDJoint(Estimator):
-    """pop-CD-k with the joint proposal; ``k`` is the number of Gibbs steps, at least 1."""
+    """pop-CD-k with the joint proposal and ``k`` Gibbs steps."""
 
     continues_from = "ends"
 
@@ -39,7 +39,7 @@ class PopCDJoint(Estimator):
         self.k = positive_integer("k", k)
 
     def negative_phase(self, rbm, positive, state, stream):
-        """Run the chains k - 1 steps from the mini-batch, make the last one, and weight it."""
+        """Run chains for k steps from the mini-batch, and weight the last one."""
         before = positive.visible
         if self.k > 1:
             start = run_chain(rbm, positive.hidden, self.k - 1, stream, self.buffers)

@@ -1,6 +1,6 @@
 """pop-CD-k with a mixture proposal over groups of tau rows.
 
-Within a group, every v_i is drawn from its own component p(v|h'_i), but weighted against the mixture of all of them:
+Within a group, each v_i is drawn from its own component p(v|h'_i), but weighted with respect to their mixture:
 
     log w_i = log p~(v_i) - log( (1/tau) sum_j p(v_i | h'_j) ),
     E_model f  is estimated by  sum_i softmax(log w)_i f(v_i),
@@ -26,7 +26,7 @@ __all__ = ["PopCDMixture"]
 
 @REGISTRY.register
 class PopCDMixture(Estimator):
-    """pop-CD-k with mixtures; ``k`` Gibbs steps, ``tau`` rows a mixture, which must divide the mini-batch."""
+    """pop-CD-k with ``k`` Gibbs steps and mixtures of ``tau`` rows, a divisor of the rows of the mini-batch."""
 
     continues_from = "ends"
 
@@ -36,7 +36,7 @@ class PopCDMixture(Estimator):
         self.tau = positive_integer("tau", tau)
 
     def negative_phase(self, rbm, positive, state, stream):
-        """Run the chains k steps from the mini-batch and weight their ends against their group's mixture."""
+        """Run chains for k steps from the mini-batch, and weight their end states with respect to the mixtures."""
         rows = positive.visible.shape[1]
         if rows % self.tau:
             raise SettingsError(

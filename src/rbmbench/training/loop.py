@@ -1,6 +1,6 @@
-"""A run in progress: it trains from pause to pause, evaluates at the boundaries, and saves itself on the way.
+"""The training loop: shards are trained from pause to pause, with evaluations at boundaries.
 
-A pause changes no result. In it a run may keep a checkpoint, tell how far it is, or stop.
+In a pause the run may write a checkpoint, report progress, or stop. Pauses change no result.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +21,7 @@ __all__ = ["Loop", "boundaries"]
 
 
 def boundaries(settings: RunSettings) -> list[int]:
-    """Return the iterations at which a run is evaluated: as often as it is asked for, at ends of stages, at the end."""
+    """Return the iterations at which a run is evaluated, by its settings and at the ends of stages."""
     ends = {stage.until for stage in settings.schedule}
     further = {iteration for iteration in settings.evaluate_at if iteration < settings.iterations}
     return sorted(ends | further | set(range(settings.evaluate_every, settings.iterations, settings.evaluate_every)))
@@ -33,13 +33,13 @@ class Loop:
     Parameters
     ----------
     rbm : RBM
-        All trials; the shards' parameters are views of it.
+        All trials; the parameters of shards are views of it.
     shards : list of Shard
     settings : RunSettings
-    evaluate : callable
-        Evaluates the models at an iteration, and keeps the snapshots; see `rbmbench.training.evaluation`.
+    evaluate : evaluator
+        See `rbmbench.training.evaluation`.
     pool : ThreadPoolExecutor
-        The threads that the shards are trained on.
+        Threads for the shards.
     progress : callable, optional
         See `rbmbench.training.trainer.run`.
     """
@@ -64,7 +64,7 @@ class Loop:
         self._reported_at = monotonic()
 
     def restore(self, saved: Checkpoint | None) -> None:
-        """Go on from a checkpoint, or begin with the evaluation of the initial parameters."""
+        """Resume from a checkpoint, or evaluate the initial parameters."""
         if saved is None:
             self.curve = Curve()
             self._evaluate()
@@ -79,7 +79,7 @@ class Loop:
         for shard in self.shards:
             cut = slice(first, first + len(shard.trials))
             shard.stream.number = saved.draw
-            # A stage that begins here starts its estimator and rule anew, as it would have without the interruption.
+            # A stage that begins here starts its estimator and rule, as without the interruption.
             begins = any(self.iteration == ended.until for ended in self.settings.schedule)
             shard.enter(stage, start=begins)
             shard.sums = self._part(saved.sums, cut)
@@ -88,20 +88,20 @@ class Loop:
             first = cut.stop
 
     def _part(self, saved: dict[str, np.ndarray], cut: slice) -> dict:
-        """Return some trials of saved arrays, where the parameters are."""
+        """Return some trials of saved arrays, on the device of the parameters."""
         return {name: np.array(array[cut], like=self.rbm.W) for name, array in saved.items()}
 
     def _stage(self):
-        """Return the stage that the next iteration belongs to."""
+        """Return the stage of the next iteration."""
         return next((s for s in self.settings.schedule if s.until > self.iteration), self.settings.schedule[-1])
 
     def run(self, checkpointer: Checkpointer, stopping: Stopping | None) -> None:
-        """Train to the end, from pause to pause, and evaluate at every boundary.
+        """Train to the end, and evaluate at each boundary.
 
         Raises
         ------
         StoppedError
-            If it was asked to stop; what it has made is saved then, if it has a checkpoint.
+            If ``stopping`` returned a signal; the state is saved first, if there is a checkpoint.
         """
         for boundary in boundaries(self.settings):
             while self.iteration < boundary:
@@ -116,7 +116,7 @@ class Loop:
                     checkpointer.save(self._checkpoint())
 
     def _stop(self, checkpointer: Checkpointer, signal: int) -> None:
-        """Save what is not saved yet, and end."""
+        """Save the state if necessary, and raise a `StoppedError`."""
         if checkpointer.path and self.iteration > checkpointer.iteration:
             checkpointer.save(self._checkpoint())
         raise checkpointer.stopped(f"iteration {self.iteration} of {self.settings.iterations}", signal)
@@ -167,5 +167,5 @@ class Loop:
 
 
 def _joined(parts: list[dict]) -> dict[str, np.ndarray]:
-    """Return the named arrays of all shards, one below the other."""
+    """Return the concatenated arrays of all shards, by name."""
     return {name: np.concatenate([on_host(part[name]) for part in parts]) for name in parts[0]}

@@ -84,9 +84,7 @@ def test_test_rows_of_a_large_run_are_annealed_with_the_training_rows(result):
 
 @pytest.mark.parametrize("test", [None, TEST[:0]])
 def test_test_rows_that_are_not_there_are_one_line_before_any_work(test):
-    with pytest.raises(
-        SettingsError, match=r"^test_likelihood: found true, but the data set 'toy' as it is set has no"
-    ):
+    with pytest.raises(SettingsError, match=r"^test_likelihood: found true, but the data set 'toy' has no"):
         trainer.run(DATA, settings_for(test_likelihood=True), test=test)
 
 

@@ -58,7 +58,7 @@ def test_a_run_is_that_of_the_reference(device, name, k, batch):
     # One to warm up; iterations 1 to 5, 6 to 10, 11: with two mini-batches an epoch, 3 + 3 + 1 pieces of epochs.
     assert device.launches[KERNEL] == 1 + (3 if batch == ROWS else 7)
     assert "sample_bernoulli" not in device.launches
-    assert ours.backend["backend_iterations"] == f"{name} many a launch"
+    assert ours.backend["backend_iterations"] == f"{name} fused"
     hold(ours, theirs, 1e-11)
     np.testing.assert_array_equal(ours.curve.iloc[:, :3], theirs.curve.iloc[:, :3])
     np.testing.assert_allclose(ours.curve.value, theirs.curve.value, rtol=1e-9)
@@ -122,7 +122,7 @@ def test_a_stopped_run_goes_on_bit_for_bit(device, tmp_path, monkeypatch, name, 
     values = {"data": {"name": "user"}, "hidden": N, "batch": 37, "schedule": stages, "trials": 2, "seed": 2}
     settings = trainer.parse(trainer.RunSettings, values | {"evaluate_every": 4}, "test")
     whole = trainer.run(DATA, settings, backend="cupy")
-    assert whole.backend["backend_iterations"] == f"cd many a launch; {name} many a launch"
+    assert whole.backend["backend_iterations"] == f"cd fused; {name} fused"
     checkpoint = tmp_path / "checkpoint.npz"
     monkeypatch.setattr("rbmbench.training.checkpoint.CHECKPOINT_SECONDS", 0.0)
 
