@@ -28,13 +28,13 @@ class Registry:
         Full name of the package.
     kind : str
         What the parts are, for error messages.
-    besides : collection of str
+    exclude : collection of str
         Modules of the package that define no part.
     """
 
-    def __init__(self, package: str, kind: str, besides: Collection[str] = ()):
+    def __init__(self, package: str, kind: str, exclude: Collection[str] = ()):
         self.package = package
-        self.besides = besides
+        self.exclude = exclude
         self.kind = kind
         self._makers: dict[str, Callable] = {}
 
@@ -47,7 +47,7 @@ class Registry:
         """Return the names of all parts, sorted."""
         paths = find_spec(self.package).submodule_search_locations
         modules = (module.name for module in pkgutil.iter_modules(paths))
-        return sorted(name for name in modules if not name.startswith("_") and name not in self.besides)
+        return sorted(name for name in modules if not name.startswith("_") and name not in self.exclude)
 
     def get(self, name: str) -> Callable:
         """Return the factory of the part ``name``.

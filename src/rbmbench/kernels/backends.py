@@ -64,11 +64,11 @@ def choose(name: str, operations: float) -> Backend:
     if name not in NAMES:
         raise SettingsError(f"backend: found {name!r}; allowed: {', '.join(NAMES)}")
     if name != "auto":
-        return Backend(namespace(name), "asked for")
+        return Backend(namespace(name), "requested")
     missing = what_a_gpu_lacks()
     if missing:
         return Backend(namespace("numpy"), f"automatic: {missing}")
-    amount = f"{operations:.1e} operations an iteration, a GPU takes runs from {LEAST_WORK:.0e}"
+    amount = f"{operations:.1e} operations per iteration; a GPU is used from {LEAST_WORK:.0e}"
     return Backend(namespace("cupy" if operations >= LEAST_WORK else "numpy"), f"automatic: {amount}")
 
 

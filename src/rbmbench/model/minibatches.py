@@ -14,13 +14,13 @@ __all__ = ["MiniBatches", "random_rows"]
 
 
 def random_rows(data, rows: int, like, stream: Stream):
-    """Return rows drawn from ``data`` with replacement, (trials, rows, m), with array type and dtype of ``like``.
+    """Return rows drawn from ``data`` with replacement, (replicas, rows, m), with array type and dtype of ``like``.
 
     Parameters
     ----------
     data : array, shape (any rows, m), uint8
     rows : int
-        Rows per trial.
+        Rows per replica.
     like : array
     stream : Stream
         One draw is taken.
@@ -33,7 +33,7 @@ def random_rows(data, rows: int, like, stream: Stream):
 
 
 class MiniBatches:
-    """The mini-batches of some trials.
+    """The mini-batches of some trials, one replica each.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class MiniBatches:
             self._out = np.empty_like(data, shape=shape, dtype=dtype)
 
     def at(self, iteration: int):
-        """Return the mini-batch of an iteration (from 0), (trials, batch, m); valid until the next call."""
+        """Return the mini-batch of an iteration (from 0), (replicas, batch, m); valid until the next call."""
         if self.batch == len(self.data):
             return self._out
         index, _ = next(self.indices(iteration, iteration + 1))
@@ -78,7 +78,7 @@ class MiniBatches:
 
         Yields
         ------
-        index : int64 array, shape (trials, iterations * batch), or None
+        index : int64 array, shape (replicas, iterations * batch), or None
             Row indices, valid until the next step; None if every mini-batch is the whole data set.
         iterations : int
             Number of mini-batches.

@@ -12,7 +12,7 @@ from rbmbench.model.rbm import RBM, Statistics
 
 __all__ = ["REGISTRY", "Sampler", "check_numbers", "no_rates", "per_replica_values"]
 
-REGISTRY = Registry("rbmbench.samplers", "sampler", besides=("coupled_gibbs", "exact"))
+REGISTRY = Registry("rbmbench.samplers", "sampler", exclude=("coupled_gibbs", "exact"))
 
 Array = Any
 State = dict[str, Array]

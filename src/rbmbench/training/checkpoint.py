@@ -80,7 +80,7 @@ def load_checkpoint(path: Path, identity: str) -> Checkpoint | None:
     if header.get("identity") != identity:
         raise CheckpointError(
             f"{path}: checkpoint of other settings or data, found {header.get('identity')!r}, allowed {identity!r}; "
-            "delete it to start the run anew"
+            "delete it to restart the run"
         )
     return checkpoint
 
@@ -93,10 +93,10 @@ def _opened(path: Path) -> BinaryIO | None:
     except FileNotFoundError:
         return None
     except ResultsError as error:
-        raise CheckpointError(f"{error}; mend that, or delete it to start the run anew") from None
+        raise CheckpointError(f"{error}; fix that, or delete it to restart the run") from None
     except OSError as error:
         raise CheckpointError(
-            f"{path}: the checkpoint cannot be opened ({error.strerror}); mend that, or delete it to start the run anew"
+            f"{path}: the checkpoint cannot be opened ({error.strerror}); fix that, or delete it to restart the run"
         ) from None
 
 
@@ -202,5 +202,5 @@ class Checkpointer:
     def stopped(self, where: str, signal: int) -> StoppedError:
         """Return the error of a computation stopped by a signal, which says whether it can be resumed."""
         exists = self.path is not None and self.path.exists()
-        saved = f"the same command goes on from {self.path}" if exists else "nothing is saved"
+        saved = f"run the same command again to resume from {self.path}" if exists else "nothing is saved"
         return StoppedError(f"stopped at {where}; {saved}", signal)

@@ -226,7 +226,7 @@ def test_devices_are_described():
 def test_a_large_model_takes_the_gpu_and_a_tiny_one_does_not():
     tiny, large = choices.choices()
     assert (tiny.values["arrays"], large.values["arrays"]) == ("numpy", "cupy")
-    assert "operations an iteration" in tiny.found
+    assert "operations per iteration" in tiny.found
 
 
 def test_a_gpu_without_cupy_is_a_warning(monkeypatch, tmp_path, no_cupy):

@@ -32,7 +32,7 @@ def test_a_gpu_takes_what_is_worth_it(monkeypatch, operations, expected):
     chosen = backends.choose("auto", operations)
     assert chosen.arrays == expected
     assert f"{operations:.1e}" in chosen.reason
-    assert backends.choose("cupy", 1.0) == ("cupy", "asked for")
+    assert backends.choose("cupy", 1.0) == ("cupy", "requested")
 
 
 def test_a_device_that_does_not_answer_is_named(monkeypatch):

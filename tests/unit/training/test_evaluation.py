@@ -170,7 +170,7 @@ def test_an_evaluation_stopped_again_and_again_ends_as_if_undisturbed(result, tm
                 stopping=lambda asked=asked: next(asked, None),
             )
         except StoppedError as stop:
-            line = rf"stopped at snapshot (\d) of 4; the same command goes on from {re.escape(str(path))}"
+            line = rf"stopped at snapshot (\d) of 4; run the same command again to resume from {re.escape(str(path))}"
             snapshots.append(int(re.fullmatch(line, str(stop))[1]))
     assert found.equals(expected)
     assert snapshots == sorted(snapshots)

@@ -221,7 +221,7 @@ def test_a_run_stopped_at_every_iteration_ends_as_if_undisturbed(schedule, tmp_p
     for iteration in range(1, 29):
         # The first piece is of one iteration. Asked a second time, it says that a signal came.
         asked = iter([None, 15])
-        line = f"stopped at iteration {iteration} of 29; the same command goes on from {checkpoint}"
+        line = f"stopped at iteration {iteration} of 29; run the same command again to resume from {checkpoint}"
         with pytest.raises(StoppedError, match=f"^{re.escape(line)}$"):
             run(
                 DATA,

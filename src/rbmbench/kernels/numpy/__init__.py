@@ -101,7 +101,7 @@ def sample_bernoulli(activation, bias, draw: Draw, scale: float = 1.0) -> None:
 
 
 def sample_bernoulli_and_log_probability(activation, bias, draw: Draw, log_probability) -> None:
-    """Sample as `sample_bernoulli` and write each row's log probability of its own sample.
+    """Sample like `sample_bernoulli`, and write the log probability of each row's sample.
 
     ``log_probability`` is float64 (replicas, rows): sum over units of x a - softplus(a), a = activation + bias, nats.
     """
