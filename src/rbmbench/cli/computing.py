@@ -201,14 +201,9 @@ def sample(arguments: Namespace) -> None:
         found = sampling.sampled(rbm, dataset, settings, progress)
     results.write_table(arguments.out / "isl.parquet", found.likelihoods)
     results.write_arrays(arguments.out / "shown.npz", found.shown)
-    more = {
-        "run": arguments.model.name,
-        "wall": stopwatch.seconds("measuring") | {"total_seconds": provenance.seconds_since_start()},
-        "trials": len(rbm.W),
-        "grids": {name: grid.settings for name, grid in settings.samplers.items()},
-        "seconds_per_sample": found.seconds,
-    }
-    results.write_json(arguments.out / "meta.json", _meta(arguments, settings, dataset.provenance, rbm.W) | more)
+    grids = {name: grid.settings for name, grid in settings.samplers.items()}
+    more = {"grids": grids, "seconds_per_sample": found.seconds}
+    _write_measurement(arguments, settings, dataset.provenance, rbm, stopwatch, more)
 
 
 def _truth(file: Path, rbm: Any) -> Any:
@@ -243,8 +238,10 @@ def _trained(folder: Path, dataset: Any) -> Any:
     return RBM(arrays["W"], arrays["b"], arrays["c"])
 
 
-def _write_measurement(arguments: Namespace, settings: Settings, data: dict, rbm: Any, stopwatch: Stopwatch) -> None:
-    """Write the meta of a measurement of trained models."""
+def _write_measurement(
+    arguments: Namespace, settings: Settings, data: dict, rbm: Any, stopwatch: Stopwatch, more: dict | None = None
+) -> None:
+    """Write the meta of a measurement of trained models, with ``more`` keys."""
     from rbmbench.io.results import write_json
 
     meta = _meta(arguments, settings, data, rbm.W) | {
@@ -252,7 +249,7 @@ def _write_measurement(arguments: Namespace, settings: Settings, data: dict, rbm
         "wall": stopwatch.seconds("measuring") | {"total_seconds": provenance.seconds_since_start()},
         "trials": len(rbm.W),
     }
-    write_json(arguments.out / "meta.json", meta)
+    write_json(arguments.out / "meta.json", meta | (more or {}))
 
 
 def _write_run(arguments: Namespace, settings: RunSettings, data: dict, result: Any, wall: dict[str, float]) -> None:

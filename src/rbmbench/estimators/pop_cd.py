@@ -57,10 +57,11 @@ def effective_sample_size(weights):
 
 @REGISTRY.register
 class PopCD(Estimator):
-    """pop-CD-k with ``k`` Gibbs steps."""
+    """pop-CD-k with ``k`` Gibbs steps. Variants override `weighted_ends` or `weights`."""
 
     fused = "pop_cd"
     continues_from = "ends"
+    weights = staticmethod(normalised_weights)
 
     def __init__(self, k: int = 1):
         super().__init__()
@@ -68,8 +69,12 @@ class PopCD(Estimator):
 
     def negative_phase(self, rbm, positive, state, stream):
         """Run chains for k steps from the mini-batch, and weight their end states."""
-        hidden = run_chain(rbm, positive.hidden, self.k, stream, self.buffers)
-        visible, mean, log_weights = weighted_proposal(rbm, hidden, stream, self.buffers)
-        weights = normalised_weights(log_weights)
+        visible, mean, log_weights = self.weighted_ends(rbm, positive, stream)
+        weights = self.weights(log_weights)
         population = Population(visible, mean, weights.astype(rbm.W.dtype))
         return population, state, {"effective_sample_size": effective_sample_size(weights)}
+
+    def weighted_ends(self, rbm, positive, stream):
+        """Return the end states v of the chains, p(h|v), and log w, float64 (replicas, batch), nats."""
+        hidden = run_chain(rbm, positive.hidden, self.k, stream, self.buffers)
+        return weighted_proposal(rbm, hidden, stream, self.buffers)

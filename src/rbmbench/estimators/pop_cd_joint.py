@@ -12,34 +12,20 @@ Shapes: weights (replicas, batch), float64, summing to 1.
 
 import numpy as np
 
-from rbmbench.base.registry import positive_integer
-from rbmbench.estimators._base import REGISTRY, Estimator
-from rbmbench.estimators.pop_cd import effective_sample_size, normalised_weights
+from rbmbench.estimators._base import REGISTRY
+from rbmbench.estimators.pop_cd import PopCD
 from rbmbench.kernels import kernels_for
-from rbmbench.model.gibbs import (
-    Population,
-    hidden_activation,
-    hidden_mean,
-    run_chain,
-    sample_visible,
-    visible_activation,
-)
+from rbmbench.model.gibbs import hidden_activation, hidden_mean, run_chain, sample_visible, visible_activation
 
 __all__ = ["PopCDJoint"]
 
 
 @REGISTRY.register
-class PopCDJoint(Estimator):
+class PopCDJoint(PopCD):
     """pop-CD-k with the joint proposal and ``k`` Gibbs steps."""
 
-    continues_from = "ends"
-
-    def __init__(self, k: int = 1):
-        super().__init__()
-        self.k = positive_integer("k", k)
-
-    def negative_phase(self, rbm, positive, state, stream):
-        """Run chains for k steps from the mini-batch, and weight the last one."""
+    def weighted_ends(self, rbm, positive, stream):
+        """Return v, p(h|v) and log w of the joint proposal, see `PopCD`."""
         before = positive.visible
         if self.k > 1:
             start = run_chain(rbm, positive.hidden, self.k - 1, stream, self.buffers)
@@ -51,9 +37,7 @@ class PopCDJoint(Estimator):
         kernels.softplus_sum(visible, rbm.b, log_marginal)
         log_weights += log_marginal
         kernels.sample_bernoulli(visible, rbm.b, stream.next())
-        weights = normalised_weights(log_weights)
-        population = Population(visible, hidden_mean(rbm, visible, self.buffers), weights.astype(rbm.W.dtype))
-        return population, state, {"effective_sample_size": effective_sample_size(weights)}
+        return visible, hidden_mean(rbm, visible, self.buffers), log_weights
 
     def _weighted_hidden(self, rbm, before, stream):
         """Draw h ~ p(h|v'); return it and c'h - log p(h|v')."""

@@ -12,10 +12,8 @@ Shapes: weights (replicas, batch), float64, not summing to 1.
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
-from rbmbench.base.registry import positive_integer
-from rbmbench.estimators._base import REGISTRY, Estimator
-from rbmbench.estimators.pop_cd import effective_sample_size, weighted_proposal
-from rbmbench.model.gibbs import Population, run_chain
+from rbmbench.estimators._base import REGISTRY
+from rbmbench.estimators.pop_cd import PopCD
 
 __all__ = ["PopCDLeaveOneOut"]
 
@@ -33,21 +31,13 @@ def leave_one_out_weights(log_weights):
 
 
 @REGISTRY.register
-class PopCDLeaveOneOut(Estimator):
+class PopCDLeaveOneOut(PopCD):
     """pop-CD-k, equation 9, with ``k`` Gibbs steps."""
 
-    continues_from = "ends"
+    weights = staticmethod(leave_one_out_weights)
 
-    def __init__(self, k: int = 1):
-        super().__init__()
-        self.k = positive_integer("k", k)
-
-    def negative_phase(self, rbm, positive, state, stream):
-        """Run chains for k steps from the mini-batch, and weight their end states."""
+    def weighted_ends(self, rbm, positive, stream):
+        """Return v, p(h|v) and log w, see `PopCD`, for at least 2 rows."""
         if positive.visible.shape[1] < 2:
             raise SettingsError("estimator 'pop_cd_leave_one_out': found a batch of 1 row; allowed: 2 or more")
-        hidden = run_chain(rbm, positive.hidden, self.k, stream, self.buffers)
-        visible, mean, log_weights = weighted_proposal(rbm, hidden, stream, self.buffers)
-        weights = leave_one_out_weights(log_weights)
-        population = Population(visible, mean, weights.astype(rbm.W.dtype))
-        return population, state, {"effective_sample_size": effective_sample_size(weights)}
+        return super().weighted_ends(rbm, positive, stream)

@@ -16,27 +16,24 @@ import numpy as np
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.registry import positive_integer
-from rbmbench.estimators._base import REGISTRY, Estimator
-from rbmbench.estimators.pop_cd import effective_sample_size, mean_and_log_marginal, normalised_weights
+from rbmbench.estimators._base import REGISTRY
+from rbmbench.estimators.pop_cd import PopCD, mean_and_log_marginal
 from rbmbench.kernels import kernels_for
-from rbmbench.model.gibbs import Population, run_chain, visible_activation
+from rbmbench.model.gibbs import run_chain, visible_activation
 
 __all__ = ["PopCDMixture"]
 
 
 @REGISTRY.register
-class PopCDMixture(Estimator):
+class PopCDMixture(PopCD):
     """pop-CD-k with ``k`` Gibbs steps and mixtures of ``tau`` rows, a divisor of the rows of the mini-batch."""
 
-    continues_from = "ends"
-
     def __init__(self, k: int = 1, tau: int = 2):
-        super().__init__()
-        self.k = positive_integer("k", k)
+        super().__init__(k)
         self.tau = positive_integer("tau", tau)
 
-    def negative_phase(self, rbm, positive, state, stream):
-        """Run chains for k steps from the mini-batch, and weight their end states with respect to the mixtures."""
+    def weighted_ends(self, rbm, positive, stream):
+        """Return v, p(h|v) and log w with respect to the mixtures, see `PopCD`."""
         rows = positive.visible.shape[1]
         if rows % self.tau:
             raise SettingsError(
@@ -49,9 +46,7 @@ class PopCDMixture(Estimator):
         kernels_for(visible).sample_bernoulli(visible, rbm.b, stream.next())
         mean, log_weights = mean_and_log_marginal(rbm, visible, self.buffers)
         log_weights -= self._log_mixture(rbm, activation, visible)
-        weights = normalised_weights(log_weights)
-        population = Population(visible, mean, weights.astype(rbm.W.dtype))
-        return population, state, {"effective_sample_size": effective_sample_size(weights)}
+        return visible, mean, log_weights
 
     def _log_mixture(self, rbm, activation, visible):
         """Return log (1/tau) sum_j p(v_i|h'_j), j over the group of i: (replicas, rows), nats."""

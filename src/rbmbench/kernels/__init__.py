@@ -15,14 +15,19 @@ from types import ModuleType
 import numpy as np
 
 __all__ = [
+    "SMALL_PRODUCT",
     "backend_name",
     "fused_kernels",
     "is_host_array",
+    "is_installed",
     "kernels_for",
     "on_host",
     "pair_kernels",
     "reference_kernels",
 ]
+
+SMALL_PRODUCT = 10**6
+"""Multiplications up to which OpenBLAS with AVX-512 multiplies without copying the matrices first."""
 
 _reference_only = False
 
@@ -33,7 +38,7 @@ def _kernels_for_type(array_type: type, reference_only: bool) -> ModuleType:
         return import_module("rbmbench.kernels.cupy")
     if not issubclass(array_type, np.ndarray):
         raise TypeError(f"no kernels for arrays of type {array_type.__name__}; allowed: numpy.ndarray, cupy.ndarray")
-    name = "numba" if _has_numba() and not reference_only else "numpy"
+    name = "numba" if is_installed("numba") and not reference_only else "numpy"
     return import_module(f"rbmbench.kernels.{name}")
 
 
@@ -42,10 +47,11 @@ def _is_cupy(array_type: type) -> bool:
     return array_type.__module__.partition(".")[0] == "cupy"
 
 
-def _has_numba() -> bool:
+def is_installed(module: str) -> bool:
+    """Return whether a module can be found, without importing it."""
     try:
-        return find_spec("numba") is not None
-    except ValueError:  # sys.modules["numba"] is None
+        return find_spec(module) is not None
+    except ValueError:  # sys.modules[module] is None
         return False
 
 

@@ -4,12 +4,12 @@ The backend is not part of the settings of a run; its meta.json records which on
 """
 
 from importlib import import_module
-from importlib.util import find_spec
 from types import ModuleType
 from typing import NamedTuple
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.settings import RunSettings
+from rbmbench.kernels import is_installed
 
 __all__ = ["NAMES", "Backend", "choose", "namespace", "what_a_gpu_lacks", "work"]
 
@@ -74,7 +74,7 @@ def choose(name: str, operations: float) -> Backend:
 
 def what_a_gpu_lacks() -> str | None:
     """Return what is missing for CuPy arrays, or None if they can be used."""
-    if not _is_installed("cupy"):
+    if not is_installed("cupy"):
         return "CuPy is not installed"
     try:
         cupy = import_module("cupy")
@@ -84,13 +84,6 @@ def what_a_gpu_lacks() -> str | None:
         return None if cupy.cuda.runtime.getDeviceCount() else "there is no GPU"
     except RuntimeError as error:
         return f"there is no GPU that CuPy can use ({_first_line(error)})"
-
-
-def _is_installed(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except ValueError:  # sys.modules[module] is None
-        return False
 
 
 def _first_line(error: Exception) -> str:

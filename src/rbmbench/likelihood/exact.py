@@ -10,8 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
-from rbmbench.kernels import kernels_for
-from rbmbench.kernels.blas import SMALL_PRODUCT
+from rbmbench.kernels import SMALL_PRODUCT, kernels_for
 from rbmbench.kernels.numpy import binary_states
 from rbmbench.model.rbm import RBM, Statistics
 

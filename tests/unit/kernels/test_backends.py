@@ -44,7 +44,7 @@ def test_a_device_that_does_not_answer_is_named(monkeypatch):
                     raise RuntimeError("cudaErrorInsufficientDriver: CUDA driver version is insufficient\nmore")
 
     monkeypatch.setitem(sys.modules, "cupy", Runtime)
-    monkeypatch.setattr(backends, "_is_installed", lambda module: True)
+    monkeypatch.setattr(backends, "is_installed", lambda module: True)
     with pytest.raises(
         SettingsError, match=r"no GPU that CuPy can use \(cudaErrorInsufficientDriver: .*insufficient\);"
     ):

@@ -90,6 +90,7 @@ def test_arrays_of_unknown_type_have_no_kernels(array):
 @BACKENDS
 def test_backends_offer_the_same_kernels(kernels):
     assert sorted(kernels.__all__) == sorted(numpy_kernels.__all__)
+    assert all(callable(getattr(kernels, name)) for name in numpy_kernels.__all__)
 
 
 @BACKENDS

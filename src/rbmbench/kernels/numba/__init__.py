@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numba
 
+from rbmbench.kernels import numpy as _reference
+
 _HERE = Path(__file__).resolve().parent
 
 
@@ -39,53 +41,16 @@ if numba.config.CPU_FEATURES is None and numba.config.CPU_NAME is None:
 
 _users_folder, numba.config.CACHE_DIR = numba.config.CACHE_DIR, _cache_folder()
 try:
-    from rbmbench.kernels.numba import pairs  # noqa: F401, uses the same cache folder
-    from rbmbench.kernels.numba.bernoulli import (
-        ascend,
-        bernoulli_mean,
-        gather_rows,
-        sample,
-        sample_bernoulli,
-        sample_bernoulli_and_log_probability,
-    )
-    from rbmbench.kernels.numba.coupling import couple_visible, mean_of_rows, sample_rows
-    from rbmbench.kernels.numba.differences import add_products_of_differences, multiply_neighbours, multiply_states
-    from rbmbench.kernels.numba.enumeration import hidden_log_weights
-    from rbmbench.kernels.numba.random import uniforms
-    from rbmbench.kernels.numba.samples import (
-        add_states,
-        add_states_and_sample,
-        count_distances,
-        unlearn_lazily,
-        unlearn_samples,
-    )
-    from rbmbench.kernels.numba.softplus import bernoulli_mean_and_softplus_sum, softplus_difference, softplus_sum
-    from rbmbench.kernels.numba.tempering import tempered_sweeps
+    from rbmbench.kernels.numba import pairs  # uses the same cache folder
+    from rbmbench.kernels.numba.bernoulli import *
+    from rbmbench.kernels.numba.coupling import *
+    from rbmbench.kernels.numba.differences import *
+    from rbmbench.kernels.numba.enumeration import *
+    from rbmbench.kernels.numba.random import *
+    from rbmbench.kernels.numba.samples import *
+    from rbmbench.kernels.numba.softplus import *
+    from rbmbench.kernels.numba.tempering import *
 finally:
     numba.config.CACHE_DIR = _users_folder
 
-__all__ = [
-    "add_products_of_differences",
-    "add_states",
-    "add_states_and_sample",
-    "ascend",
-    "bernoulli_mean",
-    "bernoulli_mean_and_softplus_sum",
-    "count_distances",
-    "couple_visible",
-    "gather_rows",
-    "hidden_log_weights",
-    "mean_of_rows",
-    "multiply_neighbours",
-    "multiply_states",
-    "sample",
-    "sample_bernoulli",
-    "sample_bernoulli_and_log_probability",
-    "sample_rows",
-    "softplus_difference",
-    "softplus_sum",
-    "tempered_sweeps",
-    "uniforms",
-    "unlearn_lazily",
-    "unlearn_samples",
-]
+__all__ = _reference.__all__

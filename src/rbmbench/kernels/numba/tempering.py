@@ -4,7 +4,7 @@ import numpy as np
 from llvmlite.binding import get_host_cpu_features
 from numba import njit
 
-from rbmbench.kernels.blas import SMALL_PRODUCT
+from rbmbench.kernels import SMALL_PRODUCT
 from rbmbench.kernels.numba.differences import add_one
 from rbmbench.kernels.numba.elementary import exp_minus
 from rbmbench.kernels.numba.random import fill_uniforms
