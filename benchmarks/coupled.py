@@ -1,4 +1,4 @@
-"""Gradients of unbiased contrastive divergence, whose cost follows the mean of the stopping times, beside CD-1's."""
+"""Gradients of unbiased contrastive divergence, whose cost depends on the stopping times, against CD-1."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from timing import OTHER, Clock, line
 
 __all__ = ["coupled_gradients"]
 
-# W, b and c are normal with this standard deviation: the larger, the longer chains take to meet.
+# Sizes, and standard deviations of W, b and c: for larger ones, chains take longer to meet.
 LARGE = (784, 500, 500), (0.01, 0.05)
 SMALL, SMALL_WIDTH, TRIALS = (16, 16, 1000), 0.5, 25
 
@@ -18,7 +18,7 @@ SMALL, SMALL_WIDTH, TRIALS = (16, 16, 1000), 0.5, 25
 def gradient(
     name: str, visible: int, hidden: int, chains: int, width: float, trials: int = 1, **options
 ) -> Callable[[], object]:
-    """Return a function that makes a gradient of random models from fair coins; its ``mean`` tells a diagnostic's."""
+    """Return a function that computes a gradient of random models; its attribute ``mean`` has means of diagnostics."""
     rng = np.random.default_rng(1)
     shapes = (trials, visible, hidden), (trials, visible), (trials, hidden)
     rbm = RBM(*(rng.normal(0, width, shape).astype(np.float32) for shape in shapes))
@@ -34,7 +34,7 @@ def gradient(
 
 
 def coupled_gradients(clock: Clock) -> list[dict]:
-    """Compare gradients of UCD with those of CD-1 from as many chains, and of many trials with those of one."""
+    """Compare gradients of UCD with CD-1 with as many chains, and gradients of many trials with one."""
     lines = []
     (visible, hidden, chains), widths = LARGE
     for width in widths:

@@ -1,8 +1,8 @@
-"""Training steps on a GPU against their matrix products there; left out, with the reason, where there is none."""
+"""Training steps on a GPU against their matrix products."""
 
 import os
 
-from rbmbench.kernels import home_of
+from rbmbench.kernels import kernels_for
 from rbmbench.training.fused import VARIABLE
 from rbmbench.training.timing import matrix_products, training_step
 from steps import PRODUCTS
@@ -12,13 +12,13 @@ __all__ = ["gpu_steps", "why_none"]
 
 
 def why_none() -> str:
-    """Return why nothing is measured on a GPU, "" where it is."""
+    """Return why nothing is measured on a GPU, or ""."""
     try:
         import cupy
     except ImportError:
         return "No GPU measured: CuPy is not installed"
     try:
-        home_of(cupy.zeros(1, "float32"))
+        kernels_for(cupy.zeros(1, "float32"))
     except cupy.cuda.runtime.CUDARuntimeError:
         return "No GPU measured: none was found"
     except TypeError:
@@ -27,13 +27,13 @@ def why_none() -> str:
 
 
 def gpu_steps(clock: Clock) -> list[dict]:
-    """Compare 784 x 500 steps of CD with their matrix products, and small steps, many a launch, with single ones."""
+    """Compare 784 x 500 steps of CD with their matrix products, and fused small steps with ordinary ones."""
     if why_none():
         return []
     import cupy
 
     def finished(function):
-        """Return the function followed by a wait: calls come back before the GPU has done them."""
+        """Return the function followed by a synchronisation, as launches are asynchronous."""
 
         def call():
             function()
@@ -52,13 +52,13 @@ def gpu_steps(clock: Clock) -> list[dict]:
     for name, label in (("cd", "CD-1"), ("pop_cd", "pop-CD-1")):
         many, single = (finished(_small_step(name, switch, cupy.asarray)) for switch in ("on", "off"))
         ours, theirs = clock.best(many, single, rounds=30)
-        what = f"{label} step on the GPU, 16x16, batch 100, 25 trials, many a launch"
+        what = f"{label} step on the GPU, 16x16, batch 100, 25 trials, fused"
         lines.append(line(what, ours, "one by one", OTHER, theirs))
     return lines
 
 
 def _small_step(name, switch, place):
-    """Return a function that makes steps of small RBMs, by the kernel that makes many at a time or without it."""
+    """Return a function that makes steps of small RBMs, with or without the fused kernel."""
     kept = os.environ.get(VARIABLE)
     os.environ[VARIABLE] = switch
     try:

@@ -1,4 +1,4 @@
-"""Partition functions against the straightforward sum, and against the matrix products of a step."""
+"""Partition functions against the plain sum, and against the matrix products of a step."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ FEW, MANY = 20, 60
 
 
 def enumeration(clock: Clock) -> list[dict]:
-    """Compare the exact log Z of a 784 x 16 model with the straightforward sum."""
+    """Compare the exact log Z of a 784 x 16 model with the plain sum."""
     rbm = initial_rbm(784, 16, Stream(0, [0]), kind="normal", width=0.3)
     W, b, c = (p[0].astype(np.float64) for p in (rbm.W, rbm.b, rbm.c))
     ours, plain = clock.best(
@@ -26,7 +26,7 @@ def enumeration(clock: Clock) -> list[dict]:
 def annealing(clock: Clock) -> list[dict]:
     """Compare an AIS step of 512 chains of a 784 x 500 model with its two matrix products.
 
-    A step is the difference between runs with many and with few temperatures: what both do once falls out.
+    The time of a step is a difference of runs with many and with few temperatures, without constant overhead.
     """
     rbm = initial_rbm(784, 500, Stream(0, [0]), kind="normal", width=0.01)
     W = np.ascontiguousarray(rbm.W[0])

@@ -1,15 +1,15 @@
-"""Measure the speed of training against floors and peers, all in one run on one thread, and write the ratios.
+"""Measure the speed of training against floors and peers on one thread, and write the ratios.
 
     python benchmarks/measure.py --out results/benchmarks
 
-Floors are the matrix products that a step cannot do without; peers are other programs for the same step. What is
-compared is timed in turns and the best of each is kept, so that what else the machine does harms all alike.
+Floors are the matrix products of a step; peers are other programs for the same step. Functions to be compared are timed
+in alternation, and the shortest time of each is taken, so that other load affects all alike.
 """
 
 import os
 
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
-    os.environ[_variable] = "1"  # read when NumPy and Numba are imported, so before them
+    os.environ[_variable] = "1"  # before NumPy and Numba are imported
 
 import argparse  # noqa: E402
 import json  # noqa: E402
@@ -20,7 +20,7 @@ EVERY_ROUND = 10**6
 
 
 def write(lines: list[dict], folder: Path) -> None:
-    """Write the lines as csv, what they were measured with as JSON, and both as Markdown."""
+    """Write the lines as csv, the machine and software as JSON, and both as Markdown."""
     import pandas as pd
 
     import gpu
@@ -42,7 +42,7 @@ def write(lines: list[dict], folder: Path) -> None:
 
 
 def groups() -> dict:
-    """Return the functions that measure, by the name `--only` knows them by."""
+    """Return the measuring functions by their names in `--only`."""
     import coupled
     import gpu
     import likelihoods

@@ -1,4 +1,4 @@
-"""Steps of other programs for the same task. One that is not installed is left out, and named."""
+"""Steps of other programs for the same task, as far as they are installed."""
 
 import warnings
 from collections.abc import Callable
@@ -13,12 +13,12 @@ MODULES = {SCIKIT_LEARN: ("sklearn",), RBMS: ("rbms", "torch")}
 
 
 def missing() -> list[str]:
-    """Return the peers that are not installed; the extra "peers" has them all."""
+    """Return the peers that are not installed; the extra "peers" installs them."""
     return [peer for peer, modules in MODULES.items() if not all(find_spec(module) for module in modules)]
 
 
 def cd_steps(visible, hidden, batch, k) -> dict[str, Callable[[], object]]:
-    """Return one CD-k update of each installed peer that has it."""
+    """Return one CD-k update of each installed peer that supports it."""
     return _installed({RBMS: lambda: _rbms_step(visible, hidden, batch, k, persistent=False)})
 
 
@@ -33,7 +33,7 @@ def pcd_steps(visible, hidden, batch) -> dict[str, Callable[[], object]]:
 
 
 def _installed(makers: dict[str, Callable[[], Callable]]) -> dict[str, Callable[[], object]]:
-    """Return what the makers of installed peers make."""
+    """Return the updates of installed peers."""
     return {peer: make() for peer, make in makers.items() if peer not in missing()}
 
 
@@ -47,11 +47,11 @@ def _scikit_learn_step(visible, hidden, batch) -> Callable[[], object]:
 
 
 def _rbms_step(visible, hidden, batch, k, persistent) -> Callable[[], object]:
-    """Return one update of rbms, as its own training loop makes it (rbms/training/pcd.py), without its log file."""
+    """Return one update of rbms, as in its training loop (rbms/training/pcd.py), without its log file."""
     import torch
 
     with warnings.catch_warnings():
-        # It compiles its functions in a way that PyTorch is going to drop.
+        # It uses a deprecated way to compile functions.
         warnings.simplefilter("ignore", FutureWarning)
         from rbms.bernoulli_bernoulli.classes import BBRBM
         from rbms.training.pcd import fit_batch_pcd

@@ -1,4 +1,4 @@
-"""What needs a process of its own: other kernels, whole runs, and what a user waits for at the start."""
+"""Measurements in child processes: reference kernels, whole runs, and start-up."""
 
 import json
 import subprocess
@@ -26,7 +26,7 @@ def compiled_kernels(clock: Clock) -> list[dict]:
         ours = _child(job | {"rounds": clock.rounds(rounds)})["seconds"]
         reference = _child(job | {"rounds": clock.rounds(max(3, rounds // 10))}, without_numba=True)["seconds"]
         what = f"CD-1 step of 25 trials, {name}"
-        lines.append(line(what, ours, "NumPy reference home", OTHER, reference, "<= 0.33"))
+        lines.append(line(what, ours, "NumPy reference kernels", OTHER, reference, "<= 0.33"))
     return lines
 
 
@@ -41,7 +41,7 @@ def whole_runs(clock: Clock) -> list[dict]:
 
 
 def start_up(clock: Clock) -> list[dict]:
-    """Time what a user waits for: --help, and import to first iteration with the compiled kernels cached."""
+    """Time --help, and the start-up from import to first iteration with cached kernels."""
     help_command = [sys.executable, "-m", "rbmbench", "--help"]
     code = (
         "import numpy as np, rbmbench; rbmbench.train(np.eye(16, dtype=np.uint8), hidden=16, batch=16, iterations=1,"
@@ -60,7 +60,7 @@ def start_up(clock: Clock) -> list[dict]:
 
 
 def run_job(job: dict) -> dict[str, float]:
-    """Do what `_child` asked for, in the child."""
+    """Run a job of `_child` in the child process."""
     if "whole_run_of" in job:
         return _whole_run(job["whole_run_of"])
     rounds = job.pop("rounds")
@@ -68,7 +68,7 @@ def run_job(job: dict) -> dict[str, float]:
 
 
 def _child(job: dict, without_numba: bool = False) -> dict[str, float]:
-    """Run a job of the script in a process of its own and return what it measured."""
+    """Run a job in a child process and return its result."""
     command = [sys.executable, str(SCRIPT), "--job", json.dumps(job)]
     if without_numba:
         command.append("--without-numba")
@@ -77,7 +77,7 @@ def _child(job: dict, without_numba: bool = False) -> dict[str, float]:
 
 
 def _whole_run(trials: int) -> dict[str, float]:
-    """Train as a process of its own does, and return its time with and without start-up, both without evaluation."""
+    """Train, and return the time with and without start-up, both without evaluation."""
     bars = datasets.load("bars_and_stripes").train
     done = train(bars, hidden=16, batch=32, iterations=ITERATIONS, trials=trials, evaluate_every=ITERATIONS)
     total = provenance.seconds_since_start() - done.timings["evaluation_seconds"]

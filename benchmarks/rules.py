@@ -1,4 +1,4 @@
-"""Iterations of update rules against those of plain ascent, in processor time, which other programs disturb less."""
+"""Iterations of update rules against plain ascent, in processor time, which depends less on other load."""
 
 from collections.abc import Callable
 from time import process_time
@@ -19,7 +19,7 @@ def step(rule: str, k: int, **options) -> Callable[[], object]:
 
 
 def update_rules(clock: Clock) -> list[dict]:
-    """Compare S-DCP, CS-DCP, the centered gradient and spectral descent with CD of as many Gibbs steps."""
+    """Compare S-DCP, CS-DCP, the centered gradient and spectral descent with CD with as many Gibbs steps."""
     parts = {
         "S-DCP 6x4": (step("sdcp", 4, inner_steps=6), "<= 1.10"),
         "S-DCP 2x12": (step("sdcp", 12, inner_steps=2), "<= 1.10"),

@@ -1,4 +1,4 @@
-"""What samples cost: rates-FPCD beside Gibbs sampling, tempered chains beside their products; and their likelihood."""
+"""Samples: rates-FPCD against Gibbs sampling, tempered chains against their matrix products, indirect likelihoods."""
 
 from collections.abc import Callable
 
@@ -16,13 +16,13 @@ __all__ = ["indirect_likelihoods", "samples", "tempered_sweeps"]
 SIZES = (256, 200), (784, 500)
 CHAINS = 1, 100
 TEMPERED_SIZES, TEMPERATURES = ((784, 16), (784, 500)), 10
-COUNT = 10  # few: a time that other work falls into is not the least
+COUNT = 10  # few, so that some calls are not disturbed by other load
 # About one unit in five is on, as in models of digits.
 LOGITS = -1.4, -1.4
 
 
 def drawing(name: str, visible: int, hidden: int, chains: int, **options) -> Callable[[], None]:
-    """Return a function that draws `COUNT` samples of every chain of a random model."""
+    """Return a function that draws `COUNT` samples of each chain of a random model."""
     rbm, stream = (
         initial_rbm(visible, hidden, Stream(0, [0]), kind="normal", width=0.05),
         Stream(1, [0], Purpose.SAMPLES),
@@ -50,7 +50,7 @@ def samples(clock: Clock) -> list[dict]:
 
 
 def tempered_sweeps(clock: Clock) -> list[dict]:
-    """Compare sweeps of one set of tempered chains with the two products that a library makes for them."""
+    """Compare sweeps of one set of tempered chains with their two matrix products."""
     lines = []
     for visible, hidden in TEMPERED_SIZES:
         sweeps = drawing("parallel_tempering", visible, hidden, 1, temperatures=TEMPERATURES)
@@ -65,7 +65,7 @@ def tempered_sweeps(clock: Clock) -> list[dict]:
 
 
 def indirect_likelihoods(clock: Clock) -> list[dict]:
-    """Compare the indirect sampling likelihood of USPS-sized rows with the matrix products it takes."""
+    """Compare the indirect sampling likelihood of USPS-sized rows with its matrix products."""
     rows, drawn = made_data(2007, 256), made_data(2000, 256)[None]
     found, floats = IndirectSampling(rows), (rows.astype(np.float32), drawn[0].T.astype(np.float32))
     ours, floor = clock.best(lambda: found.add(drawn), lambda: np.matmul(*floats), rounds=50)

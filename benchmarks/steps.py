@@ -11,7 +11,7 @@ PRODUCTS = "its matrix products"
 
 
 def large_steps(clock: Clock) -> list[dict]:
-    """Compare 784 x 500 steps of CD, pop-CD and PCD with their matrix products and with the peers' steps."""
+    """Compare 784 x 500 steps of CD, pop-CD and PCD with their matrix products and with peers."""
     lines = []
     for k in (1, 10):
         cd, pop_cd = (training_step(*LARGE, name, {"k": k}) for name in ("cd", "pop_cd"))

@@ -1,4 +1,4 @@
-"""Time functions side by side, and say what came out as lines of one table."""
+"""Timing of functions in alternation, and rows of the table of results."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,24 +7,24 @@ from time import perf_counter
 __all__ = ["FLOOR", "OTHER", "PEER", "Clock", "line"]
 
 FLOOR, PEER, OTHER = "floor", "peer", "other"
-"""What a time is held against: work that cannot be left out, another program, or another way of rbmbench's own."""
+"""Kinds of comparison: with necessary work, with another program, or with another method of rbmbench."""
 
 
 @dataclass(frozen=True)
 class Clock:
-    """Times functions in turns, at most ``most_rounds`` rounds of them; ``timer`` tells the time in seconds."""
+    """Timer of functions in alternation, for at most ``most_rounds`` rounds; ``timer`` returns the time in seconds."""
 
     most_rounds: int
     timer: Callable[[], float] = perf_counter
 
     def rounds(self, wanted: int) -> int:
-        """Return how many rounds to make where ``wanted`` would be good."""
+        """Return the number of rounds to make, at most ``wanted``."""
         return max(1, min(wanted, self.most_rounds))
 
     def best(self, *functions: Callable[[], object], rounds: int = 15) -> list[float]:
-        """Return the least seconds of each function over rounds in which they take turns, after one call to warm up.
+        """Return the shortest time of each function in seconds over alternating calls, after one call to warm up.
 
-        A function with an attribute ``steps`` does its work so many times a call.
+        Times are divided by the attribute ``steps`` of a function, if it has one.
         """
         for function in functions:
             function()
@@ -38,7 +38,7 @@ class Clock:
 
 
 def line(what: str, seconds: float, against: str, kind: str, reference: float, aim: str = "") -> dict:
-    """Return one line of the table; an empty ``aim`` sets none."""
+    """Return one row of the table; an empty ``aim`` sets no aim."""
     return {
         "what": what,
         "milliseconds": 1000 * seconds,

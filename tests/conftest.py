@@ -17,7 +17,7 @@ def repository() -> Path:
 @pytest.fixture
 def no_pauses(monkeypatch):
     """Runs pause at evaluations alone, whatever an iteration takes."""
-    monkeypatch.setattr(pace, "Pace", lambda: SimpleNamespace(steps=10**9, note=lambda *_: None))
+    monkeypatch.setattr(pace, "Pace", lambda: SimpleNamespace(steps=10**9, update=lambda *_: None))
 
 
 def pytest_collection_modifyitems(items):

@@ -16,7 +16,7 @@ from core_helpers import (
 )
 
 from rbmbench import estimators, samplers
-from rbmbench.kernels import backends, name_of_home, on_host
+from rbmbench.kernels import backend_name, backends, on_host
 from rbmbench.kernels import numpy as numpy_kernels
 from rbmbench.kernels.cupy import _device, tempering
 from rbmbench.likelihood import exact_gradient, exact_log_partition, log_likelihood
@@ -38,11 +38,11 @@ def cupy():
 
 
 @pytest.fixture(scope="module")
-def home(cupy):
+def kernels(cupy):
     """The kernels of device arrays."""
-    from rbmbench.kernels import home_of
+    from rbmbench.kernels import kernels_for
 
-    return home_of(cupy.empty(0))
+    return kernels_for(cupy.empty(0))
 
 
 def activations(shape, dtype):
@@ -53,28 +53,28 @@ def activations(shape, dtype):
     return a.astype(dtype), rng.normal(0, 1, (shape[0], shape[2])).astype(dtype)
 
 
-def test_device_arrays_have_their_home(cupy):
-    assert name_of_home(cupy.empty(3)) == "cupy"
+def test_device_arrays_have_their_kernels(cupy):
+    assert backend_name(cupy.empty(3)) == "cupy"
 
 
 @DTYPES
 @SHAPES
-def test_samples(cupy, home, dtype, shape):
+def test_samples(cupy, kernels, dtype, shape):
     a, bias = activations(shape, dtype)
     x = (a + bias[:, None, :]).astype(np.float64)
     draw = training_stream(shape[0]).next()
     u = expected_tosses(draw, shape[1] * shape[2]).reshape(shape)
     mean = sigmoid(x).astype(dtype)
-    out, there, scored = cupy.empty(shape, dtype), cupy.asarray(a), cupy.asarray(a)
+    out, on_device, scored = cupy.empty(shape, dtype), cupy.asarray(a), cupy.asarray(a)
     score = cupy.empty(shape[:2])
-    home.sample(cupy.asarray(mean), draw, out)
-    home.sample_bernoulli(there, cupy.asarray(bias), draw)
-    home.sample_bernoulli_and_log_probability(scored, cupy.asarray(bias), draw, score)
+    kernels.sample(cupy.asarray(mean), draw, out)
+    kernels.sample_bernoulli(on_device, cupy.asarray(bias), draw)
+    kernels.sample_bernoulli_and_log_probability(scored, cupy.asarray(bias), draw, score)
     np.testing.assert_array_equal(on_host(out), u < mean)
     # Where rounding of the mean cannot decide.
     clear = np.abs(u - sigmoid(x)) > (2e-6 if dtype == np.float32 else 1e-12)
     assert clear.mean() > 0.99
-    for state in (on_host(there), on_host(scored)):
+    for state in (on_host(on_device), on_host(scored)):
         np.testing.assert_array_equal(state[clear], (u < sigmoid(x))[clear])
     expected = (on_host(scored) * x - np.logaddexp(0, x)).sum(axis=-1)
     hold_sums(on_host(score), expected, x, dtype)
@@ -87,35 +87,37 @@ def hold_sums(found, expected, x, dtype):
 
 @DTYPES
 @SHAPES
-def test_sums_and_means(cupy, home, dtype, shape):
+def test_sums_and_means(cupy, kernels, dtype, shape):
     a, bias = activations(shape, dtype)
     x = (a + bias[:, None, :]).astype(np.float64)
-    there, bias_there, sums = cupy.asarray(a), cupy.asarray(bias), cupy.empty(shape[:2])
+    on_device, device_bias, sums = cupy.asarray(a), cupy.asarray(bias), cupy.empty(shape[:2])
     difference = cupy.full(shape[:2], 17.0)
-    home.softplus_difference(there, bias_there, 0.25, 0.5, difference)
-    home.bernoulli_mean_and_softplus_sum(there, bias_there, sums)
+    kernels.softplus_difference(on_device, device_bias, 0.25, 0.5, difference)
+    kernels.bernoulli_mean_and_softplus_sum(on_device, device_bias, sums)
     hold_sums(on_host(sums), np.logaddexp(0, x).sum(axis=-1), x, dtype)
     hold_sums(on_host(difference) - 17, (np.logaddexp(0, x / 2) - np.logaddexp(0, x / 4)).sum(axis=-1), x, dtype)
     relative = 3e-7 + 1e-7 * np.abs(x) if dtype == np.float32 else 1e-15 * (3 + np.abs(x))
-    assert (np.abs(on_host(there) - sigmoid(x)) <= relative * sigmoid(x) + 1e-34).all()
+    assert (np.abs(on_host(on_device) - sigmoid(x)) <= relative * sigmoid(x) + 1e-34).all()
 
 
 @DTYPES
-def test_uniforms_are_those_of_the_reference(home, dtype):
+def test_uniforms_are_those_of_the_reference(kernels, dtype):
     draw = training_stream(3).next()
-    np.testing.assert_array_equal(on_host(home.uniforms(draw, 7001, dtype)), numpy_kernels.uniforms(draw, 7001, dtype))
+    np.testing.assert_array_equal(
+        on_host(kernels.uniforms(draw, 7001, dtype)), numpy_kernels.uniforms(draw, 7001, dtype)
+    )
 
 
 @pytest.mark.parametrize("shape", [(7, 5), (5, 7), (211, 8)])
 def test_exact_values(cupy, shape):
     m, n = shape
     host, rows = random_rbm(m, n, (2,)), binary_data(11, m)
-    there = host.like(cupy.empty(0))
-    log_partition = exact_log_partition(there)
+    on_device = host.like(cupy.empty(0))
+    log_partition = exact_log_partition(on_device)
     np.testing.assert_allclose(log_partition, exact_log_partition(host), rtol=1e-12)
-    found = log_likelihood(there, rows, log_partition)
+    found = log_likelihood(on_device, rows, log_partition)
     np.testing.assert_allclose(found, log_likelihood(host, rows, log_partition), rtol=1e-12)
-    for part, expected in zip(exact_gradient(there, rows), exact_gradient(host, rows), strict=True):
+    for part, expected in zip(exact_gradient(on_device, rows), exact_gradient(host, rows), strict=True):
         np.testing.assert_allclose(on_host(part), expected, rtol=0, atol=1e-11)
 
 
@@ -143,11 +145,11 @@ def test_gibbs_steps_keep_the_model(cupy, steps):
     rbm, chains = random_rbm(5, 3, scale=1.0), 200_003
     table = Enumerated.of(rbm)
     probability = table.joint.sum(axis=1)
-    there, stream, buffers = repeated(rbm, 1).astype(np.float32).like(cupy.empty(0)), training_stream(1), Buffers()
+    on_device, stream, buffers = repeated(rbm, 1).astype(np.float32).like(cupy.empty(0)), training_stream(1), Buffers()
     start = np.random.default_rng(1).choice(len(probability), chains, p=probability)
     visible = cupy.asarray(all_states(5)[start][None].astype(np.float32))
     for _ in range(steps):
-        visible = sample_visible(there, sample_hidden(there, visible, stream, buffers), stream, buffers)
+        visible = sample_visible(on_device, sample_hidden(on_device, visible, stream, buffers), stream, buffers)
     found = total_variation(table.numbers_of(on_host(visible)), probability)
     assert found < total_variation_bound(probability, chains, 1e-6)
 

@@ -16,8 +16,8 @@ from core_helpers import (
 from scipy.stats import binom, norm
 
 from rbmbench import estimators
-from rbmbench.base.streams import Places
-from rbmbench.kernels import home_of
+from rbmbench.base.streams import RowKeys
+from rbmbench.kernels import kernels_for
 from rbmbench.model.gibbs import Buffers, hidden_mean
 from rbmbench.samplers._pairs import Pairs
 from rbmbench.samplers.coupled_gibbs import COUPLINGS as NAMES
@@ -36,11 +36,11 @@ def holds(numbers, probability):
 def one_step(rbm, h, h2, pairs, redraw_both):
     """Return coupled visible states of many pairs with hidden states h and h', and whether they met."""
     activation, other = (np.repeat((rbm.W @ hidden)[None], pairs, axis=0).astype(np.float32) for hidden in (h, h2))
-    places = Places(np.zeros(pairs, np.int64), np.arange(pairs), np.zeros(pairs, np.uint8))
+    keys = RowKeys(np.zeros(pairs, np.int64), np.arange(pairs), np.zeros(pairs, np.uint8))
     met, rejections = np.empty(pairs, np.uint8), np.empty(pairs, np.int64)
     draw = training_stream(1, seed=11).branch().next()
     bias = rbm.b[None].astype(np.float32)
-    home_of(activation).couple_visible(activation, other, bias, places, draw, redraw_both, met, rejections)
+    kernels_for(activation).couple_visible(activation, other, bias, keys, draw, redraw_both, met, rejections)
     return activation, other, met, rejections
 
 

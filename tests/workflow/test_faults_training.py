@@ -123,7 +123,8 @@ def test_a_signal_to_stop_saves_a_checkpoint_and_tells(training, whole, name, mo
     output = run_cli(training.arguments(), code=128 + number, fault=f"{name} iteration 30")
     assert output.splitlines() == [
         f"rbmbench: {name}: stopping in some seconds; a second SIGINT ends it at once",
-        f"rbmbench: run: stopped at iteration 30 of 60; the same command goes on from {training.checkpoint}",
+        "rbmbench: run: stopped at iteration 30 of 60; run the same command again to resume from "
+        f"{training.checkpoint}",
     ]
     assert training.files() == ["checkpoints/run.npz"]
     assert_ends_as(training, whole)
@@ -192,6 +193,6 @@ def test_a_checkpoint_of_other_settings_is_refused_and_kept(begun, whole, capsys
     assert main(begun.arguments(seed=5)) == 2
     line = only_line(capsys.readouterr().err)
     assert line.startswith(f"rbmbench: error: {begun.checkpoint}: checkpoint of other settings or data, found ")
-    assert line.endswith("; delete it to start the run anew")
+    assert line.endswith("; delete it to restart the run")
     assert begun.checkpoint.read_bytes() == before
     assert_ends_as(begun, whole)

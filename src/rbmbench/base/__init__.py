@@ -1,1 +1,1 @@
-"""What everything else stands on: errors, settings, checked plain data, random streams, the registry of parts."""
+"""Foundations of the package: errors, settings, validation, random streams, registries of named parts."""

@@ -1,4 +1,4 @@
-"""Errors a user can mend: each carries one line that says what was found and what is allowed."""
+"""Errors that a user can fix: the message is one line that says what was found and what is allowed."""
 
 import re
 from difflib import get_close_matches
@@ -23,10 +23,9 @@ LONGEST_NAME = 100
 
 
 class RbmbenchError(Exception):
-    """Base of all errors whose message alone is shown to the user (exit code 2, no traceback).
+    """Base of errors shown to the user as their message alone (exit code 2, no traceback).
 
-    The message is one line, whatever the names and values in it hold: control characters become blanks, and the middle
-    of a very long one is left out.
+    The message is always one line: control characters become blanks, and very long messages lose their middle.
     """
 
     def __init__(self, message: object = ""):
@@ -42,7 +41,7 @@ class SettingsError(RbmbenchError):
 
 
 class DataError(RbmbenchError):
-    """A data file that is missing, damaged, or not what it should be."""
+    """A data file that is missing, damaged, or of unexpected content."""
 
 
 class ResultsError(RbmbenchError):
@@ -50,23 +49,23 @@ class ResultsError(RbmbenchError):
 
 
 class CheckpointError(RbmbenchError):
-    """A checkpoint that cannot be read, is damaged, or belongs to other settings."""
+    """A checkpoint that cannot be read, is damaged, or belongs to another run."""
 
 
 class DamagedCheckpointError(CheckpointError):
-    """A checkpoint whose content is not what was written."""
+    """A checkpoint whose content differs from what was written."""
 
 
 class InUseError(RbmbenchError):
-    """Something that another process is computing now."""
+    """A result that another process is computing now."""
 
 
 class TrainingError(RbmbenchError):
-    """A run that cannot go on, for example because its parameters are no longer finite."""
+    """A run that cannot continue, for example because its parameters are not finite."""
 
 
 class StoppedError(RbmbenchError):
-    """A run that a signal has stopped, and that can go on; ``signal`` is its number."""
+    """A run stopped by the signal with number ``signal``; it can be resumed."""
 
     def __init__(self, message: str, signal: int):
         super().__init__(message)
@@ -74,21 +73,11 @@ class StoppedError(RbmbenchError):
 
 
 class RbmbenchWarning(UserWarning):
-    """Something a user should know, in one line, that ends nothing."""
+    """A one-line warning to the user."""
 
 
 def unknown_name(kind: str, name: str, allowed) -> str:
-    """Return the line for a name that is not among the allowed ones, with the nearest of them.
-
-    Parameters
-    ----------
-    kind : str
-        What is named, in words: "estimator", "data set", ...
-    name : str
-        The name that was found.
-    allowed : iterable of str
-        The names that are allowed.
-    """
+    """Return the error message for an unknown name of some ``kind`` ("estimator"), with the nearest allowed name."""
     allowed = sorted(allowed)
     nearest = get_close_matches(str(name)[:LONGEST_NAME], allowed, n=1, cutoff=0.0)
     hint = f"; nearest: {nearest[0]!r}" if nearest else ""

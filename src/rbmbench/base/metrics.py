@@ -1,4 +1,4 @@
-"""What the metrics of a curve are called on axes and in captions, and their units.
+"""Titles and units of the metrics of a curve, for axes and captions.
 
 A metric that is not in the table is shown under its own name, without a unit.
 """
@@ -11,11 +11,11 @@ __all__ = ["ANNEALED", "METRICS", "Metric", "metric_of"]
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric in words.
+    """Title and unit of a metric.
 
-    ``summed`` marks means per sample, in nats, that figures show summed over the training set; ``momentary`` what is
-    of the parameters at an evaluation, not a mean over the iterations since the one before. At its ``ceiling`` and
-    above, a metric says nothing and is not drawn.
+    ``summed`` metrics are means per sample, in nats, that figures show summed over the training set. ``momentary``
+    metrics describe the parameters at an evaluation; others are means over the iterations since the previous one.
+    Values at or above ``ceiling`` are uninformative and are not drawn.
     """
 
     title: str
@@ -60,9 +60,9 @@ ANNEALED = (
     "log_partition_error",
     "annealing_effective_sample_size",
 )
-"""Metrics that, where log Z cannot be enumerated, an evaluation has and the curve of the run itself has not."""
+"""Metrics that are computed by annealing after the run where log Z cannot be enumerated."""
 
 
 def metric_of(name: str) -> Metric:
-    """Return a metric by its name in the curves."""
+    """Return the metric with a name used in curves."""
     return METRICS.get(name) or Metric(name.replace("_", " "))

@@ -1,22 +1,21 @@
-"""How much of a long computation to make until its next pause, by the clock: pauses change no result."""
+"""Pauses of long computations, for progress, checkpoints and stopping. Pauses change no result."""
 
 from collections.abc import Callable
 
 __all__ = ["PAUSE_SECONDS", "Pace", "Progress", "Stopping"]
 
 PAUSE_SECONDS = 2.0
-# What a computation that pauses may be given: told how far it is, and asked for the signal that stops it, if one came.
-Progress = Callable[..., None]
-Stopping = Callable[[], int | None]
+Progress = Callable[..., None]  # progress(done, total, *values)
+Stopping = Callable[[], int | None]  # returns the number of the signal that asks to stop, if any
 
 
 class Pace:
-    """How many ``steps`` to make until the next pause: one at first, then as many as take some 2 seconds."""
+    """Number of ``steps`` until the next pause: one at first, then as many as take about 2 seconds."""
 
     def __init__(self):
         self.steps = 1
 
-    def note(self, steps: int, seconds: float) -> None:
-        """Learn what so many steps took; a few that were quick do not tell much, so it grows by two at most."""
+    def update(self, steps: int, seconds: float) -> None:
+        """Set ``steps`` from the time that the last ones took; it grows by a factor of two at most."""
         fitting = int(steps * PAUSE_SECONDS / max(seconds, 1e-9))
         self.steps = max(1, min(fitting, 2 * max(steps, self.steps)))

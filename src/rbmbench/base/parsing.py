@@ -1,4 +1,4 @@
-"""Check plain data against a model, and tell the first value that is not allowed in one line."""
+"""Validation of plain data with pydantic, with the first invalid value reported in one line."""
 
 from collections.abc import Callable
 from typing import Any, get_args
@@ -11,22 +11,21 @@ __all__ = ["parse"]
 
 
 def parse(model: type[BaseModel], values: Any, where: str | Callable[[tuple], str]) -> Any:
-    """Return ``values`` as ``model``, or raise an error of one line for the first value that is not allowed.
+    """Return ``values`` validated as ``model``.
 
     Parameters
     ----------
     model : type of Settings
-        What the values should be.
     values : mapping
         Plain data, as read from YAML or JSON.
     where : str or callable
-        The file or argument the values come from, put in front of the message; or what tells it from a key's location
-        (a tuple of names and indices), for values put together from several files.
+        The file or argument that the values come from, for the message. A callable gets the location of a key (a tuple
+        of names and indices), for values merged from several files.
 
     Raises
     ------
     SettingsError
-        Names ``where``, the key, what was found and what is allowed.
+        If a value is invalid; names ``where``, the key, what was found and what is allowed.
     """
     try:
         return model.model_validate(values)
@@ -46,14 +45,14 @@ def parse(model: type[BaseModel], values: Any, where: str | Callable[[tuple], st
         else:
             found = repr(error["input"])
         message = error["msg"].removeprefix("Value error, ")
-        # What one of our own checks refuses of several values it names itself.
+        # Our own validators of several values name what they found in the message.
         own = error["type"] == "value_error" and isinstance(error["input"], dict | list)
-        told = "" if own else f"found {found}; "
-        raise SettingsError(f"{where}: {key}: {told}{message[:1].lower()}{message[1:]}") from None
+        prefix = "" if own else f"found {found}; "
+        raise SettingsError(f"{where}: {key}: {prefix}{message[:1].lower()}{message[1:]}") from None
 
 
 def _location(values: Any, location: tuple) -> tuple:
-    """Return a location in ``values`` without the names that pydantic puts in for the kind of a model."""
+    """Return a location in ``values`` without the tags that pydantic inserts for members of a union."""
     kept = []
     for number, part in enumerate(location, start=1):
         if number < len(location) and isinstance(values, dict) and part not in values:
@@ -64,7 +63,7 @@ def _location(values: Any, location: tuple) -> tuple:
 
 
 def _part(values: Any, part: Any) -> Any:
-    """Return what ``values`` holds at one part of a location, None where it cannot be followed."""
+    """Return ``values[part]``, or None if there is no such entry."""
     try:
         return values[part]
     except (KeyError, IndexError, TypeError):
@@ -72,7 +71,7 @@ def _part(values: Any, part: Any) -> Any:
 
 
 def _fields_at(model: type[BaseModel], values: Any, location: tuple) -> list[str]:
-    """Return the field names of the model that sits at ``location`` inside ``model``, as far as it can be followed."""
+    """Return the field names of the model at ``location`` inside ``model``, or [] if there is none."""
     candidates = [model]
     for part in location:
         fields = _of_kind(candidates, values).model_fields
@@ -85,7 +84,7 @@ def _fields_at(model: type[BaseModel], values: Any, location: tuple) -> list[str
 
 
 def _of_kind(candidates: list[type[BaseModel]], values: Any) -> type[BaseModel]:
-    """Return the model whose ``kind`` the values have, or else the first."""
+    """Return the candidate whose ``kind`` matches the values, else the first."""
     kind = _part(values, "kind")
     fields = ((candidate, candidate.model_fields.get("kind")) for candidate in candidates)
     return next((model for model, field in fields if field and kind in get_args(field.annotation)), candidates[0])

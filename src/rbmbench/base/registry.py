@@ -1,4 +1,4 @@
-"""Find the parts of a package by name: one module a part, imported only when it is asked for."""
+"""Registries of named parts (estimators, samplers, update rules, data sets), and checks of the parts' options."""
 
 import inspect
 import pkgutil
@@ -7,36 +7,39 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+import numpy as np
+
 from rbmbench.base.errors import SettingsError, unknown_name
 
-__all__ = ["Registry"]
+__all__ = ["LARGEST_FAST_RATE", "Registry", "number_within", "positive_integer", "truth_value"]
+
+LARGEST_FAST_RATE = 1000  # upper limit of eps_F in FPCD and the samplers with fast weights, far above useful values
 
 
 class Registry:
-    """The named parts of one package.
+    """Registry of the named parts of one package, found by module name and imported on demand.
 
-    Every module of the package whose name has no leading underscore is one part, and the module's name is the part's.
-    The module marks what makes the part with ``@REGISTRY.register``: a class or a function whose keyword arguments are
-    the part's options. A new file is therefore found without any list being edited.
+    Every module of the package whose name has no leading underscore defines the part of that name: a class or function
+    decorated with ``@REGISTRY.register``, whose keyword arguments are the options of the part.
 
     Parameters
     ----------
     package : str
-        Full name of the package that holds the parts.
+        Full name of the package.
     kind : str
-        What the parts are, in words, for error messages.
-    besides : collection of str
-        Modules of the package that are no parts.
+        What the parts are, for error messages.
+    exclude : collection of str
+        Modules of the package that define no part.
     """
 
-    def __init__(self, package: str, kind: str, besides: Collection[str] = ()):
+    def __init__(self, package: str, kind: str, exclude: Collection[str] = ()):
         self.package = package
-        self.besides = besides
+        self.exclude = exclude
         self.kind = kind
         self._makers: dict[str, Callable] = {}
 
     def register(self, maker: Callable) -> Callable:
-        """Mark ``maker`` as what makes the part of the module it is defined in."""
+        """Register ``maker`` as the factory of the part named after its module."""
         self._makers[maker.__module__.rpartition(".")[2]] = maker
         return maker
 
@@ -44,10 +47,10 @@ class Registry:
         """Return the names of all parts, sorted."""
         paths = find_spec(self.package).submodule_search_locations
         modules = (module.name for module in pkgutil.iter_modules(paths))
-        return sorted(name for name in modules if not name.startswith("_") and name not in self.besides)
+        return sorted(name for name in modules if not name.startswith("_") and name not in self.exclude)
 
     def get(self, name: str) -> Callable:
-        """Return what makes the part ``name``.
+        """Return the factory of the part ``name``.
 
         Raises
         ------
@@ -61,12 +64,12 @@ class Registry:
         return self._makers[name]
 
     def create(self, name: str, options: Mapping[str, Any] | None = None) -> Any:
-        """Make the part ``name`` with the given options.
+        """Return a new part ``name`` with the given options.
 
         Raises
         ------
         SettingsError
-            If the part or one of its options is unknown, or an option's value is not allowed.
+            If the part or an option is unknown, or the value of an option is not allowed.
         """
         maker, options = self.get(name), dict(options or {})
         allowed = [key for key in inspect.signature(maker).parameters if not key.startswith("_")]
@@ -74,3 +77,24 @@ class Registry:
             if option not in allowed:
                 raise SettingsError(f"{self.kind} {name!r}: {unknown_name('option', option, allowed)}")
         return maker(**options)
+
+
+def positive_integer(name: str, value: Any) -> int:
+    """Return ``value`` if it is an integer of at least 1, else raise a `SettingsError` that names the option."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise SettingsError(f"option {name!r}: found {value!r}; allowed: an integer >= 1")
+    return int(value)
+
+
+def number_within(name: str, value: Any, most: float) -> float:
+    """Return ``value`` if it is a number from 0 to ``most``, else raise a `SettingsError` that names the option."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
+        raise SettingsError(f"option {name!r}: found {value!r}; allowed: a number from 0 to {most:g}")
+    return value
+
+
+def truth_value(name: str, value: Any) -> bool:
+    """Return ``value`` if it is true or false, else raise a `SettingsError` that names the option."""
+    if not isinstance(value, bool):
+        raise SettingsError(f"option {name!r}: found {value!r}; allowed: true, false")
+    return value

@@ -1,6 +1,6 @@
-"""What a run and a measurement of gradients are made of: plain, checked, frozen data.
+"""Settings of runs and measurements, as frozen pydantic models.
 
-Everything a result depends on is in these models and in the data; their canonical JSON is what run ids are made from.
+A result depends on its settings and the data only. Run ids are hashes of the canonical JSON of the settings.
 """
 
 import hashlib
@@ -45,7 +45,7 @@ Count = Annotated[int, Field(ge=1, lt=2**31, strict=True)]
 
 
 def _no_truth_value(value: Any) -> Any:
-    """Refuse True and False where a number is meant; pydantic would take them for 1 and 0."""
+    """Refuse True and False for numbers; pydantic would convert them to 1 and 0."""
     if isinstance(value, bool):
         raise ValueError("input should be a number")
     return value
@@ -57,7 +57,7 @@ Seed = Annotated[int, Field(ge=0, lt=2**32, strict=True)]
 
 
 def _ascending(values: tuple[int, ...]) -> tuple[int, ...]:
-    """Refuse numbers that do not ascend."""
+    """Refuse numbers that are not strictly ascending."""
     if any(later <= earlier for earlier, later in pairwise(values)):
         raise ValueError("should ascend")
     return values
@@ -66,16 +66,16 @@ def _ascending(values: tuple[int, ...]) -> tuple[int, ...]:
 Iterations = Annotated[tuple[Count, ...], AfterValidator(_ascending)]
 MOST_COMBINATIONS = 10_000
 OPTIONAL = ("evaluate_at", "proxy", "bias_bound", "test_likelihood")
-"""Settings of a run that its canonical JSON holds only where they are set."""
+"""Settings of a run that its canonical JSON omits unless they are set, so that older run ids stay valid."""
 
 
 class Settings(BaseModel):
-    """Base of all settings: frozen, and every key must be known."""
+    """Base of all settings: frozen, without unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     def canonical(self) -> str:
-        """Return the settings as JSON with sorted keys: the same text for the same settings."""
+        """Return the settings as JSON with sorted keys."""
         return json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
 
     def digest(self) -> str:
@@ -84,26 +84,26 @@ class Settings(BaseModel):
 
 
 class Choice(Settings):
-    """A part chosen by its name in a registry, with its options."""
+    """A part chosen by its name in a registry, and its options."""
 
     name: str
     options: dict[str, Any] = {}
 
 
 class Initial(Settings):
-    """The distribution the initial W, b and c are drawn from, each entry on its own; b and c may be otherwise."""
+    """Distribution of the entries of the initial W, b and c; the biases may also be fixed."""
 
     kind: Literal["uniform", "normal"] = Field(
         default="uniform", description="uniform on [-width, width], or normal with standard deviation width"
     )
     width: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.1
     biases: Literal["drawn", "zero", "base_rate"] = Field(
-        default="drawn", description="b and c: drawn as W is; zero; or c zero and b of the training rows' own rates"
+        default="drawn", description="b and c: drawn like W; zero; or c zero and b from the rates of the training rows"
     )
 
     @model_serializer(mode="wrap")
-    def _only_biases_that_are_not_drawn(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out what is drawn anyway: the ids of runs from before there was a choice stay as they were."""
+    def _omit_drawn_biases(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Omit the default of ``biases``, so that older run ids stay valid."""
         return {key: value for key, value in plain(self).items() if key != "biases" or value != "drawn"}
 
 
@@ -117,7 +117,7 @@ class Stage(Settings):
 
 
 class Proxy(Settings):
-    """How the reconstruction log-likelihood is estimated, beside the log-likelihood, while a run trains."""
+    """Estimation of the reconstruction log-likelihood at the evaluations of a run."""
 
     chains: Count = Field(default=30, description="Gibbs chains from each row")
     steps: Count = Field(default=10, description="Gibbs steps of a chain")
@@ -125,13 +125,13 @@ class Proxy(Settings):
 
 
 class BiasBound(Settings):
-    """Whose bias is evaluated, exactly and with its bounds, beside the log-likelihood, while a run trains: CD-k's."""
+    """Evaluation of the exact bias of CD-k and its bounds at the evaluations of a run."""
 
     k: Count | None = Field(default=None, description="Gibbs steps; null: the option k of the estimator, or else 1")
 
 
 class RunSettings(Settings):
-    """One training run: all its trials advance together."""
+    """One training run of one or more trials."""
 
     data: Choice
     hidden: Count = Field(description="number of hidden units")
@@ -144,9 +144,9 @@ class RunSettings(Settings):
     precision: Literal["float32", "float64"] = "float32"
     evaluate_every: Count = Field(default=100, description="iterations between evaluations")
     evaluate_at: Iterations = Field(default=(), description="further iterations at which the run is evaluated")
-    proxy: Proxy | None = Field(default=None, description="of the log-likelihood, also evaluated; null: none")
-    bias_bound: BiasBound | None = Field(default=None, description="CD's bias and bounds, also evaluated; null: none")
-    test_likelihood: bool = Field(default=False, description="whether the test rows' log-likelihood is evaluated too")
+    proxy: Proxy | None = Field(default=None, description="proxy of the log-likelihood to evaluate; null: none")
+    bias_bound: BiasBound | None = Field(default=None, description="bias of CD to evaluate, with bounds; null: none")
+    test_likelihood: bool = Field(default=False, description="also evaluate the log-likelihood of the test rows")
 
     @property
     def iterations(self) -> int:
@@ -155,13 +155,13 @@ class RunSettings(Settings):
 
     @property
     def most_rows(self) -> int:
-        """Most rows that a step works on: those of a mini-batch, or chains where an estimator has more of them."""
+        """Largest number of rows in a step: the mini-batch, or the chains of an estimator if there are more."""
         chains = (stage.estimator.options.get("chains") for stage in self.schedule)
         return max([self.batch, *(count for count in chains if isinstance(count, int))])
 
     @model_serializer(mode="wrap")
-    def _only_what_is_there(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out what a run does not have: the ids of runs that never had it stay as they were."""
+    def _omit_unset(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Omit optional settings that are not set, so that older run ids stay valid."""
         return {key: value for key, value in plain(self).items() if key not in OPTIONAL or value}
 
     @model_validator(mode="after")
@@ -179,7 +179,7 @@ class RunSettings(Settings):
 
 
 class GroundTruthSettings(Settings):
-    """How the model expectation that estimates are held against is computed."""
+    """Computation of the model expectation that estimates are compared with."""
 
     method: Literal["exact", "parallel_tempering"]
     chains: Count = 100
@@ -189,7 +189,7 @@ class GroundTruthSettings(Settings):
 
 
 class EstimateSettings(Settings):
-    """A series of independent gradient estimates of one model, each from its own mini-batch."""
+    """A series of gradient estimates of one model, each from its own mini-batch."""
 
     estimator: Choice
     batch: Count
@@ -198,23 +198,23 @@ class EstimateSettings(Settings):
 
 
 class AnnealingBudget(Settings):
-    """How log Z is estimated where neither layer can be enumerated: annealed importance sampling."""
+    """Annealed importance sampling of log Z, for models of which neither layer can be enumerated."""
 
-    particles: Annotated[int, Field(ge=2, strict=True)] = Field(default=512, description="particles a model")
-    temperatures: Count = Field(default=50_000, description="even steps of the inverse temperature from 0 to 1")
+    particles: Annotated[int, Field(ge=2, strict=True)] = Field(default=512, description="particles per model")
+    temperatures: Count = Field(default=50_000, description="equal steps of the inverse temperature from 0 to 1")
     base: Literal["base_rate", "uniform"] = Field(
-        default="base_rate", description="start model: independent units with the data's own rates, or fair coins"
+        default="base_rate", description="start model: independent units with the rates of the data, or fair coins"
     )
 
 
 class AnnealingSettings(AnnealingBudget):
-    """A budget with the seed of the particles."""
+    """An annealing budget and the seed of the particles."""
 
     seed: Seed = 0
 
 
 class CouplingSettings(Settings):
-    """Independent pairs of coupled Gibbs chains of one random model, each run until the two have met."""
+    """Independent pairs of coupled Gibbs chains of one random model, each run until the chains meet."""
 
     visible: Count
     hidden: Count
@@ -223,15 +223,17 @@ class CouplingSettings(Settings):
     )
     coupling: Coupling
     replications: Count = Field(default=1000, description="pairs of chains")
-    longest: Annotated[int, Field(ge=2, strict=True)] = Field(default=1000, description="steps after which one is cut")
+    longest: Annotated[int, Field(ge=2, strict=True)] = Field(
+        default=1000, description="steps after which a pair is cut off"
+    )
     seed: Seed = 0
 
 
 class SamplerGrid(Choice):
-    """A sampler with its options, and for some of them several values, all of which are tried."""
+    """A sampler with its options, and a grid of values for some of them."""
 
     grid: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] = Field(
-        default={}, description="by option: its values, tried in all combinations"
+        default={}, description="values of each option, tried in all combinations"
     )
 
     @model_validator(mode="after")
@@ -250,11 +252,11 @@ class SamplerGrid(Choice):
 
 
 class SamplingSettings(Settings):
-    """Streams of samples of trained models, by several samplers, and how well they cover rows not seen in training."""
+    """Samples of trained models by several samplers, and their indirect sampling likelihood on unseen rows."""
 
     samplers: Annotated[dict[str, SamplerGrid], Field(min_length=1)]
-    samples: Count = Field(default=200_000, description="samples of every stream")
+    samples: Count = Field(default=200_000, description="samples of each stream")
     points: Count = Field(default=60, description="numbers of samples, evenly spaced in logarithm, for the likelihood")
-    rows: Count | None = Field(default=None, description="validation rows and test rows at most, the first; null: all")
-    shown: Count = Field(default=400, description="first samples of each stream of the first model that are kept")
+    rows: Count | None = Field(default=None, description="number of first validation and test rows to use; null: all")
+    shown: Count = Field(default=400, description="first samples of each stream of the first model to keep")
     seed: Seed = 0

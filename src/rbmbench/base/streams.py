@@ -1,7 +1,11 @@
 """Counter-based random streams: every uniform is a function of (seed, trial, purpose, draw number, position).
 
-The generator is Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011). A stream holds no generator state but the number of
-its next draw, so a trial's numbers are the same alone or among others, with any number of threads, and after a resume.
+The generator is Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011). The only state of a stream is the number of its next
+draw, so the numbers of a trial do not depend on other trials, on the number of threads, or on a resume.
+
+A *trial* is one independent repetition of a run, as users configure it; its number is part of the random key.
+A *replica* is an entry of the leading axis of the arrays in a batched call. Training has one replica for each trial;
+other calls may have several replicas of a trial, such as the settings of a grid search, or replicas without a trial.
 """
 
 from collections.abc import Sequence
@@ -11,10 +15,10 @@ import numpy as np
 
 from rbmbench.base.errors import SettingsError
 
-__all__ = ["ATTEMPTS", "Draw", "Places", "Purpose", "Stream"]
+__all__ = ["ATTEMPTS", "Draw", "Purpose", "RowKeys", "Stream"]
 
-BRANCH = 0x80  # bit of the purpose that tells the draws of a branch from those of streams
-ATTEMPTS = 2**22 - 1  # what the purpose has room for above its lowest byte, below the two bits that kernels use
+BRANCH = 0x80  # bit of the purpose that distinguishes branches from streams
+ATTEMPTS = 2**22 - 1  # fits in the purpose above its lowest byte and below the two bits that kernels use
 
 
 class Purpose:
@@ -31,9 +35,9 @@ class Purpose:
 
 
 class Draw(NamedTuple):
-    """One draw: the key and counter words that all its uniforms share.
+    """The key and counter words that all uniforms of one draw share.
 
-    ``seed`` and ``trials[r]`` are the Philox key of replica r; ``number`` and ``purpose`` the upper counter words.
+    ``seed`` and ``trials[r]`` are the Philox key of replica r; ``number`` and ``purpose`` are the upper counter words.
     """
 
     seed: np.uint32
@@ -42,25 +46,30 @@ class Draw(NamedTuple):
     number: np.uint64
 
     def attempt(self, number: int) -> "Draw":
-        """Return the draw that attempt ``number`` takes, 0 (the draw itself) to ATTEMPTS, where a draw is repeated."""
+        """Return the draw for attempt ``number``, 0 (this draw) to ATTEMPTS, of rejection sampling."""
         return self._replace(purpose=np.uint32(self.purpose | number << 8))
 
 
-class Places(NamedTuple):
-    """Where the rows of a population that has rows of several replicas take their random numbers.
+class RowKeys(NamedTuple):
+    """Random keys of the rows of a population that mixes rows of several replicas.
 
-    ``replica`` (rows,), int64, is the entry in the draw's trials. ``place`` (rows,), int64, stands for the row: two
-    rows of a replica take different numbers if their places differ. ``mirrored`` (rows,), uint8, is 1 where a row
-    takes 1 - u for every uniform u.
+    Attributes
+    ----------
+    replica : int64 array, shape (rows,)
+        Index into the trials of the draw.
+    row_id : int64 array, shape (rows,)
+        Rows of a replica with different ids take different numbers.
+    mirrored : uint8 array, shape (rows,)
+        1 for rows that take 1 - u in place of every uniform u (antithetic).
     """
 
     replica: np.ndarray
-    place: np.ndarray
+    row_id: np.ndarray
     mirrored: np.ndarray
 
-    def of(self, rows) -> "Places":
-        """Return the places of some rows."""
-        return Places(*(part[rows] for part in self))
+    def select(self, rows) -> "RowKeys":
+        """Return the keys of some rows."""
+        return RowKeys(*(part[rows] for part in self))
 
 
 class Stream:
@@ -71,7 +80,7 @@ class Stream:
     seed : int
         First key word, 0 <= seed < 2**32.
     trials : sequence of int, shape (replicas,)
-        Second key word of each replica. A replica's numbers depend on its own entry only.
+        Second key word of each replica, 0 <= trial < 2**32. The numbers of a replica depend on its own entry only.
     purpose : int
         One of `Purpose`; the fourth counter word.
     number : int
@@ -101,9 +110,9 @@ class Stream:
         return draw
 
     def branch(self) -> "Stream":
-        """Return a stream of any number of draws that belongs to the next draw, and advance by that one.
+        """Return a new stream that belongs to the next draw, and advance by that one draw.
 
-        What takes draws in a number that depends on chance takes them from a branch: what follows stays the same.
+        Use a branch where the number of draws is random: later draws of this stream then do not depend on it.
         """
         purpose = self.purpose | np.uint32(BRANCH)
         return Stream(int(self.seed), self.trials, purpose, int(self.next().number) << 32)

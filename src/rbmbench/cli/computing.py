@@ -1,4 +1,4 @@
-"""The subcommands that compute: training, annealing, ground truths, bias and variance, couplings, samples."""
+"""The subcommands that compute: training, annealing, ground truths, bias and variance, meeting times, samples."""
 
 from argparse import Namespace
 from collections.abc import Iterator
@@ -24,19 +24,19 @@ __all__ = ["couple", "estimate", "evaluate", "ground_truth", "sample", "train"]
 
 
 class Stopwatch:
-    """The time since it was made, by the clock and of the processor."""
+    """Wall-clock time and processor time since its creation."""
 
     def __init__(self):
         self._clock, self._processor = perf_counter(), process_time()
 
     def seconds(self, what: str) -> dict[str, float]:
-        """Return both, named after what was done."""
+        """Return both times, with keys for ``what`` was done."""
         clock, processor = perf_counter() - self._clock, process_time() - self._processor
         return {f"{what}_seconds": clock, f"{what}_cpu_seconds": processor}
 
 
 def train(arguments: Namespace) -> None:
-    """Train all trials of one run, and write curve, models and meta."""
+    """Train all trials of one run, and write its curve, models and meta."""
     settings = _settings(RunSettings, arguments)
 
     from rbmbench import datasets
@@ -73,7 +73,7 @@ def _trained_now(arguments: Namespace, settings: RunSettings, dataset: Any) -> A
 
 @contextmanager
 def _stoppable(arguments: Namespace, name: str) -> Iterator[tuple[Any, Any]]:
-    """Give what asks to stop, if there is a checkpoint to go on from, and what shows progress; errors get a name."""
+    """Yield the stopping callback (None without a checkpoint) and the progress callback; add ``name`` to errors."""
     from rbmbench.cli.progress import shown_progress
     from rbmbench.cli.stopping import StopSignals
 
@@ -103,7 +103,7 @@ def evaluate(arguments: Namespace) -> None:
     snapshots, diagnostics = results.read_snapshots(arguments.model), results.read_curve(arguments.model)
     models = snapshots["snapshot_W"]
     _check_width(models.shape[-2], dataset, arguments.model)
-    # The two matrix products of a step, for all trials of a snapshot.
+    # Two matrix products per step, for all trials of a snapshot.
     chosen = backends.choose(arguments.backend, 4.0 * settings.particles * models.size / len(models))
     stopwatch = Stopwatch()
     curve_file, meta_file = (arguments.out / name for name in ("curve.parquet", "meta.json"))
@@ -130,7 +130,7 @@ def evaluate(arguments: Namespace) -> None:
 
 
 def ground_truth(arguments: Namespace) -> None:
-    """Compute the model expectations of trained models, and write them with their meta."""
+    """Compute the model expectations of trained models, and write them and their meta."""
     settings = _settings(GroundTruthSettings, arguments)
 
     from rbmbench import datasets
@@ -148,7 +148,7 @@ def ground_truth(arguments: Namespace) -> None:
 
 
 def estimate(arguments: Namespace) -> None:
-    """Measure bias and variance of a gradient estimator on trained models, and write them with their meta."""
+    """Measure bias and variance of a gradient estimator on trained models, and write them and their meta."""
     settings = _settings(EstimateSettings, arguments)
 
     from rbmbench import datasets
@@ -169,7 +169,7 @@ def estimate(arguments: Namespace) -> None:
 
 
 def couple(arguments: Namespace) -> None:
-    """Run pairs of coupled chains of one random model until they meet; write their stopping times with their meta."""
+    """Run pairs of coupled chains of one random model until they meet, and write their stopping times and meta."""
     settings = _settings(CouplingSettings, arguments)
 
     import pandas as pd
@@ -186,7 +186,7 @@ def couple(arguments: Namespace) -> None:
 
 
 def sample(arguments: Namespace) -> None:
-    """Draw streams of samples of trained models, and write how well they cover rows, the first samples, and meta."""
+    """Draw samples of trained models, and write their likelihoods, the first samples and the meta."""
     settings = _settings(SamplingSettings, arguments)
 
     from rbmbench import datasets
@@ -201,18 +201,13 @@ def sample(arguments: Namespace) -> None:
         found = sampling.sampled(rbm, dataset, settings, progress)
     results.write_table(arguments.out / "isl.parquet", found.likelihoods)
     results.write_arrays(arguments.out / "shown.npz", found.shown)
-    more = {
-        "run": arguments.model.name,
-        "wall": stopwatch.seconds("measuring") | {"total_seconds": provenance.seconds_since_start()},
-        "trials": len(rbm.W),
-        "grids": {name: grid.settings for name, grid in settings.samplers.items()},
-        "seconds_per_sample": found.seconds,
-    }
-    results.write_json(arguments.out / "meta.json", _meta(arguments, settings, dataset.provenance, rbm.W) | more)
+    grids = {name: grid.settings for name, grid in settings.samplers.items()}
+    more = {"grids": grids, "seconds_per_sample": found.seconds}
+    _write_measurement(arguments, settings, dataset.provenance, rbm, stopwatch, more)
 
 
 def _truth(file: Path, rbm: Any) -> Any:
-    """Return a ground truth of trained models."""
+    """Return the ground truth in a file, after a check of its shape."""
     from rbmbench.io.results import read_arrays
     from rbmbench.measurements.gradient_bias import GroundTruth
 
@@ -228,13 +223,13 @@ def _truth(file: Path, rbm: Any) -> Any:
 
 
 def _check_width(visible: int, dataset: Any, folder: Path) -> None:
-    """Refuse a data set that models are not of."""
+    """Raise a `DataError` if the models and the data set have different numbers of visible units."""
     if visible != (found := dataset.train.shape[1]):
         raise DataError(f"{folder}: model.npz: found {visible} visible units; data set {dataset.name!r} has {found}")
 
 
 def _trained(folder: Path, dataset: Any) -> Any:
-    """Return the trained models of a run on a data set, one replica a trial."""
+    """Return the trained models of a run on a data set, one replica per trial."""
     from rbmbench.io.results import read_model
     from rbmbench.model.rbm import RBM
 
@@ -243,8 +238,10 @@ def _trained(folder: Path, dataset: Any) -> Any:
     return RBM(arrays["W"], arrays["b"], arrays["c"])
 
 
-def _write_measurement(arguments: Namespace, settings: Settings, data: dict, rbm: Any, stopwatch: Stopwatch) -> None:
-    """Write the meta of a ground truth or of estimates."""
+def _write_measurement(
+    arguments: Namespace, settings: Settings, data: dict, rbm: Any, stopwatch: Stopwatch, more: dict | None = None
+) -> None:
+    """Write the meta of a measurement of trained models, with ``more`` keys."""
     from rbmbench.io.results import write_json
 
     meta = _meta(arguments, settings, data, rbm.W) | {
@@ -252,7 +249,7 @@ def _write_measurement(arguments: Namespace, settings: Settings, data: dict, rbm
         "wall": stopwatch.seconds("measuring") | {"total_seconds": provenance.seconds_since_start()},
         "trials": len(rbm.W),
     }
-    write_json(arguments.out / "meta.json", meta)
+    write_json(arguments.out / "meta.json", meta | (more or {}))
 
 
 def _write_run(arguments: Namespace, settings: RunSettings, data: dict, result: Any, wall: dict[str, float]) -> None:
@@ -275,21 +272,21 @@ def _write_run(arguments: Namespace, settings: RunSettings, data: dict, result: 
 
 
 def _meta(arguments: Namespace, settings: Settings, data: dict, array: Any) -> dict[str, Any]:
-    """Return what the meta of every computation says."""
-    from rbmbench.kernels import name_of_home
+    """Return the keys that all meta files have."""
+    from rbmbench.kernels import backend_name
 
     return provenance.collect() | {
         "settings": settings.model_dump(mode="json"),
         "scale": arguments.scale,
         "data": data,
-        "backend": name_of_home(array),
+        "backend": backend_name(array),
         "threads": arguments.threads,
         "seed": settings.seed,
     }
 
 
 def _settings(model: type[Settings], arguments: Namespace) -> Any:
-    """Return the settings of a step, after a look whether what it will find can be written; remember what code runs."""
+    """Return the settings of a command, after a check that the output folder is writable; record the commit."""
     from rbmbench.io.results import check_writable
 
     settings = _read_settings(model, arguments.settings)
@@ -299,7 +296,7 @@ def _settings(model: type[Settings], arguments: Namespace) -> Any:
 
 
 def _read_settings(model: type[Settings], text: str) -> Any:
-    """Return settings that are given as JSON, or as the name of a JSON file."""
+    """Return settings from JSON text, or from the name of a JSON file."""
     from rbmbench.base.parsing import parse
     from rbmbench.io.results import read_json
 

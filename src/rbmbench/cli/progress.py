@@ -1,4 +1,4 @@
-"""Show how a long computation goes: a bar on a terminal, now and then a plain line elsewhere."""
+"""Progress of long computations: a bar on a terminal, lines otherwise."""
 
 import sys
 import time
@@ -12,14 +12,14 @@ SECONDS_BETWEEN_LINES = 30.0
 
 @contextmanager
 def shown_progress(title: str, value: str = "") -> Iterator[Callable[..., None]]:
-    """Give a function to be called as ``progress(done, total, value)``, which shows how far the computation is.
+    """Yield a function ``progress(done, total, value)`` that shows the progress of a computation.
 
     Parameters
     ----------
     title : str
-        What is computed; stands before every line.
+        Name of the computation, at the start of each line.
     value : str
-        What the value is, in words; without one the function may be called as ``progress(done, total)``.
+        Name of the value, which is optional in calls.
     """
     if sys.stderr.isatty():
         from tqdm import tqdm
@@ -31,11 +31,11 @@ def shown_progress(title: str, value: str = "") -> Iterator[Callable[..., None]]
 
 
 def _bar_progress(bar, value: str) -> Callable[..., None]:
-    """Return progress shown by a bar, which tells the time left by itself."""
+    """Return a function that updates a progress bar."""
 
     def progress(done: float, total: int, found: float | None = None) -> None:
         if bar.total is None:
-            # What an earlier process did before it was stopped says nothing about the speed of this one.
+            # The part done by an earlier process must not count for the speed.
             bar.total, bar.initial = total, done
         bar.n = done
         bar.set_postfix_str("" if found is None else f"{value} {found:.4g}", refresh=False)
@@ -45,7 +45,7 @@ def _bar_progress(bar, value: str) -> Callable[..., None]:
 
 
 def _line_progress(title: str, value: str) -> Callable[..., None]:
-    """Return progress shown by lines: the first and the last call, and one now and then between."""
+    """Return a function that prints a line for the first and the last call, and periodically between."""
     first: list[tuple[float, float]] = []
     shown = [0.0]
 
@@ -60,7 +60,7 @@ def _line_progress(title: str, value: str) -> Callable[..., None]:
         parts = [f"{done if done % 1 else int(done)} of {total}"]
         parts += [f"{value} {found:.4g}"] if found is not None else []
         parts += [f"{_duration(left)} left"] if left else []
-        # A computation goes on when nobody is there any more to read of it.
+        # The computation continues if the reader of stderr is gone.
         with suppress(OSError):
             print(f"{title}: {', '.join(parts)}", file=sys.stderr, flush=True)
 
@@ -68,7 +68,7 @@ def _line_progress(title: str, value: str) -> Callable[..., None]:
 
 
 def _duration(seconds: float) -> str:
-    """Return a time in words: "45 s", "12 min", "3 h 05 min"."""
+    """Return a duration as text: "45 s", "12 min", "3 h 05 min"."""
     minutes = round(seconds / 60)
     if seconds < 90:
         return f"{seconds:.0f} s"

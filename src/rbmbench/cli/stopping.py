@@ -1,4 +1,4 @@
-"""Stop a long computation where it can go on: what a cluster sends before it kills, and Ctrl-C."""
+"""Signals that ask a long computation to stop at a point where it can be resumed: SIGTERM and Ctrl-C."""
 
 import os
 import signal
@@ -9,9 +9,9 @@ __all__ = ["StopSignals"]
 
 
 class StopSignals:
-    """While it is entered, SIGINT and SIGTERM end nothing; called, it tells the number of the one that came, or None.
+    """Context manager that records SIGINT and SIGTERM; a call returns the number of the first signal, or None.
 
-    A second SIGINT ends the process at once. A signal that was ignored before stays so.
+    A second SIGINT ends the process at once. Signals that were ignored before remain ignored.
     """
 
     def __init__(self):
@@ -21,7 +21,7 @@ class StopSignals:
     def __enter__(self) -> "StopSignals":
         for number in (signal.SIGINT, signal.SIGTERM):
             if signal.getsignal(number) is not signal.SIG_IGN:
-                self._before[number] = signal.signal(number, self._note)
+                self._before[number] = signal.signal(number, self._receive)
         return self
 
     def __exit__(self, *_) -> None:
@@ -29,14 +29,14 @@ class StopSignals:
             signal.signal(number, handler)
 
     def __call__(self) -> int | None:
-        """Return the number of the signal that came, or None."""
+        """Return the number of the first signal received, or None."""
         return self._received
 
-    def _note(self, number: int, _frame: FrameType | None) -> None:
+    def _receive(self, number: int, _frame: FrameType | None) -> None:
         if self._received is None:
             name = signal.Signals(number).name
             text = f"rbmbench: {name}: stopping in some seconds; a second SIGINT ends it at once\n"
-            # Not by print: the signal may have come in the middle of one. And nobody may be there to read it.
+            # print is not reentrant, and the reader of stderr may be gone.
             with suppress(OSError):
                 os.write(2, text.encode())
         self._received = self._received or number

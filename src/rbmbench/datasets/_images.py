@@ -3,7 +3,7 @@
 import numpy as np
 
 from rbmbench.base.streams import Purpose, Stream
-from rbmbench.kernels import home_of
+from rbmbench.kernels import kernels_for
 
 __all__ = ["above", "as_probabilities", "binarised"]
 
@@ -54,6 +54,6 @@ def as_probabilities(images: np.ndarray, seed: int, part: int, full: float = 255
     for start in range(0, len(values), BLOCK_ROWS):
         mean = values[None, start : start + BLOCK_ROWS] / full
         drawn = np.empty_like(mean)
-        home_of(mean).sample(mean, stream.next(), drawn)
+        kernels_for(mean).sample(mean, stream.next(), drawn)
         bits[start : start + BLOCK_ROWS] = drawn[0]
     return bits

@@ -9,7 +9,7 @@ from rbmbench.base.streams import Purpose, Stream
 from rbmbench.datasets import REGISTRY, Dataset, build
 from rbmbench.datasets._downloads import fetch_parts
 from rbmbench.datasets._options import check_text, check_whole_number
-from rbmbench.kernels import home_of
+from rbmbench.kernels import kernels_for
 
 __all__ = ["We8there"]
 
@@ -52,7 +52,7 @@ class We8there:
         content, origin = fetch_parts("we8there", sources, _present)
         present = content["train"]
         frequent = np.argsort(-present.sum(axis=0, dtype=np.int64), kind="stable")[: self.terms]
-        keys = home_of(np.empty(0)).uniforms(Stream(self.seed, [0], Purpose.DATA).next(), len(present), np.float64)
+        keys = kernels_for(np.empty(0)).uniforms(Stream(self.seed, [0], Purpose.DATA).next(), len(present), np.float64)
         dealt = present[np.argsort(keys[0], kind="stable")][:, frequent]
         ends = np.cumsum([self.validation, self.test])
         return build(

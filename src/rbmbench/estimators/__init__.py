@@ -1,8 +1,8 @@
-"""Estimators of the log-likelihood gradient: one file each, found by its name."""
+"""Estimators of the log-likelihood gradient: one file each, found by name."""
 
-from rbmbench.estimators._base import REGISTRY, Estimate, Estimator, check_goes_on
+from rbmbench.estimators._base import REGISTRY, Estimate, Estimator, check_continues
 
-__all__ = ["REGISTRY", "Estimate", "Estimator", "check_goes_on", "create"]
+__all__ = ["REGISTRY", "Estimate", "Estimator", "check_continues", "create"]
 
 
 def create(name: str, **options) -> Estimator:

@@ -1,4 +1,4 @@
-"""What every gradient estimator shares: the positive phase, and the form of a negative one."""
+"""Base of the gradient estimators."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -6,10 +6,10 @@ from typing import Any
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.registry import Registry
 from rbmbench.base.streams import Stream
-from rbmbench.model.gibbs import Buffers, Population, Sums, hidden_mean, population_sums
+from rbmbench.model.gibbs import Buffers, PhaseSums, Population, hidden_mean, population_sums
 from rbmbench.model.rbm import RBM, Statistics
 
-__all__ = ["REGISTRY", "Estimate", "Estimator", "check_goes_on"]
+__all__ = ["REGISTRY", "Estimate", "Estimator", "check_continues"]
 
 REGISTRY = Registry("rbmbench.estimators", "estimator")
 
@@ -17,23 +17,23 @@ Array = Any
 State = dict[str, Array]
 
 
-def check_goes_on(estimator: "Estimator", rule: str) -> None:
-    """Raise a `SettingsError` if an update rule needs chains that run on within an iteration and these cannot."""
-    if estimator.goes_on is None:
+def check_continues(estimator: "Estimator", rule: str) -> None:
+    """Raise a `SettingsError` if the estimator does not support `Estimator.continue_chains`."""
+    if estimator.continues_from is None:
         name = type(estimator).__module__.rpartition(".")[2]
         raise SettingsError(
-            f"update rule {rule!r}: found the estimator {name!r}, as it is set, whose chains cannot run on within an "
-            "iteration; allowed: chains that start at the rows of the mini-batch, one each, or are kept, or none"
+            f"update rule {rule!r}: found the estimator {name!r}, whose chains cannot continue within an iteration; "
+            "allowed: estimators with one chain from each row of the mini-batch, persistent chains, or none"
         )
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """One gradient estimate for every replica.
+    """One gradient estimate for each replica.
 
-    ``positive`` and ``negative`` are the two phases' rows (the negative one may be statistics where nothing is
-    sampled), ``state`` what the estimator's next call needs, ``diagnostics`` one float64 value a replica under each
-    name. Arrays are valid until the estimator's next call.
+    ``positive`` and ``negative`` are the rows of the two phases (or statistics, if nothing is sampled), ``state`` is
+    the state for the next call, and ``diagnostics`` has one float64 value per replica under each name. Arrays are valid
+    until the next call of the estimator.
     """
 
     positive: Population
@@ -43,37 +43,37 @@ class Estimate:
 
 
 class Estimator:
-    """Base of the estimators; a new one defines `negative_phase`, and `start` if it keeps chains.
+    """Base class of estimators; subclasses define `negative_phase`, and `start` if they have persistent chains.
 
-    An estimator holds options and buffers, no state: the state goes in and comes out of every call, so that a run can
-    be cut anywhere. One instance serves one run at a time.
+    An estimator holds options and buffers. The state is passed to and returned by every call, so that a run can be
+    interrupted anywhere. One instance serves one run at a time.
 
-    ``goes_on`` tells where a second negative phase of the same iteration starts (see `go_on`): "ends", where the chains
-    of the first one ended, which takes rows that stand for the mini-batch's; "itself", for estimators that keep their
-    chains or have none; None, it cannot.
+    ``continues_from`` says where a second negative phase of the same iteration starts, see `continue_chains`: "ends",
+    at the end states of the first one's chains, one for each row of the mini-batch; "itself", for estimators with
+    persistent chains or none; None if there can be no second one.
 
-    ``resident`` is the name that kernels which make whole iterations know a class by; it holds for the very class that
-    says so, not for classes derived from it, which may compute something else.
+    ``fused`` is the name under which fused kernels support exactly this class. It does not hold for derived classes,
+    which may compute something else.
     """
 
-    resident: str | None = None
-    goes_on: str | None = None
+    fused: str | None = None
+    continues_from: str | None = None
 
     def __init__(self):
         self.buffers = Buffers()
 
     def check_sizes(self, visible_units: int, hidden_units: int) -> None:
-        """Raise a `SettingsError` if RBMs of this size are too large for the estimator; asked before any work."""
+        """Raise a `SettingsError` if RBMs of this size are too large for the estimator."""
 
     def start(self, rbm: RBM, data: Array, batch: int, stream: Stream) -> State:
-        """Return the state before the first estimate: named arrays with a leading axis of replicas.
+        """Return the initial state: named arrays with a leading axis of replicas.
 
         Parameters
         ----------
         rbm : RBM
             With one leading axis of replicas.
         data : array, shape (rows, m), uint8
-            The training set, for chains that start at training rows.
+            The training set.
         batch : int
             Rows of a mini-batch.
         stream : Stream
@@ -93,36 +93,35 @@ class Estimator:
             The mini-batch (replicas, batch, m) and its hidden means p(h = 1 | v).
         state : dict of arrays
         stream : Stream
-            The source of all randomness.
         """
         raise NotImplementedError
 
     def estimate(self, rbm: RBM, batch: Array, state: State, stream: Stream) -> Estimate:
-        """Return an `Estimate` from a mini-batch (replicas, batch, m) of 0 and 1, of the parameters' type."""
+        """Return an `Estimate` from a mini-batch (replicas, batch, m) of 0 and 1, of the type of the parameters."""
         positive = Population(batch, hidden_mean(rbm, batch, self.buffers, "positive hidden mean"))
         negative, state, diagnostics = self.negative_phase(rbm, positive, state, stream)
         return Estimate(positive, negative, state, diagnostics)
 
-    def go_on(self, rbm: RBM, estimate: Estimate, stream: Stream) -> Estimate:
-        """Return an estimate whose negative phase takes up the one of ``estimate`` under parameters that have changed.
+    def continue_chains(self, rbm: RBM, estimate: Estimate, stream: Stream) -> Estimate:
+        """Return an estimate whose chains continue those of ``estimate``, after a change of the parameters.
 
-        The positive phase stays what it was. Only where ``goes_on`` is not None.
+        The positive phase is that of ``estimate``. Requires that ``continues_from`` is not None.
         """
         start = estimate.positive
-        if self.goes_on == "ends":
+        if self.continues_from == "ends":
             ends = estimate.negative.visible
-            start = Population(ends, hidden_mean(rbm, ends, self.buffers, "going on hidden mean"))
+            start = Population(ends, hidden_mean(rbm, ends, self.buffers, "second positive hidden mean"))
         negative, state, diagnostics = self.negative_phase(rbm, start, estimate.state, stream)
         return Estimate(estimate.positive, negative, state, diagnostics)
 
-    def phase_sums(self, estimate: Estimate) -> tuple[Sums, Sums]:
-        """Return the sums of the positive and of the negative phase, in the estimator's buffers."""
+    def phase_sums(self, estimate: Estimate) -> tuple[PhaseSums, PhaseSums]:
+        """Return the sums of the positive and of the negative phase, in buffers."""
         return population_sums(estimate.positive, self.buffers, "positive"), self.negative_sums(estimate)
 
-    def negative_sums(self, estimate: Estimate) -> Sums:
-        """Return the sums of the negative phase, in the estimator's buffers."""
+    def negative_sums(self, estimate: Estimate) -> PhaseSums:
+        """Return the sums of the negative phase, in buffers."""
         if isinstance(estimate.negative, Statistics):
-            return Sums(estimate.negative, 1.0)
+            return PhaseSums(estimate.negative, 1.0)
         return population_sums(estimate.negative, self.buffers, "negative")
 
     def gradient(self, estimate: Estimate) -> Statistics:

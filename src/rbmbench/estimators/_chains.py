@@ -1,15 +1,15 @@
-"""Where the chains of a negative phase start, when they are not as many as the mini-batch has rows.
+"""Initial states of negative phases with more or fewer chains than rows in the mini-batch.
 
-Source: Qiu, Zhang, Wang 2020, section 6: 1000 chains from random training rows, whatever the mini-batch.
+Source: Qiu, Zhang, Wang 2020, section 6: 1000 chains from random training rows for any mini-batch.
 """
 
 from typing import Any
 
 import numpy as np
 
-from rbmbench.base.options import positive_integer
+from rbmbench.base.registry import positive_integer
 from rbmbench.base.streams import Stream
-from rbmbench.kernels import home_of
+from rbmbench.kernels import kernels_for
 from rbmbench.model.gibbs import Buffers, Population
 
 __all__ = ["chain_starts", "number_of_chains"]
@@ -18,22 +18,21 @@ Array = Any
 
 
 def number_of_chains(chains: Any) -> int | None:
-    """Return the option ``chains``, None or an integer of at least 1, else raise a `SettingsError` that names it."""
+    """Return the option ``chains`` if it is None or an integer >= 1, else raise a `SettingsError`."""
     return None if chains is None else positive_integer("chains", chains)
 
 
 def chain_starts(positive: Population, chains: int | None, stream: Stream, buffers: Buffers) -> Population:
-    """Return the rows that chains start at, with their hidden means, which are gathered and not computed again.
+    """Return initial rows of chains and their hidden means, gathered from the mini-batch.
 
     Parameters
     ----------
     positive : Population
         The mini-batch (replicas, batch, m) and its hidden means (replicas, batch, n).
     chains : int or None
-        How many rows each replica draws from its mini-batch, uniformly and with replacement; None: every row once,
-        which is ``positive`` itself.
+        Number of rows to draw for each replica, uniformly with replacement; None returns ``positive``.
     stream : Stream
-        One draw is taken, none where ``chains`` is None.
+        One draw is taken, or none if ``chains`` is None.
     buffers : Buffers
 
     Returns
@@ -44,7 +43,7 @@ def chain_starts(positive: Population, chains: int | None, stream: Stream, buffe
     if chains is None:
         return positive
     replicas, rows, _ = positive.hidden.shape
-    uniforms = home_of(positive.hidden).uniforms(stream.next(), chains, np.float64)
+    uniforms = kernels_for(positive.hidden).uniforms(stream.next(), chains, np.float64)
     index = (uniforms * rows).astype(np.int64)
     index += rows * np.arange(replicas, like=index)[:, None]
     visible = _gathered(positive.visible, index, buffers, "chains' first visible")

@@ -1,11 +1,11 @@
-"""The variance of the second term of the gradient, estimated from the chains that one estimate is the mean of.
+"""The variance of the negative phase of the gradient, estimated from the chains of one estimate.
 
-A chain's own estimate is a signed sum of terms, F = sum_t s_t f(v_t), f(v) = (v p(h|v)', v, p(h|v)); for CD and PCD it
-is one term. For each part of f, over N chains,
+The estimate of one chain is a signed sum of terms, F = sum_t s_t f(v_t), f(v) = (v p(h|v)', v, p(h|v)); CD and PCD have
+one term. For each part of f, over N chains,
 
     V = E || F - E F ||^2  is estimated by  ( sum_i || F_i ||^2 - N || mean of F ||^2 ) / (N - 1),
 
-summed over the part's entries; the variance of the estimate itself is V / N. || F_i ||^2 needs no F_i:
+summed over the entries; the variance of the mean over chains is V / N. || F_i ||^2 is computed without F_i:
 
     || sum_t s_t v_t h_t' ||^2 = sum_{t,u} s_t s_u (v_t'v_u) (h_t'h_u).
 
@@ -26,26 +26,19 @@ Array = Any
 
 
 def population_variances(population: Population, buffers: Buffers) -> dict[str, Array]:
-    """Return the diagnostics gradient_variance_W, _b and _c of chains of one term, one value a replica.
-
-    Parameters
-    ----------
-    population : Population
-        Without weights: (replicas, chains, m), (replicas, chains, n).
-    buffers : Buffers
-    """
+    """Return the diagnostics gradient_variance_W, _b and _c, (replicas,), of a population without weights."""
     mean = population_statistics(population, buffers, "variance")
     visible, hidden = (_squares(part) for part in population[:2])
     return _variances(Statistics(visible * hidden, visible, hidden), mean)
 
 
 def _squares(rows: Array) -> Array:
-    """Return the squared lengths along the last axis, float64."""
+    """Return the squared norms along the last axis, float64."""
     return (rows * rows).sum(axis=-1, dtype=np.float64)
 
 
 def _variances(squares: Statistics, mean: Statistics) -> dict[str, Array]:
-    """Return the variances from the chains' squares (replicas, chains) and their mean."""
+    """Return the variances from the squared norms of the chains (replicas, chains) and their mean."""
     found = {}
     for name, of_chains, part in zip(("W", "b", "c"), squares, mean, strict=True):
         chains = of_chains.shape[1]
@@ -55,9 +48,9 @@ def _variances(squares: Statistics, mean: Statistics) -> dict[str, Array]:
 
 
 class TermRecord:
-    """Keeps the terms of coupled chains, passing them on to where they are summed."""
+    """Record of the terms of coupled chains, which are passed on to ``sums``."""
 
-    arrays = None  # compiled code would add the terms up without keeping them
+    arrays = None  # compiled code would not record the terms
 
     def __init__(self, sums, replicas: int, chains: int):
         self._sums, self._shape = sums, (replicas, chains)
@@ -81,7 +74,7 @@ class TermRecord:
         self._signed_hidden.append(mean * mean.dtype.type(sign))
 
     def variances(self, mean: Statistics) -> dict[str, np.ndarray]:
-        """Return the diagnostics, given the mean over the chains."""
+        """Return the diagnostics like `population_variances`, given the mean over the chains."""
         pair, sign = np.concatenate(self._pair), np.concatenate(self._sign)
         order, counts = np.argsort(pair, kind="stable"), np.bincount(pair)
         starts = np.cumsum(counts) - counts
@@ -90,14 +83,14 @@ class TermRecord:
         for terms in np.unique(counts):
             chosen = np.flatnonzero(counts == terms)
             index = order[starts[chosen][:, None] + np.arange(terms)]
-            there = np.asarray(index, like=visible)
-            squares[:, chosen] = _squares_of_sums(visible[there], signed_hidden[there], sign[index])
+            kept = np.asarray(index, like=visible)
+            squares[:, chosen] = _squares_of_sums(visible[kept], signed_hidden[kept], sign[index])
         of_chains = Statistics(*squares.reshape(3, *self._shape))
         return _variances(of_chains, Statistics(*(on_host(part) for part in mean)))
 
 
 def _squares_of_sums(visible: Array, signed_hidden: Array, sign: np.ndarray) -> list[np.ndarray]:
-    """Return || sum_t s_t v_t h_t' ||^2, || sum_t s_t v_t ||^2, || sum_t s_t h_t ||^2, a value a chain.
+    """Return || sum_t s_t v_t h_t' ||^2, || sum_t s_t v_t ||^2, || sum_t s_t h_t ||^2 for each chain.
 
     Shapes (chains, terms, m), (chains, terms, n), (chains, terms).
     """

@@ -2,14 +2,14 @@
 
     E_model f  is estimated by  (1/N) sum_i f(v_i^(k)),   f(v) = (v p(h|v)', v, p(h|v)),
 
-v_i^(k) the state of a Gibbs chain k steps after its start: N chains, one from each row of the mini-batch, or as many
-as are asked for, from rows of it drawn with replacement.
+where v_i^(k) is the state after k steps of Gibbs chain i of N: one from each row of the mini-batch, or a given number
+of chains from rows drawn with replacement.
 
 Source: Hinton 2002; Krause, Fischer, Igel, section 2; Qiu, Zhang, Wang 2020, section 6 (more chains than rows).
 Shapes: chains (replicas, N, m) and (replicas, N, n).
 """
 
-from rbmbench.base.options import positive_integer, truth_value
+from rbmbench.base.registry import positive_integer, truth_value
 from rbmbench.estimators._base import REGISTRY, Estimator
 from rbmbench.estimators._chains import chain_starts, number_of_chains
 from rbmbench.estimators._variance import population_variances
@@ -20,22 +20,22 @@ __all__ = ["CD"]
 
 @REGISTRY.register
 class CD(Estimator):
-    """CD-k; ``k`` Gibbs steps, ``chains`` chains (None: one from each row of the mini-batch).
+    """CD-k with ``k`` Gibbs steps and ``chains`` chains (None: one from each row of the mini-batch).
 
-    With ``variance`` the diagnostics tell the gradient's variance, see `rbmbench.estimators._variance`.
+    With ``variance``, diagnostics include the variance of the gradient, see `rbmbench.estimators._variance`.
     """
 
-    resident = "cd"
+    fused = "cd"
 
     def __init__(self, k: int = 1, chains: int | None = None, variance: bool = False):
         super().__init__()
         self.k = positive_integer("k", k)
         self.chains = number_of_chains(chains)
-        self.goes_on = "ends" if self.chains is None else None
+        self.continues_from = "ends" if self.chains is None else None
         self.variance = truth_value("variance", variance)
 
     def negative_phase(self, rbm, positive, state, stream):
-        """Run the chains k steps from the mini-batch."""
+        """Run chains for k steps from the mini-batch."""
         starts = chain_starts(positive, self.chains, stream, self.buffers)
         hidden = run_chain(rbm, starts.hidden, self.k, stream, self.buffers)
         visible = sample_visible(rbm, hidden, stream, self.buffers)

@@ -3,7 +3,7 @@
     E_model f = sum_h p(h) (p(v|h) h', p(v|h), h)      if n <= m,   else   sum_v p(v) (v p(h|v)', v, p(h|v)).
 
 Source: Krause, Fischer, Igel, equation 1.
-Shapes: statistics (replicas, m, n), (replicas, m), (replicas, n), of the parameters' type, computed in float64.
+Shapes: statistics (replicas, m, n), (replicas, m), (replicas, n), of the type of the parameters, computed in float64.
 """
 
 from rbmbench.estimators._base import REGISTRY, Estimator
@@ -15,12 +15,12 @@ __all__ = ["Exact"]
 
 @REGISTRY.register
 class Exact(Estimator):
-    """The exact model expectation; the smaller layer may have 25 units at most."""
+    """The exact model expectation, for RBMs with at most 25 units in the smaller layer."""
 
-    goes_on = "itself"
+    continues_from = "itself"
 
     def check_sizes(self, visible_units, hidden_units):
-        """Refuse RBMs of which neither layer can be enumerated."""
+        """Raise a `SettingsError` if neither layer can be enumerated."""
         check_enumerable(visible_units, hidden_units)
 
     def negative_phase(self, rbm, positive, state, stream):

@@ -1,16 +1,16 @@
-"""Expected contrastive divergence: the expectation of CD-k over all that its chains may do. Nothing is sampled.
+"""Expected contrastive divergence: the exact expectation of CD-k over its chains.
 
     E_model f  is estimated by  sum_v p_k(v) f(v),   p_k(v') = (1/N) sum_i T^k(v_i, v'),
 
 f(v) = (v p(h|v)', v, p(h|v)), v_i the rows of the mini-batch, T the transition matrix of a Gibbs step.
 
-Source: Fischer, Igel 2011, section 3. The chain is enumerated as `rbmbench.model.enumeration` says.
+Source: Fischer, Igel 2011, section 3. See `rbmbench.model.enumeration` for the computation.
 Shapes: a population of all 2^m visible states, weights p_k (replicas, 2^m).
 """
 
 import numpy as np
 
-from rbmbench.base.options import positive_integer
+from rbmbench.base.registry import positive_integer
 from rbmbench.estimators._base import REGISTRY, Estimator
 from rbmbench.model.enumeration import Conditional, all_states, check_sizes, hidden_given_visible, visible_given_hidden
 from rbmbench.model.gibbs import Population
@@ -20,18 +20,18 @@ __all__ = ["ExpectedCD"]
 
 @REGISTRY.register
 class ExpectedCD(Estimator):
-    """CD-k in expectation; ``k`` Gibbs steps. Both layers together may have 24 units at most."""
+    """CD-k in expectation, with ``k`` Gibbs steps, for RBMs with at most 24 units in both layers."""
 
     def __init__(self, k: int = 1):
         super().__init__()
         self.k = positive_integer("k", k)
 
     def check_sizes(self, visible_units, hidden_units):
-        """Refuse RBMs with more states than can be enumerated."""
+        """Raise a `SettingsError` if the RBM has too many states to enumerate."""
         check_sizes(visible_units, hidden_units)
 
     def negative_phase(self, rbm, positive, state, stream):
-        """Push the distribution of the mini-batch through k Gibbs steps."""
+        """Propagate the distribution of the mini-batch through k Gibbs steps."""
         check_sizes(rbm.visible_units, rbm.hidden_units)
         from_rows = Conditional(positive.hidden.astype(np.float64, copy=False))
         to_visible, to_hidden = visible_given_hidden(rbm), hidden_given_visible(rbm)

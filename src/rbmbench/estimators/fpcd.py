@@ -1,14 +1,14 @@
-"""Fast persistent contrastive divergence, FPCD-k: PCD whose chains run under parameters with a fast part.
+"""Fast persistent contrastive divergence, FPCD-k: PCD with chains that run under additional fast parameters.
 
     E_model f  is estimated by  (1/N) sum_i f(v_i),   f(v) = (v p(h|v)', v, p(h|v)),
 
-v_i the states of N persistent chains that make k Gibbs steps an iteration under theta + theta_F, as p(h|v) is here.
-With g the estimate of the gradient, the fast part follows
+where v_i are the states of N persistent chains that make k Gibbs steps per iteration, and both the chains and p(h|v)
+use theta + theta_F. The fast parameters follow the gradient estimate g,
 
     theta_F <- alpha theta_F + eps_F g,
 
-from theta_F = 0; theta itself is the update rule's. The fast part drives the chains away from where they are, and
-forgets. With eps_F = 0 this is PCD-k.
+from theta_F = 0; the update rule changes theta only. The fast parameters drive the chains away from their current
+states, and decay. With eps_F = 0 this is PCD-k.
 
 Source: Tieleman, Hinton 2009; Breuleux, Bengio, Vincent 2011, section 2 (alpha = 0.95).
 Shapes: state "visible" (replicas, N, m), "fast_W" (replicas, m, n), "fast_b" (replicas, m), "fast_c" (replicas, n).
@@ -18,11 +18,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rbmbench.base.options import LARGEST_FAST_RATE, number_within
+from rbmbench.base.registry import LARGEST_FAST_RATE, number_within
 from rbmbench.estimators._base import REGISTRY, Estimate
 from rbmbench.estimators.pcd import PCD
-from rbmbench.kernels import home_of
-from rbmbench.model.gibbs import Sums
+from rbmbench.kernels import kernels_for
+from rbmbench.model.gibbs import PhaseSums
 from rbmbench.model.rbm import RBM
 
 __all__ = ["FPCD"]
@@ -32,14 +32,14 @@ FAST = ("fast_W", "fast_b", "fast_c")
 
 @dataclass(frozen=True)
 class SummedEstimate(Estimate):
-    """An estimate whose two phases are summed already."""
+    """An estimate with the sums of both phases."""
 
-    sums: tuple[Sums, Sums] | None = None
+    sums: tuple[PhaseSums, PhaseSums] | None = None
 
 
 @REGISTRY.register
 class FPCD(PCD):
-    """FPCD-k; ``k`` Gibbs steps an iteration, ``chains`` chains (None: as many as the mini-batch has rows).
+    """FPCD-k with ``k`` Gibbs steps per iteration and ``chains`` chains (None: one per row of the mini-batch).
 
     ``fast_rate`` is eps_F, from 0 to 1000, and ``decay`` alpha, from 0 to 1.
     """
@@ -50,27 +50,27 @@ class FPCD(PCD):
         self.decay = number_within("decay", decay, 1)
 
     def start(self, rbm, data, batch, stream):
-        """Put the chains on random training rows; nothing is fast yet."""
+        """Start the chains at random training rows, with theta_F = 0."""
         fast = zip(FAST, (rbm.W, rbm.b, rbm.c), strict=True)
         return super().start(rbm, data, batch, stream) | {name: np.zeros_like(part) for name, part in fast}
 
     def negative_phase(self, rbm, positive, state, stream):
-        """Run the persistent chains k steps on, under theta + theta_F."""
+        """Run the persistent chains for k steps under theta + theta_F."""
         parameters = zip(FAST, (rbm.W, rbm.b, rbm.c), strict=True)
         sums = (np.add(part, state[name], out=self.buffers.get(name, part.shape, part)) for name, part in parameters)
         return super().negative_phase(RBM(*sums), positive, state, stream)
 
     def estimate(self, rbm, batch, state, stream):
-        """Return an estimate as `Estimator.estimate` does, and let the fast parameters follow it."""
+        """Return an estimate, see `Estimator.estimate`, and update the fast parameters."""
         found = super().estimate(rbm, batch, state, stream)
         positive, negative = super().phase_sums(found)
         rates = self.fast_rate * positive.scale, self.fast_rate * negative.scale
         for name, up, down in zip(FAST, positive.sums, negative.sums, strict=True):
             fast = found.state[name]
             fast *= fast.dtype.type(self.decay)
-            home_of(fast).ascend(fast, up, rates[0], down, rates[1])
+            kernels_for(fast).ascend(fast, up, rates[0], down, rates[1])
         return SummedEstimate(found.positive, found.negative, found.state, found.diagnostics, (positive, negative))
 
     def phase_sums(self, estimate):
-        """Return the sums of both phases, which are there already."""
+        """Return the sums of both phases."""
         return estimate.sums

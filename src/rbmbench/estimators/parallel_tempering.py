@@ -1,18 +1,18 @@
-"""Parallel tempering (PT) for the model expectation, serial as in the paper.
+"""Parallel tempering (PT) for the model expectation.
 
     E_model f  is estimated by  (1/N) sum_i f(v_i),   f(v) = (v p(h|v)', v, p(h|v)),
 
-v_i the visible state at inverse temperature 1 after one more sweep of all tempered chains: a Gibbs step of each chain,
-then swaps of the even and of the odd neighbouring pairs. With one set of chains an estimate of N rows costs N sweeps of
-all chains, one after the other; with ``sets`` independent sets each makes N / sets sweeps. The chains persist and start
-at random training rows.
+where v_i are the visible states at inverse temperature 1 after successive sweeps of all tempered chains: a Gibbs step
+of each chain, then swaps of the even and of the odd neighbouring pairs. An estimate of N rows takes N sweeps of one set
+of chains as in the paper, or N / sets sweeps of ``sets`` independent sets. The chains are persistent and start at
+random training rows.
 
 Source: Krause, Fischer, Igel, section 4.1; Desjardins et al. 2010.
 Shapes: state "visible" (replicas, sets, temperatures, m).
 """
 
 from rbmbench.base.errors import SettingsError
-from rbmbench.base.options import positive_integer
+from rbmbench.base.registry import positive_integer
 from rbmbench.estimators._base import REGISTRY, Estimator
 from rbmbench.model.gibbs import Population, hidden_mean
 from rbmbench.model.minibatches import random_rows
@@ -23,9 +23,9 @@ __all__ = ["ParallelTempering"]
 
 @REGISTRY.register
 class ParallelTempering(Estimator):
-    """PT with ``temperatures`` inverse temperatures evenly spaced in [0, 1] and ``sets`` independent sets of chains."""
+    """PT with ``temperatures`` inverse temperatures, equally spaced in [0, 1], and ``sets`` sets of chains."""
 
-    goes_on = "itself"
+    continues_from = "itself"
 
     def __init__(self, temperatures: int = 10, sets: int = 1):
         super().__init__()
@@ -33,7 +33,7 @@ class ParallelTempering(Estimator):
         self.sets = positive_integer("sets", sets)
 
     def start(self, rbm, data, batch, stream):
-        """Put all chains on random training rows."""
+        """Start all chains at random training rows."""
         if batch % self.sets:
             raise SettingsError(
                 f"estimator 'parallel_tempering': sets: found {self.sets}; allowed: a divisor of {batch}"
@@ -42,7 +42,7 @@ class ParallelTempering(Estimator):
         return {"visible": rows.reshape(len(rows), self.sets, self.sampler.temperatures, -1)}
 
     def negative_phase(self, rbm, positive, state, stream):
-        """Sweep the tempered chains until every row of the mini-batch has its sample."""
+        """Draw as many samples as the mini-batch has rows."""
         replicas, rows, m = positive.visible.shape
         samples = self.buffers.get("samples", (replicas, self.sets, rows // self.sets, m), rbm.W)
         self.sampler.sweep(rbm, state["visible"], stream, samples)

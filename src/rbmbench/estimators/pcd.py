@@ -2,14 +2,14 @@
 
     E_model f  is estimated by  (1/N) sum_i f(v_i),   f(v) = (v p(h|v)', v, p(h|v)),
 
-v_i the states of N chains, as many as the mini-batch has rows or as are asked for, that make k Gibbs steps an
-iteration and are never set back. They start at random training rows.
+where v_i are the states of N persistent chains (one per row of the mini-batch, or a given number) that start at random
+training rows and make k Gibbs steps per iteration.
 
 Source: Tieleman 2008; Krause, Fischer, Igel, section 1; Qiu, Zhang, Wang 2020, section 6 (more chains than rows).
 Shapes: state "visible" (replicas, N, m).
 """
 
-from rbmbench.base.options import positive_integer, truth_value
+from rbmbench.base.registry import positive_integer, truth_value
 from rbmbench.estimators._base import REGISTRY, Estimator
 from rbmbench.estimators._chains import number_of_chains
 from rbmbench.estimators._variance import population_variances
@@ -21,13 +21,13 @@ __all__ = ["PCD"]
 
 @REGISTRY.register
 class PCD(Estimator):
-    """PCD-k; ``k`` Gibbs steps an iteration, ``chains`` chains (None: as many as the mini-batch has rows).
+    """PCD-k with ``k`` Gibbs steps per iteration and ``chains`` chains (None: one per row of the mini-batch).
 
-    With ``variance`` the diagnostics tell the gradient's variance, see `rbmbench.estimators._variance`.
+    With ``variance``, diagnostics include the variance of the gradient, see `rbmbench.estimators._variance`.
     """
 
-    resident = "pcd"
-    goes_on = "itself"
+    fused = "pcd"
+    continues_from = "itself"
 
     def __init__(self, k: int = 1, chains: int | None = None, variance: bool = False):
         super().__init__()
@@ -36,11 +36,11 @@ class PCD(Estimator):
         self.variance = truth_value("variance", variance)
 
     def start(self, rbm, data, batch, stream):
-        """Put the chains on random training rows."""
+        """Start the chains at random training rows."""
         return {"visible": random_rows(data, self.chains or batch, rbm.W, stream)}
 
     def negative_phase(self, rbm, positive, state, stream):
-        """Run the persistent chains k steps on."""
+        """Run the persistent chains for k steps."""
         start = hidden_mean(rbm, state["visible"], self.buffers, "chain start")
         hidden = run_chain(rbm, start, self.k, stream, self.buffers)
         visible = sample_visible(rbm, hidden, stream, self.buffers)

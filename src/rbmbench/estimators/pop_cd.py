@@ -1,12 +1,12 @@
 """Population contrastive divergence, pop-CD-k.
 
-The chains are those of CD-k, but each end state is weighted by how far its proposal p(v|h') is from the model:
+The chains are those of CD-k, with importance weights for the proposals p(v|h') of their end states:
 
     log w_i = log p~(v_i) - log p(v_i | h'_i),     E_model f  is estimated by  sum_i softmax(log w)_i f(v_i),
 
-h'_i ~ q^(k-1) the hidden state after k - 1 full Gibbs steps from row i of the mini-batch, v_i ~ p(v | h'_i), and
-f(v) = (v p(h|v)', v, p(h|v)). Everything stays in logs; p~(v) = exp(b'v) prod_j (1 + exp(c_j + (v'W)_j)) comes out of
-the pass that makes p(h|v), and p(v|h') out of the pass that samples v.
+where h'_i ~ q^(k-1) is the hidden state after k - 1 Gibbs steps from row i of the mini-batch, v_i ~ p(v | h'_i), and
+f(v) = (v p(h|v)', v, p(h|v)). The computation of p(h|v) also gives p~(v) = exp(b'v) prod_j (1 + exp(c_j + (v'W)_j)),
+and the sampling of v also gives p(v|h').
 
 Source: Krause, Fischer, Igel, equations 7 and 8, algorithm 1.
 Shapes: weights (replicas, batch), float64, summing to 1.
@@ -14,21 +14,21 @@ Shapes: weights (replicas, batch), float64, summing to 1.
 
 import numpy as np
 
-from rbmbench.base.options import positive_integer
+from rbmbench.base.registry import positive_integer
 from rbmbench.estimators._base import REGISTRY, Estimator
-from rbmbench.kernels import home_of
+from rbmbench.kernels import kernels_for
 from rbmbench.model.gibbs import Population, run_chain, visible_activation
 
 __all__ = ["PopCD", "effective_sample_size", "mean_and_log_marginal", "normalised_weights", "weighted_proposal"]
 
 
 def mean_and_log_marginal(rbm, visible, buffers):
-    """Return p(h|v), (replicas, rows, n), and log p~(v), float64 (replicas, rows), nats: one product serves both."""
+    """Return p(h|v), (replicas, rows, n), and log p~(v), float64 (replicas, rows), nats."""
     shape = (*visible.shape[:-1], rbm.hidden_units)
     mean = buffers.get("hidden mean", shape, visible)
     log_marginal = buffers.get("log marginal", shape[:-1], visible, np.float64)
     np.matmul(visible, rbm.W, out=mean)
-    home_of(mean).bernoulli_mean_and_softplus_sum(mean, rbm.c, log_marginal)
+    kernels_for(mean).bernoulli_mean_and_softplus_sum(mean, rbm.c, log_marginal)
     log_marginal += (visible @ rbm.b[..., None])[..., 0]
     return mean, log_marginal
 
@@ -37,7 +37,7 @@ def weighted_proposal(rbm, hidden, stream, buffers):
     """Draw v ~ p(v|h') and return v, p(h|v) and log w = log p~(v) - log p(v|h'), float64 (replicas, rows), nats."""
     log_proposal = buffers.get("log proposal", hidden.shape[:-1], hidden, np.float64)
     visible = visible_activation(rbm, hidden, buffers)
-    home_of(visible).sample_bernoulli_and_log_probability(visible, rbm.b, stream.next(), log_proposal)
+    kernels_for(visible).sample_bernoulli_and_log_probability(visible, rbm.b, stream.next(), log_proposal)
     mean, log_weights = mean_and_log_marginal(rbm, visible, buffers)
     log_weights -= log_proposal
     return visible, mean, log_weights
@@ -57,19 +57,24 @@ def effective_sample_size(weights):
 
 @REGISTRY.register
 class PopCD(Estimator):
-    """pop-CD-k; ``k`` is the number of Gibbs steps, at least 1."""
+    """pop-CD-k with ``k`` Gibbs steps. Variants override `weighted_ends` or `weights`."""
 
-    resident = "pop_cd"
-    goes_on = "ends"
+    fused = "pop_cd"
+    continues_from = "ends"
+    weights = staticmethod(normalised_weights)
 
     def __init__(self, k: int = 1):
         super().__init__()
         self.k = positive_integer("k", k)
 
     def negative_phase(self, rbm, positive, state, stream):
-        """Run the chains k steps from the mini-batch and weight their ends."""
-        hidden = run_chain(rbm, positive.hidden, self.k, stream, self.buffers)
-        visible, mean, log_weights = weighted_proposal(rbm, hidden, stream, self.buffers)
-        weights = normalised_weights(log_weights)
+        """Run chains for k steps from the mini-batch, and weight their end states."""
+        visible, mean, log_weights = self.weighted_ends(rbm, positive, stream)
+        weights = self.weights(log_weights)
         population = Population(visible, mean, weights.astype(rbm.W.dtype))
         return population, state, {"effective_sample_size": effective_sample_size(weights)}
+
+    def weighted_ends(self, rbm, positive, stream):
+        """Return the end states v of the chains, p(h|v), and log w, float64 (replicas, batch), nats."""
+        hidden = run_chain(rbm, positive.hidden, self.k, stream, self.buffers)
+        return weighted_proposal(rbm, hidden, stream, self.buffers)

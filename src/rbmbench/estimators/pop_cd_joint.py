@@ -1,4 +1,4 @@
-"""pop-CD-k with the joint proposal: the weights look back to v' instead of h'.
+"""pop-CD-k with the joint proposal, conditional on v' instead of h'.
 
 The proposal for (v, h) is kappa(v, h | v') = p(v|h) p(h|v'), v' the visible state after k - 1 Gibbs steps, so that
 
@@ -12,52 +12,36 @@ Shapes: weights (replicas, batch), float64, summing to 1.
 
 import numpy as np
 
-from rbmbench.base.options import positive_integer
-from rbmbench.estimators._base import REGISTRY, Estimator
-from rbmbench.estimators.pop_cd import effective_sample_size, normalised_weights
-from rbmbench.kernels import home_of
-from rbmbench.model.gibbs import (
-    Population,
-    hidden_activation,
-    hidden_mean,
-    run_chain,
-    sample_visible,
-    visible_activation,
-)
+from rbmbench.estimators._base import REGISTRY
+from rbmbench.estimators.pop_cd import PopCD
+from rbmbench.kernels import kernels_for
+from rbmbench.model.gibbs import hidden_activation, hidden_mean, run_chain, sample_visible, visible_activation
 
 __all__ = ["PopCDJoint"]
 
 
 @REGISTRY.register
-class PopCDJoint(Estimator):
-    """pop-CD-k with the joint proposal; ``k`` is the number of Gibbs steps, at least 1."""
+class PopCDJoint(PopCD):
+    """pop-CD-k with the joint proposal and ``k`` Gibbs steps."""
 
-    goes_on = "ends"
-
-    def __init__(self, k: int = 1):
-        super().__init__()
-        self.k = positive_integer("k", k)
-
-    def negative_phase(self, rbm, positive, state, stream):
-        """Run the chains k - 1 steps from the mini-batch, make the last one, and weight it."""
+    def weighted_ends(self, rbm, positive, stream):
+        """Return v, p(h|v) and log w of the joint proposal, see `PopCD`."""
         before = positive.visible
         if self.k > 1:
             start = run_chain(rbm, positive.hidden, self.k - 1, stream, self.buffers)
             before = sample_visible(rbm, start, stream, self.buffers)
         hidden, log_weights = self._weighted_hidden(rbm, before, stream)
         visible = visible_activation(rbm, hidden, self.buffers)
-        home = home_of(visible)
+        kernels = kernels_for(visible)
         log_marginal = self.buffers.get("log marginal", log_weights.shape, log_weights)
-        home.softplus_sum(visible, rbm.b, log_marginal)
+        kernels.softplus_sum(visible, rbm.b, log_marginal)
         log_weights += log_marginal
-        home.sample_bernoulli(visible, rbm.b, stream.next())
-        weights = normalised_weights(log_weights)
-        population = Population(visible, hidden_mean(rbm, visible, self.buffers), weights.astype(rbm.W.dtype))
-        return population, state, {"effective_sample_size": effective_sample_size(weights)}
+        kernels.sample_bernoulli(visible, rbm.b, stream.next())
+        return visible, hidden_mean(rbm, visible, self.buffers), log_weights
 
     def _weighted_hidden(self, rbm, before, stream):
         """Draw h ~ p(h|v'); return it and c'h - log p(h|v')."""
         hidden = hidden_activation(rbm, before, self.buffers)
         log_probability = self.buffers.get("log proposal", hidden.shape[:-1], hidden, np.float64)
-        home_of(hidden).sample_bernoulli_and_log_probability(hidden, rbm.c, stream.next(), log_probability)
+        kernels_for(hidden).sample_bernoulli_and_log_probability(hidden, rbm.c, stream.next(), log_probability)
         return hidden, (hidden @ rbm.c[..., None])[..., 0] - log_probability

@@ -1,9 +1,9 @@
-"""pop-CD-k with the leave-one-out normaliser: an unbiased direction of wild length.
+"""pop-CD-k with the leave-one-out normaliser: an unbiased direction with a length of high variance.
 
     E_model f  is estimated, up to a positive factor, by  ((N-1)/N) sum_i w_i f(v_i) / sum_{j != i} w_j,
 
-w_i, v_i and f as in `pop_cd`. The normaliser is independent of the sample it divides, so the expectation is a multiple
-of E_model f; the factor is E[1/Z^] Z >= 1 and the same in all components. At least 2 rows are needed.
+with w_i, v_i and f as in `pop_cd`. The normaliser is independent of the sample that it divides, so the expectation is a
+multiple of E_model f, with the factor E[1/Z^] Z >= 1 in all components. At least 2 rows are needed.
 
 Source: Krause, Fischer, Igel, equation 9.
 Shapes: weights (replicas, batch), float64, not summing to 1.
@@ -12,10 +12,8 @@ Shapes: weights (replicas, batch), float64, not summing to 1.
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
-from rbmbench.base.options import positive_integer
-from rbmbench.estimators._base import REGISTRY, Estimator
-from rbmbench.estimators.pop_cd import effective_sample_size, weighted_proposal
-from rbmbench.model.gibbs import Population, run_chain
+from rbmbench.estimators._base import REGISTRY
+from rbmbench.estimators.pop_cd import PopCD
 
 __all__ = ["PopCDLeaveOneOut"]
 
@@ -24,7 +22,7 @@ def leave_one_out_weights(log_weights):
     """Return ((N-1)/N) w_i / sum_{j != i} w_j over the last axis, float64."""
     rows = log_weights.shape[-1]
     weights = np.exp(log_weights - log_weights.max(axis=-1, keepdims=True))
-    # Sums from the left and from the right: total minus w_i would cancel where one weight holds nearly all.
+    # Sums from the left and from the right: the total minus w_i would cancel if one weight dominates.
     left = np.concatenate([np.zeros_like(weights[..., :1]), np.cumsum(weights, axis=-1)[..., :-1]], axis=-1)
     right = np.cumsum(weights[..., ::-1], axis=-1)[..., ::-1]
     right = np.concatenate([right[..., 1:], np.zeros_like(weights[..., :1])], axis=-1)
@@ -33,21 +31,13 @@ def leave_one_out_weights(log_weights):
 
 
 @REGISTRY.register
-class PopCDLeaveOneOut(Estimator):
-    """pop-CD-k, equation 9; ``k`` is the number of Gibbs steps, at least 1."""
+class PopCDLeaveOneOut(PopCD):
+    """pop-CD-k, equation 9, with ``k`` Gibbs steps."""
 
-    goes_on = "ends"
+    weights = staticmethod(leave_one_out_weights)
 
-    def __init__(self, k: int = 1):
-        super().__init__()
-        self.k = positive_integer("k", k)
-
-    def negative_phase(self, rbm, positive, state, stream):
-        """Run the chains k steps from the mini-batch and weight their ends, each against the others' sum."""
+    def weighted_ends(self, rbm, positive, stream):
+        """Return v, p(h|v) and log w, see `PopCD`, for at least 2 rows."""
         if positive.visible.shape[1] < 2:
             raise SettingsError("estimator 'pop_cd_leave_one_out': found a batch of 1 row; allowed: 2 or more")
-        hidden = run_chain(rbm, positive.hidden, self.k, stream, self.buffers)
-        visible, mean, log_weights = weighted_proposal(rbm, hidden, stream, self.buffers)
-        weights = leave_one_out_weights(log_weights)
-        population = Population(visible, mean, weights.astype(rbm.W.dtype))
-        return population, state, {"effective_sample_size": effective_sample_size(weights)}
+        return super().weighted_ends(rbm, positive, stream)

@@ -1,6 +1,6 @@
 """pop-CD-k with a mixture proposal over groups of tau rows.
 
-Within a group, every v_i is drawn from its own component p(v|h'_i), but weighted against the mixture of all of them:
+Within a group, each v_i is drawn from its own component p(v|h'_i), but weighted with respect to their mixture:
 
     log w_i = log p~(v_i) - log( (1/tau) sum_j p(v_i | h'_j) ),
     E_model f  is estimated by  sum_i softmax(log w)_i f(v_i),
@@ -15,28 +15,25 @@ Shapes: scores log p(v_i|h'_j) (replicas, batch / tau, tau, tau).
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
-from rbmbench.base.options import positive_integer
-from rbmbench.estimators._base import REGISTRY, Estimator
-from rbmbench.estimators.pop_cd import effective_sample_size, mean_and_log_marginal, normalised_weights
-from rbmbench.kernels import home_of
-from rbmbench.model.gibbs import Population, run_chain, visible_activation
+from rbmbench.base.registry import positive_integer
+from rbmbench.estimators._base import REGISTRY
+from rbmbench.estimators.pop_cd import PopCD, mean_and_log_marginal
+from rbmbench.kernels import kernels_for
+from rbmbench.model.gibbs import run_chain, visible_activation
 
 __all__ = ["PopCDMixture"]
 
 
 @REGISTRY.register
-class PopCDMixture(Estimator):
-    """pop-CD-k with mixtures; ``k`` Gibbs steps, ``tau`` rows a mixture, which must divide the mini-batch."""
-
-    goes_on = "ends"
+class PopCDMixture(PopCD):
+    """pop-CD-k with ``k`` Gibbs steps and mixtures of ``tau`` rows, a divisor of the rows of the mini-batch."""
 
     def __init__(self, k: int = 1, tau: int = 2):
-        super().__init__()
-        self.k = positive_integer("k", k)
+        super().__init__(k)
         self.tau = positive_integer("tau", tau)
 
-    def negative_phase(self, rbm, positive, state, stream):
-        """Run the chains k steps from the mini-batch and weight their ends against their group's mixture."""
+    def weighted_ends(self, rbm, positive, stream):
+        """Return v, p(h|v) and log w with respect to the mixtures, see `PopCD`."""
         rows = positive.visible.shape[1]
         if rows % self.tau:
             raise SettingsError(
@@ -46,19 +43,17 @@ class PopCDMixture(Estimator):
         activation = visible_activation(rbm, hidden, self.buffers)
         visible = self.buffers.get("visible", activation.shape, activation)
         visible[...] = activation
-        home_of(visible).sample_bernoulli(visible, rbm.b, stream.next())
+        kernels_for(visible).sample_bernoulli(visible, rbm.b, stream.next())
         mean, log_weights = mean_and_log_marginal(rbm, visible, self.buffers)
         log_weights -= self._log_mixture(rbm, activation, visible)
-        weights = normalised_weights(log_weights)
-        population = Population(visible, mean, weights.astype(rbm.W.dtype))
-        return population, state, {"effective_sample_size": effective_sample_size(weights)}
+        return visible, mean, log_weights
 
     def _log_mixture(self, rbm, activation, visible):
         """Return log (1/tau) sum_j p(v_i|h'_j), j over the group of i: (replicas, rows), nats."""
         replicas, rows, m = visible.shape
         groups = (replicas, rows // self.tau, self.tau)
         log_normaliser = self.buffers.get("log normaliser", (replicas, rows), visible, np.float64)
-        home_of(visible).softplus_sum(activation, rbm.b, log_normaliser)
+        kernels_for(visible).softplus_sum(activation, rbm.b, log_normaliser)
         activation += rbm.b[:, None, :]
         scores = visible.reshape(*groups, m) @ activation.reshape(*groups, m).swapaxes(-1, -2)
         scores = scores - log_normaliser.reshape(*groups)[..., None, :]

@@ -4,19 +4,19 @@
 
         f(xi_k) + sum_{t=k+1}^{tau-1} ( f(xi_t) - f(eta_(t-1)) ),     f(v) = (v p(h|v)', v, p(h|v)),
 
-xi and eta chains of one law that start at a row of the mini-batch, and tau the time from which on xi_t = eta_(t-1). Its
-expectation is that of f under the model, whatever k; what is left of a bias comes from pairs that are taken together
-at ``max_steps``, of which the diagnostics tell. The paper's f(v, h) = (p(v|h) h', p(v|h), h) has the same expectation.
+where the chains xi and eta of a pair start at the same row of the mini-batch, and xi_t = eta_(t-1) from time tau on.
+The estimate is unbiased for any k, except for pairs that are merged at ``max_steps``, whose share the diagnostics
+report. The paper's f(v, h) = (p(v|h) h', p(v|h), h) has the same expectation.
 
 Source: Qiu, Zhang, Wang 2020, algorithms 2 and 3.
-Shapes: chains (rows, m) and (rows, n), the rows those of all pairs of all replicas that have not met.
+Shapes: chains (rows, m) and (rows, n), with a row for each pair of any replica that has not met.
 """
 
-from rbmbench.base.options import positive_integer, truth_value
+from rbmbench.base.registry import positive_integer, truth_value
 from rbmbench.estimators._base import REGISTRY, Estimator
 from rbmbench.estimators._chains import chain_starts, number_of_chains
-from rbmbench.estimators._terms import TermSums
 from rbmbench.estimators._variance import TermRecord
+from rbmbench.samplers._terms import TermSums
 from rbmbench.samplers.coupled_gibbs import CoupledGibbs
 
 __all__ = ["UCD"]
@@ -26,9 +26,8 @@ __all__ = ["UCD"]
 class UCD(Estimator):
     """UCD with ``chains`` pairs of chains (None: one from each row of the mini-batch); other options as `CoupledGibbs`.
 
-    Diagnostics, means over the pairs: stopping_time (tau), rejections (proposals a pair that were not accepted),
-    forced_meetings (share of pairs taken together at ``max_steps``); with ``variance`` the gradient's variance, see
-    `rbmbench.estimators._variance`.
+    Diagnostics, means over the pairs: stopping_time (tau), rejections (rejected proposals), forced_meetings (share of
+    pairs merged at ``max_steps``); with ``variance`` the variance of the gradient, see `rbmbench.estimators._variance`.
     """
 
     def __init__(
@@ -47,7 +46,7 @@ class UCD(Estimator):
         self.sums = TermSums()
 
     def negative_phase(self, rbm, positive, state, stream):
-        """Run pairs of chains until they meet, adding up their terms."""
+        """Run pairs of chains until they meet, and add up their terms."""
         start = chain_starts(positive, self.chains, stream, self.buffers).hidden
         replicas, chains, _ = start.shape
         self.sums.clear(rbm, chains)

@@ -1,9 +1,8 @@
-"""Array kernels in several homes with one interface; the array's type picks the home.
+"""Array kernels for several backends with one interface; the type of the array picks the backend.
 
-All arrays carry one leading axis of replicas: activations and states are (replicas, rows, units), biases
-(replicas, units), draws hold one key per replica. ``numpy`` is the readable reference and the fallback,
-``numba`` what NumPy arrays run on where Numba is installed, ``cupy`` what CuPy arrays run on. Homes agree on
-the same uniforms.
+All arrays have one leading axis of replicas: activations and states are (replicas, rows, units), biases
+(replicas, units), and draws hold one key per replica. ``numpy`` is the readable reference and the fallback; ``numba``
+serves NumPy arrays where Numba is installed, ``cupy`` serves CuPy arrays. All backends use the same random numbers.
 """
 
 from collections.abc import Iterator
@@ -16,57 +15,62 @@ from types import ModuleType
 import numpy as np
 
 __all__ = [
-    "home_of",
-    "name_of_home",
+    "SMALL_PRODUCT",
+    "backend_name",
+    "fused_kernels",
+    "is_host_array",
+    "is_installed",
+    "kernels_for",
     "on_host",
     "pair_kernels",
-    "reads_at_once",
     "reference_kernels",
-    "resident_kernels",
-    "walks_in_cache",
 ]
+
+SMALL_PRODUCT = 10**6
+"""Multiplications up to which OpenBLAS with AVX-512 multiplies without copying the matrices first."""
 
 _reference_only = False
 
 
 @cache
-def _home_of_type(array_type: type, reference_only: bool) -> ModuleType:
+def _kernels_for_type(array_type: type, reference_only: bool) -> ModuleType:
     if _is_cupy(array_type):
         return import_module("rbmbench.kernels.cupy")
     if not issubclass(array_type, np.ndarray):
         raise TypeError(f"no kernels for arrays of type {array_type.__name__}; allowed: numpy.ndarray, cupy.ndarray")
-    name = "numba" if _numba_is_there() and not reference_only else "numpy"
+    name = "numba" if is_installed("numba") and not reference_only else "numpy"
     return import_module(f"rbmbench.kernels.{name}")
 
 
 def _is_cupy(array_type: type) -> bool:
-    """Tell a CuPy array by its type's name: CuPy is imported by those who have such an array, and by nobody else."""
+    """Recognise CuPy arrays by the name of their type, without importing CuPy."""
     return array_type.__module__.partition(".")[0] == "cupy"
 
 
-def _numba_is_there() -> bool:
+def is_installed(module: str) -> bool:
+    """Return whether a module can be found, without importing it."""
     try:
-        return find_spec("numba") is not None
-    except ValueError:  # a module that was blocked by hand has no spec
+        return find_spec(module) is not None
+    except ValueError:  # sys.modules[module] is None
         return False
 
 
-def home_of(array) -> ModuleType:
-    """Return the module whose kernels work on arrays of this type.
+def kernels_for(array) -> ModuleType:
+    """Return the module with the kernels for arrays of this type.
 
     Raises
     ------
     TypeError
-        If no home knows the type.
+        If no backend has kernels for the type.
     """
-    return _home_of_type(type(array), _reference_only)
+    return _kernels_for_type(type(array), _reference_only)
 
 
 @contextmanager
 def reference_kernels() -> Iterator[None]:
-    """Let NumPy arrays take the reference kernels within the block, in all threads, whether Numba is there or not.
+    """Use the reference kernels for NumPy arrays within the block, in all threads.
 
-    For holding one home against the other; a computation that is under way must not cross the block's ends.
+    For comparisons of backends. No computation may run across the start or the end of the block.
     """
     global _reference_only
     before, _reference_only = _reference_only, True
@@ -76,34 +80,27 @@ def reference_kernels() -> Iterator[None]:
         _reference_only = before
 
 
-def name_of_home(array) -> str:
-    """Return the short name of the home: "numpy", "numba" or "cupy"."""
-    return home_of(array).__name__.rpartition(".")[2]
+def backend_name(array) -> str:
+    """Return the name of the backend for arrays of this type: "numpy", "numba" or "cupy"."""
+    return kernels_for(array).__name__.rpartition(".")[2]
 
 
-def resident_kernels(array) -> ModuleType | None:
-    """Return the module whose kernels make whole iterations of training on such arrays, or None if there is none.
-
-    `rbmbench.kernels.cupy.resident` documents what such a module offers.
-    """
-    return import_module("rbmbench.kernels.cupy.resident") if _is_cupy(type(array)) else None
+def fused_kernels(array) -> ModuleType | None:
+    """Return the module with kernels of whole training iterations, `rbmbench.kernels.cupy.fused`, or None."""
+    return import_module("rbmbench.kernels.cupy.fused") if _is_cupy(type(array)) else None
 
 
 def pair_kernels(array) -> ModuleType | None:
-    """Return the module whose kernels follow pairs of coupled chains to their end, or None if there is none.
+    """Return the module that runs coupled chains until they meet, `rbmbench.kernels.numba.pairs`, or None."""
+    return import_module("rbmbench.kernels.numba.pairs") if backend_name(array) == "numba" else None
 
-    `rbmbench.kernels.numba.pairs` documents what such a module offers.
+
+def is_host_array(array) -> bool:
+    """Return whether the array is in host memory.
+
+    Work on host arrays is best divided to stay in the processor's cache, and an entry can be read without waiting;
+    a device works best on everything at once, and has to finish all queued work before an entry can be read.
     """
-    return import_module("rbmbench.kernels.numba.pairs") if name_of_home(array) == "numba" else None
-
-
-def walks_in_cache(array) -> bool:
-    """Return whether work on such arrays is best cut to stay in a processor's cache; a device takes all at once."""
-    return not _is_cupy(type(array))
-
-
-def reads_at_once(array) -> bool:
-    """Return whether the host reads an entry at once; a device first has to make all that it was told."""
     return not _is_cupy(type(array))
 
 

@@ -1,4 +1,4 @@
-"""The split product over all hidden states: which RBMs it serves, and how its factors are grouped."""
+"""Overflow limits of the split product over all hidden states."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ LARGEST_LOG = 680.0  # products are kept below exp(680), well inside float64
 
 
 def factor_groups(W, b) -> np.ndarray | None:
-    """Return where groups of neighbouring visible units start whose factors' products fit float64, and the end.
+    """Return bounds of groups of consecutive visible units whose products of factors fit float64.
 
     Parameters
     ----------
@@ -17,7 +17,7 @@ def factor_groups(W, b) -> np.ndarray | None:
     Returns
     -------
     ndarray or None
-        None where there are no two halves of hidden units, or a half's factor alone may leave float64.
+        Start of each group, and the end; None with a single hidden unit or if one factor may overflow.
     """
     positive, negative = np.maximum(W, 0).sum(axis=1), np.minimum(W, 0).sum(axis=1)
     largest = max(np.max(b + positive), np.max(-b - negative), np.max(positive), np.max(-negative))

@@ -1,14 +1,14 @@
-"""Annealed importance sampling (AIS) of log Z, from a model whose log Z is known to the RBM, or back.
+"""Annealed importance sampling (AIS) of log Z, from a base model of known log Z to the RBM, or in reverse.
 
-Between the start model (W = 0, visible bias b0, as many hidden units) and the RBM lie, for inverse temperatures beta
-from 0 to 1,
+The intermediate distributions between the base model (W = 0, visible bias b0, as many hidden units) and the RBM are,
+for inverse temperatures beta from 0 to 1,
 
     log p~_beta(v) = (1 - beta) b0'v + beta b'v + sum_j softplus(beta (c_j + (v'W)_j)).
 
-A particle goes from one beta to the next: its log weight grows by log p~_next(v) - log p~_beta(v), then one block Gibbs
-step that leaves p_next invariant moves v. Forward, from exact samples of the start model, E w = Z / Z_0; reverse, from
-samples of the RBM, E w = Z_0 / Z. So the forward estimate of log Z lies below the truth in expectation and the reverse
-one above: a sandwich.
+At each step to the next beta, the log weight of a particle grows by log p~_next(v) - log p~_beta(v), and one block
+Gibbs step that leaves p_next invariant updates v. Forward, from exact samples of the base model, E w = Z / Z_0; in
+reverse, from samples of the RBM, E w = Z_0 / Z. So in expectation the forward estimate of log Z is a lower bound, and
+the reverse estimate an upper bound.
 
 Source: Neal 2001; Salakhutdinov, Murray 2008 (RBMs); Burda, Grosse, Salakhutdinov 2015 (reverse);
 Krause, Fischer, Igel, section 4.1, second experiment (512 particles, 50 000 intermediate distributions).
@@ -23,9 +23,10 @@ from typing import Any
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
+from rbmbench.base.pace import Progress
 from rbmbench.base.streams import Stream
-from rbmbench.kernels import home_of
-from rbmbench.likelihood.particles import Particles, Pause, Progress, Way, like
+from rbmbench.kernels import kernels_for
+from rbmbench.likelihood.particles import Annealing, Particles, Pause, like
 from rbmbench.model.rbm import RBM
 
 __all__ = [
@@ -43,8 +44,8 @@ class AnnealedEstimate:
     """An estimate of log Z by annealing; float64, with the leading shape of the RBM's parameters.
 
     ``log_partition`` (nats), its ``standard_error`` (nats, from the variance of the weights), and the
-    ``effective_sample_size`` of the particles, (sum w)^2 / sum w^2. The standard error means nothing where only a few
-    particles carry the weight.
+    ``effective_sample_size`` of the particles, (sum w)^2 / sum w^2. The standard error is unreliable if few particles
+    dominate the weights.
     """
 
     log_partition: np.ndarray
@@ -53,25 +54,25 @@ class AnnealedEstimate:
 
 
 def base_rate_bias(data, pseudo_count: float = 1.0) -> np.ndarray:
-    """Return the visible bias of the start model that has the data's own rates: float64, (m,).
+    """Return the visible bias of the base model with the rates of the data: float64, (m,).
 
     Parameters
     ----------
     data : ndarray, shape (rows, m), entries 0 or 1
     pseudo_count : float
-        Rows of each kind that are added to every unit's counts, so that no rate is 0 or 1.
+        Added to the counts of 0 and of 1 of each unit, so that no rate is 0 or 1.
     """
     on = data.sum(axis=0, dtype=np.float64) + pseudo_count
     return np.log(on / (len(data) + 2 * pseudo_count - on))
 
 
 def inverse_temperatures(temperatures) -> np.ndarray:
-    """Return the schedule, float64, ascending from 0 to 1: given as such, or as a number of even steps.
+    """Return the schedule, float64, ascending from 0 to 1, from a schedule or a number of equal steps.
 
     Raises
     ------
     SettingsError
-        If the number is not at least 1, or the schedule does not ascend from 0 to 1.
+        If the number is below 1, or the schedule does not ascend from 0 to 1.
     """
     if isinstance(temperatures, int | np.integer) and not isinstance(temperatures, bool):
         if temperatures < 1:
@@ -97,36 +98,36 @@ def ais_log_partition(
     begun: Particles | None = None,
     pause: Pause | None = None,
 ) -> AnnealedEstimate:
-    """Estimate log Z by annealing particles from the start model to the RBM.
+    """Estimate log Z by annealing particles from the base model to the RBM.
 
-    Memory does not grow with the number of temperatures, nor with that of models beyond their parameters.
+    The memory needed does not depend on the number of temperatures.
 
     Parameters
     ----------
     rbm : RBM
-        Any leading axes: all models are annealed, each with its own particles.
+        Any leading axes; each model has its own particles.
     particles : int
         At least 2.
     temperatures : int or ndarray
-        Even steps from inverse temperature 0 to 1, or the inverse temperatures themselves, ascending from 0 to 1.
+        Number of equal steps from inverse temperature 0 to 1, or the inverse temperatures, ascending from 0 to 1.
     seed : int
     base : ndarray, shape (m,), optional
-        Visible bias b0 of the start model, as `base_rate_bias` gives; the uniform model where not given.
+        Visible bias b0 of the base model, see `base_rate_bias`; by default zero (uniform).
     keys : sequence of int, optional
-        Of each model's random numbers; by default its number among the models.
+        Random key of each model; by default its index.
     threads : int
-        Models annealed side by side; results do not depend on it.
+        Results do not depend on it.
     progress : callable, optional
-        Called as progress(steps made, all steps), summed over the models, every few seconds.
+        Called as progress(steps done, all steps), summed over the models, every few seconds.
     begun : Particles, optional
-        Where the same annealing was stopped, to go on from there.
+        State of an interrupted annealing to resume.
     pause : callable, optional
-        Called every few seconds with a function that returns where the particles are, to be kept.
+        Called every few seconds with a function that returns the current `Particles`.
 
     Raises
     ------
     SettingsError
-        If there are too few particles, or the schedule or the start model is not what it should be.
+        If there are fewer than 2 particles, or the schedule or the base model is invalid.
     """
     if isinstance(particles, bool) or not isinstance(particles, int | np.integer) or particles < 2:
         raise SettingsError(f"particles: found {particles!r}; allowed: an integer >= 2")
@@ -134,11 +135,11 @@ def ais_log_partition(
 
     def start(cut: slice, part: RBM, stream: Stream) -> Array:
         visible = np.zeros_like(part.b, shape=(len(part.b), particles, len(b0)))
-        home_of(visible).sample_bernoulli(visible, 0 * part.b + like(part.b, b0), stream.next())
+        kernels_for(visible).sample_bernoulli(visible, 0 * part.b + like(part.b, b0), stream.next())
         return visible
 
-    way = Way(rbm, b0, schedule, start, seed, _keys(rbm, keys), particles)
-    return _estimate(rbm, b0, way.log_weights(threads, progress, begun, pause), 1)
+    annealing = Annealing(rbm, b0, schedule, start, seed, _keys(rbm, keys), particles)
+    return _estimate(rbm, b0, annealing.log_weights(threads, progress, begun, pause), 1)
 
 
 def reverse_ais_log_partition(
@@ -152,21 +153,21 @@ def reverse_ais_log_partition(
     threads: int = 1,
     progress: Progress | None = None,
 ) -> AnnealedEstimate:
-    """Estimate log Z by annealing samples of the RBM to the start model: above the truth in expectation.
+    """Estimate log Z by annealing samples of the RBM to the base model: an upper bound in expectation.
 
     Parameters
     ----------
     rbm : RBM
         Any leading axes.
     visible : array, shape (..., particles, m), entries 0 or 1
-        Samples of the RBM, with its leading axes and at least 2 particles. The bound holds for exact ones.
+        At least 2 samples of each RBM. The bound holds for exact samples.
     temperatures, seed, base, keys, threads, progress
         See `ais_log_partition`.
 
     Raises
     ------
     SettingsError
-        If the samples do not fit the RBM; see also `ais_log_partition`.
+        If the shape of the samples is wrong; see also `ais_log_partition`.
     """
     schedule, b0 = inverse_temperatures(temperatures), _start_bias(rbm, base)
     expected = (*rbm.W.shape[:-2], *visible.shape[-2:-1], len(b0))
@@ -178,8 +179,8 @@ def reverse_ais_log_partition(
     def start(cut: slice, part: RBM, stream: Stream) -> Array:
         return like(part.b, rows[cut])
 
-    way = Way(rbm, b0, schedule[::-1], start, seed, _keys(rbm, keys), rows.shape[1])
-    return _estimate(rbm, b0, way.log_weights(threads, progress), -1)
+    annealing = Annealing(rbm, b0, schedule[::-1], start, seed, _keys(rbm, keys), rows.shape[1])
+    return _estimate(rbm, b0, annealing.log_weights(threads, progress), -1)
 
 
 def _estimate(rbm: RBM, b0: np.ndarray, log_weights: np.ndarray, sign: int) -> AnnealedEstimate:
@@ -198,7 +199,7 @@ def _estimate(rbm: RBM, b0: np.ndarray, log_weights: np.ndarray, sign: int) -> A
 
 
 def _start_bias(rbm: RBM, base: np.ndarray | None) -> np.ndarray:
-    """Return the visible bias of the start model, float64 (m,)."""
+    """Return the visible bias of the base model, float64 (m,)."""
     if base is None:
         return np.zeros(rbm.visible_units)
     b0 = np.asarray(base, np.float64)
@@ -208,7 +209,7 @@ def _start_bias(rbm: RBM, base: np.ndarray | None) -> np.ndarray:
 
 
 def _keys(rbm: RBM, keys: Sequence[int] | None) -> np.ndarray:
-    """Return the key of every model's random numbers."""
+    """Return the random key of each model."""
     models = math.prod(rbm.W.shape[:-2])
     if keys is None:
         return np.arange(models)

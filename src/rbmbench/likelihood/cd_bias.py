@@ -1,16 +1,16 @@
-"""The bias of contrastive divergence, exactly, and two upper bounds of it.
+"""The exact bias of contrastive divergence, and two upper bounds.
 
-The expectation of CD-k's second term is sum_v (mu T^k)(v) f(v), f(v) = (v p(h|v)', v, p(h|v)); its bias is the distance
-from the model's, sum_v p(v) f(v). For every single parameter
+The expectation of the negative phase of CD-k is sum_v (mu T^k)(v) f(v), f(v) = (v p(h|v)', v, p(h|v)); its bias is the
+difference from the model expectation sum_v p(v) f(v). For each parameter
 
     |bias| <= |mu - p| (1 - exp(-(m + n) Delta))^k,      |mu - p| = 1/2 sum_v |mu(v) - p(v)|,
 
-mu the distribution of the chains' first visible states, for a batch that of its rows, p the model's, and Delta the
-largest change of the energy when one unit changes:
+where mu is the distribution of the initial visible states (for a batch, that of its rows), p that of the model, and
+Delta the largest change of the energy when one unit changes:
 
     Delta = max over i of |sum_j max(w_ij, 0) + b_i| and |sum_j min(w_ij, 0) + b_i|, and over j of the same with c_j.
 
-The older bound does not know mu:
+An older bound does not depend on mu:
 
     |bias| <= 2^m (1 - 2^m 2^n sigma(-alpha)^m sigma(-beta)^n)^k,
     alpha = max_i (sum_j |w_ij| + |b_i|),   beta = max_j (sum_i |w_ij| + |c_j|).
@@ -36,7 +36,7 @@ __all__ = [
 
 
 def total_variation(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return 1/2 sum_x |a(x) - b(x)| of distributions (..., states): (...,), at most one."""
+    """Return 1/2 sum_x |a(x) - b(x)| of distributions (..., states): (...,), in [0, 1]."""
     return 0.5 * np.abs(one - other).sum(axis=-1)
 
 
@@ -56,11 +56,11 @@ def bias_bound(rbm: RBM, distance: np.ndarray, k: int) -> np.ndarray:
 
 
 def older_bias_bound(rbm: RBM, k: int) -> np.ndarray:
-    """Return 2^m (1 - 2^m 2^n sigma(-alpha)^m sigma(-beta)^n)^k, (replicas,): up to 2^m, where one says nothing."""
+    """Return 2^m (1 - 2^m 2^n sigma(-alpha)^m sigma(-beta)^n)^k, (replicas,): useless above 1, up to 2^m."""
     W, b, c = (np.abs(p.astype(np.float64)) for p in (rbm.W, rbm.b, rbm.c))
     m, n = rbm.visible_units, rbm.hidden_units
     alpha, beta = (W.sum(axis=-1) + b).max(axis=-1), (W.sum(axis=-2) + c).max(axis=-1)
-    # 2 sigma(-alpha) = exp(log 2 - log(1 + exp(alpha))), which is at most one.
+    # 2 sigma(-alpha) = exp(log 2 - log(1 + exp(alpha))) <= 1
     logarithm = m * (np.log(2) - np.logaddexp(0, alpha)) + n * (np.log(2) - np.logaddexp(0, beta))
     return 2.0**m * (-np.expm1(logarithm)) ** k
 
@@ -72,29 +72,29 @@ def statistics_of(rbm: RBM, weights: np.ndarray) -> Statistics:
     ----------
     rbm : RBM
     weights : ndarray, float64, shape (replicas, 2**m)
-        Of any sign: a distribution, or the difference of two.
+        A distribution, or the difference of two.
     """
     states = all_states(rbm.visible_units, weights)
     return population_statistics(Population(states, hidden_given_visible(rbm).mean, weights), Buffers(), "all states")
 
 
 def bias_and_bounds(rbm: RBM, start: np.ndarray, k: int) -> dict[str, np.ndarray]:
-    """Return the bias of CD-k, its bounds, and the distance between the chains' start and the model.
+    """Return the bias of CD-k, its bounds, and the distance between the initial distribution and the model.
 
     Parameters
     ----------
     rbm : RBM
         In host memory.
     start : ndarray, float64, shape (2**m,) or (replicas, 2**m)
-        The distribution of the chains' first visible states.
+        The distribution of the initial visible states.
     k : int
         Gibbs steps.
 
     Returns
     -------
     dict of ndarray
-        cd_bias, the largest |bias| of a parameter; bias_bound, its bound; bias_bound_gap, the bound less the bias;
-        older_bias_bound; total_variation, |mu - p|.
+        cd_bias, the largest |bias| of a parameter; bias_bound; bias_bound_gap, bound minus bias; older_bias_bound;
+        total_variation, |mu - p|.
 
     Raises
     ------

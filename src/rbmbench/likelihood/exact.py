@@ -1,4 +1,4 @@
-"""Exact partition function, model expectation and gradient by enumerating the smaller layer.
+"""Exact partition function, model expectation and gradient by enumeration of the smaller layer.
 
     Z = sum_h exp(c'h) prod_i (1 + exp(b_i + (W h)_i)),   or the same with the layers exchanged.
 
@@ -10,8 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
-from rbmbench.kernels import home_of
-from rbmbench.kernels.blas import SMALL_PRODUCT
+from rbmbench.kernels import SMALL_PRODUCT, kernels_for
 from rbmbench.kernels.numpy import binary_states
 from rbmbench.model.rbm import RBM, Statistics
 
@@ -26,12 +25,12 @@ __all__ = [
 ]
 
 LARGEST_ENUMERABLE_LAYER = 25
-BLOCK_BYTES = 2**22  # stays in the cache while every replica passes over it
+BLOCK_BYTES = 2**22  # stays in the cache while it is used for all replicas
 FEW_ROWS = 64
 
 
 def is_enumerable(visible_units: int, hidden_units: int) -> bool:
-    """Return whether one of the layers is small enough for its states to be summed over."""
+    """Return whether one of the layers is small enough for enumeration."""
     return min(visible_units, hidden_units) <= LARGEST_ENUMERABLE_LAYER
 
 
@@ -45,14 +44,14 @@ def check_enumerable(visible_units: int, hidden_units: int) -> None:
 
 
 def small_layer_last(rbm: RBM) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield W (large, small), and the biases of the large and the small layer, of each replica in float64."""
+    """Yield W (large, small) and the biases of the large and the small layer for each replica, float64."""
     check_enumerable(rbm.visible_units, rbm.hidden_units)
     for W, b, c in zip(*(p.astype(np.float64) for p in (rbm.W, rbm.b, rbm.c)), strict=True):
         yield (W, b, c) if len(c) <= len(b) else (W.T.copy(), c, b)
 
 
 def _activations(v: np.ndarray, W: np.ndarray) -> np.ndarray:
-    """Return v W, few rows at a time where that makes the products small: with AVX-512 they take half as long."""
+    """Return v W, few rows at a time if that makes the products small: with AVX-512 these are twice as fast."""
     if FEW_ROWS * W.size > SMALL_PRODUCT:
         return v @ W
     whole = len(v) - len(v) % FEW_ROWS
@@ -75,7 +74,7 @@ def exact_log_partition(rbm: RBM) -> np.ndarray:
     SettingsError
         If the smaller layer has more than 25 units.
     """
-    values = [_log_sum_exp(home_of(W).hidden_log_weights(W, b, c)) for W, b, c in small_layer_last(rbm.replicas)]
+    values = [_log_sum_exp(kernels_for(W).hidden_log_weights(W, b, c)) for W, b, c in small_layer_last(rbm.replicas)]
     return np.array(values).reshape(rbm.W.shape[:-2])
 
 
@@ -96,8 +95,8 @@ def exact_model_statistics(rbm: RBM) -> Statistics:
 
 
 def _expectations(W, b, c):
-    """Return E (large small'), E large, E small of one RBM whose small layer is enumerated, in bounded memory."""
-    log_weights = home_of(W).hidden_log_weights(W, b, c)
+    """Return E (large small'), E large, E small of one RBM by enumeration of the small layer, in bounded memory."""
+    log_weights = kernels_for(W).hidden_log_weights(W, b, c)
     probability = np.exp(log_weights - _log_sum_exp(log_weights))
     block = max(1, BLOCK_BYTES // (8 * len(b)))
     both, large, small = np.zeros_like(W), np.zeros_like(b), np.zeros_like(c)
@@ -105,7 +104,7 @@ def _expectations(W, b, c):
         p = probability[start : start + block]
         h = np.asarray(binary_states(len(c), start, start + len(p)), like=W)
         activation = h @ W.T
-        home_of(W).bernoulli_mean(activation[None], b[None])
+        kernels_for(W).bernoulli_mean(activation[None], b[None])
         weighted = p[:, None] * h
         both += activation.T @ weighted
         large += p @ activation
@@ -114,7 +113,7 @@ def _expectations(W, b, c):
 
 
 def data_statistics(rbm: RBM, data: np.ndarray) -> Statistics:
-    """Return the mean over rows of (v p(h|v)', v, p(h|v)): the gradient's first term, in blocks of bounded memory.
+    """Return the mean over rows of (v p(h|v)', v, p(h|v)), the positive phase of the gradient, in bounded memory.
 
     Parameters
     ----------
@@ -132,7 +131,7 @@ def data_statistics(rbm: RBM, data: np.ndarray) -> Statistics:
     block = max(1, BLOCK_BYTES // (8 * max(data.shape[1], precise.hidden_units)))
     for start in range(0, len(data), block):
         v = np.asarray(data[start : start + block], np.float64, like=precise.W)
-        # One replica at a time: its value must not depend on which others it is computed with.
+        # One replica at a time, so that the result of a replica does not depend on the others.
         for r in range(len(W)):
             h = precise[r].hidden_mean(v)
             W[r] += v.T @ h
@@ -164,7 +163,7 @@ def exact_gradient(rbm: RBM, data: np.ndarray) -> Statistics:
 
 
 def log_likelihood(rbm: RBM, data: np.ndarray, log_partition, counts: np.ndarray | None = None) -> np.ndarray:
-    """Return the mean over rows of log p(v) = log p~(v) - log Z, in nats, float64, in blocks of bounded memory.
+    """Return the mean over rows of log p(v) = log p~(v) - log Z, in nats, float64, in bounded memory.
 
     Parameters
     ----------
@@ -174,7 +173,7 @@ def log_likelihood(rbm: RBM, data: np.ndarray, log_partition, counts: np.ndarray
     log_partition : array_like
         log Z, with the leading shape of the RBM's parameters.
     counts : ndarray, shape (rows,), optional
-        How often each row counts; once where not given.
+        Weight of each row; by default 1.
 
     Returns
     -------
@@ -189,10 +188,10 @@ def log_likelihood(rbm: RBM, data: np.ndarray, log_partition, counts: np.ndarray
         v = np.asarray(data[start : start + block], np.float64, like=precise.W)
         weights = counts[start : start + block]
         visible_sum += weights @ v
-        # One replica at a time: its value must not depend on which others it is evaluated with.
+        # One replica at a time, so that the result of a replica does not depend on the others.
         for r, (W, c) in enumerate(zip(precise.W, precise.c, strict=True)):
             rows = np.empty_like(v, shape=(1, len(v)))
-            home_of(v).softplus_sum(_activations(v, W)[None], c[None], rows)
+            kernels_for(v).softplus_sum(_activations(v, W)[None], c[None], rows)
             total[r] += float(rows[0] @ weights)
     total += [float(visible_sum @ b) for b in precise.b]
     return (total / float(counts.sum())).reshape(rbm.W.shape[:-2]) - log_partition

@@ -1,15 +1,16 @@
-"""Indirect sampling likelihood (ISL): how well a stream of samples covers rows that it has not seen.
+"""Indirect sampling likelihood (ISL) of unseen rows under a stream of samples.
 
-The first T samples s_1, ..., s_T are taken as a density over binary rows, a mixture of products of Bernoulli units,
+The first T samples s_1, ..., s_T define a density over binary rows, a mixture of products of Bernoulli units,
 
     p_T(x) = (1/T) sum_t prod_i beta^(x_i = s_ti) (1 - beta)^(x_i != s_ti),
 
-and ISL(T) is the mean of log p_T(x) over rows x, nats. A sample's term depends on its Hamming distance d from x alone,
+and ISL(T) is the mean of log p_T(x) over rows x, nats. The term of a sample depends only on its Hamming distance d from
+x,
 
     p_T(x) = (1/T) sum_d c_d(x) beta^(m - d) (1 - beta)^d,
 
-so the numbers c_d(x) of samples at every distance from every row are all that has to be kept: they give ISL exactly, at
-any T on the way and for every beta at once, at a cost that is linear in T. Distances come from matrix products.
+so only the numbers c_d(x) of samples at each distance from each row are stored. They give ISL exactly, for any T and
+beta, at a cost linear in T. Distances are computed by matrix products.
 
 Source: Breuleux, Bengio, Vincent 2011, section 5; Breuleux, Bengio, Vincent 2010; Desjardins et al. 2010.
 """
@@ -19,33 +20,33 @@ from typing import Any
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
-from rbmbench.kernels import home_of, on_host
+from rbmbench.kernels import kernels_for, on_host
 
 __all__ = ["FLIPS", "IndirectSampling"]
 
 Array = Any
 
 FLIPS = np.geomspace(0.001, 0.5, 160)
-"""Values of 1 - beta to choose from: neighbours are 4 % apart, which costs less than 0.01 nats at 256 units."""
+"""Grid of 1 - beta in steps of 4 %; the loss against the best value is below 0.01 nats for 256 units."""
 STRIDE = 8
 BLOCK = 2**22  # products at a time: 16 MB
-TOGETHER = 32  # distances in one sum of powers: in float64 these neither vanish nor overflow
+TOGETHER = 32  # distances per sum of powers, without underflow or overflow in float64
 
 
 class IndirectSampling:
-    """The distances of samples from rows, counted as the samples come, for a number of replicas.
+    """Counts of the Hamming distances between samples and rows, for several streams of samples.
 
     Parameters
     ----------
     rows : array, shape (rows, m), entries 0 or 1
-        The rows that are to be covered.
+        The rows whose likelihood is wanted.
     replicas : int
-        Streams of samples, each with counts of its own.
+        Number of streams.
 
     Attributes
     ----------
     samples : int
-        T, how many samples of each replica were added.
+        T, the number of samples added to each stream.
     counts : int64 array, shape (replicas, rows, m + 1)
         c_d(x).
     """
@@ -57,12 +58,12 @@ class IndirectSampling:
         self.counts = np.zeros_like(self._ones, shape=(replicas, len(rows), rows.shape[1] + 1), dtype=np.int64)
 
     def add(self, samples: Array) -> None:
-        """Count more samples: an array (replicas, samples, m) of 0 and 1, of any type.
+        """Add samples, an array (replicas, samples, m) of 0 and 1, of any type.
 
         Raises
         ------
         SettingsError
-            If the shape is another.
+            If the shape is wrong.
         """
         replicas, rows, lengths = self.counts.shape
         if samples.ndim != 3 or len(samples) != replicas or samples.shape[2] != lengths - 1:
@@ -72,7 +73,7 @@ class IndirectSampling:
             for r in range(replicas):
                 part = samples[r : r + 1, first : first + block].astype(np.float32)
                 products = np.matmul(self._rows, part.swapaxes(-1, -2))
-                home_of(products).count_distances(products, self._ones, part.sum(axis=-1), self.counts[r : r + 1])
+                kernels_for(products).count_distances(products, self._ones, part.sum(axis=-1), self.counts[r : r + 1])
         self.samples += samples.shape[1]
 
     def log_likelihood(self, flips: Array) -> np.ndarray:
@@ -86,7 +87,7 @@ class IndirectSampling:
         Raises
         ------
         SettingsError
-            If there are no samples yet, or a flip is out of its range.
+            If there are no samples yet, or a flip is out of range.
         """
         flips = np.atleast_1d(np.asarray(flips, np.float64))
         if not self.samples or not ((flips > 0) & (flips <= 0.5)).all():
@@ -98,9 +99,9 @@ class IndirectSampling:
         return np.stack(means) + (lengths - 1) * np.log1p(-flips) - np.log(self.samples)
 
     def best_flips(self) -> np.ndarray:
-        """Return the flip of `FLIPS` at which these rows are most likely, float64 (replicas,).
+        """Return the value of `FLIPS` with the largest likelihood of the rows, float64 (replicas,).
 
-        Every eighth is looked at first, and then those around the best of them.
+        The search first takes every eighth value, and then those around the best.
         """
         coarse = np.arange(0, len(FLIPS), STRIDE)
         best = coarse[self.log_likelihood(FLIPS[coarse]).argmax(axis=1)]
@@ -112,7 +113,7 @@ class IndirectSampling:
 def _log_sums(counts: Array, flips: np.ndarray) -> np.ndarray:
     """Return log sum_d c_d r^d with r = flip / (1 - flip) in (0, 1], float64 (rows, flips).
 
-    Powers are summed for some distances at a time, by matrix products, and then in log space.
+    Powers are summed by matrix products for groups of distances, and then in log space.
     """
     rows, lengths = counts.shape
     groups = -(-lengths // TOGETHER)

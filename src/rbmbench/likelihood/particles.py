@@ -1,6 +1,6 @@
-"""The way of particles along a schedule of inverse temperatures; see `rbmbench.likelihood.annealing`.
+"""Annealing of particles along a schedule of inverse temperatures; see `rbmbench.likelihood.annealing`.
 
-Models go in shards, as many at a time as there are threads; neither shards nor threads nor pauses change a result.
+Models are processed in shards, one per thread at a time. Results do not depend on shards, threads or pauses.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,24 +15,24 @@ from threadpoolctl import threadpool_limits
 
 from rbmbench.base import pace
 from rbmbench.base.streams import Purpose, Stream
-from rbmbench.kernels import home_of, on_host, walks_in_cache
+from rbmbench.kernels import is_host_array, kernels_for, on_host
 from rbmbench.model.gibbs import Buffers, hidden_activation, visible_activation
 from rbmbench.model.rbm import RBM
 
-__all__ = ["Particles", "Pause", "Progress", "Way", "like"]
+__all__ = ["Annealing", "Particles", "Pause", "like"]
 
 SHARD_BYTES = 2**20
 
 Array = Any
-Progress = Callable[[int, int], None]
 
 
 class Particles(NamedTuple):
-    """Particles on their way, from which an annealing goes on bit for bit.
+    """State of an interrupted annealing, which resumes bit for bit.
 
-    ``finished`` are the log weights of the models that are done, float64 (models done, particles). Of those under way,
-    which come next, ``visible`` are the states, uint8 (models, particles, m), and ``log_weights`` float64 (models,
-    particles), after so many ``steps`` of the schedule; ``draw`` is the next number of their streams.
+    ``finished`` holds the log weights of finished models, float64 (finished models, particles). For the models in
+    progress, which come next, ``visible`` holds the states, uint8 (models, particles, m), and ``log_weights`` the log
+    weights, float64 (models, particles), after ``steps`` steps; ``draw`` is the number of the next draw of their
+    streams.
     """
 
     finished: np.ndarray
@@ -46,12 +46,12 @@ Pause = Callable[[Callable[[], Particles]], None]
 
 
 def like(array: Array, values) -> Array:
-    """Return values as an array of the same kind and type."""
+    """Return values with the array type and dtype of ``array``."""
     return np.asarray(values, dtype=array.dtype, like=array)
 
 
-class Shard:
-    """Some models whose particles go along a schedule of inverse temperatures."""
+class ParticleShard:
+    """Some models whose particles are annealed together."""
 
     def __init__(self, rbm: RBM, b0: np.ndarray, stream: Stream):
         self.rbm, self.stream, self._buffers = rbm, stream, Buffers()
@@ -59,39 +59,39 @@ class Shard:
         self._bias_difference = (rbm.b - self._start_bias)[..., None]
 
     def begin(self, visible: Array) -> None:
-        """Begin with these states."""
+        """Start with these states."""
         self.visible = visible
         self.log_weights = np.zeros_like(visible, shape=visible.shape[:-1], dtype=np.float64)
 
-    def go_on(self, visible: np.ndarray, log_weights: np.ndarray, draw: int) -> None:
-        """Go on from where they were."""
+    def restore(self, visible: np.ndarray, log_weights: np.ndarray, draw: int) -> None:
+        """Continue from an interrupted annealing."""
         self.visible = like(self.rbm.W, visible)
         self.log_weights = np.array(log_weights, like=self.rbm.W)
         self.stream.number = draw
 
     def advance(self, temperatures: list[float]) -> None:
         """Move the particles from the first to the last of these inverse temperatures."""
-        rbm, home, buffers = self.rbm, home_of(self.visible), self._buffers
+        rbm, kernels, buffers = self.rbm, kernels_for(self.visible), self._buffers
         for beta, following in pairwise(temperatures):
             hidden = hidden_activation(rbm, self.visible, buffers)
-            home.softplus_difference(hidden, rbm.c, beta, following, self.log_weights)
+            kernels.softplus_difference(hidden, rbm.c, beta, following, self.log_weights)
             self.log_weights += (following - beta) * np.matmul(self.visible, self._bias_difference)[..., 0]
             if 0 < following < 1:
-                home.sample_bernoulli(hidden, following * rbm.c, self.stream.next(), following)
+                kernels.sample_bernoulli(hidden, following * rbm.c, self.stream.next(), following)
                 self.visible = visible_activation(rbm, hidden, buffers)
                 bias = (1 - following) * self._start_bias + following * rbm.b
-                home.sample_bernoulli(self.visible, bias, self.stream.next(), following)
-        on_host(self.log_weights)  # waits for a device, so that a piece's time is its own
+                kernels.sample_bernoulli(self.visible, bias, self.stream.next(), following)
+        on_host(self.log_weights)  # waits for the device, for the timing of the pace
 
 
-class Way:
-    """The way of all models' particles along a schedule: models in shards, as many shards at a time as threads."""
+class Annealing:
+    """Annealing of the particles of all models: in shards, as many at a time as there are threads."""
 
     def __init__(self, rbm: RBM, b0: np.ndarray, schedule: np.ndarray, start, seed: int, keys, particles: int):
         self._models, self._keys, self._seed = rbm.replicas, keys, seed
         self._b0, self._schedule, self._start = b0, schedule.tolist(), start
         bytes_a_model = particles * (rbm.visible_units + rbm.hidden_units) * rbm.W.itemsize
-        size = SHARD_BYTES // bytes_a_model if walks_in_cache(rbm.W) else len(self._models.W)
+        size = SHARD_BYTES // bytes_a_model if is_host_array(rbm.W) else len(self._models.W)
         self._size = max(1, size)
 
     def log_weights(self, threads, progress=None, begun: Particles | None = None, pause=None) -> np.ndarray:
@@ -110,35 +110,35 @@ class Way:
                 finished += [on_host(shard.log_weights) for shard in group]
         return np.concatenate(finished)
 
-    def _group(self, first: int, threads: int, begun: Particles | None) -> list[Shard]:
-        """Return the shards that go next, at the beginning or where they were."""
+    def _group(self, first: int, threads: int, begun: Particles | None) -> list[ParticleShard]:
+        """Return the next shards, at the start of the schedule or resumed."""
         last = min(first + (len(begun.visible) if begun else self._size * threads), len(self._models.W))
         group = []
         for start in range(first, last, self._size):
             cut = slice(start, min(start + self._size, last))
             stream = Stream(self._seed, self._keys[cut], Purpose.ANNEALING)
-            group.append(Shard(self._models[cut], self._b0, stream))
+            group.append(ParticleShard(self._models[cut], self._b0, stream))
             if begun:
                 its = slice(cut.start - first, cut.stop - first)
-                group[-1].go_on(begun.visible[its], begun.log_weights[its], begun.draw)
+                group[-1].restore(begun.visible[its], begun.log_weights[its], begun.draw)
             else:
                 group[-1].begin(self._start(cut, self._models[cut], stream))
         return group
 
-    def _pieces(self, group: list[Shard], step: int, pool) -> Iterator[int]:
-        """Move the shards along the schedule; after every piece of it yield the number of steps made."""
-        going = pace.Pace()
+    def _pieces(self, group: list[ParticleShard], step: int, pool) -> Iterator[int]:
+        """Advance the shards piece by piece; yield the number of steps done after each piece."""
+        piece = pace.Pace()
         while step < len(self._schedule) - 1:
             started = perf_counter()
-            temperatures = self._schedule[step : step + going.steps + 1]
-            list(pool.map(lambda shard, piece=temperatures: shard.advance(piece), group))
+            temperatures = self._schedule[step : step + piece.steps + 1]
+            list(pool.map(lambda shard, betas=temperatures: shard.advance(betas), group))
             step += len(temperatures) - 1
-            going.note(len(temperatures) - 1, perf_counter() - started)
+            piece.update(len(temperatures) - 1, perf_counter() - started)
             yield step
 
 
-def _particles(finished: list[np.ndarray], group: list[Shard], steps: int) -> Particles:
-    """Return where the particles are, on the host."""
+def _particles(finished: list[np.ndarray], group: list[ParticleShard], steps: int) -> Particles:
+    """Return the current state, in host memory."""
     weights = np.concatenate([on_host(shard.log_weights) for shard in group])
     visible = np.concatenate([on_host(shard.visible).astype(np.uint8) for shard in group])
     done = np.concatenate([weights[:0], *finished])

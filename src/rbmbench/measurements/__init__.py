@@ -1,1 +1,1 @@
-"""Measurements of trained or random models: bias and variance of gradients, samples, meeting times."""
+"""Measurements of trained or random models: bias and variance of gradients, samples, meeting times of chains."""

@@ -1,15 +1,14 @@
-"""Bias and variance of gradient estimates, each from one mini-batch: positive less negative phase.
+"""Bias and variance of gradient estimates, each from one mini-batch: positive minus negative phase.
 
     bias     = || mean of the estimates - ground truth ||^2 / P,
     variance = mean of || estimate - mean of the estimates ||^2 / P,      P = m n + m + n parameters.
 
-A mini-batch has its share in both phases. CD's chains stay near their rows, so that what the rows add to one phase they
-take from the other; pop-CD's negative phase hardly depends on the rows, and the positive one's variance stays. The
-variance of the negative phase alone is reported beside that of the gradient. The bias is the same for both, since the
-positive phase has none.
+The mini-batch contributes to both phases. The chains of CD stay near their rows, so that the contributions partly
+cancel; the negative phase of pop-CD hardly depends on the rows, so that the variance of the positive phase remains. The
+variance of the negative phase alone is reported as well; its bias is the same, since the positive phase has none.
 
-N estimates and an estimated ground truth put a floor under the bias that is seen even where there is none; the debiased
-value is the bias less that floor, with a 95 % interval.
+With N estimates and an estimated ground truth, the measured bias has a positive floor even without a bias. The debiased
+value is the bias minus this floor, with a 95 % interval.
 
 Source: Krause, Fischer, Igel, section 4.1, third experiment, and their table of biases and variances.
 """
@@ -27,7 +26,7 @@ from rbmbench.base.settings import EstimateSettings, GroundTruthSettings
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.kernels import on_host
 from rbmbench.likelihood import data_statistics, exact_model_statistics
-from rbmbench.model.gibbs import Buffers, Population, Sums, hidden_mean, population_statistics
+from rbmbench.model.gibbs import Buffers, PhaseSums, Population, hidden_mean, population_statistics
 from rbmbench.model.minibatches import MiniBatches, random_rows
 from rbmbench.model.rbm import RBM
 from rbmbench.samplers import ParallelTemperingSampler
@@ -40,10 +39,10 @@ SWEEPS_AT_ONCE = 500
 
 @dataclass(frozen=True)
 class GroundTruth:
-    """The model expectation that estimates are held against.
+    """The model expectation that estimates are compared with.
 
-    ``mean`` is float64 (trials, P) in the order W (row-major), b, c; ``blocks`` float64 (blocks, trials, P) holds the
-    means of successive parts of the samples, from which the mean's own error is known, and is empty for an exact one.
+    ``mean`` is float64 (trials, P) in the order W (row-major), b, c. ``blocks``, float64 (blocks, trials, P), holds the
+    means of successive blocks of samples, for the error of the mean; it is empty if the mean is exact.
     """
 
     mean: np.ndarray
@@ -63,7 +62,7 @@ class GroundTruth:
         return np.einsum("btp,tp->bt", self.blocks, direction).var(axis=0, ddof=1) / len(self.blocks)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return what a file of it holds."""
+        """Return the arrays to save."""
         return {"mean": self.mean, "blocks": self.blocks}
 
 
@@ -75,7 +74,7 @@ def ground_truth(rbm: RBM, data: np.ndarray, settings: GroundTruthSettings, prog
     rbm : RBM
         With one leading axis of replicas (the trained trials).
     data : ndarray, shape (rows, m), uint8
-        Training rows, which tempered chains start at.
+        Training rows, where tempered chains start.
     settings : GroundTruthSettings
     progress : callable, optional
         Called as progress(finished sweeps, all sweeps).
@@ -83,7 +82,7 @@ def ground_truth(rbm: RBM, data: np.ndarray, settings: GroundTruthSettings, prog
     Raises
     ------
     SettingsError
-        If an exact one is asked for and neither layer can be enumerated.
+        If the method is "exact" and neither layer can be enumerated.
     """
     if settings.method == "exact":
         mean = on_host(exact_model_statistics(rbm).flat())
@@ -93,7 +92,7 @@ def ground_truth(rbm: RBM, data: np.ndarray, settings: GroundTruthSettings, prog
 
 
 def _tempered_ground_truth(rbm, data, settings, progress) -> GroundTruth:
-    """Average f(v) over one sample a sweep of one set of tempered chains, after the burn-in."""
+    """Average f(v) over one sample per sweep of one set of tempered chains, after the burn-in."""
     replicas, m = rbm.b.shape
     sampler, buffers = ParallelTemperingSampler(settings.chains), Buffers()
     stream = Stream(settings.seed, np.arange(replicas), Purpose.GROUND_TRUTH)
@@ -122,21 +121,21 @@ def _tempered_ground_truth(rbm, data, settings, progress) -> GroundTruth:
 
 
 def _portions(count: int) -> list[int]:
-    """Cut a number of sweeps into portions whose samples fit in the cache."""
+    """Divide a number of sweeps into portions whose samples fit in the cache."""
     whole, rest = divmod(count, SWEEPS_AT_ONCE)
     return [SWEEPS_AT_ONCE] * whole + [rest] * (rest > 0)
 
 
 def _equal_parts(count: int) -> list[int]:
-    """Cut a number into at most BLOCKS parts that differ by one at most."""
+    """Divide a number into at most BLOCKS parts that differ by at most one."""
     parts = min(BLOCKS, count)
     return [count // parts + (part < count % parts) for part in range(parts)]
 
 
 def _whole_epochs(estimates: int, per_epoch: int) -> list[int]:
-    """Cut a number of estimates into blocks of whole epochs; what is left over joins the last.
+    """Divide a number of estimates into blocks of whole epochs; the rest is added to the last block.
 
-    An epoch shows every row once, so that estimates depend on each other within it, but not from one to the next.
+    An epoch uses each row once, so estimates are dependent within an epoch, but not between epochs.
     """
     epochs = estimates // per_epoch
     if epochs < 3:
@@ -147,7 +146,7 @@ def _whole_epochs(estimates: int, per_epoch: int) -> list[int]:
 
 
 class _Moments:
-    """Streaming float64 moments of estimates less a reference, in blocks."""
+    """Streaming float64 moments of estimates minus a reference, in blocks."""
 
     def __init__(self, reference: np.ndarray):
         self.reference = reference
@@ -167,17 +166,17 @@ class _Moments:
         self.squares += np.einsum("tp,tp->t", difference, difference)
 
     def summary(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return the mean, the block means, and per parameter the variance and that of the mean.
+        """Return the mean, the block means, and the variance per parameter of an estimate and of the mean.
 
-        Shapes (trials, P), (blocks, trials, P), (trials,), (trials,). The variance of the mean is that of the block
-        means, which holds where estimates within a block depend on each other.
+        Shapes (trials, P), (blocks, trials, P), (trials,), (trials,). The variance of the mean is estimated from the
+        block means, since estimates within a block may be dependent.
         """
         count, sizes = sum(self.sizes), np.array(self.sizes)[:, None]
         mean = sum(self.sums) / count
         blocks = np.stack(self.sums) / sizes[..., None]
         variance = (self.squares / count - np.einsum("tp,tp->t", mean, mean)) / mean.shape[1]
         distances = sizes * ((blocks - mean) ** 2).mean(axis=-1)
-        # A trial's own row: along the first axis NumPy adds in another order when there is a single trial.
+        # Sum along rows: along the first axis, NumPy's order of additions would depend on the number of trials.
         of_mean = np.ascontiguousarray(distances.T).sum(axis=1) / max(1, len(sizes) - 1) / count
         return self.reference + mean, self.reference + blocks, variance, of_mean
 
@@ -185,7 +184,7 @@ class _Moments:
 def measure(
     rbm: RBM, data: np.ndarray, settings: EstimateSettings, ground_truths: dict[str, GroundTruth], progress=None
 ) -> pd.DataFrame:
-    """Make gradient estimates and hold their mean and spread against ground truths.
+    """Make gradient estimates, and compare their mean and spread with ground truths.
 
     Parameters
     ----------
@@ -194,7 +193,7 @@ def measure(
     data : ndarray, shape (rows, m), uint8
     settings : EstimateSettings
     ground_truths : dict
-        By name: "exact", "parallel_tempering".
+        `GroundTruth` by name: "exact", "parallel_tempering".
     progress : callable, optional
         Called as progress(finished estimates, all estimates).
 
@@ -203,7 +202,7 @@ def measure(
     DataFrame
         Tidy: trial, ground_truth, quantity, value, with the quantities variance, variance_negative_phase, bias,
         bias_floor, bias_debiased, bias_low, bias_high (95 % interval of the debiased bias), all per parameter, and
-        seconds_per_estimate, of one trial.
+        seconds_per_estimate for one trial.
 
     Raises
     ------
@@ -231,14 +230,14 @@ def measure(
     return pd.DataFrame(rows, columns=["trial", "ground_truth", "quantity", "value"])
 
 
-def _flat(sums: Sums) -> np.ndarray:
+def _flat(sums: PhaseSums) -> np.ndarray:
     return sums.scale * on_host(sums.sums.flat()).astype(np.float64)
 
 
 def _estimate_moments(rbm, data, settings, reference, progress) -> tuple[_Moments, _Moments]:
     """Make all estimates, each from its own mini-batch; return the moments of gradients and of negative phases.
 
-    A gradient is held as the estimate of the model expectation that it amounts to with the positive phase of all rows.
+    A gradient is converted to an estimate of the model expectation by the positive phase of all rows.
     """
     estimator = estimators.REGISTRY.create(settings.estimator.name, settings.estimator.options)
     trials = np.arange(len(rbm.W))
@@ -283,7 +282,7 @@ def _bias(mean, blocks, variance_of_mean, truth: GroundTruth) -> dict[str, np.nd
 def _jackknife_variance(blocks: np.ndarray) -> np.ndarray:
     """Return the jackknife variance of the debiased squared norm per parameter of the mean over blocks, (trials,).
 
-    The debiased squared norm is || mean ||^2 - tr(cov) / blocks = the mean of x_i . x_j over pairs of different blocks.
+    The debiased squared norm is || mean ||^2 - tr(cov) / blocks, the mean of x_i . x_j over pairs of different blocks.
     """
     count, _, parameters = blocks.shape
     if count < 3:

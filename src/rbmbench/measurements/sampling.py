@@ -1,13 +1,13 @@
-"""Streams of samples of trained models, and their indirect sampling likelihood on the way.
+"""Streams of samples of trained models, and their indirect sampling likelihood as a function of the number of samples.
 
-Every setting of a sampler's grid samples every trained model, by one chain each; all that share the options which
-replicas cannot differ in are sampled at once. Chains of one model start at the same rows and share random numbers,
-whatever the sampler: differences are known better.
+Each setting in the grid of a sampler samples each trained model by one chain; settings that differ only in options per
+replica are sampled at once. The chains of one model start at the same rows and share random numbers, for all samplers,
+which makes differences between samplers more precise.
 
 Source: Breuleux, Bengio, Vincent 2011, section 5.1.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from time import process_time
 from typing import NamedTuple
 
@@ -17,10 +17,11 @@ from threadpoolctl import threadpool_limits
 
 from rbmbench import samplers
 from rbmbench.base.errors import DataError
+from rbmbench.base.pace import Progress
 from rbmbench.base.settings import SamplerGrid, SamplingSettings
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.datasets import Dataset
-from rbmbench.kernels import walks_in_cache
+from rbmbench.kernels import is_host_array
 from rbmbench.likelihood import IndirectSampling
 from rbmbench.model.rbm import RBM
 from rbmbench.training.shards import SHARD_BYTES
@@ -28,23 +29,25 @@ from rbmbench.training.shards import SHARD_BYTES
 __all__ = ["TRAINING_SET", "Sampled", "log_grid", "sampled"]
 
 TRAINING_SET = "training_set"
-"""Stands in a sampler's place where the samples are the training rows."""
+"""Name in index of a sampler if the samples are the training rows."""
 BLOCK = 500  # samples drawn at a time
-COUNT_BYTES = 2**28  # what the counts of streams that are sampled at once may take
-# As large as W, that samplers walk over for every sample: out of the cache they cost many times more.
-ARRAYS_A_REPLICA = 3
-
-Progress = Callable[[int, int], None]
+COUNT_BYTES = 2**28  # limit for the counts of streams that are sampled at once
+ARRAYS_A_REPLICA = 3  # arrays of the size of W that samplers read for each sample, and that should stay in the cache
 
 
 class Sampled(NamedTuple):
-    """What came of all streams.
+    """Results of all streams.
 
-    ``likelihoods`` has a line a sampler, setting, trial and number of samples: the mean log-likelihoods ``validation``
-    and ``test`` (nats a row) at the ``flip`` 1 - beta that is best on the validation rows; trial -1 and setting 0 are
-    the training rows themselves. ``shown`` holds the first samples of the first model by "SAMPLER-SETTING" (shown, m)
-    as uint8, 0 to 255 where E(x|h) is known and 0 or 255 else; ``seconds`` the processor's seconds a sample of one
-    chain, by sampler, one value a setting, None where there were too few samples to tell.
+    Attributes
+    ----------
+    likelihoods : DataFrame
+        One row per sampler, setting, trial and number of samples: the mean log-likelihoods ``validation`` and ``test``
+        (nats per row) at the ``flip`` 1 - beta that is best on the validation rows. Trial -1 and setting 0 stand for
+        the training rows as samples.
+    shown : dict
+        First samples of the first model by "SAMPLER-SETTING", uint8 (shown, m): 255 E(x|h) if known, else 0 or 255.
+    seconds : dict
+        Processor seconds per sample of one chain, by sampler, one value per setting; None with too few samples.
     """
 
     likelihoods: pd.DataFrame
@@ -53,12 +56,12 @@ class Sampled(NamedTuple):
 
 
 def log_grid(samples: int, points: int) -> list[int]:
-    """Return numbers of samples from 1 to ``samples``, evenly spaced in logarithm where whole numbers allow it."""
+    """Return numbers of samples from 1 to ``samples``, equally spaced in logarithm up to rounding."""
     return sorted({int(number) for number in np.geomspace(1, samples, points).round()} | {samples})
 
 
 def sampled(rbm: RBM, data: Dataset, settings: SamplingSettings, progress: Progress | None = None) -> Sampled:
-    """Sample trained models by every setting of every sampler.
+    """Sample trained models with all settings of all samplers.
 
     Parameters
     ----------
@@ -82,27 +85,27 @@ def sampled(rbm: RBM, data: Dataset, settings: SamplingSettings, progress: Progr
         if not len(rows):
             raise DataError(f"{data.name}: {name}: found no rows; allowed: a data set that has some")
     groups = [(name, *group) for name, grid in settings.samplers.items() for group in _groups(grid, len(rbm.W), parts)]
-    lines, shown = [_training_set(data, parts)], {}
+    tables, shown = [_training_set(data, parts)], {}
     seconds = {name: [None] * len(grid.settings) for name, grid in settings.samplers.items()}
     # As in training: matrix products stay on one thread.
     with threadpool_limits(1):
-        for done, (name, part, places) in enumerate(groups):
+        for done, (name, part, indices) in enumerate(groups):
             if progress:
                 progress(done, len(groups))
             streams = _Streams(rbm, data, parts, settings, part)
             found = [frame for point in log_grid(settings.samples, settings.points) for frame in streams.until(point)]
-            lines += [frame.assign(sampler=name, setting=places[r // len(rbm.W)]) for r, frame in found]
-            shown |= {f"{name}-{place}": first for place, first in zip(places, streams.shown(), strict=True)}
-            for place in places:
-                seconds[name][place] = streams.seconds()
+            tables += [frame.assign(sampler=name, setting=indices[r // len(rbm.W)]) for r, frame in found]
+            shown |= {f"{name}-{index}": first for index, first in zip(indices, streams.shown(), strict=True)}
+            for index in indices:
+                seconds[name][index] = streams.seconds()
     if progress:
         progress(len(groups), len(groups))
     columns = ["sampler", "setting", "trial", "samples", "validation", "test", "flip"]
-    return Sampled(pd.concat(lines, ignore_index=True)[columns], shown, seconds)
+    return Sampled(pd.concat(tables, ignore_index=True)[columns], shown, seconds)
 
 
 def _training_set(data: Dataset, parts: dict[str, np.ndarray]) -> pd.DataFrame:
-    """Return the line of the training rows, taken for samples."""
+    """Return the row for the training rows as samples."""
     found = {name: IndirectSampling(rows) for name, rows in parts.items()}
     for counted in found.values():
         counted.add(data.train[None])
@@ -111,7 +114,7 @@ def _training_set(data: Dataset, parts: dict[str, np.ndarray]) -> pd.DataFrame:
 
 
 def _likelihoods(found: dict[str, IndirectSampling], trials: Iterable[int]) -> Iterator[tuple[int, pd.DataFrame]]:
-    """Yield every replica and its line at the number of samples so far."""
+    """Yield each replica and its row at the current number of samples."""
     flips = found["validation"].best_flips()
     values = {name: counted.log_likelihood(flips[:, None])[:, 0] for name, counted in found.items()}
     for r, trial in enumerate(trials):
@@ -120,26 +123,26 @@ def _likelihoods(found: dict[str, IndirectSampling], trials: Iterable[int]) -> I
 
 
 def _groups(grid: SamplerGrid, trials: int, parts: dict[str, np.ndarray]) -> Iterator[tuple[SamplerGrid, list[int]]]:
-    """Yield settings that are sampled at once, as a sampler with one list of values an option, and their places."""
+    """Yield settings to sample at once, as a sampler with lists of values of options, and their indices in the grid."""
     of_replica = samplers.REGISTRY.get(grid.name).of_replica
     alike: dict[str, list[int]] = {}
-    for place, options in enumerate(grid.settings):
+    for index, options in enumerate(grid.settings):
         shared = {name: value for name, value in options.items() if name not in of_replica}
-        alike.setdefault(repr(sorted(shared.items())), []).append(place)
+        alike.setdefault(repr(sorted(shared.items())), []).append(index)
     bytes_each = 8 * trials * sum(len(rows) * (rows.shape[1] + 1) for rows in parts.values())
     together = max(1, COUNT_BYTES // bytes_each)
-    for places in (p[first : first + together] for p in alike.values() for first in range(0, len(p), together)):
-        chosen = [grid.settings[place] for place in places]
+    for indices in (p[first : first + together] for p in alike.values() for first in range(0, len(p), together)):
+        chosen = [grid.settings[index] for index in indices]
         own = {
             name: [options[name] for options in chosen for _ in range(trials)]
             for name in chosen[0]
             if name in of_replica
         }
-        yield SamplerGrid(name=grid.name, options=chosen[0] | own), places
+        yield SamplerGrid(name=grid.name, options=chosen[0] | own), indices
 
 
 class _Shard(NamedTuple):
-    """Replicas that are sampled together, which are ``cut`` out of all."""
+    """Replicas that are sampled together: the slice ``cut`` of all."""
 
     cut: slice
     rbm: RBM
@@ -148,15 +151,15 @@ class _Shard(NamedTuple):
     stream: Stream
 
     def draw(self, samples: np.ndarray, means: np.ndarray | None) -> None:
-        """Draw the next samples of these replicas, given the place for those of all."""
+        """Draw the next samples of these replicas into the arrays of all replicas."""
         means = None if means is None else means[self.cut]
         self.sampler.draw(self.rbm, self.state, self.stream, samples[self.cut], means)
 
 
 def _shards(rbm: RBM, data: np.ndarray, trials: list[int], seed: int, chosen: SamplerGrid) -> Iterator[_Shard]:
-    """Yield the replicas in shards whose parameters stay in the cache; a device takes all at once."""
+    """Yield the replicas in shards whose parameters stay in the cache; on a device, in one shard."""
     replicas, of_replica = len(trials), samplers.REGISTRY.get(chosen.name).of_replica
-    size = max(1, SHARD_BYTES // (ARRAYS_A_REPLICA * rbm.W[0].nbytes)) if walks_in_cache(rbm.W) else replicas
+    size = max(1, SHARD_BYTES // (ARRAYS_A_REPLICA * rbm.W[0].nbytes)) if is_host_array(rbm.W) else replicas
     for start in range(0, replicas, size):
         cut = slice(start, start + size)
         options = {name: value[cut] if name in of_replica else value for name, value in chosen.options.items()}
@@ -165,7 +168,7 @@ def _shards(rbm: RBM, data: np.ndarray, trials: list[int], seed: int, chosen: Sa
 
 
 class _Streams:
-    """Settings of one sampler and all trained models at once: replica s * trials + t has setting s and model t."""
+    """Streams of several settings of one sampler and all models: replica s * trials + t has setting s and model t."""
 
     def __init__(self, rbm: RBM, data: Dataset, parts: dict, settings: SamplingSettings, chosen: SamplerGrid):
         of_replica = samplers.REGISTRY.get(chosen.name).of_replica
@@ -179,7 +182,7 @@ class _Streams:
         self._done, self._timed, self._cost = 0, 0, 0.0
 
     def until(self, point: int) -> Iterator[tuple[int, pd.DataFrame]]:
-        """Draw samples up to a number of them; yield every replica and its line."""
+        """Draw samples up to this number of samples; yield each replica and its row."""
         while self._done < point:
             left = self._wanted - self._done
             self._draw(min(BLOCK, point - self._done, left if left > 0 else BLOCK), left > 0)
@@ -187,7 +190,7 @@ class _Streams:
         yield from _likelihoods(self._found, self._trials * copies)
 
     def _draw(self, count: int, shows: bool) -> None:
-        """Draw some samples and count their distances; keep those that are to be shown, time the others."""
+        """Draw samples and count their distances; keep samples to be shown, and time the others."""
         block = np.empty((len(self._rbm.W), 1, count, self._rbm.visible_units), np.uint8)
         means = np.empty(block.shape, np.float32) if shows and self._shards[0].sampler.has_means else None
         began = process_time()
@@ -207,5 +210,5 @@ class _Streams:
         return np.concatenate(self._shown, axis=1)
 
     def seconds(self) -> float | None:
-        """Return the processor's seconds a sample of one chain."""
+        """Return the processor seconds per sample of one chain."""
         return self._cost / self._timed / len(self._rbm.W) if self._timed else None

@@ -1,1 +1,1 @@
-"""The RBM: parameters, energies, Gibbs steps, mini-batches, and distributions by enumeration."""
+"""RBMs: parameters, energies, Gibbs steps, mini-batches, and distributions by enumeration."""

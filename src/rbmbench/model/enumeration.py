@@ -1,19 +1,19 @@
-"""Gibbs chains without sampling: the distribution of their states, over all states of small RBMs.
+"""Distributions of Gibbs chains by enumeration of all states of small RBMs.
 
 A Gibbs step goes from v to h ~ p(h|v) and on to v' ~ p(v|h). Its transition matrix over the 2^m visible states is
 
     T(v, v') = sum_h p(h|v) p(v'|h),      p(h|v) = prod_j p(h_j|v),      p(v|h) = prod_i p(v_i|h),
 
-and a chain that starts with the distribution mu has the distribution mu T^k after k steps. T itself is not needed for
-it: mu goes through one half step after the other. A half step sums over the states y of one layer,
+and a chain with initial distribution mu has the distribution mu T^k after k steps. It is computed half step by half
+step, without T. A half step sums over the states y of one layer,
 
     sum_y mu(y) prod_i p(x_i|y) = sum_y [mu(y) prod_{i in A} p(x_i|y)] [prod_{i in B} p(x_i|y)],
 
-with A and B the two halves of the other layer's units: a product of matrices (2^|A|, states of y) and
+with A and B the two halves of the units of the other layer: a product of matrices (2^|A|, states of y) and
 (states of y, 2^|B|).
 
 Source: Fischer, Igel 2011, section 3 (the expected value of the CD-1 update).
-Shapes: distributions are float64 (replicas, states); states come by their binary numbers, unit 0 the highest bit.
+Shapes: distributions are float64 (replicas, states); states are ordered as binary numbers, unit 0 the highest bit.
 """
 
 from functools import cache, cached_property
@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
-from rbmbench.kernels import home_of
+from rbmbench.kernels import kernels_for
 from rbmbench.kernels.numpy import binary_states
 from rbmbench.model.gibbs import Buffers, hidden_mean, visible_activation
 from rbmbench.model.rbm import RBM
@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 MOST_UNITS = 24
-"""Most units, of both layers together, whose states are enumerated: 2^24 products a half step and replica."""
+"""Maximal number of units in both layers: 2^24 products per half step and replica."""
 
 Array = Any
 
@@ -56,12 +56,12 @@ def check_sizes(visible_units: int, hidden_units: int) -> None:
 
 
 def product_table(mean: Array) -> Array:
-    """Return prod_i p_i^{x_i} (1 - p_i)^{1 - x_i} of all states x of units that are on with the probabilities p.
+    """Return prod_i p_i^{x_i} (1 - p_i)^{1 - x_i} for all states x of independent Bernoulli units.
 
     Parameters
     ----------
     mean : array, shape (replicas, states of y, units)
-        p, given the states of other units.
+        p, given the states y of other units.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def product_table(mean: Array) -> Array:
 
 
 class Conditional:
-    """p(x|y) = prod_i p(x_i|y): the states x of one layer's independent units, given some states y of the other.
+    """p(x|y) = prod_i p(x_i|y), for all states x of one layer and given states y of the other.
 
     Parameters
     ----------
@@ -108,37 +108,37 @@ class Conditional:
 
 @cache
 def _states(units: int) -> np.ndarray:
-    """Return all states of so many units, which must not be written to."""
+    """Return all states of binary units, read-only."""
     states = binary_states(units)
     states.flags.writeable = False
     return states
 
 
 def all_states(units: int, like: Array) -> Array:
-    """Return all states of binary units, (replicas, 2**units, units), of the kind, type and replicas of ``like``.
+    """Return all states of binary units, (replicas, 2**units, units), with array type, dtype and replicas of ``like``.
 
-    They lie in memory once for all replicas, and must not be written to.
+    They are a broadcast view, and must not be written to.
     """
     states = np.asarray(_states(units), like=like).astype(like.dtype, copy=False)
     return np.broadcast_to(states, (len(like), 2**units, units))
 
 
 def hidden_given_visible(rbm: RBM) -> Conditional:
-    """Return p(h|v) of all visible states, computed in float64, for RBMs with one leading axis of replicas."""
+    """Return p(h|v) for all visible states, float64, for RBMs with one leading axis of replicas."""
     rbm = rbm.astype(np.float64)
     return Conditional(hidden_mean(rbm, all_states(rbm.visible_units, rbm.W), Buffers()))
 
 
 def visible_given_hidden(rbm: RBM) -> Conditional:
-    """Return p(v|h) of all hidden states, computed in float64, for RBMs with one leading axis of replicas."""
+    """Return p(v|h) for all hidden states, float64, for RBMs with one leading axis of replicas."""
     rbm = rbm.astype(np.float64)
     mean = visible_activation(rbm, all_states(rbm.hidden_units, rbm.W), Buffers())
-    home_of(mean).bernoulli_mean(mean, rbm.b)
+    kernels_for(mean).bernoulli_mean(mean, rbm.b)
     return Conditional(mean)
 
 
 def transition_matrix(rbm: RBM) -> Array:
-    """Return T(v, v') of a Gibbs step, float64 (replicas, 2**m, 2**m); rows sum to one.
+    """Return the transition matrix T(v, v') of a Gibbs step, float64 (replicas, 2**m, 2**m); rows sum to one.
 
     Raises
     ------
@@ -157,7 +157,7 @@ def distribution_after(rbm: RBM, start: Array, k: int) -> Array:
     rbm : RBM
         With one leading axis of replicas.
     start : array, float64, shape (replicas, 2**m)
-        mu, the distribution of the chains' first visible states.
+        mu, the distribution of the initial visible states.
     k : int
 
     Returns
@@ -185,7 +185,7 @@ def visible_distribution(rbm: RBM) -> Array:
 
 
 def empirical_distribution(rows: np.ndarray) -> np.ndarray:
-    """Return which share of the rows (rows, m), entries 0 or 1, each visible state has: float64 (2**m,)."""
+    """Return the relative frequency of each visible state among rows (rows, m) of 0 and 1: float64 (2**m,)."""
     units = rows.shape[1]
     numbers = rows.astype(np.int64) @ (1 << np.arange(units - 1, -1, -1))
     return np.bincount(numbers, minlength=2**units) / len(rows)

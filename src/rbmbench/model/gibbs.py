@@ -1,7 +1,7 @@
-"""Populations of states and the half steps of block Gibbs sampling, in buffers that are used again.
+"""Populations of states and half steps of block Gibbs sampling, in reusable buffers.
 
-Everything here takes RBMs with exactly one leading axis of replicas. Arrays made in a `Buffers` stay valid until the
-same name is asked for again; whoever keeps a state for later copies it.
+All functions take RBMs with exactly one leading axis of replicas. An array from `Buffers` is valid until the same name
+is requested again; copy it to keep it longer.
 """
 
 from collections.abc import Hashable
@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbmbench.base.streams import Stream
-from rbmbench.kernels import home_of
+from rbmbench.kernels import kernels_for
 from rbmbench.model.rbm import RBM, Statistics
 
 __all__ = [
     "Buffers",
+    "PhaseSums",
     "Population",
-    "Sums",
     "hidden_activation",
     "hidden_mean",
     "population_statistics",
@@ -31,21 +31,15 @@ Array = Any
 
 
 class Buffers:
-    """Arrays kept by name, so that a training step allocates nothing."""
+    """Reusable arrays by name, so that a training step allocates no memory."""
 
     def __init__(self):
         self._arrays: dict[Hashable, Array] = {}
 
     def get(self, name: Hashable, shape: tuple, like: Array, dtype=None) -> Array:
-        """Return the array of this name; it is made anew, uninitialised, when shape or type change.
+        """Return the array of this name, uninitialised if it is new or its shape or type has changed.
 
-        Parameters
-        ----------
-        name : hashable
-        shape : tuple of int
-        like : array
-            Gives the kind of array, and the type of its entries where ``dtype`` is None.
-        dtype : type or None
+        It has the array type of ``like``, and its dtype if ``dtype`` is None.
         """
         dtype = like.dtype if dtype is None else np.dtype(dtype)
         array = self._arrays.get(name)
@@ -54,7 +48,7 @@ class Buffers:
         return array
 
     def ones(self, shape: tuple, like: Array) -> Array:
-        """Return an array of ones that is kept, and must not be written to."""
+        """Return an array of ones, which must not be written to."""
         array = self._arrays.get(("ones", shape))
         if array is None or array.dtype != like.dtype:
             array = self._arrays["ones", shape] = np.ones_like(like, shape=shape)
@@ -64,8 +58,8 @@ class Buffers:
 class Population(NamedTuple):
     """Weighted rows whose weighted sum of (v h', v, h) estimates an expectation.
 
-    ``visible`` (replicas, rows, m) and ``hidden`` (replicas, rows, n) hold states or conditional means;
-    ``weights`` (replicas, rows), of any sign, are None where every row counts 1 / rows.
+    ``visible`` (replicas, rows, m) and ``hidden`` (replicas, rows, n) hold states or conditional means. ``weights``
+    (replicas, rows) may have any sign; None stands for equal weights 1 / rows.
     """
 
     visible: Array
@@ -73,17 +67,17 @@ class Population(NamedTuple):
     weights: Array | None = None
 
 
-class Sums(NamedTuple):
-    """Sums over a population's rows, and what to multiply them by: statistics = scale * sums."""
+class PhaseSums(NamedTuple):
+    """Sums over the rows of a population, and their factor: statistics = scale * sums."""
 
     sums: Statistics
     scale: float
 
 
-def population_sums(population: Population, buffers: Buffers, name: Hashable) -> Sums:
-    """Return the weighted sums of (v h', v, h) over the rows of every replica, in buffers that belong to ``name``.
+def population_sums(population: Population, buffers: Buffers, name: Hashable) -> PhaseSums:
+    """Return the weighted sums of (v h', v, h) over the rows of each replica, in buffers for ``name``.
 
-    Rows without weights are summed as they are, and the scale is 1 / rows: no pass over them is spent on it.
+    Without weights, rows are summed as they are, with the scale 1 / rows, which saves a pass over them.
     """
     visible, hidden, weights = population
     replicas, rows, m = visible.shape
@@ -100,11 +94,11 @@ def population_sums(population: Population, buffers: Buffers, name: Hashable) ->
     np.matmul(visible.swapaxes(-1, -2), weighted, out=W)
     np.matmul(weights[:, None, :], visible, out=b)
     np.matmul(weights[:, None, :], hidden, out=c)
-    return Sums(Statistics(W, b[:, 0], c[:, 0]), scale)
+    return PhaseSums(Statistics(W, b[:, 0], c[:, 0]), scale)
 
 
 def population_statistics(population: Population, buffers: Buffers, name: Hashable) -> Statistics:
-    """Return sum_i w_i (v_i h_i', v_i, h_i) for every replica, in buffers that belong to ``name``."""
+    """Return sum_i w_i (v_i h_i', v_i, h_i) for each replica, in buffers for ``name``."""
     sums, scale = population_sums(population, buffers, name)
     if scale != 1:
         for part in sums:
@@ -128,34 +122,34 @@ def hidden_mean(rbm: RBM, visible: Array, buffers: Buffers, name: Hashable = "hi
     """Return p(h = 1 | v), (replicas, rows, n)."""
     out = buffers.get(name, (*visible.shape[:-1], rbm.hidden_units), rbm.W)
     np.matmul(visible, rbm.W, out=out)
-    home_of(out).bernoulli_mean(out, rbm.c)
+    kernels_for(out).bernoulli_mean(out, rbm.c)
     return out
 
 
 def sample_hidden(rbm: RBM, visible: Array, stream: Stream, buffers: Buffers) -> Array:
     """Return h ~ p(h | v), (replicas, rows, n); one draw of the stream."""
     activation = hidden_activation(rbm, visible, buffers)
-    home_of(activation).sample_bernoulli(activation, rbm.c, stream.next())
+    kernels_for(activation).sample_bernoulli(activation, rbm.c, stream.next())
     return activation
 
 
 def sample_visible(rbm: RBM, hidden: Array, stream: Stream, buffers: Buffers) -> Array:
     """Return v ~ p(v | h), (replicas, rows, m); one draw of the stream."""
     activation = visible_activation(rbm, hidden, buffers)
-    home_of(activation).sample_bernoulli(activation, rbm.b, stream.next())
+    kernels_for(activation).sample_bernoulli(activation, rbm.b, stream.next())
     return activation
 
 
 def run_chain(rbm: RBM, start_mean: Array, k: int, stream: Stream, buffers: Buffers) -> Array:
-    """Return h^(k-1), the hidden states that the k-th visible states of Gibbs chains are drawn from.
+    """Return h^(k-1), the hidden states before the k-th visible half step of Gibbs chains.
 
     Parameters
     ----------
     rbm : RBM
     start_mean : array, shape (replicas, rows, n)
-        p(h = 1 | v^(0)) of the chains' first visible states.
+        p(h = 1 | v^(0)) for the initial visible states.
     k : int
-        Number of Gibbs steps, at least 1; the last visible half step is left to the caller.
+        Number of Gibbs steps, at least 1, the last of which the caller completes.
     stream : Stream
         2 k - 1 draws are taken.
     buffers : Buffers
@@ -165,7 +159,7 @@ def run_chain(rbm: RBM, start_mean: Array, k: int, stream: Stream, buffers: Buff
     array, shape (replicas, rows, n), entries 0 or 1
     """
     hidden = buffers.get("hidden activation", start_mean.shape, rbm.W)
-    home_of(hidden).sample(start_mean, stream.next(), hidden)
+    kernels_for(hidden).sample(start_mean, stream.next(), hidden)
     for _ in range(k - 1):
         hidden = sample_hidden(rbm, sample_visible(rbm, hidden, stream, buffers), stream, buffers)
     return hidden

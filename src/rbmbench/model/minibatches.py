@@ -1,47 +1,45 @@
-"""Mini-batches as a pure function of (seed, trial, iteration): blocks of a permutation that is drawn anew each epoch.
+"""Mini-batches as a pure function of (seed, trial, iteration): blocks of a random permutation for each epoch.
 
-Source: Krause, Fischer, Igel, section 4.1, where batch sizes divide the data set; rows left over by others sit out the
-epoch.
+Source: Krause, Fischer, Igel, section 4.1, where the batch size divides the number of rows; otherwise the rows left
+over are not used in that epoch.
 """
 
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.streams import Purpose, Stream
-from rbmbench.kernels import home_of
+from rbmbench.kernels import kernels_for
 
 __all__ = ["MiniBatches", "random_rows"]
 
 
 def random_rows(data, rows: int, like, stream: Stream):
-    """Return rows drawn from ``data`` with replacement, (trials, rows, m), of the type of ``like``.
+    """Return rows drawn from ``data`` with replacement, (replicas, rows, m), with array type and dtype of ``like``.
 
     Parameters
     ----------
-    data : array, shape (rows of the set, m), uint8
+    data : array, shape (any rows, m), uint8
     rows : int
-        How many rows a trial gets.
+        Rows per replica.
     like : array
-        Gives the kind of array and the type of its entries.
     stream : Stream
         One draw is taken.
     """
-    home = home_of(like)
-    index = (home.uniforms(stream.next(), rows, np.float64) * len(data)).astype(np.int64)
+    kernels = kernels_for(like)
+    index = (kernels.uniforms(stream.next(), rows, np.float64) * len(data)).astype(np.int64)
     out = np.empty_like(like, shape=(len(index), rows, data.shape[1]))
-    home.gather_rows(data, index, out)
+    kernels.gather_rows(data, index, out)
     return out
 
 
 class MiniBatches:
-    """The mini-batches of some trials.
+    """The mini-batches of some trials, one replica each.
 
     Parameters
     ----------
     data : array, shape (rows, m), uint8
-        Mini-batches are arrays of the same kind.
     batch : int
-        Rows of a mini-batch; the whole set is used in its own order when they are as many as ``data`` has.
+        Rows of a mini-batch. If equal to the rows of ``data``, they are used in their given order.
     seed : int
     trials : sequence of int
     dtype : type
@@ -68,22 +66,22 @@ class MiniBatches:
             self._out = np.empty_like(data, shape=shape, dtype=dtype)
 
     def at(self, iteration: int):
-        """Return the mini-batch of an iteration (counted from 0), (trials, batch, m); valid until the next call."""
+        """Return the mini-batch of an iteration (from 0), (replicas, batch, m); valid until the next call."""
         if self.batch == len(self.data):
             return self._out
         index, _ = next(self.indices(iteration, iteration + 1))
-        home_of(self._out).gather_rows(self.data, index, self._out)
+        kernels_for(self._out).gather_rows(self.data, index, self._out)
         return self._out
 
     def indices(self, first: int, last: int):
-        """Yield the rows of the mini-batches ``first`` to ``last`` - 1, for as many at a time as lie side by side.
+        """Yield the row indices of the mini-batches ``first`` to ``last`` - 1, one epoch at a time.
 
         Yields
         ------
-        index : int64 array, shape (trials, iterations * batch), or None
-            Rows of the data; None where every mini-batch is the whole set. Valid until the next.
+        index : int64 array, shape (replicas, iterations * batch), or None
+            Row indices, valid until the next step; None if every mini-batch is the whole data set.
         iterations : int
-            How many mini-batches these are.
+            Number of mini-batches.
         """
         if self.batch == len(self.data):
             yield None, last - first
@@ -97,6 +95,6 @@ class MiniBatches:
     def _permutations(self, epoch: int):
         if epoch != self._epoch:
             stream = Stream(self._seed, self._trials, Purpose.MINI_BATCHES, epoch)
-            keys = home_of(self._out).uniforms(stream.next(), len(self.data), np.float64)
+            keys = kernels_for(self._out).uniforms(stream.next(), len(self.data), np.float64)
             self._order, self._epoch = np.argsort(keys, axis=-1, kind="stable"), epoch
         return self._order

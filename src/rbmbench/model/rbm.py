@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
-from rbmbench.kernels import home_of, on_host
+from rbmbench.kernels import kernels_for, on_host
 
 __all__ = ["RBM", "Statistics", "check_parameters_fit", "clipped_base_rate", "initial_rbm"]
 
@@ -18,7 +18,7 @@ Array = Any  # numpy.ndarray or a type with the same interface
 
 
 class Statistics(NamedTuple):
-    """A value for every parameter: sufficient statistics or a gradient; shapes as the RBM's W, b, c."""
+    """Sufficient statistics or a gradient, with the shapes of W, b and c."""
 
     W: Array
     b: Array
@@ -35,7 +35,7 @@ class Statistics(NamedTuple):
 
 @dataclass(frozen=True)
 class RBM:
-    """A binary RBM, or many of equal size: E(v, h) = -v'W h - b'v - c'h.
+    """A binary RBM, or several of equal size: E(v, h) = -v'W h - b'v - c'h.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class RBM:
     Raises
     ------
     SettingsError
-        If the shapes do not fit together or the types differ.
+        If the shapes are inconsistent or the types differ.
     """
 
     weights: Array
@@ -93,28 +93,28 @@ class RBM:
 
     @property
     def replicas(self) -> "RBM":
-        """The same RBMs behind exactly one leading axis, as views."""
+        """The RBMs with exactly one leading axis, as views."""
         m, n = self.weights.shape[-2:]
         return RBM(self.W.reshape(-1, m, n), self.b.reshape(-1, m), self.c.reshape(-1, n))
 
     def __getitem__(self, index) -> "RBM":
-        """Return the RBMs at an index into the leading axes, as views where slicing gives views."""
+        """Return the RBMs at an index into the leading axes, as views if slicing gives views."""
         return RBM(self.W[index], self.b[index], self.c[index])
 
     def astype(self, dtype) -> "RBM":
-        """Return the RBMs with parameters of another type; no copy if the type is the same."""
+        """Return the RBMs with parameters of this type; no copy if the type is the same."""
         return RBM(*(p.astype(dtype, copy=False) for p in (self.W, self.b, self.c)))
 
     def copy(self) -> "RBM":
-        """Return the RBMs with parameters of their own."""
+        """Return a copy with its own parameters."""
         return RBM(self.W.copy(), self.b.copy(), self.c.copy())
 
     def like(self, array: Array) -> "RBM":
-        """Return the RBMs with parameters of the kind of ``array``, on its device; no copy if they are there."""
+        """Return the RBMs with the array type of ``array``, on its device; no copy if they are there already."""
         return RBM(*(np.asarray(p, like=array) for p in (self.W, self.b, self.c)))
 
     def on_host(self) -> "RBM":
-        """Return the RBMs with parameters that are NumPy arrays; no copy if they are."""
+        """Return the RBMs with NumPy arrays as parameters; no copy if they are NumPy arrays."""
         return RBM(*(on_host(p) for p in (self.W, self.b, self.c)))
 
     def energy(self, visible: Array, hidden: Array) -> Array:
@@ -141,16 +141,16 @@ def _logistic(a: Array) -> Array:
 
 
 def _normal(u: Array) -> Array:
-    """Return the standard normal numbers of uniforms."""
+    """Return standard normal numbers from uniforms."""
     from scipy.special import ndtri
 
     return ndtri(u)
 
 
 def clipped_base_rate(data) -> Array:
-    """Return the visible bias that gives independent units the rates of rows (N, m) of 0 and 1: float64, (m,).
+    """Return the visible bias of independent units with the rates of rows (N, m) of 0 and 1: float64, (m,).
 
-    It is the inverse sigmoid of their mean, which is kept half a row, 1 / (2 N), away from 0 and 1.
+    It is the inverse sigmoid of their mean, clipped to [1 / (2 N), 1 - 1 / (2 N)].
     """
     least = 0.5 / len(data)
     mean = np.clip(data.mean(axis=0, dtype=np.float64), least, 1 - least)
@@ -177,7 +177,7 @@ def initial_rbm(
     biases="drawn",
     visible_bias=None,
 ) -> RBM:
-    """Return RBMs, one per trial of the stream, with every entry of W, b, c drawn from one distribution.
+    """Return RBMs, one per trial of the stream, with independent random entries of W, b and c.
 
     Parameters
     ----------
@@ -185,13 +185,13 @@ def initial_rbm(
     stream : rbmbench.base.streams.Stream
         Three draws are taken, for W, b and c.
     kind : {"uniform", "normal"}
-        Uniform on [-width, width] (the popcd authors' library's own tests) or normal with standard deviation width.
+        Uniform on [-width, width] (as in the tests of the popcd authors' library), or normal with this deviation.
     width : float
     dtype : type
     biases : {"drawn", "zero", "base_rate"}
-        With "zero", b and c are zero; with "base_rate", c is zero and b is ``visible_bias``. W is the same in any case.
+        With "zero", b and c are zero; with "base_rate", c is zero and b is ``visible_bias``. W does not depend on it.
     visible_bias : ndarray, shape (m,), optional
-        Of "base_rate", see `clipped_base_rate`.
+        For "base_rate", see `clipped_base_rate`.
 
     Returns
     -------
@@ -201,16 +201,16 @@ def initial_rbm(
     Raises
     ------
     SettingsError
-        If they would not fit into memory, see `check_parameters_fit`.
+        If they do not fit in memory, see `check_parameters_fit`.
     """
     m, n = visible_units, hidden_units
     check_parameters_fit(m, n, len(stream.trials))
-    home = home_of(np.empty(0))
+    kernels = kernels_for(np.empty(0))
     scale = {"uniform": lambda u: 2 * u - 1, "normal": _normal}[kind]
     of_biases = {"drawn": width, "zero": 0.0, "base_rate": 0.0}[biases]
     parameters = []
     for shape, factor in (((m, n), width), ((m,), of_biases), ((n,), of_biases)):
-        u = home.uniforms(stream.next(), int(np.prod(shape)), np.float64)
+        u = kernels.uniforms(stream.next(), int(np.prod(shape)), np.float64)
         parameters.append((factor * scale(u)).reshape(len(stream.trials), *shape).astype(dtype))
     if biases == "base_rate":
         parameters[1] += visible_bias.astype(dtype)

@@ -1,7 +1,6 @@
-"""Samplers from a given RBM: one file each.
+"""Samplers of RBMs: one file each.
 
-Those that yield a stream of samples are found by their names, see `create`; `CoupledGibbs` and `exact_samples` are for
-what imports them.
+Samplers of streams are found by name, see `create`; `CoupledGibbs` and `exact_samples` are imported directly.
 """
 
 from rbmbench.model.enumeration import distribution_after, transition_matrix

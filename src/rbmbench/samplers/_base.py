@@ -1,4 +1,4 @@
-"""What the samplers found by name share: how a stream of samples is started and drawn."""
+"""Base of the samplers found by name, which draw streams of samples."""
 
 from typing import Any
 
@@ -10,21 +10,21 @@ from rbmbench.base.streams import Stream
 from rbmbench.model.gibbs import Buffers
 from rbmbench.model.rbm import RBM, Statistics
 
-__all__ = ["REGISTRY", "Sampler", "check_numbers", "no_rates", "of_replicas"]
+__all__ = ["REGISTRY", "Sampler", "check_numbers", "no_rates", "per_replica_values"]
 
-REGISTRY = Registry("rbmbench.samplers", "sampler", besides=("coupled_gibbs", "exact"))
+REGISTRY = Registry("rbmbench.samplers", "sampler", exclude=("coupled_gibbs", "exact"))
 
 Array = Any
 State = dict[str, Array]
 
 
 class Sampler:
-    """Base of the samplers; a new one defines `start` and `draw`.
+    """Base class of samplers; subclasses define `start` and `draw`.
 
-    A sampler holds options and buffers, no state: the state goes into every call and is changed there, so that samples
-    may be drawn in pieces of any length. Every replica has a model and random numbers of its own, and may have options
-    of its own as well: those that ``of_replica`` names take a number, or one a replica. So the settings of a grid
-    search are replicas, and all are sampled at once. ``has_means`` tells whether `draw` gives means too.
+    A sampler holds options and buffers. The state is passed to every call and changed in place, so that samples may be
+    drawn in pieces of any length. Each replica has its own model and random numbers. The options named in
+    ``of_replica`` take a number, or one per replica, so that the settings of a grid search can be sampled at once as
+    replicas. ``has_means`` says whether `draw` supports means.
     """
 
     of_replica: tuple[str, ...] = ()
@@ -41,38 +41,38 @@ class Sampler:
         rbm : RBM
             With one leading axis of replicas.
         data : array, shape (rows, m), uint8
-            The training set: where chains start, and what rates are averages over.
+            The training set, for initial states and averages.
         chains : int
-            Chains of a replica.
+            Chains per replica.
         stream : Stream
 
         Raises
         ------
         SettingsError
-            If an option has a number for each replica, but not as many as there are.
+            If an option has a wrong number of values per replica.
         """
         raise NotImplementedError
 
     def draw(self, rbm: RBM, state: State, stream: Stream, samples: Array, means: Array | None = None) -> None:
-        """Draw as many samples as there is room for, the next of every chain.
+        """Fill ``samples`` with the next samples of each chain.
 
         Parameters
         ----------
         rbm : RBM
-            The model that the state was started with.
+            The model passed to `start`.
         state : dict of arrays
             Changed in place.
         stream : Stream
         samples : array, shape (replicas, chains, samples, m)
-            Receives 0 and 1, in whatever type it has.
+            Receives 0 and 1; of any type.
         means : array, shape as samples, optional
-            Receives E(x | h) in [0, 1] beside each sample x: what is shown as grey.
+            Receives E(x | h) in [0, 1] for each sample x, shown as grey levels.
         """
         raise NotImplementedError
 
 
 def check_numbers(option: str, value: Any, most: float) -> np.ndarray:
-    """Return an option that is a number from 0 to ``most``, or one a replica, as float64 with at most one axis.
+    """Return an option that is a number from 0 to ``most``, or one per replica, as float64 with at most one axis.
 
     Raises
     ------
@@ -86,27 +86,27 @@ def check_numbers(option: str, value: Any, most: float) -> np.ndarray:
     wrong = numbers is None or np.asarray(value).dtype == bool or numbers.ndim > 1 or not numbers.size
     if wrong or not ((numbers >= 0) & (numbers <= most)).all():
         raise SettingsError(
-            f"option {option!r}: found {value!r}; allowed: a number from 0 to {most:g}, or one a replica"
+            f"option {option!r}: found {value!r}; allowed: a number from 0 to {most:g}, or one per replica"
         )
     return numbers
 
 
 def no_rates(rbm: RBM) -> Statistics:
-    """Return zeros, float64, with the shapes of W, b and c: for samplers that nothing draws back by rates."""
+    """Return zeros, float64, with the shapes of W, b and c: for samplers without rates."""
     return Statistics(*(np.zeros_like(part, dtype=np.float64) for part in (rbm.W, rbm.b, rbm.c)))
 
 
-def of_replicas(option: str, numbers: np.ndarray, rbm: RBM) -> np.ndarray:
-    """Return an option's numbers, one for each replica of the RBM, float64 (replicas,).
+def per_replica_values(option: str, numbers: np.ndarray, rbm: RBM) -> np.ndarray:
+    """Return the values of an option for all replicas of the RBM, float64 (replicas,).
 
     Raises
     ------
     SettingsError
-        If they are neither one nor as many as there are replicas.
+        If there is neither one value nor one per replica.
     """
     replicas = len(rbm.W)
     if numbers.ndim and len(numbers) != replicas:
         raise SettingsError(
-            f"option {option!r}: found {len(numbers)} numbers; allowed: one, or one a replica, {replicas}"
+            f"option {option!r}: found {len(numbers)} numbers; allowed: one, or one per replica, {replicas}"
         )
     return np.broadcast_to(numbers, replicas)

@@ -1,11 +1,11 @@
-"""Half steps of pairs of Gibbs chains, in rows that are dropped when their pair has met."""
+"""Half steps of pairs of Gibbs chains, with rows that are dropped when a pair has met."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbmbench.base.streams import Draw, Places, Stream
-from rbmbench.kernels import home_of, on_host, pair_kernels
+from rbmbench.base.streams import Draw, RowKeys, Stream
+from rbmbench.kernels import kernels_for, on_host, pair_kernels
 from rbmbench.model.gibbs import Buffers
 from rbmbench.model.rbm import RBM
 
@@ -15,7 +15,7 @@ Array = Any
 
 
 class Model(NamedTuple):
-    """The parameters as products want them: W (replicas, m, n) both ways, b (replicas, m), c (replicas, n)."""
+    """Parameters: W (replicas, m, n) and its transpose, both contiguous, b (replicas, m), c (replicas, n)."""
 
     W: Array
     W_transposed: Array
@@ -24,61 +24,61 @@ class Model(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """The pairs that a population's rows belong to: replica and chain, arrays of NumPy, int64 (rows,).
+    """Replica and chain of each row, NumPy arrays, int64 (rows,), and the random keys of the rows.
 
-    Rows of replica r are ``bounds[r]`` to ``bounds[r + 1]``; ``places`` tells where they take their random numbers.
+    Replica r has the rows ``bounds[r]`` to ``bounds[r + 1]`` - 1.
     """
 
     replica: np.ndarray
     chain: np.ndarray
     bounds: np.ndarray
-    places: Places
+    keys: RowKeys
 
 
 class Pairs:
-    """The half steps of pairs of chains, in buffers that have room for all of them."""
+    """Half steps of pairs of chains, in buffers with room for all pairs."""
 
     def __init__(self, rbm: RBM, room: int, buffers: Buffers, draws: Stream):
         self.room, self.buffers, self.draws = room, buffers, draws
-        self.home = home_of(rbm.W)
+        self.kernels = kernels_for(rbm.W)
         W_transposed = buffers.get("W transposed", rbm.W.swapaxes(-1, -2).shape, rbm.W)
         W_transposed[...] = rbm.W.swapaxes(-1, -2)
         self.model = Model(rbm.W, W_transposed, rbm.b, rbm.c)
 
     def rows(self, replica: np.ndarray, chain: np.ndarray, antithetic: bool) -> Rows:
-        """Return rows that are ordered by replica."""
-        place, mirrored = (chain // 2, chain % 2) if antithetic else (chain, 0 * chain)
-        places = (np.asarray(part, like=self.model.W) for part in (replica, place, mirrored.astype(np.uint8)))
-        return Rows(replica, chain, self._bounds(replica), Places(*places))
+        """Return the rows of these replicas and chains, ordered by replica."""
+        row_id, mirrored = (chain // 2, chain % 2) if antithetic else (chain, 0 * chain)
+        keys = (np.asarray(part, like=self.model.W) for part in (replica, row_id, mirrored.astype(np.uint8)))
+        return Rows(replica, chain, self._bounds(replica), RowKeys(*keys))
 
     def _bounds(self, replica: np.ndarray) -> np.ndarray:
         return np.searchsorted(replica, np.arange(len(self.model.W) + 1))
 
     def without(self, rows: Rows, gone: np.ndarray, *states: Array) -> tuple:
-        """Return rows and states without those that are gone; the states in their own memory."""
+        """Return rows and states without those that are ``gone``; states are moved within their memory."""
         index = np.flatnonzero(~gone)
         if len(index) == len(gone):
             return rows, *states
-        there = np.asarray(index, like=self.model.W)
+        kept = np.asarray(index, like=self.model.W)
         for array in states:
-            array[: len(index)] = array[there]
+            array[: len(index)] = array[kept]
         replica = rows.replica[index]
-        left = Rows(replica, rows.chain[index], self._bounds(replica), rows.places.of(there))
+        left = Rows(replica, rows.chain[index], self._bounds(replica), rows.keys.select(kept))
         return left, *(array[: len(index)] for array in states)
 
     def _buffer(self, name: str, rows: int, units: int) -> Array:
         return self.buffers.get(name, (self.room, units), self.model.W)[:rows]
 
     def _product(self, rows: Rows, states: Array, matrix: Array, name: str) -> Array:
-        """Return each row times its replica's matrix (replicas, units, other units)."""
+        """Return the product of each row with the matrix of its replica, (replicas, units, other units)."""
         out = self._buffer(name, len(states), matrix.shape[-1])
-        self.home.multiply_states(states, rows.bounds, matrix, out)
+        self.kernels.multiply_states(states, rows.bounds, matrix, out)
         return out
 
     def _neighbour_product(self, rows: Rows, states: Array, product: Array, others: Array, matrix, name: str) -> Array:
-        """Return each row of ``others`` times its replica's matrix, given that of ``states``."""
+        """Return the product of each row of ``others`` with the matrix of its replica, given that of ``states``."""
         out = self._buffer(name, len(states), matrix.shape[-1])
-        self.home.multiply_neighbours(states, product, others, rows.bounds, matrix, out)
+        self.kernels.multiply_neighbours(states, product, others, rows.bounds, matrix, out)
         return out
 
     def visible_activation(self, rows: Rows, hidden: Array, name: str) -> Array:
@@ -97,8 +97,8 @@ class Pairs:
         return self._product(rows, visible, self.model.W, "mean")
 
     def hidden_mean(self, rows: Rows, activation: Array) -> Array:
-        """Turn activations into p(h = 1 | v), (rows, n)."""
-        self.home.mean_of_rows(activation, self.model.c, rows.places)
+        """Overwrite activations with p(h = 1 | v), (rows, n)."""
+        self.kernels.mean_of_rows(activation, self.model.c, rows.keys)
         return activation
 
     def hidden_activations(self, rows: Rows, visible: Array, other_visible: Array) -> tuple[Array, Array]:
@@ -107,24 +107,24 @@ class Pairs:
         return first, self._neighbour_product(rows, visible, first, other_visible, self.model.W, "other mean")
 
     def sample(self, rows: Rows, mean: Array, draw: Draw, name: str) -> Array:
-        """Return states drawn from their means."""
+        """Return states sampled from their means."""
         states = self._buffer(name, *mean.shape)
-        self.home.sample_rows(mean, rows.places, draw, states)
+        self.kernels.sample_rows(mean, rows.keys, draw, states)
         return states
 
     def sample_visible(self, rows: Rows, activation: Array) -> Array:
-        """Return v ~ p(v|h), given W h, which is left as it is."""
+        """Return v ~ p(v|h), given W h, which is not changed."""
         mean = self._buffer("visible mean", *activation.shape)
         mean[...] = activation
-        self.home.mean_of_rows(mean, self.model.b, rows.places)
+        self.kernels.mean_of_rows(mean, self.model.b, rows.keys)
         return self.sample(rows, mean, self.draws.next(), "activation")
 
     def couple_visible(self, rows: Rows, activation: Array, other: Array, redraw_both: bool) -> tuple:
-        """Turn activations into coupled visible states; return which pairs met, and the rejections, on the host."""
+        """Overwrite activations with coupled visible states; return which pairs met, and rejections (NumPy arrays)."""
         return self._couple(rows, activation, other, self.model.b, self.draws.next(), redraw_both)
 
     def couple_hidden(self, rows: Rows, activation: Array, other: Array, draw: Draw) -> tuple:
-        """Return coupled hidden states and the rejections; the activations are left as they are."""
+        """Return coupled hidden states and the rejections; the activations are not changed."""
         states = [self._buffer(name, *activation.shape) for name in ("hidden", "other hidden")]
         states[0][...], states[1][...] = activation, other
         return *states, self._couple(rows, *states, self.model.c, draw, True)[1]
@@ -132,20 +132,19 @@ class Pairs:
     def _couple(self, rows: Rows, activation: Array, other: Array, bias: Array, draw: Draw, redraw_both: bool) -> tuple:
         met = np.empty_like(activation, shape=len(activation), dtype=np.uint8)
         rejections = np.empty_like(activation, shape=len(activation), dtype=np.int64)
-        self.home.couple_visible(activation, other, bias, rows.places, draw, redraw_both, met, rejections)
+        self.kernels.couple_visible(activation, other, bias, rows.keys, draw, redraw_both, met, rejections)
         return on_host(met).astype(bool), on_host(rejections)
 
     def can_be_followed(self, sums: Any) -> bool:
-        """Return whether `follow` is there for such arrays, and the terms may be added where it wants to."""
+        """Return whether compiled code can run the pairs to their end, see `follow`."""
         return sums is not None and pair_kernels(self.model.W) is not None
 
     def follow(self, rows: Rows, visible, other_visible, t: int, last: int | None, coupling: int, sums) -> tuple:
-        """Follow pairs from step t to their end, at most to step ``last``, adding up their terms.
+        """Run pairs from step t until they meet, at most to step ``last``, and add up their terms.
 
-        ``coupling`` is the number of the coupling among `rbmbench.samplers.coupled_gibbs.COUPLINGS`.
-
-        Return the steps at which they met, 0 for those that have not, and the rejections, int64 (rows,).
+        ``coupling`` is an index into `rbmbench.samplers.coupled_gibbs.COUPLINGS`. Returns the steps at which the pairs
+        met (0 if they have not) and the rejections, int64 (rows,).
         """
         last = np.iinfo(np.int64).max if last is None else last
-        states, draw = (visible, other_visible, rows.bounds, rows.places), self.draws.next()
+        states, draw = (visible, other_visible, rows.bounds, rows.keys), self.draws.next()
         return pair_kernels(visible).follow_pairs(*states, self.model, draw, t, last, coupling, sums)

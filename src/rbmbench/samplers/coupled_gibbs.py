@@ -1,17 +1,17 @@
-"""Pairs of Gibbs chains, one a step behind the other, coupled so that they meet and stay together.
+"""Pairs of Gibbs chains with a lag of one step, coupled so that they meet and stay together.
 
-Both chains have the law of block Gibbs sampling from one start: xi_0 = eta_0 = (v_0, h_0), xi_1 a Gibbs step from it.
-From then on xi_t and eta_(t-1) are drawn together, the visible half step as `couple_visible` says, so that they are
-equal from a random time tau on:
+Both chains are block Gibbs chains from the same start xi_0 = eta_0 = (v_0, h_0), and xi_1 is one Gibbs step from it.
+Then xi_t and eta_(t-1) are drawn jointly, the visible half step by `couple_visible`, so that they are equal from a
+random time tau on:
 
     E_model f = E [ f(xi_k) + sum_{t=k+1}^{tau-1} ( f(xi_t) - f(eta_(t-1)) ) ],     f(v) = (v p(h|v)', v, p(h|v)).
 
-Couplings: "general" draws what does not meet independently (algorithm 1), "rbm" from common uniforms (algorithm 3); in
-both, chains meet in a visible half step alone. "both_layers" couples the hidden half step like the visible one, as the
-authors' program does (cdtau, src/mcmc.h), and chains meet sooner. tau is at least 2.
+Couplings: states that do not meet are independent in "general" (algorithm 1), and use common uniforms in "rbm"
+(algorithm 3); in both, chains meet only in visible half steps. "both_layers" couples the hidden half step like the
+visible one, as in the authors' program (cdtau, src/mcmc.h), and chains meet sooner. tau is at least 2.
 
-Pairs that have met are dropped, so that a step costs what the others cost: a population of pairs is ragged, its rows
-are ordered by replica, and products are taken replica by replica.
+Pairs that have met are dropped. So replicas have different numbers of rows, which are ordered by replica, and products
+are computed replica by replica.
 
 Source: Qiu, Zhang, Wang 2020, sections 3 and 4.
 """
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, Protocol, get_args
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
-from rbmbench.base.options import truth_value
+from rbmbench.base.registry import truth_value
 from rbmbench.base.settings import Coupling
 from rbmbench.base.streams import Stream
 from rbmbench.model.gibbs import Buffers, hidden_mean
@@ -36,19 +36,18 @@ COUPLINGS = get_args(Coupling)
 
 
 class Terms(Protocol):
-    """What receives the terms of the estimator; arrays (rows, m), (rows, n) are valid during the call.
+    """Receiver of the terms of the estimator; the arrays (rows, m), (rows, n) are valid during the call.
 
-    ``arrays`` is what compiled code adds differences to by itself, see `rbmbench.estimators._terms.Sums`; None if it
-    must not.
+    Compiled code adds differences to ``arrays`` directly, see `rbmbench.samplers._terms.TermArrays`; None forbids it.
     """
 
     arrays: Any
 
     def add(self, rows: Rows, visible: Array, mean: Array) -> None:
-        """Take f(v) of every row, ``mean`` being p(h|v)."""
+        """Add f(v) of each row; ``mean`` is p(h|v)."""
 
     def add_differences(self, rows: Rows, visible: Array, mean: Array, other_visible: Array, other_mean: Array) -> None:
-        """Take f(v) - f(v') of every row."""
+        """Add f(v) - f(v') of each row."""
 
 
 class _NoTerms:
@@ -61,10 +60,10 @@ class _NoTerms:
 
 
 class Meetings(NamedTuple):
-    """What became of the pairs, arrays of NumPy, (replicas, chains).
+    """Outcome of the pairs, NumPy arrays, (replicas, chains).
 
-    ``stopping_time``, int64, is tau; ``rejections``, int64, the number of proposals that were not accepted; ``forced``
-    tells which pairs were taken together because they had not met by the last step.
+    ``stopping_time``, int64, is tau; ``rejections``, int64, the number of rejected proposals; ``forced``, bool, marks
+    pairs that had not met by the last step and were merged.
     """
 
     stopping_time: np.ndarray
@@ -81,9 +80,9 @@ class CoupledGibbs:
     k : int
         Steps before the first term, at least 1.
     max_steps : int or None
-        The last step t, above k, at which pairs are taken together that have not met; None: there is none.
+        Last step, above k, at which pairs that have not met are merged; None for no limit.
     antithetic : bool
-        Whether chains 2 i and 2 i + 1 take u and 1 - u for every uniform u.
+        Whether chains 2 i and 2 i + 1 use u and 1 - u for each uniform u.
 
     Raises
     ------
@@ -102,7 +101,7 @@ class CoupledGibbs:
         self._buffers = Buffers()
 
     def run(self, rbm: RBM, start_mean: Array, stream: Stream, terms: Terms | None = None) -> Meetings:
-        """Run pairs of chains from their start until all have met.
+        """Run pairs of chains until all have met.
 
         Parameters
         ----------
@@ -111,9 +110,9 @@ class CoupledGibbs:
         start_mean : array, shape (replicas, chains, n)
             p(h = 1 | v_0).
         stream : Stream
-            One draw is taken, and all others from its branch.
+            One draw is taken, and its branch is used.
         terms : Terms, optional
-            Receives the terms of the estimator; None: only the meetings are of interest.
+            Receives the terms of the estimator.
         """
         replicas, chains, n = start_mean.shape
         pairs = Pairs(rbm, replicas * chains, self._buffers, stream.branch())
@@ -147,13 +146,13 @@ class CoupledGibbs:
             tally.add(rows, rejections)
             if t > self.k:
                 terms.add_differences(rows, visible, mean, other_visible, other_mean)
-            if t < self.k:  # pairs that have met are still there, and stay together
+            if t < self.k:  # pairs that have met are not dropped yet, and stay together
                 together = np.asarray(np.flatnonzero(gone), like=hidden)
                 other_hidden[together] = hidden[together]
             activation, other = pairs.visible_activations(rows, hidden, other_hidden)
 
     def _hidden_half_step(self, pairs: Pairs, rows: Rows, visible: Array, other_visible: Array) -> tuple:
-        """Return h and h', p(h|v) and p(h|v'), and the rejections; two draws whatever the coupling."""
+        """Return h and h', p(h|v) and p(h|v'), and the rejections; takes two draws for all couplings."""
         draw, other_draw = pairs.draws.next(), pairs.draws.next()
         activations = pairs.hidden_activations(rows, visible, other_visible)
         if self.coupling == "both_layers":
@@ -166,14 +165,14 @@ class CoupledGibbs:
 
 
 class _Tally:
-    """When the pairs met, and what it took."""
+    """Meetings and rejections of all pairs."""
 
     def __init__(self, replicas: int, chains: int):
         self._stopping_time, self._rejections = np.zeros((2, replicas, chains), np.int64)
         self._forced = np.zeros((replicas, chains), bool)
 
     def record(self, rows: Rows, t: int, met: np.ndarray, rejections: np.ndarray, last: bool) -> np.ndarray:
-        """Note what happened at step t; return which rows are together from now on, all of them if it is the last."""
+        """Record the outcome of step t; return which rows have met, all of them at the last step."""
         pair = rows.replica, rows.chain
         self._rejections[pair] += rejections
         if last:
@@ -183,11 +182,11 @@ class _Tally:
         return met
 
     def add(self, rows: Rows, rejections: np.ndarray | int) -> None:
-        """Count rejections of a half step in which pairs do not meet yet."""
+        """Add the rejections of a hidden half step."""
         self._rejections[rows.replica, rows.chain] += rejections
 
     def ended(self, rows: Rows, stopping_time: np.ndarray, rejections: np.ndarray, last: int | None) -> Meetings:
-        """Note what happened to pairs that were followed to their end, 0 for those not met; return the tally."""
+        """Record the outcome of pairs run to their end (stopping time 0 if they have not met); return all meetings."""
         pair = rows.replica, rows.chain
         self._rejections[pair] += rejections
         self._forced[pair] = stopping_time == 0
@@ -195,12 +194,12 @@ class _Tally:
         return self.meetings()
 
     def meetings(self) -> Meetings:
-        """Return the tally."""
+        """Return the meetings of all pairs."""
         return Meetings(self._stopping_time, self._rejections, self._forced)
 
 
 def stopping_times(rbm: RBM, start_visible: Array, coupling: str, longest: int, stream: Stream) -> np.ndarray:
-    """Return tau of pairs of chains from given visible states, int64 (replicas, chains); ``longest`` where not below.
+    """Return tau of pairs of chains from given visible states, at most ``longest``: int64 (replicas, chains).
 
     Parameters
     ----------
@@ -209,7 +208,7 @@ def stopping_times(rbm: RBM, start_visible: Array, coupling: str, longest: int, 
     start_visible : array, shape (replicas, chains, m), entries 0 or 1
     coupling : {"rbm", "general", "both_layers"}
     longest : int
-        The step at which pairs are cut that have not met, at least 2.
+        The step after which pairs that have not met are cut off, at least 2.
     stream : Stream
 
     Raises

@@ -1,18 +1,15 @@
-"""Exact, independent samples of RBMs that have a layer whose states can all be listed.
+"""Exact, independent samples of RBMs with at most 25 units in the smaller layer.
 
-The states s of the smaller layer, at most 25 units, have the log weights log p~(s), the other layer summed out. A state
-is the first whose cumulative weight exceeds u sum_s p~(s), u uniform: the inverse of the distribution function. Where
-the smaller layer is the hidden one, v ~ p(v|h) follows.
-
-Everything is float64: the samples have the model's law up to rounding of the cumulative weights, about 1e-16 for each
-of their terms.
+States s of the smaller layer are drawn by inversion from the weights p~(s), with the other layer summed out: the first
+state whose cumulative weight exceeds u sum_s p~(s), u uniform. If it is the hidden layer, v ~ p(v|h) is drawn next.
+Everything is float64; the samples are exact up to rounding of the cumulative weights.
 """
 
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.streams import Stream
-from rbmbench.kernels import home_of
+from rbmbench.kernels import kernels_for
 from rbmbench.kernels.numpy import states_of
 from rbmbench.likelihood.exact import LARGEST_ENUMERABLE_LAYER, is_enumerable, small_layer_last
 from rbmbench.model.gibbs import Buffers, sample_visible
@@ -29,9 +26,9 @@ def exact_samples(rbm: RBM, rows: int, stream: Stream) -> np.ndarray:
     rbm : RBM
         With one leading axis of replicas, in host memory.
     rows : int
-        Samples of a replica.
+        Samples per replica.
     stream : Stream
-        Two draws are taken for the states of the smaller layer, and one more where that is the hidden one.
+        Two draws are taken for the states of the smaller layer, and a third one if that is the hidden layer.
 
     Returns
     -------
@@ -49,7 +46,7 @@ def exact_samples(rbm: RBM, rows: int, stream: Stream) -> np.ndarray:
         )
     uniforms = _uniforms(rows, stream)
     numbers = [
-        _state_numbers(home_of(W).hidden_log_weights(W, b, c), u)
+        _state_numbers(kernels_for(W).hidden_log_weights(W, b, c), u)
         for (W, b, c), u in zip(small_layer_last(rbm), uniforms, strict=True)
     ]
     states = states_of(np.stack(numbers), min(rbm.visible_units, rbm.hidden_units))
@@ -59,13 +56,13 @@ def exact_samples(rbm: RBM, rows: int, stream: Stream) -> np.ndarray:
 
 
 def _uniforms(rows: int, stream: Stream) -> np.ndarray:
-    """Return uniforms of full resolution, float64 (replicas, rows): a state may be less probable than 2**-32."""
-    upper, lower = (home_of(np.empty(0)).uniforms(stream.next(), rows, np.float64) for _ in range(2))
+    """Return uniforms of 64 bits, float64 (replicas, rows), as states may be less probable than 2**-32."""
+    upper, lower = (kernels_for(np.empty(0)).uniforms(stream.next(), rows, np.float64) for _ in range(2))
     return (upper - 2.0**-33) + 2.0**-32 * lower
 
 
 def _state_numbers(log_weights: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
-    """Return the numbers of states drawn by inverse CDF; ``log_weights`` (states,), nats, is overwritten."""
+    """Return the indices of states drawn by inversion; ``log_weights`` (states,), nats, is overwritten."""
     log_weights -= log_weights.max()
     cumulative = np.cumsum(np.exp(log_weights, out=log_weights), out=log_weights)
     last = np.searchsorted(cumulative, cumulative[-1])  # for a uniform that was rounded to 1

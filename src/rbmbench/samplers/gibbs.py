@@ -1,12 +1,11 @@
 """Block Gibbs sampling: a chain of x ~ p(x|h), h ~ p(h|x), of which every k-th state is a sample.
 
-Source: Breuleux, Bengio, Vincent 2011, sections 2 and 5.1. The chain's state is h, so that a sample is the pair (x, h)
-with h drawn from p(h|x).
+Source: Breuleux, Bengio, Vincent 2011, sections 2 and 5.1. A sample is the pair (x, h) with h drawn from p(h|x).
 Shapes: state "hidden" (replicas, chains, n).
 """
 
-from rbmbench.base.options import positive_integer
-from rbmbench.kernels import home_of
+from rbmbench.base.registry import positive_integer
+from rbmbench.kernels import kernels_for
 from rbmbench.model.gibbs import Buffers, sample_hidden, sample_visible, visible_activation
 from rbmbench.model.minibatches import random_rows
 from rbmbench.samplers._base import REGISTRY, Sampler
@@ -16,10 +15,10 @@ __all__ = ["Gibbs"]
 
 @REGISTRY.register
 class Gibbs(Sampler):
-    """Gibbs chains from random training rows; ``k`` steps lie between two samples.
+    """Gibbs chains from random training rows, with ``k`` steps per sample.
 
-    Samplers that change the model while they sample derive from it: they keep their parameters in the state, and say
-    what happens after a sample.
+    Base class of samplers that change the model while sampling: they keep the parameters in the state and override
+    `after_sample`.
     """
 
     def __init__(self, k: int = 1):
@@ -28,12 +27,12 @@ class Gibbs(Sampler):
         self.shown = Buffers()
 
     def start(self, rbm, data, chains, stream):
-        """Put the chains on random training rows."""
+        """Start the chains at random training rows."""
         visible = random_rows(data, chains, rbm.W, stream)
         return {"hidden": sample_hidden(rbm, visible, stream, self.buffers).copy()}
 
     def draw(self, rbm, state, stream, samples, means=None):
-        """Run the chains on, k steps a sample."""
+        """Run the chains, k steps per sample."""
         rbm, hidden = self.parameters(rbm, state), state["hidden"]
         for number in range(samples.shape[2]):
             visible, hidden = self.transition(rbm, state, hidden, stream)
@@ -44,11 +43,11 @@ class Gibbs(Sampler):
         state["hidden"][...] = hidden
 
     def parameters(self, rbm, state):
-        """Return the RBM that is sampled, which `after_sample` may change in place."""
+        """Return the RBM to sample, which `after_sample` may change in place."""
         return rbm
 
     def transition(self, rbm, state, hidden, stream):
-        """Return the next (x, h) of every chain, in buffers."""
+        """Return the next (x, h) of each chain, in buffers."""
         for _ in range(self.k):
             visible = self.next_visible(rbm, state, hidden, stream)
             hidden = self.next_hidden(rbm, state, visible, stream)
@@ -69,8 +68,8 @@ class Gibbs(Sampler):
     def visible_mean(self, rbm, state, hidden):
         """Return E(x | h), in a buffer of its own."""
         mean = self.visible_activation(rbm, state, hidden, self.shown)
-        home_of(mean).bernoulli_mean(mean, rbm.b)
+        kernels_for(mean).bernoulli_mean(mean, rbm.b)
         return mean
 
     def after_sample(self, rbm, state, visible, hidden) -> None:
-        """Do what a sampler does once it has a sample: here nothing."""
+        """Update the state after a sample; by default do nothing."""

@@ -1,18 +1,18 @@
-"""Herding of a model with hidden units: rates-herding whose rates follow the parameters.
+"""Herding of a model with hidden units: rates-herding with rates that follow the parameters.
 
     theta <- theta + eps (mean over a mini-batch of (x+ h+', x+, h+) - (x- h-', x-, h-)),   h+ = 1{W'x+ + c > 0},
 
-(x-, h-) the fixed point that the states climb to as in rates-herding, eps = 1. It needs the training set for as long as
-it samples: the mini-batches are its blocks of rows, one after the other and round again. There is no decay.
+with (x-, h-) the fixed point found as in rates-herding, and eps = 1. The training set is needed during sampling:
+mini-batches are successive blocks of its rows, in cycles. There is no decay.
 
 Source: Welling 2009 (herding dynamic weights for partially observed random field models), step size 1; Breuleux,
 Bengio, Vincent 2011, section 2.
-Shapes: as `rbmbench.samplers.rates_fpcd`, with "data" (rows, m) and "block" (1,), the number of the next mini-batch.
+Shapes: as in `rbmbench.samplers.rates_fpcd`, with "data" (rows, m) and "block" (1,), the number of the next mini-batch.
 """
 
 import numpy as np
 
-from rbmbench.base.options import positive_integer
+from rbmbench.base.registry import positive_integer
 from rbmbench.model.gibbs import Population, population_statistics
 from rbmbench.samplers._base import REGISTRY, no_rates
 from rbmbench.samplers.rates_fpcd import DRIFTS
@@ -23,29 +23,29 @@ __all__ = ["Herding"]
 
 @REGISTRY.register
 class Herding(RatesHerding):
-    """Herding; ``batch`` rows of the training set move the parameters after each sample (all, if it has no more).
+    """Herding with mini-batches of ``batch`` training rows (or all, if there are fewer).
 
-    ``fast_rate`` is eps (a number, or one a replica), ``most_steps`` caps the iterations to a fixed point.
+    ``fast_rate`` is eps (a number, or one per replica), ``most_steps`` the maximal number of fixed-point iterations.
     """
 
     of_replica = ("fast_rate",)
-    may_wait = False  # what draws the parameters back is not the same after every sample
+    lazy = False  # the drift changes after every sample
 
     def __init__(self, fast_rate: float = 1.0, batch: int = 100, most_steps: int = 50):
         super().__init__(fast_rate, 1.0, most_steps)
         self.batch = positive_integer("batch", batch)
 
     def start(self, rbm, data, chains, stream):
-        """Put the chains on random training rows, and begin with the first mini-batch."""
+        """Start the chains at random training rows, and with the first mini-batch."""
         state = super().start(rbm, data, chains, stream)
         return state | {"data": data, "block": np.zeros(1, np.int64)}
 
     def rates(self, rbm, data):
-        """Return R = 0: what the data add is computed anew after each sample."""
+        """Return R = 0: the contribution of the data is computed after each sample."""
         return no_rates(rbm)
 
     def after_sample(self, rbm, state, visible, hidden):
-        """Move towards the mini-batch with its hidden states, and away from the sample."""
+        """Move the parameters towards the mini-batch with its hidden states, and away from the sample."""
         rows = self._next_rows(state).astype(rbm.W.dtype)
         activation = np.matmul(rows, rbm.W)
         activation += rbm.c[:, None]
@@ -57,7 +57,7 @@ class Herding(RatesHerding):
         super().after_sample(rbm, state, visible, hidden)
 
     def _next_rows(self, state):
-        """Return the rows of the next mini-batch; what is left over at the end of the set is not used."""
+        """Return the rows of the next mini-batch; rows left over at the end are not used."""
         data, block = state["data"], int(state["block"][0])
         batch = min(self.batch, len(data))
         state["block"][0] = (block + 1) % (len(data) // batch)

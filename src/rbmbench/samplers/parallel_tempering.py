@@ -1,12 +1,12 @@
 """Parallel tempering: chains at inverse temperatures between 0 and 1 that exchange their states.
 
-Chain r samples p_r(v, h) proportional to exp(-beta_r E(v, h)). A sweep is one block Gibbs step of every chain and then
-proposals to swap the whole states (v, h) of neighbours r, s, accepted with probability
+Chain r samples p_r(v, h) proportional to exp(-beta_r E(v, h)). A sweep is one block Gibbs step of each chain, and then
+proposals to swap the states (v, h) of neighbours r, s, accepted with probability
 
     min(1, exp((beta_r - beta_s) (E(v_r, h_r) - E(v_s, h_s)))),
 
-first of the even and then of the odd pairs. What the Gibbs step leaves invariant is the tempered joint distribution, so
-the swap uses the energy of the joint state, not a free energy.
+first for even and then for odd pairs. The Gibbs step leaves the tempered joint distribution invariant, so swaps use the
+energy of the joint state, not the free energy.
 
 Source: Krause, Fischer, Igel, section 4.1; Desjardins et al. 2010.
 """
@@ -14,9 +14,9 @@ Source: Krause, Fischer, Igel, section 4.1; Desjardins et al. 2010.
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
-from rbmbench.base.options import positive_integer
+from rbmbench.base.registry import positive_integer
 from rbmbench.base.streams import Stream
-from rbmbench.kernels import home_of
+from rbmbench.kernels import kernels_for
 from rbmbench.model.minibatches import random_rows
 from rbmbench.model.rbm import RBM
 from rbmbench.samplers._base import REGISTRY, Sampler
@@ -25,7 +25,7 @@ __all__ = ["ParallelTempering", "ParallelTemperingSampler"]
 
 
 class ParallelTemperingSampler:
-    """PT with ``temperatures`` inverse temperatures evenly spaced in [0, 1], both ends included.
+    """PT with ``temperatures`` inverse temperatures, equally spaced from 0 to 1.
 
     Raises
     ------
@@ -40,27 +40,27 @@ class ParallelTemperingSampler:
         self.inverse_temperatures = np.linspace(0, 1, temperatures)
 
     def sweep(self, rbm: RBM, visible, stream: Stream, samples) -> None:
-        """Make as many sweeps as ``samples`` has room for.
+        """Make a sweep for each entry of ``samples``.
 
         Parameters
         ----------
         rbm : RBM
             With one leading axis of replicas.
         visible : array, shape (replicas, sets, temperatures, m)
-            The chains' states, changed in place.
+            States of the chains, changed in place.
         stream : Stream
-            One draw a sweep.
+            One draw per sweep is taken.
         samples : array, shape (replicas, sets, sweeps, m)
-            Receives the state at inverse temperature 1 after every sweep.
+            Receives the state at inverse temperature 1 after each sweep.
         """
         draw = stream.take(samples.shape[2])
         betas = self.inverse_temperatures.astype(rbm.W.dtype)
-        home_of(visible).tempered_sweeps(rbm.W, rbm.b, rbm.c, betas, draw, visible, samples)
+        kernels_for(visible).tempered_sweeps(rbm.W, rbm.b, rbm.c, betas, draw, visible, samples)
 
 
 @REGISTRY.register
 class ParallelTempering(Sampler):
-    """PT found by its name: every chain is a set of ``temperatures`` chains; ``k`` sweeps lie between two samples.
+    """PT, where each chain is a set of ``temperatures`` chains, with ``k`` sweeps per sample.
 
     State "visible" (replicas, chains, temperatures, m), from random training rows.
     """
@@ -73,12 +73,12 @@ class ParallelTempering(Sampler):
         self.k = positive_integer("k", k)
 
     def start(self, rbm, data, chains, stream):
-        """Put all tempered chains on random training rows."""
+        """Start all tempered chains at random training rows."""
         rows = random_rows(data, chains * self.sampler.temperatures, rbm.W, stream)
         return {"visible": rows.reshape(len(rows), chains, self.sampler.temperatures, -1)}
 
     def draw(self, rbm, state, stream, samples, means=None):
-        """Sweep on; samples are the states at inverse temperature 1, which have no hidden state to take a mean from."""
+        """Make sweeps; samples are the states at inverse temperature 1. Means are not supported."""
         if means is not None:
             raise SettingsError("sampler 'parallel_tempering': found means to be filled; allowed: samples alone")
         replicas, chains, count, m = samples.shape

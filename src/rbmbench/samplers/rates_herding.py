@@ -1,19 +1,18 @@
 """Rates-herding: rates-FPCD at zero temperature, a deterministic dynamical system.
 
-In place of Gibbs steps the states climb to a fixed point of
+The Gibbs steps are replaced by the iteration to a fixed point of
 
     x = 1{W h + b > 0},   h = 1{W'x + c > 0}
 
-under theta + theta_F, from where they were; the fast parameters follow rates-FPCD's recursion. Only the rows where
-chains start are random.
+under theta + theta_F, from the previous state; theta_F is updated as in rates-FPCD. Only the initial rows are random.
 
 Source: Breuleux, Bengio, Vincent 2011, sections 2 and 4, algorithm 2 (RatesHerdingSample); Welling 2009.
-Shapes: as `rbmbench.samplers.rates_fpcd`.
+Shapes: as in `rbmbench.samplers.rates_fpcd`.
 """
 
 import numpy as np
 
-from rbmbench.base.options import positive_integer
+from rbmbench.base.registry import positive_integer
 from rbmbench.samplers._base import REGISTRY
 from rbmbench.samplers.rates_fpcd import RatesFPCD
 
@@ -22,10 +21,10 @@ __all__ = ["RatesHerding"]
 
 @REGISTRY.register
 class RatesHerding(RatesFPCD):
-    """Rates-herding; ``fast_rate`` is eps_F, ``decay`` alpha (each a number, or one a replica).
+    """Rates-herding; ``fast_rate`` is eps_F, ``decay`` alpha (each a number, or one per replica).
 
-    ``most_steps`` caps the iterations to a fixed point: the energy falls in each, but a tie or a long climb should not
-    hold up all replicas.
+    ``most_steps`` is the maximal number of fixed-point iterations. Each decreases the energy, but a tie or slow
+    convergence should not delay all replicas.
     """
 
     def __init__(self, fast_rate: float = 1.0, decay: float = 1.0, most_steps: int = 50):
@@ -33,7 +32,7 @@ class RatesHerding(RatesFPCD):
         self.most_steps = positive_integer("most_steps", most_steps)
 
     def transition(self, rbm, state, hidden, stream):
-        """Return the fixed point (x, h) that every chain climbs to, in buffers; nothing is drawn."""
+        """Return the fixed point (x, h) of each chain, in buffers; nothing is drawn."""
         before = self.buffers.get("hidden before", hidden.shape, hidden)
         for _ in range(self.most_steps):
             before[...] = hidden
@@ -44,12 +43,12 @@ class RatesHerding(RatesFPCD):
         return visible, hidden
 
     def visible_mean(self, rbm, state, hidden):
-        """Return the state x that h leads to, in a buffer of its own: at zero temperature there is no other mean."""
+        """Return the state x determined by h, which is its mean at zero temperature, in a buffer of its own."""
         mean = super().visible_mean(rbm, state, hidden)
         return np.greater(mean, 0.5, out=mean)
 
 
 def _switched(activation, bias):
-    """Overwrite ``activation`` with 1 where activation + bias is above 0, else 0."""
+    """Overwrite ``activation`` with 1 if activation + bias > 0, else 0."""
     activation += bias[:, None]
     return np.greater(activation, 0, out=activation)

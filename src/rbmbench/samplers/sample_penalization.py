@@ -1,11 +1,11 @@
-"""Sample penalization: rates-FPCD without rates, which only unlearns what it has just sampled.
+"""Sample penalization: rates-FPCD without rates.
 
     theta_F <- alpha theta_F - eps_F (x h', x, h)
 
-Nothing draws theta_F back but its decay: with alpha = 1 the samples drift towards states in which all units are off.
+Only the decay limits theta_F: with alpha = 1 the samples drift towards states in which all units are off.
 
 Source: Breuleux, Bengio, Vincent 2011, section 4.
-Shapes: as `rbmbench.samplers.rates_fpcd`.
+Shapes: as in `rbmbench.samplers.rates_fpcd`.
 """
 
 from rbmbench.samplers._base import REGISTRY, no_rates
@@ -16,7 +16,7 @@ __all__ = ["SamplePenalization"]
 
 @REGISTRY.register
 class SamplePenalization(RatesFPCD):
-    """Sample penalization; the options are those of rates-FPCD: ``fast_rate`` eps_F, ``decay`` alpha, ``k``."""
+    """Sample penalization with ``k`` steps per sample; ``fast_rate`` is eps_F, ``decay`` alpha (or one per replica)."""
 
     def __init__(self, fast_rate: float = 0.01, decay: float = 0.95, k: int = 1):
         super().__init__(fast_rate, decay, k)

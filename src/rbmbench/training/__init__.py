@@ -1,1 +1,1 @@
-"""Training runs: the loop, shards of trials, checkpoints, evaluation on a schedule."""
+"""Training runs: the loop, shards of trials, checkpoints, scheduled evaluation."""

@@ -1,4 +1,4 @@
-"""Checkpoints of training: one npz file, replaced whole, that goes on bit for bit and refuses other settings."""
+"""Checkpoints: one npz file, replaced atomically, from which a run resumes bit for bit."""
 
 import json
 import os
@@ -17,23 +17,21 @@ from rbmbench.io.atomic import remove, remove_leftovers, replaced, writable
 from rbmbench.io.locks import locked
 from rbmbench.io.text import plain_json
 
-__all__ = ["Checkpoint", "Keeper", "load_checkpoint", "owned", "resumed", "save_checkpoint"]
+__all__ = ["Checkpoint", "Checkpointer", "load_checkpoint", "owned", "resumed", "save_checkpoint"]
 
 CHECKPOINT_SECONDS = 20.0
 GROUPS = ("parameters", "state", "memory", "sums", "curve", "snapshots")
-# What a checkpoint that is not whole, or not one, can end in.
-UNREADABLE = (OSError, ValueError, KeyError, TypeError)
-# Writing checkpoints, which may be large with all their snapshots, takes at most one part in so many of a run's time.
-LEAST_PARTS = 50
+UNREADABLE = (OSError, ValueError, KeyError, TypeError)  # errors when reading a damaged checkpoint
+LEAST_PARTS = 50  # writing checkpoints takes at most this fraction, 1 / LEAST_PARTS, of the time of a run
 
 
 class Checkpoint(NamedTuple):
-    """Everything a run needs to go on.
+    """The state of an interrupted run.
 
-    ``parameters``, ``state`` (the estimator's), ``memory`` (the update rule's) and ``sums`` (of the diagnostics since
-    the last evaluation) are named arrays with a leading axis of replicas, ``iteration`` counts finished iterations,
-    ``draw`` is the training stream's next number, ``curve`` the tidy columns so far, ``snapshots`` the parameters kept
-    for a later evaluation, ``seconds`` the time spent by kind.
+    ``parameters``, ``state`` (of the estimator), ``memory`` (of the update rule) and ``sums`` (of the diagnostics since
+    the last evaluation) are dicts of arrays with a leading axis of replicas. ``iteration`` is the number of finished
+    iterations, ``draw`` the number of the next draw of the training stream, ``curve`` the tidy columns so far,
+    ``snapshots`` the parameters for a later evaluation, and ``seconds`` the time spent by kind.
     """
 
     parameters: dict[str, np.ndarray]
@@ -48,7 +46,7 @@ class Checkpoint(NamedTuple):
 
 
 def save_checkpoint(path: Path, checkpoint: Checkpoint, identity: str) -> None:
-    """Write a checkpoint; ``identity`` tells which run it belongs to."""
+    """Write a checkpoint; ``identity`` identifies its run."""
     header = {
         "identity": identity,
         "iteration": checkpoint.iteration,
@@ -67,7 +65,7 @@ def load_checkpoint(path: Path, identity: str) -> Checkpoint | None:
     Raises
     ------
     DamagedCheckpointError
-        If its content is not what was written.
+        If its content is damaged.
     CheckpointError
         If the file cannot be opened, or belongs to another run.
     """
@@ -82,23 +80,23 @@ def load_checkpoint(path: Path, identity: str) -> Checkpoint | None:
     if header.get("identity") != identity:
         raise CheckpointError(
             f"{path}: checkpoint of other settings or data, found {header.get('identity')!r}, allowed {identity!r}; "
-            "delete it to start the run anew"
+            "delete it to restart the run"
         )
     return checkpoint
 
 
 def _opened(path: Path) -> BinaryIO | None:
-    """Return the open file, or None if there is none: what cannot be opened need not be damaged."""
+    """Return the open file, or None if it does not exist. A file that cannot be opened is not treated as damaged."""
     try:
         writable(path)
         return open(path, "rb")
     except FileNotFoundError:
         return None
     except ResultsError as error:
-        raise CheckpointError(f"{error}; mend that, or delete it to start the run anew") from None
+        raise CheckpointError(f"{error}; fix that, or delete it to restart the run") from None
     except OSError as error:
         raise CheckpointError(
-            f"{path}: the checkpoint cannot be opened ({error.strerror}); mend that, or delete it to start the run anew"
+            f"{path}: the checkpoint cannot be opened ({error.strerror}); fix that, or delete it to restart the run"
         ) from None
 
 
@@ -118,10 +116,10 @@ def _decoded(file: BinaryIO) -> tuple[dict[str, Any], Checkpoint]:
 
 
 def resumed(path: Path, identity: str) -> Checkpoint | None:
-    """Return the checkpoint to go on from; None, after a warning, if it is damaged, and moved to ``path``.unreadable.
+    """Return the checkpoint to resume from, or None if there is none.
 
-    Nothing of a damaged checkpoint can be trusted, and what it stands for can be computed again: waiting for a person
-    would only cost more time. It is kept for whoever wants to know what has happened; an older one makes room for it.
+    A damaged checkpoint is moved to ``path``.unreadable (replacing an older one) with a warning, and the run starts
+    from the beginning.
 
     Raises
     ------
@@ -145,17 +143,17 @@ def resumed(path: Path, identity: str) -> Checkpoint | None:
 
 @contextmanager
 def owned(path: Path | None, outputs: Iterable[Path] = ()) -> Iterator[None]:
-    """Keep other processes off the checkpoint of a run, from its beginning until the run's outputs are written.
+    """Lock the checkpoint of a run until its outputs are written; do nothing if ``path`` is None.
 
-    What killed processes left half-written, of the checkpoint or the outputs, is removed first. When the block ends
-    well the checkpoint is removed; after an error it stays. Without a checkpoint nothing is done.
+    Incomplete files of killed processes, of the checkpoint and the outputs, are removed first. The checkpoint is
+    removed at the end of the block, unless an error was raised.
 
     Raises
     ------
     InUseError
-        If another process has it.
+        If another process has locked it.
     ResultsError
-        If nothing can be written there.
+        If the folder is not writable.
     """
     if path is None:
         yield
@@ -167,19 +165,19 @@ def owned(path: Path | None, outputs: Iterable[Path] = ()) -> Iterator[None]:
         remove(path)
 
 
-class Keeper:
-    """Keeps the checkpoints of one run, now and then; ``saved`` is the one to go on from, if any.
+class Checkpointer:
+    """Periodic checkpoints of one run; ``saved`` is the checkpoint to resume from, or None.
 
-    Those that take long to write are written less often.
+    Checkpoints that take long to write are written less often.
 
     Parameters
     ----------
     path : Path or None
-        Where; None keeps nothing.
+        None for no checkpoints.
     identity : str
-        What tells the run.
+        Identifies the run.
     seconds : float, optional
-        Least time between two checkpoints; by default 20. 0 lets all be kept.
+        Minimal time between two checkpoints, by default 20; 0 for no limit.
     """
 
     def __init__(self, path: Path | None, identity: str, seconds: float | None = None):
@@ -190,10 +188,10 @@ class Keeper:
         self._at = monotonic()
 
     def is_due(self) -> bool:
-        """Tell whether the last checkpoint is old enough."""
+        """Return whether it is time for the next checkpoint."""
         return self.path is not None and monotonic() - self._at > self._wait
 
-    def keep(self, checkpoint: Checkpoint) -> None:
+    def save(self, checkpoint: Checkpoint) -> None:
         """Save a checkpoint."""
         started = monotonic()
         save_checkpoint(self.path, checkpoint, self._identity)
@@ -202,7 +200,7 @@ class Keeper:
             self._wait = max(self._seconds, LEAST_PARTS * (self._at - started))
 
     def stopped(self, where: str, signal: int) -> StoppedError:
-        """Return the error of a computation that a signal has stopped, which says whether it can go on."""
-        there = self.path is not None and self.path.exists()
-        saved = f"the same command goes on from {self.path}" if there else "nothing is saved"
+        """Return the error of a computation stopped by a signal, which says whether it can be resumed."""
+        exists = self.path is not None and self.path.exists()
+        saved = f"run the same command again to resume from {self.path}" if exists else "nothing is saved"
         return StoppedError(f"stopped at {where}; {saved}", signal)

@@ -1,7 +1,7 @@
-"""Scheduled evaluation of runs: log-likelihoods of the training set, exact or annealed, and the curves of them.
+"""Scheduled evaluation of runs, and their curves.
 
-Where a layer can be enumerated the exact log-likelihood is computed while a run halts. Where none can, the run keeps
-its parameters, and annealed importance sampling evaluates them afterwards, apart from training.
+If a layer can be enumerated, the exact log-likelihood is computed during the run. Otherwise the run keeps snapshots of
+its parameters, which are evaluated by annealed importance sampling after training.
 """
 
 import math
@@ -33,7 +33,7 @@ MOST_SNAPSHOT_BYTES = 2**30
 
 
 class DistinctRows:
-    """The rows of a data set, those that occur often only once, with their counts."""
+    """The distinct rows of a data set, with their counts."""
 
     def __init__(self, data):
         packed = np.ascontiguousarray(np.packbits(data, axis=1))
@@ -42,61 +42,61 @@ class DistinctRows:
         self.rows = data[first]
 
     def log_likelihood(self, rbm: RBM, log_partition) -> np.ndarray:
-        """Return the mean over all rows of log p(v), nats, one value a replica."""
+        """Return the mean over all rows of log p(v), nats, (replicas,)."""
         return log_likelihood(rbm, self.rows, log_partition, self.counts)
 
 
 class EvaluatedRows:
-    """The rows that a model is evaluated on: those of the training set, and of the test set where it is asked for."""
+    """The rows for evaluation: the training set and, optionally, the test set."""
 
     def __init__(self, data, test=None):
         sets = {"log_likelihood": data} | ({} if test is None else {"test_log_likelihood": test})
         self.sets = {name: DistinctRows(rows) for name, rows in sets.items()}
 
     def log_likelihoods(self, rbm: RBM, log_partition) -> dict[str, np.ndarray]:
-        """Return the mean of log p(v) over the rows of each set, nats, one value a replica, by the metric's name."""
+        """Return the mean of log p(v) over the rows of each set, nats, (replicas,), by the name of the metric."""
         return {name: rows.log_likelihood(rbm, log_partition) for name, rows in self.sets.items()}
 
 
 class ExactEvaluator:
-    """Exact log-likelihood of the training set, and of the test rows (rows, m) if there are any to evaluate."""
+    """Exact log-likelihood of the training set and, optionally, of test rows (rows, m)."""
 
     def __init__(self, data, test=None):
         self._rows = EvaluatedRows(data, test)
 
     def __call__(self, rbm: RBM, iteration: int) -> dict[str, np.ndarray]:
-        """Return the metrics, one value a trial."""
+        """Return the metrics, one value per trial."""
         log_partition = exact_log_partition(rbm)
         return self._rows.log_likelihoods(rbm, log_partition) | {"log_partition": log_partition}
 
     def warm_up(self, rbm: RBM) -> None:
-        """Evaluate two units of each layer, so that the kernels are there when the clock runs."""
+        """Compile or load all kernels, by an evaluation of two units of each layer."""
         part = RBM(rbm.W[:1, :2, :2], rbm.b[:1, :2], rbm.c[:1, :2])
         log_likelihood(part, np.zeros((1, part.visible_units), np.uint8), exact_log_partition(part))
 
     def snapshots(self) -> dict[str, np.ndarray]:
-        """Return nothing: what is evaluated at once need not be kept."""
+        """Return no snapshots."""
         return {}
 
     def restore(self, snapshots: dict[str, np.ndarray]) -> None:
-        """Go on from a checkpoint."""
+        """Resume from the snapshots of a checkpoint."""
 
 
 class SnapshotKeeper:
-    """Keeps a run's parameters at every evaluation, for runs whose likelihood takes longer than their training."""
+    """Snapshots of the parameters at each evaluation, for runs whose log Z cannot be enumerated."""
 
     def __init__(self):
         self._iterations: list[int] = []
         self._models: list[RBM] = []
 
     def __call__(self, rbm: RBM, iteration: int) -> dict[str, np.ndarray]:
-        """Keep the parameters; there are no metrics yet."""
+        """Keep a snapshot; return no metrics."""
         self._iterations.append(iteration)
         self._models.append(rbm.on_host().copy())
         return {}
 
     def warm_up(self, rbm: RBM) -> None:
-        """Do nothing: keeping a copy needs no kernels."""
+        """Do nothing."""
 
     def snapshots(self) -> dict[str, np.ndarray]:
         """Return snapshot_iterations (snapshots,), and snapshot_W, _b, _c with leading axes (snapshots, trials)."""
@@ -104,20 +104,20 @@ class SnapshotKeeper:
         return {"snapshot_iterations": np.array(self._iterations)} | {f"snapshot_{n}": p for n, p in parts.items()}
 
     def restore(self, snapshots: dict[str, np.ndarray]) -> None:
-        """Go on from a checkpoint."""
+        """Resume from the snapshots of a checkpoint."""
         self._iterations, models = snapshots_of(snapshots)
         self._models = [models[s] for s in range(len(self._iterations))]
 
 
 class WithProxy:
-    """An evaluator that also estimates the reconstruction log-likelihood of the training set, or of some of its rows.
+    """An evaluator that adds the reconstruction log-likelihood of the training set, or of some of its rows.
 
-    Its random numbers depend on the run's seed, the trial and the iteration: a resumed run draws the same.
+    Its random numbers depend only on the seed of the run, the trial and the iteration.
 
     Raises
     ------
     SettingsError
-        If more rows are asked for than the training set has.
+        If the settings ask for more rows than the training set has.
     """
 
     def __init__(self, evaluator: ExactEvaluator | SnapshotKeeper, data, settings: RunSettings):
@@ -136,7 +136,7 @@ class WithProxy:
         self._reconstruction(rbm[:1], self._rows[:1], self._trials[:1], 0)
 
     def __call__(self, rbm: RBM, iteration: int) -> dict[str, np.ndarray]:
-        """Return the evaluator's metrics and the proxy, one value a trial."""
+        """Return the metrics of the evaluator and the proxy, one value per trial."""
         proxy = self._reconstruction(rbm, self._rows, self._trials, iteration)
         return self._evaluator(rbm, iteration) | {"reconstruction_log_likelihood": proxy}
 
@@ -146,12 +146,12 @@ class WithProxy:
 
 
 class WithBiasBound:
-    """An evaluator that also computes the bias of CD-k whose chains start at the training set, and bounds of it.
+    """An evaluator that adds the bias of CD-k with chains from the training set, and its bounds.
 
     Raises
     ------
     SettingsError
-        If the model has too many units for its chains to be enumerated.
+        If the model has too many units for enumeration of its chains.
     """
 
     def __init__(self, evaluator: ExactEvaluator | WithProxy, data, settings: RunSettings):
@@ -165,17 +165,17 @@ class WithBiasBound:
         bias_and_bounds(rbm[:1].on_host(), self._start, 1)
 
     def __call__(self, rbm: RBM, iteration: int) -> dict[str, np.ndarray]:
-        """Return the evaluator's metrics and those of `likelihood.cd_bias.bias_and_bounds`, one value a trial."""
+        """Return the metrics of the evaluator and of `likelihood.cd_bias.bias_and_bounds`, one value per trial."""
         return self._evaluator(rbm, iteration) | bias_and_bounds(rbm.on_host(), self._start, self._steps(iteration))
 
     def _steps(self, iteration: int) -> int:
-        """Return the k in question: the one that is set, or that of the stage which an iteration belongs to."""
+        """Return k: that of the settings, or else of the estimator in the stage of this iteration."""
         stage = next(stage for stage in self._settings.schedule if stage.until >= iteration)
         return self._settings.bias_bound.k or stage.estimator.options.get("k", 1)
 
 
 def check_snapshots_fit(visible: int, hidden: int, trials: int, iterations: int, evaluate_every: int) -> None:
-    """Raise a `SettingsError` if a run's parameters, or the snapshots it would keep, are more than fit into memory."""
+    """Raise a `SettingsError` if the parameters or the snapshots of a run do not fit in memory."""
     check_parameters_fit(visible, hidden, trials)
     if is_enumerable(visible, hidden):
         return
@@ -188,42 +188,42 @@ def check_snapshots_fit(visible: int, hidden: int, trials: int, iterations: int,
 
 
 def evaluator(data, hidden_units: int, test=None) -> ExactEvaluator | SnapshotKeeper:
-    """Return what evaluates the runs of a training set (rows, m) and a number of hidden units, and of test rows."""
+    """Return the evaluator for a training set (rows, m), a number of hidden units and, optionally, test rows."""
     return ExactEvaluator(data, test) if is_enumerable(data.shape[1], hidden_units) else SnapshotKeeper()
 
 
 def rows_to_test(test, settings: RunSettings):
-    """Return the test rows (rows, m) where the settings of a run ask for their log-likelihood, else None.
+    """Return the test rows (rows, m) if the settings of a run ask for their log-likelihood, else None.
 
     Raises
     ------
     SettingsError
-        If they do, and there are no such rows.
+        If they are asked for and there are none.
     """
     if not settings.test_likelihood:
         return None
     if test is None or not len(test):
         raise SettingsError(
-            f"test_likelihood: found true, but the data set {settings.data.name!r} as it is set has no test rows; "
-            "allowed: false, or a data set that has some"
+            f"test_likelihood: found true, but the data set {settings.data.name!r} has no test rows; "
+            "allowed: false, or a data set with test rows"
         )
     return test
 
 
 def snapshots_of(arrays: dict[str, np.ndarray]) -> tuple[list[int], RBM]:
-    """Return the iterations of a run's snapshots, and the models, (snapshots, trials, ...)."""
+    """Return the iterations of the snapshots of a run, and the models, (snapshots, trials, ...)."""
     models = RBM(*(arrays[f"snapshot_{name}"] for name in ("W", "b", "c")))
     return arrays["snapshot_iterations"].tolist(), models
 
 
 class Curve:
-    """Tidy columns that grow."""
+    """The growing curve of a run, as tidy columns."""
 
     def __init__(self, columns: dict[str, np.ndarray] | None = None):
         self._parts = [columns] if columns else [_columns(np.empty(0), 0, "", np.empty(0))]
 
     def add(self, trials, iteration: int, metrics: dict[str, np.ndarray]) -> None:
-        """Add one value a trial for every metric."""
+        """Add one value per trial for each metric."""
         self._parts += [_columns(trials, iteration, name, values) for name, values in metrics.items()]
 
     def columns(self) -> dict[str, np.ndarray]:
@@ -231,7 +231,7 @@ class Curve:
         return {name: np.concatenate([part[name] for part in self._parts]) for name in self._parts[0]}
 
     def frame(self) -> pd.DataFrame:
-        """Return the curve as a frame, ordered by metric, iteration and trial."""
+        """Return the curve as a DataFrame, ordered by metric, iteration and trial."""
         return pd.DataFrame(self.columns()).sort_values(["metric", "iteration", "trial"], ignore_index=True)
 
 

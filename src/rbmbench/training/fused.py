@@ -1,8 +1,8 @@
-"""Iterations that stay on a device: many of them in one launch, where kernels know the estimator and the update rule.
+"""Fused iterations on a GPU: many iterations in one launch, for some estimators and update rules.
 
-A small RBM's iteration is some twenty launches with little to do in each. Kernels that make whole iterations serve
-CD-k, PCD-k and pop-CD-k with plain ascent; everything else is made iteration by iteration. Random numbers are the same
-either way, so states are equal, and parameters equal to rounding.
+An ordinary iteration of a small RBM consists of about twenty launches with little work in each. Fused kernels support
+CD-k, PCD-k and pop-CD-k with plain gradient ascent. They use the same random numbers, so states are equal, and
+parameters equal up to rounding.
 """
 
 import os
@@ -11,18 +11,18 @@ import numpy as np
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.streams import Stream
-from rbmbench.kernels import on_host, resident_kernels
+from rbmbench.kernels import fused_kernels, on_host
 from rbmbench.model.minibatches import MiniBatches
 from rbmbench.model.rbm import RBM
 
-__all__ = ["VARIABLE", "Resident", "check_switch", "what_forbids"]
+__all__ = ["VARIABLE", "FusedIterations", "check_switch", "unsupported_reason"]
 
-VARIABLE = "RBMBENCH_RESIDENT"
+VARIABLE = "RBMBENCH_FUSED"
 KNOWN = {(estimator, "sgd") for estimator in ("cd", "pcd", "pop_cd")}
 
 
 def check_switch() -> bool:
-    """Return whether such kernels may be taken: the environment variable RBMBENCH_RESIDENT.
+    """Return whether fused kernels may be used, according to the environment variable RBMBENCH_FUSED.
 
     Raises
     ------
@@ -36,12 +36,12 @@ def check_switch() -> bool:
 
 
 def _own_name(part) -> str | None:
-    """Return what kernels know a part by if its very class says so: a class derived from it may do something else."""
-    return vars(type(part)).get("resident")
+    """Return the attribute ``fused`` of exactly this class; derived classes may compute something else."""
+    return vars(type(part)).get("fused")
 
 
-def what_forbids(rbm: RBM, estimator, update, rows: int) -> str | None:
-    """Return why iterations are made one by one, in a few words, or None where kernels make many.
+def unsupported_reason(rbm: RBM, estimator, update, rows: int) -> str | None:
+    """Return why fused kernels cannot be used, in a few words, or None if they can.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def what_forbids(rbm: RBM, estimator, update, rows: int) -> str | None:
     rows : int
         Rows of a mini-batch.
     """
-    kernels = resident_kernels(rbm.W)
+    kernels = fused_kernels(rbm.W)
     if kernels is None:
         return "no launches to save"
     if not check_switch():
@@ -60,25 +60,25 @@ def what_forbids(rbm: RBM, estimator, update, rows: int) -> str | None:
     if (_own_name(estimator), _own_name(update)) not in KNOWN:
         return "no kernel makes whole iterations of these"
     if getattr(estimator, "chains", None) is not None or getattr(estimator, "variance", False):
-        return "the estimator has options that such kernels do not know"
-    return kernels.what_forbids(rows, rbm.visible_units, rbm.hidden_units, estimator.k, rbm.W.dtype)
+        return "fused kernels do not support these options of the estimator"
+    return kernels.unsupported_reason(rows, rbm.visible_units, rbm.hidden_units, estimator.k, rbm.W.dtype)
 
 
-class Resident:
-    """Iterations of an estimator and an update rule that `what_forbids` does not forbid."""
+class FusedIterations:
+    """Fused iterations of an estimator and an update rule, see `unsupported_reason`."""
 
     def __init__(self, rbm: RBM, estimator, update, batches: MiniBatches):
         self._rbm, self._k, self._batches = rbm, estimator.k, batches
         self._weighted = _own_name(estimator) == "pop_cd"
-        self._kernels = resident_kernels(rbm.W)
+        self._kernels = fused_kernels(rbm.W)
 
     def advance(self, first: int, last: int, state: dict, stream: Stream, rate: float, sums: dict) -> np.ndarray:
-        """Make the iterations first to last - 1 in place, and add the estimator's diagnostics to ``sums``.
+        """Make the iterations first to last - 1 in place, and add the diagnostics to ``sums``.
 
         Returns
         -------
         int64 ndarray, shape (replicas,)
-            The iteration, counted from 1, after which a replica's parameters were not finite; 0 where they are.
+            The iteration, from 1, after which the parameters of a replica were not finite; 0 if they are finite.
         """
         W, b, c = self._rbm.W, self._rbm.b, self._rbm.c
         not_finite = np.zeros_like(W, shape=(len(W),), dtype=np.int64)
@@ -88,7 +88,7 @@ class Resident:
         mean = 1.0 / self._batches.batch
         rates = rate * mean, rate * (1.0 if self._weighted else mean)
         for index, iterations in self._batches.indices(first, last):
-            self._kernels.resident_iterations(
+            self._kernels.fused_iterations(
                 *(W, b, c, self._batches.data, index, stream.take(2 * self._k * iterations), self._k, rates),
                 *(self._batches.batch, first, iterations, not_finite),
                 chains=state.get("visible"),

@@ -1,6 +1,6 @@
-"""A run in progress: it trains from pause to pause, evaluates at the boundaries, and saves itself on the way.
+"""The training loop: shards are trained from pause to pause, with evaluations at boundaries.
 
-A pause changes no result. In it a run may keep a checkpoint, tell how far it is, or stop.
+In a pause the run may write a checkpoint, report progress, or stop. Pauses change no result.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +13,7 @@ from rbmbench.base.pace import Progress, Stopping
 from rbmbench.base.settings import RunSettings
 from rbmbench.kernels import on_host
 from rbmbench.model.rbm import RBM
-from rbmbench.training.checkpoint import Checkpoint, Keeper
+from rbmbench.training.checkpoint import Checkpoint, Checkpointer
 from rbmbench.training.evaluation import Curve
 from rbmbench.training.shards import Shard
 
@@ -21,7 +21,7 @@ __all__ = ["Loop", "boundaries"]
 
 
 def boundaries(settings: RunSettings) -> list[int]:
-    """Return the iterations at which a run is evaluated: as often as it is asked for, at ends of stages, at the end."""
+    """Return the iterations at which a run is evaluated, by its settings and at the ends of stages."""
     ends = {stage.until for stage in settings.schedule}
     further = {iteration for iteration in settings.evaluate_at if iteration < settings.iterations}
     return sorted(ends | further | set(range(settings.evaluate_every, settings.iterations, settings.evaluate_every)))
@@ -33,13 +33,13 @@ class Loop:
     Parameters
     ----------
     rbm : RBM
-        All trials; the shards' parameters are views of it.
+        All trials; the parameters of shards are views of it.
     shards : list of Shard
     settings : RunSettings
-    evaluate : callable
-        Evaluates the models at an iteration, and keeps the snapshots; see `rbmbench.training.evaluation`.
+    evaluate : evaluator
+        See `rbmbench.training.evaluation`.
     pool : ThreadPoolExecutor
-        The threads that the shards are trained on.
+        Threads for the shards.
     progress : callable, optional
         See `rbmbench.training.trainer.run`.
     """
@@ -61,10 +61,10 @@ class Loop:
         kinds = ("startup_seconds", "training_seconds", "training_cpu_seconds", "evaluation_seconds")
         self.seconds = dict.fromkeys(kinds, 0.0)
         self._value: list[float] = []
-        self._told_at = monotonic()
+        self._reported_at = monotonic()
 
     def restore(self, saved: Checkpoint | None) -> None:
-        """Go on from a checkpoint, or begin with the evaluation of the initial parameters."""
+        """Resume from a checkpoint, or evaluate the initial parameters."""
         if saved is None:
             self.curve = Curve()
             self._evaluate()
@@ -79,7 +79,7 @@ class Loop:
         for shard in self.shards:
             cut = slice(first, first + len(shard.trials))
             shard.stream.number = saved.draw
-            # A stage that begins here starts its estimator and rule anew, as it would have without the interruption.
+            # A stage that begins here starts its estimator and rule, as without the interruption.
             begins = any(self.iteration == ended.until for ended in self.settings.schedule)
             shard.enter(stage, start=begins)
             shard.sums = self._part(saved.sums, cut)
@@ -88,38 +88,38 @@ class Loop:
             first = cut.stop
 
     def _part(self, saved: dict[str, np.ndarray], cut: slice) -> dict:
-        """Return some trials of saved arrays, where the parameters are."""
+        """Return some trials of saved arrays, on the device of the parameters."""
         return {name: np.array(array[cut], like=self.rbm.W) for name, array in saved.items()}
 
     def _stage(self):
-        """Return the stage that the next iteration belongs to."""
+        """Return the stage of the next iteration."""
         return next((s for s in self.settings.schedule if s.until > self.iteration), self.settings.schedule[-1])
 
-    def go(self, keeper: Keeper, stopping: Stopping | None) -> None:
-        """Train to the end, from pause to pause, and evaluate at every boundary.
+    def run(self, checkpointer: Checkpointer, stopping: Stopping | None) -> None:
+        """Train to the end, and evaluate at each boundary.
 
         Raises
         ------
         StoppedError
-            If it was asked to stop; what it has made is saved then, if it has a checkpoint.
+            If ``stopping`` returned a signal; the state is saved first, if there is a checkpoint.
         """
         for boundary in boundaries(self.settings):
             while self.iteration < boundary:
                 if stopping and (signal := stopping()):
-                    self._stop(keeper, signal)
+                    self._stop(checkpointer, signal)
                 self._train_until(min(boundary, self.iteration + self.pace.steps))
                 if self.iteration == boundary:
                     self._evaluate()
-                elif monotonic() - self._told_at > pace.PAUSE_SECONDS:
-                    self._tell()
-                if keeper.is_due() and self.iteration < self.settings.iterations:
-                    keeper.keep(self._checkpoint())
+                elif monotonic() - self._reported_at > pace.PAUSE_SECONDS:
+                    self._report()
+                if checkpointer.is_due() and self.iteration < self.settings.iterations:
+                    checkpointer.save(self._checkpoint())
 
-    def _stop(self, keeper: Keeper, signal: int) -> None:
-        """Save what is not saved yet, and end."""
-        if keeper.path and self.iteration > keeper.iteration:
-            keeper.keep(self._checkpoint())
-        raise keeper.stopped(f"iteration {self.iteration} of {self.settings.iterations}", signal)
+    def _stop(self, checkpointer: Checkpointer, signal: int) -> None:
+        """Save the state if necessary, and raise a `StoppedError`."""
+        if checkpointer.path and self.iteration > checkpointer.iteration:
+            checkpointer.save(self._checkpoint())
+        raise checkpointer.stopped(f"iteration {self.iteration} of {self.settings.iterations}", signal)
 
     def _train_until(self, pause: int) -> None:
         started, cpu_started, stage = perf_counter(), process_time(), self._stage()
@@ -130,7 +130,7 @@ class Loop:
 
         list(self.pool.map(advance, self.shards))
         seconds = perf_counter() - started
-        self.pace.note(pause - self.iteration, seconds)
+        self.pace.update(pause - self.iteration, seconds)
         self.iteration = pause
         self.seconds["training_seconds"] += seconds
         self.seconds["training_cpu_seconds"] += process_time() - cpu_started
@@ -144,10 +144,10 @@ class Loop:
         self.evaluated = self.iteration
         self.seconds["evaluation_seconds"] += perf_counter() - started
         self._value = [float(metrics["log_likelihood"].mean())] if "log_likelihood" in metrics else []
-        self._tell()
+        self._report()
 
-    def _tell(self) -> None:
-        self._told_at = monotonic()
+    def _report(self) -> None:
+        self._reported_at = monotonic()
         if self.progress:
             self.progress(self.iteration, self.settings.iterations, *self._value)
 
@@ -167,5 +167,5 @@ class Loop:
 
 
 def _joined(parts: list[dict]) -> dict[str, np.ndarray]:
-    """Return the named arrays of all shards, one below the other."""
+    """Return the concatenated arrays of all shards, by name."""
     return {name: np.concatenate([on_host(part[name]) for part in parts]) for name in parts[0]}

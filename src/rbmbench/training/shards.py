@@ -1,6 +1,6 @@
-"""Shards: some trials of a run that advance together, by themselves, from one pause to the next.
+"""Shards: groups of trials of a run that are trained together, small enough to stay in the cache.
 
-A shard is of a size that stays in the cache; neither the size nor the other shards change a result.
+Results do not depend on the size of shards.
 """
 
 import numpy as np
@@ -9,11 +9,11 @@ from rbmbench import estimators, updates
 from rbmbench.base.errors import TrainingError
 from rbmbench.base.settings import RunSettings
 from rbmbench.base.streams import Purpose, Stream
-from rbmbench.kernels import on_host, reads_at_once, walks_in_cache
+from rbmbench.kernels import is_host_array, on_host
 from rbmbench.model.minibatches import MiniBatches
 from rbmbench.model.rbm import RBM
 from rbmbench.training import fused
-from rbmbench.training.fused import Resident
+from rbmbench.training.fused import FusedIterations
 
 __all__ = ["SHARD_BYTES", "Shard", "make_shards"]
 
@@ -21,9 +21,9 @@ SHARD_BYTES = 2**22
 
 
 class Shard:
-    """Some trials of a run: parameters (views of the run's), estimator's state, update rule's memory, random stream.
+    """Some trials of a run: parameters (views), state of the estimator, memory of the update rule, random stream.
 
-    ``sums`` of the estimator's diagnostics, a number a trial, grow until their means are asked for.
+    ``sums`` are the sums of the diagnostics, (trials,), since the last call of `means`.
     """
 
     def __init__(self, rbm: RBM, data, settings: RunSettings, trials):
@@ -38,41 +38,41 @@ class Shard:
         self.ways: dict[str, str] = {}
 
     def enter(self, stage, start: bool) -> None:
-        """Make the parts of a stage; start the estimator's state and the rule's memory unless they were restored."""
+        """Create the estimator and the update rule of a stage; with ``start`` also their state and memory."""
         if stage is self._stage:
             return
         self._stage = stage
         self.estimator = estimators.REGISTRY.create(stage.estimator.name, stage.estimator.options)
         self.update = updates.REGISTRY.create(stage.update.name, stage.update.options)
         self.update.check(self.estimator)
-        forbidden = fused.what_forbids(self.rbm, self.estimator, self.update, self._settings.batch)
-        self._resident = None if forbidden else Resident(self.rbm, self.estimator, self.update, self.batches)
-        self.ways[stage.estimator.name] = f"one by one: {forbidden}" if forbidden else "many a launch"
+        reason = fused.unsupported_reason(self.rbm, self.estimator, self.update, self._settings.batch)
+        self._fused = None if reason else FusedIterations(self.rbm, self.estimator, self.update, self.batches)
+        self.ways[stage.estimator.name] = f"one by one: {reason}" if reason else "fused"
         if start:
             self.state = self.estimator.start(self.rbm, self._data, self._settings.batch, self.stream)
             self.memory = self.update.start(self.rbm, self._data)
 
     def advance(self, first: int, last: int) -> None:
         """Make the iterations first to last - 1."""
-        # Numbers that overflow are looked for and reported by trial; NumPy's warnings would only come before that.
+        # Overflow is detected and reported with the trial, so NumPy's warnings are not needed.
         with np.errstate(all="ignore"):
-            self._many(first, last) if self._resident else self._one_by_one(first, last)
+            self._advance_fused(first, last) if self._fused else self._advance_steps(first, last)
 
     def means(self, iterations: int) -> dict[str, np.ndarray]:
-        """Return the means of the diagnostics over so many iterations, one value a trial, and begin new sums."""
+        """Return the means of the diagnostics over this number of iterations, (trials,), and reset the sums."""
         with np.errstate(all="ignore"):
             means = {name: on_host(total / iterations) for name, total in self.sums.items()}
         self.sums = {}
         return means
 
-    def _many(self, first: int, last: int) -> None:
-        not_finite = self._resident.advance(first, last, self.state, self.stream, self._stage.rate, self.sums)
+    def _advance_fused(self, first: int, last: int) -> None:
+        not_finite = self._fused.advance(first, last, self.state, self.stream, self._stage.rate, self.sums)
         if not_finite.any():
             iteration = not_finite[not_finite > 0].min()
             raise self._not_finite(np.argmax(not_finite == iteration), iteration)
 
-    def _one_by_one(self, first: int, last: int) -> None:
-        looks = reads_at_once(self.rbm.W)
+    def _advance_steps(self, first: int, last: int) -> None:
+        checks_each = is_host_array(self.rbm.W)
         for iteration in range(first, last):
             batch = self.batches.at(iteration)
             parts = self.estimator, batch, self.state, self.stream, self._stage.rate, self.memory
@@ -80,9 +80,8 @@ class Shard:
             self.state = estimate.state
             for name, values in estimate.diagnostics.items():
                 self.sums[name] = self.sums.get(name, 0.0) + values
-            # A look at every iteration, where it is cheap; sums may overflow before the parameters do, so it proves
-            # nothing yet.
-            if looks and not np.isfinite(self.rbm.c.sum() + self.rbm.b.sum()):
+            # A cheap test first; sums may overflow while the parameters are finite.
+            if checks_each and not np.isfinite(self.rbm.c.sum() + self.rbm.b.sum()):
                 self._check_finite(iteration + 1)
         self._check_finite(last)
 
@@ -100,11 +99,11 @@ class Shard:
 
 
 def make_shards(rbm: RBM, data, settings: RunSettings, threads: int) -> list[Shard]:
-    """Cut the trials so that a shard's states stay in the cache, if any, and every thread has one."""
+    """Divide the trials into shards that stay in the cache, at least one per thread; on a device, into one shard."""
     m, n = data.shape[1], settings.hidden
     bytes_a_trial = 3 * settings.most_rows * (m + n) * rbm.W.itemsize
     size = settings.trials
-    if walks_in_cache(rbm.W):
+    if is_host_array(rbm.W):
         size = max(1, min(SHARD_BYTES // bytes_a_trial, -(-settings.trials // threads)))
     trials = np.arange(settings.first_trial, settings.first_trial + settings.trials)
     cuts = [slice(start, min(start + size, settings.trials)) for start in range(0, settings.trials, size)]

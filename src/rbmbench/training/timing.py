@@ -1,6 +1,6 @@
-"""A training step and the matrix products that it cannot do without, as functions to be timed.
+"""Training steps, and the matrix products that they consist of, as functions to be timed.
 
-Held against each other by the benchmarks and by ``rbmbench doctor``; the forecast times steps alone.
+Used by the benchmarks and ``rbmbench doctor``, which compare them, and by the forecast.
 """
 
 from collections.abc import Callable
@@ -16,16 +16,16 @@ from rbmbench.training.shards import make_shards
 
 __all__ = ["best_seconds", "made_data", "matrix_products", "step_settings", "training_step"]
 
-STEPS = 3  # iterations a call: a run's shards make many before they halt
+STEPS = 3  # iterations per call, as shards make several between pauses
 
 
 def made_data(rows: int, visible: int) -> np.ndarray:
-    """Return 0/1 rows with the density of binarised handwritten digits (0.13): speed does not depend on more."""
+    """Return rows of 0 and 1 with the density of binarised handwritten digits (0.13)."""
     return (np.random.default_rng(0).random((rows, visible)) < 0.13).astype(np.uint8)
 
 
 def best_seconds(*functions: Callable[[], object], seconds: float) -> list[float]:
-    """Return the least seconds of each function: they take turns for so many, after one call to warm up."""
+    """Return the shortest time of each function in seconds, from alternating calls after one warm-up call."""
     for function in functions:
         function()
     best, started = [float("inf")] * len(functions), perf_counter()
@@ -39,7 +39,7 @@ def best_seconds(*functions: Callable[[], object], seconds: float) -> list[float
 
 
 def step_settings(hidden, batch, estimator="cd", options=None, trials=1, update=None, iterations=1) -> RunSettings:
-    """Return the settings of a run on made data, by one estimator and one update rule with its options."""
+    """Return the settings of a run on generated data with one stage; ``update`` is the update rule with its options."""
     stage = {"until": iterations, "estimator": {"name": estimator, "options": options or {}}, "rate": 0.01}
     stage["update"] = update or {"name": "sgd"}
     values = {"data": {"name": "made"}, "hidden": hidden, "batch": batch, "schedule": [stage], "trials": trials}
@@ -58,10 +58,9 @@ def training_step(
     steps=STEPS,
     update=None,
 ) -> Callable[[], object]:
-    """Return a function that makes training iterations of ``trials`` RBMs as a run does, evaluation apart.
+    """Return a function that makes ``steps`` training iterations of ``trials`` RBMs, without evaluation.
 
-    ``place`` puts an array where the steps are to be made, such as a GPU; ``steps`` are made in one call. ``update`` is
-    the update rule with its options.
+    ``place`` moves an array to the device; ``update`` is the update rule with its options.
     """
     settings = step_settings(hidden, batch, estimator, options, trials, update, iterations=10**9)
     rbm = initial_rbm(visible, hidden, Stream(0, range(trials), Purpose.INITIAL_PARAMETERS))
@@ -81,7 +80,7 @@ def training_step(
 
 
 def matrix_products(visible, hidden, batch, k, place=lambda array: array) -> Callable[[], object]:
-    """Return the matrix products of one CD-k step: 2 k + 1 for the chain and the means, 2 for the statistics."""
+    """Return a function with the matrix products of one CD-k step: 2 k + 1 for the chains, 2 for the statistics."""
     rng = np.random.default_rng(1)
     v = place((rng.random((batch, visible)) < 0.13).astype(np.float32))
     h = place((rng.random((batch, hidden)) < 0.5).astype(np.float32))

@@ -1,7 +1,7 @@
-"""Training: all trials of a run, with its schedule, evaluations and checkpoints.
+"""Training of all trials of a run, with its schedule, evaluations and checkpoints.
 
-Trials never touch each other, so they are trained in shards, each from one pause to the next, on as many threads as are
-given; neither sharding nor threads nor pauses nor resuming changes a result.
+Trials are independent, and are trained in shards on several threads. Results do not depend on shards, threads, pauses
+or resuming.
 """
 
 import hashlib
@@ -20,10 +20,10 @@ from rbmbench.base.pace import Progress, Stopping
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import RunSettings
 from rbmbench.base.streams import Purpose, Stream
-from rbmbench.kernels import backends, name_of_home
+from rbmbench.kernels import backend_name, backends
 from rbmbench.model.rbm import RBM, clipped_base_rate, initial_rbm
 from rbmbench.training import fused
-from rbmbench.training.checkpoint import Keeper
+from rbmbench.training.checkpoint import Checkpointer
 from rbmbench.training.evaluation import WithBiasBound, WithProxy, check_snapshots_fit, evaluator, rows_to_test
 from rbmbench.training.loop import Loop
 from rbmbench.training.shards import Shard, make_shards
@@ -33,18 +33,25 @@ __all__ = ["TrainingResult", "run", "train"]
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """What a run leaves.
+    """The result of a run, as NumPy arrays.
 
-    ``rbm`` holds the parameters (trials, m, n), ...; ``curve`` the tidy frame trial, iteration, metric, value with the
-    metrics log_likelihood (mean over training rows, nats), log_partition (nats), where the settings ask for it
-    test_log_likelihood (mean over test rows, nats), where they have a proxy reconstruction_log_likelihood (mean over
-    its rows, nats), where they ask for the bias of CD what `rbmbench.likelihood.cd_bias.bias_and_bounds` returns, and
-    the estimator's diagnostics (means since the evaluation before); ``timings`` the seconds by kind: startup, training
-    and evaluation by the clock, and the processor time of training, which other programs on the machine disturb less.
-    Where log Z cannot be enumerated the curve lacks the first three, and ``snapshots`` holds the parameters at every
-    evaluation, to be evaluated later: snapshot_iterations and snapshot_W, _b, _c, (snapshots, trials, ...). All arrays
-    are NumPy's, wherever the run was;
-    ``backend`` tells where, why there, and whether every estimator's iterations were made many a launch or one by one.
+    Attributes
+    ----------
+    rbm : RBM
+        Final parameters, (trials, m, n), ...
+    curve : DataFrame
+        Tidy: trial, iteration, metric, value. Metrics are log_likelihood (mean over training rows, nats) and
+        log_partition (nats); by the settings, test_log_likelihood (mean over test rows, nats),
+        reconstruction_log_likelihood (mean over its rows, nats) and those of
+        `rbmbench.likelihood.cd_bias.bias_and_bounds`; and the diagnostics of the estimator (means since the previous
+        evaluation). If log Z cannot be enumerated, the first three are missing.
+    timings : dict
+        Seconds by kind: startup, training and evaluation (wall clock), and training (processor time).
+    snapshots : dict
+        If log Z cannot be enumerated, the parameters at each evaluation: snapshot_iterations, and snapshot_W, _b, _c,
+        (snapshots, trials, ...).
+    backend : dict
+        The backend, the reason for it, and whether the iterations of each estimator were fused.
     """
 
     rbm: RBM
@@ -55,16 +62,16 @@ class TrainingResult:
 
 
 def _warm_up(shard: Shard, schedule) -> None:
-    """Make an iteration of every stage: kernels are compiled or loaded at their first call, before the clock runs."""
+    """Make an iteration of each stage, so that all kernels are compiled or loaded."""
     for stage in schedule:
-        # What fails here fails again in the run, which names trial and iteration.
+        # An error occurs again in the run, which reports trial and iteration.
         with suppress(TrainingError):
             shard.enter(stage, start=True)
             shard.advance(0, 1)
 
 
 def _identity(data, settings: RunSettings) -> str:
-    """Return what a checkpoint must agree on: the settings and the training rows."""
+    """Return the identity of a checkpoint: hashes of the settings and the training rows."""
     rows = hashlib.sha256(repr(data.shape).encode() + np.packbits(data).tobytes())
     return f"{settings.digest()}-{rows.hexdigest()[:10]}"
 
@@ -100,45 +107,44 @@ def run(
         The training set.
     settings : RunSettings
     checkpoint : Path, optional
-        Where to keep a checkpoint; if it is there already the run goes on from it, bit for bit. A damaged one is moved
-        aside, see `rbmbench.training.checkpoint.resumed`. It stays at the end, until the result is kept somewhere: see
-        `rbmbench.training.checkpoint.owned`, which also keeps other processes off.
+        File of the checkpoint. If it exists, the run resumes from it bit for bit; a damaged one is moved aside, see
+        `rbmbench.training.checkpoint.resumed`. It is not removed at the end, see `rbmbench.training.checkpoint.owned`.
     progress : callable, optional
-        Called as progress(iteration, iterations, mean log-likelihood in nats per row) after every evaluation, and every
-        few seconds between, with the last known likelihood; without it where it is not known yet.
+        Called as progress(iteration, iterations, mean log-likelihood in nats per row) after each evaluation and every
+        few seconds. The last known likelihood is passed, or none if it is not known yet.
     threads : int
-        Threads to train on, of which a trial uses one; results do not depend on it.
+        Number of threads; results do not depend on it.
     backend : {"auto", "numpy", "cupy"}
-        What arrays to train on, see `rbmbench.kernels.backends.choose`. A run that was stopped may go on with another.
+        See `rbmbench.kernels.backends.choose`. A run may be resumed on another backend.
     test : ndarray, shape (rows, m), entries 0 or 1, optional
-        Test rows, evaluated where the settings ask for it.
+        Test rows, evaluated if the settings ask for it.
     checkpoint_seconds : float, optional
-        Least time between two checkpoints; by default 20.
+        Minimal time between two checkpoints; by default 20.
     stopping : callable, optional
-        Asked every few seconds, or after every iteration if that takes longer: the number of a signal that asks the run
-        to stop, or None. The run then saves its checkpoint, if it has one, and ends in a `StoppedError`.
+        Called every few seconds, or after each iteration if that takes longer. If it returns the number of a signal,
+        the run saves its checkpoint, if any, and raises a `StoppedError`.
 
     Raises
     ------
     DataError
         If the data are not rows of 0 and 1.
     SettingsError
-        If a part or option is unknown, the batch is larger than the data, snapshots would fill the memory, or the
-        backend is not there; or test rows are asked for and there are none.
+        If a part or option is unknown, the batch is larger than the data, snapshots do not fit in memory, the backend
+        is not available, or test rows are missing.
     CheckpointError
-        If the checkpoint cannot be opened, or is of another run.
+        If the checkpoint cannot be opened, or belongs to another run.
     ResultsError
-        If the checkpoint cannot be written; the one before stays.
+        If the checkpoint cannot be written; the previous one is kept.
     TrainingError
-        If parameters are no longer finite; names trial and iteration.
+        If parameters are not finite; names trial and iteration.
     StoppedError
-        If it was asked to stop.
+        If the run was stopped by a signal.
     """
     started = perf_counter()
     data = _checked(data)
     chosen = backends.choose(backend, backends.work(settings, data.shape[1]))
     fused.check_switch()
-    data_there = chosen.arrays.asarray(data)
+    device_data = chosen.arrays.asarray(data)
     trials = np.arange(settings.first_trial, settings.first_trial + settings.trials)
     initial = settings.initial
     check_snapshots_fit(data.shape[1], settings.hidden, settings.trials, settings.iterations, settings.evaluate_every)
@@ -151,25 +157,25 @@ def run(
         np.dtype(settings.precision),
         initial.biases,
         clipped_base_rate(data) if initial.biases == "base_rate" else None,
-    ).like(data_there)
+    ).like(device_data)
     evaluate = evaluator(data, settings.hidden, rows_to_test(test, settings))
     if settings.proxy:
         evaluate = WithProxy(evaluate, data, settings)
     if settings.bias_bound:
         evaluate = WithBiasBound(evaluate, data, settings)
-    shards = make_shards(rbm, data_there, settings, threads)
-    keeper = Keeper(checkpoint, _identity(data, settings), checkpoint_seconds)
-    # Matrix products stay on one thread: cut among several they would round otherwise, and a trial alone would differ.
+    shards = make_shards(rbm, device_data, settings, threads)
+    checkpointer = Checkpointer(checkpoint, _identity(data, settings), checkpoint_seconds)
+    # Matrix products use one thread: with several, rounding would depend on the number of threads and trials.
     with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
         loop = Loop(rbm, shards, settings, evaluate, pool, progress)
-        _warm_up(Shard(rbm[:1].copy(), data_there, settings, trials[:1]), settings.schedule)
+        _warm_up(Shard(rbm[:1].copy(), device_data, settings, trials[:1]), settings.schedule)
         evaluate.warm_up(rbm)
         startup = perf_counter() - started
-        loop.restore(keeper.saved)
+        loop.restore(checkpointer.saved)
         loop.seconds["startup_seconds"] += startup
-        loop.go(keeper, stopping)
+        loop.run(checkpointer, stopping)
     ways = "; ".join(f"{name} {way}" for name, way in shards[0].ways.items())
-    where = {"backend": name_of_home(rbm.W), "backend_reason": chosen.reason, "backend_iterations": ways}
+    where = {"backend": backend_name(rbm.W), "backend_reason": chosen.reason, "backend_iterations": ways}
     return TrainingResult(rbm.on_host(), loop.curve.frame(), dict(loop.seconds), evaluate.snapshots(), where)
 
 
@@ -190,8 +196,8 @@ def train(
 ) -> TrainingResult:
     """Train RBMs on ``data`` with one estimator and plain gradient ascent.
 
-    Models of more than 25 units in both layers are not evaluated on the way: their parameters at every evaluation are
-    kept, and `rbmbench.training.snapshots.annealed_curve` makes a curve of them.
+    Models with more than 25 units in both layers are not evaluated during training; snapshots of their parameters are
+    kept for `rbmbench.training.snapshots.annealed_curve`.
 
     Parameters
     ----------
@@ -201,7 +207,7 @@ def train(
     estimator : str
         Name in `rbmbench.estimators`.
     options : dict, optional
-        The estimator's options.
+        Options of the estimator.
     rate : float
         Learning rate.
     batch : int

@@ -1,4 +1,4 @@
-"""Update rules, which turn estimates into new parameters: one file each, found by its name."""
+"""Update rules of the parameters: one file each, found by name."""
 
 from rbmbench.base.registry import Registry
 

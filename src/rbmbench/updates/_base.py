@@ -1,9 +1,9 @@
-"""What every update rule shares: a step, a memory that lasts from one iteration to the next, what it asks for."""
+"""Base of the update rules."""
 
 from typing import Any
 
-from rbmbench.kernels import home_of
-from rbmbench.model.gibbs import Sums
+from rbmbench.kernels import kernels_for
+from rbmbench.model.gibbs import PhaseSums
 from rbmbench.model.rbm import RBM
 
 __all__ = ["Memory", "UpdateRule", "ascend"]
@@ -12,38 +12,29 @@ Array = Any
 Memory = dict[str, Array]
 
 
-def ascend(rbm: RBM, positive: Sums, negative: Sums, rate: float) -> None:
-    """Add rate times the gradient, the statistics of the positive phase less those of the negative one, in place.
-
-    Parameters
-    ----------
-    rbm : RBM
-        With one leading axis of replicas.
-    positive, negative : Sums
-        As `rbmbench.estimators.Estimator.phase_sums` returns them.
-    rate : float
-    """
-    home = home_of(rbm.W)
+def ascend(rbm: RBM, positive: PhaseSums, negative: PhaseSums, rate: float) -> None:
+    """Add rate times the gradient, positive minus negative phase, to the parameters of all replicas in place."""
+    kernels = kernels_for(rbm.W)
     for parameter, up, down in zip((rbm.W, rbm.b, rbm.c), positive.sums, negative.sums, strict=True):
-        home.ascend(parameter, up, rate * positive.scale, down, rate * negative.scale)
+        kernels.ascend(parameter, up, rate * positive.scale, down, rate * negative.scale)
 
 
 class UpdateRule:
-    """Base of the update rules; a new one defines `step`, and `start` if it remembers anything.
+    """Base class of update rules; subclasses define `step`, and `start` if they have a memory.
 
-    A rule holds options. What lasts from one iteration to the next is its memory: named arrays with a leading axis of
-    replicas, which are in the checkpoints. Every stage of a schedule starts with a memory of its own.
+    A rule holds options. Its memory between iterations is a dict of arrays with a leading axis of replicas, which is
+    saved in checkpoints. Each stage of a schedule starts with a new memory.
 
-    ``resident``: as of `rbmbench.estimators.Estimator`.
+    ``fused``: see `rbmbench.estimators.Estimator`.
     """
 
-    resident: str | None = None
+    fused: str | None = None
 
     def check(self, estimator) -> None:
-        """Raise a `SettingsError` if the rule cannot be used with an estimator; asked before any work."""
+        """Raise a `SettingsError` if the rule cannot be used with the estimator."""
 
     def start(self, rbm: RBM, data: Array) -> Memory:
-        """Return the memory before the first step: named arrays with a leading axis of replicas.
+        """Return the initial memory.
 
         Parameters
         ----------
@@ -55,7 +46,7 @@ class UpdateRule:
         return {}
 
     def step(self, rbm: RBM, estimator, batch: Array, state: dict, stream, rate: float, memory: Memory):
-        """Change the parameters of ``rbm`` and the memory in place by one iteration; return the last `Estimate`.
+        """Make one iteration: change the parameters and the memory in place, and return the last `Estimate`.
 
         Parameters
         ----------
@@ -64,11 +55,10 @@ class UpdateRule:
         estimator : Estimator
         batch : array, shape (replicas, batch, m)
         state : dict of arrays
-            The estimator's state; the new one is in the estimate that is returned.
+            State of the estimator; the estimate has the new one.
         stream : Stream
         rate : float
             Learning rate.
         memory : dict of arrays
-            What `start` returned.
         """
         raise NotImplementedError

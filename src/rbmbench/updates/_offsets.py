@@ -1,26 +1,26 @@
-"""Offsets of centered RBMs, and the step of the centered gradient, made on the parameters of the ordinary RBM.
+"""Offsets of centered RBMs, and the step along the centered gradient in terms of ordinary parameters.
 
-A centered RBM has the energy E = -(v - mu)'W (h - lambda) - b'(v - mu) - c'(h - lambda). It is the ordinary one with
+A centered RBM has the energy E = -(v - mu)'W (h - lambda) - b'(v - mu) - c'(h - lambda). It is an ordinary RBM with
 
-    b_ordinary = b - W lambda,    c_ordinary = c - W' mu,
+    b_ordinary = b - W lambda,    c_ordinary = c - W' mu.
 
-so that offsets may move without any probability changing: the b and c of the centered form take up what is needed
-(b += W (lambda_new - lambda), c += W' (mu_new - mu)), which leaves the ordinary parameters as they are. So these alone
-are kept, and estimators and evaluations need not know of offsets. A step D of the weights along the centered gradient,
+A change of the offsets is compensated by b += W (lambda_new - lambda), c += W' (mu_new - mu), which does not change the
+ordinary parameters. So only these are stored, and estimators and evaluations do not depend on offsets. A step D of the
+weights along the centered gradient,
 
     D = rate (<(v - mu_0)(h - lambda_0)'>_data - <(v - mu)(h - lambda)'>_model),
 
 moves the ordinary biases by rate (<v>_data - <v>_model) - D lambda and by rate (<h>_data - <h>_model) - D' mu.
 
 Source: Melchior, Fischer, Wiskott 2016, algorithm 1 (dd_s^b); Upadhya, Sastry 2017, algorithm 4.
-Shapes: mu (replicas, m), lambda (replicas, n), of the parameters' type.
+Shapes: mu (replicas, m), lambda (replicas, n), of the type of the parameters.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbmbench.model.gibbs import Sums
+from rbmbench.model.gibbs import PhaseSums
 from rbmbench.model.rbm import RBM
 from rbmbench.updates._base import Memory, ascend
 
@@ -30,7 +30,7 @@ Array = Any
 
 
 def first_offsets(rbm: RBM, data: Array) -> Memory:
-    """Return the offsets before the first step: mu the mean of the training rows (rows, m), lambda one half."""
+    """Return the initial offsets: mu is the mean of the training rows (rows, m), lambda one half."""
     mu, half = np.empty_like(rbm.b), np.empty_like(rbm.c)
     mu[...] = data.mean(axis=0, dtype=np.float64)
     half[...] = 0.5
@@ -45,35 +45,37 @@ class Offsets(NamedTuple):
 
     @classmethod
     def of(cls, memory: Memory) -> "Offsets":
-        """Return the offsets in a memory, as they are there."""
+        """Return the offsets in a memory, without copies."""
         return cls(memory["visible_offset"], memory["hidden_offset"])
 
     def copy(self) -> "Offsets":
-        """Return offsets that stay when these move."""
+        """Return a copy."""
         return Offsets(self.visible.copy(), self.hidden.copy())
 
-    def slide(self, positive: Sums, sliding: float) -> None:
-        """Move, in place, by a share ``sliding`` of the way to the means over the mini-batch, of v and of p(h|v)."""
+    def slide(self, positive: PhaseSums, sliding: float) -> None:
+        """Move the offsets in place by the share ``sliding`` towards the means of v and p(h|v) over the mini-batch."""
         for offset, total in ((self.visible, positive.sums.b), (self.hidden, positive.sums.c)):
             offset *= 1 - sliding
             offset += sliding * positive.scale * total
 
 
-def ascend_centered(rbm: RBM, positive: Sums, negative: Sums, rate: float, first: Offsets, offsets: Offsets) -> None:
-    """Add rate times the centered gradient, in place.
+def ascend_centered(
+    rbm: RBM, positive: PhaseSums, negative: PhaseSums, rate: float, first: Offsets, offsets: Offsets
+) -> None:
+    """Add rate times the centered gradient to the parameters, in place.
 
-    With <v h'> less the products below, <(v - mu)(h - lambda)'> = <v h'> - mu (<h> - lambda)' - <v> lambda'. With all
-    offsets zero the step is that of `rbmbench.updates._base.ascend`, to the last bit.
+    Uses <(v - mu)(h - lambda)'> = <v h'> - mu (<h> - lambda)' - <v> lambda'. With all offsets zero, the step equals
+    that of `rbmbench.updates._base.ascend` bit for bit.
 
     Parameters
     ----------
     rbm : RBM
         The ordinary parameters, with one leading axis of replicas.
-    positive, negative : Sums
-        Of (v h', v, h), not centered; the weights of a phase add up to one.
+    positive, negative : PhaseSums
+        Not centered; the weights of a phase add up to one.
     rate : float
     first, offsets : Offsets
-        Those that the positive phase's gradient of W was formed with, and those of now.
+        The offsets of the positive phase, and the current ones.
     """
     ascend(rbm, positive, negative, rate)
     columns, rows = [], []
@@ -94,10 +96,10 @@ def ascend_centered(rbm: RBM, positive: Sums, negative: Sums, rate: float, first
 
 
 def _times(matrix: Array, vector: Array) -> Array:
-    """Return the product of each replica's matrix with its vector."""
+    """Return the product of the matrix and the vector of each replica."""
     return (matrix @ vector[..., None])[..., 0]
 
 
 def _transposed(matrix: Array) -> Array:
-    """Return each replica's matrix transposed."""
+    """Return the transposed matrix of each replica."""
     return matrix.swapaxes(-1, -2)

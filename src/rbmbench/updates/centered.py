@@ -1,19 +1,20 @@
-"""Ascent along the centered gradient (CG), with offsets that slide: dd_s^b.
+"""Ascent along the centered gradient (CG), with sliding offsets: dd_s^b.
 
     W += rate (<(v - mu)(h - lambda)'>_data - <(v - mu)(h - lambda)'>_model),
     b += rate (<v>_data - <v>_model),    c += rate (<h>_data - <h>_model),
 
-W, b and c those of the centered RBM. Before the gradient is formed, the offsets move towards means of the mini-batch,
+where W, b and c are those of the centered RBM. Before each gradient, the offsets move towards means of the mini-batch,
 
     mu <- (1 - nu) mu + nu <v>_batch,    lambda <- (1 - nu) lambda + nu <p(h|v)>_batch,
 
-and the RBM is re-parameterised so that it stays the same. At first mu is the mean of the training rows, lambda 0.5.
+and the RBM is re-parameterised without changing its distribution. Initially mu is the mean of the training rows, and
+lambda is 0.5.
 
 Source: Melchior, Fischer, Wiskott 2016, algorithm 1.
 Shapes: memory "visible_offset" (replicas, m), "hidden_offset" (replicas, n).
 """
 
-from rbmbench.base.options import number_within
+from rbmbench.base.registry import number_within
 from rbmbench.updates import REGISTRY
 from rbmbench.updates._base import UpdateRule
 from rbmbench.updates._offsets import Offsets, ascend_centered, first_offsets
@@ -23,17 +24,17 @@ __all__ = ["Centered"]
 
 @REGISTRY.register
 class Centered(UpdateRule):
-    """Centered gradient ascent; ``sliding`` is nu, of both layers. Parameters are those of the ordinary RBM."""
+    """Centered gradient ascent; ``sliding`` is nu of both layers. Parameters are those of the ordinary RBM."""
 
     def __init__(self, sliding: float = 0.01):
         self.sliding = number_within("sliding", sliding, 1)
 
     def start(self, rbm, data):
-        """Begin with the mean of the training rows, and one half."""
+        """Return the initial offsets."""
         return first_offsets(rbm, data)
 
     def step(self, rbm, estimator, batch, state, stream, rate, memory):
-        """Change the parameters of ``rbm`` and the offsets in place by one iteration; see `UpdateRule.step`."""
+        """Make one iteration, see `UpdateRule.step`."""
         estimate = estimator.estimate(rbm, batch, state, stream)
         positive, negative = estimator.phase_sums(estimate)
         offsets = Offsets.of(memory)

@@ -1,18 +1,18 @@
-"""S-DCP whose inner steps go along the centered gradient (CS-DCP).
+"""S-DCP with inner steps along the centered gradient (CS-DCP).
 
-As `rbmbench.updates.sdcp`, with the gradient of `rbmbench.updates.centered`: in every inner step the offsets move
-towards the means of the mini-batch (those of p(h|v) at theta_t), and then
+Like `rbmbench.updates.sdcp`, with the gradient of `rbmbench.updates.centered`: in each inner step the offsets move
+towards the means of the mini-batch (of p(h|v) at theta_t), and then
 
     W += rate (<(v - mu_0)(h - lambda_0)'>_data - <(v - mu_l)(h - lambda_l)'>_model),
 
-the first part as it was at l = 0: neither its states nor its offsets are new. With d = 1 it is the centered gradient.
+where states and offsets of the first part are those of l = 0. With d = 1 it is the centered gradient.
 
 Source: Upadhya, Sastry 2017, algorithm 4.
 Shapes: memory "visible_offset" (replicas, m), "hidden_offset" (replicas, n).
 """
 
-from rbmbench.base.options import positive_integer
-from rbmbench.estimators import check_goes_on
+from rbmbench.base.registry import positive_integer
+from rbmbench.estimators import check_continues
 from rbmbench.updates import REGISTRY
 from rbmbench.updates._offsets import Offsets, ascend_centered
 from rbmbench.updates.centered import Centered
@@ -22,9 +22,9 @@ __all__ = ["CSDCP"]
 
 @REGISTRY.register
 class CSDCP(Centered):
-    """CS-DCP; ``inner_steps`` is d, the estimator's ``k`` is K', ``sliding`` is nu, of both layers.
+    """CS-DCP; ``inner_steps`` is d, the option ``k`` of the estimator K', ``sliding`` nu of both layers.
 
-    Parameters are those of the ordinary RBM; diagnostics those of the last inner step.
+    Parameters are those of the ordinary RBM, diagnostics those of the last inner step.
     """
 
     def __init__(self, inner_steps: int = 6, sliding: float = 0.01):
@@ -32,11 +32,11 @@ class CSDCP(Centered):
         self.inner_steps = positive_integer("inner_steps", inner_steps)
 
     def check(self, estimator):
-        """Refuse estimators whose chains cannot run on through the inner steps."""
-        check_goes_on(estimator, "cs_dcp")
+        """Raise a `SettingsError` if the estimator does not support inner steps."""
+        check_continues(estimator, "cs_dcp")
 
     def step(self, rbm, estimator, batch, state, stream, rate, memory):
-        """Change the parameters of ``rbm`` and the offsets in place by one iteration; see `UpdateRule.step`."""
+        """Make one iteration, see `UpdateRule.step`."""
         estimate = estimator.estimate(rbm, batch, state, stream)
         positive, negative = estimator.phase_sums(estimate)
         offsets = Offsets.of(memory)
@@ -44,7 +44,7 @@ class CSDCP(Centered):
         first = offsets.copy()
         ascend_centered(rbm, positive, negative, rate, first, offsets)
         for _ in range(self.inner_steps - 1):
-            estimate = estimator.go_on(rbm, estimate, stream)
+            estimate = estimator.continue_chains(rbm, estimate, stream)
             offsets.slide(positive, self.sliding)
             ascend_centered(rbm, positive, estimator.negative_sums(estimate), rate, first, offsets)
         return estimate

@@ -13,10 +13,10 @@ __all__ = ["SGD"]
 class SGD(UpdateRule):
     """Gradient ascent with a constant learning rate."""
 
-    resident = "sgd"
+    fused = "sgd"
 
     def step(self, rbm, estimator, batch, state, stream, rate, memory):
-        """Change the parameters of ``rbm`` in place by one iteration; see `UpdateRule.step`."""
+        """Make one iteration, see `UpdateRule.step`."""
         estimate = estimator.estimate(rbm, batch, state, stream)
         ascend(rbm, *estimator.phase_sums(estimate), rate)
         return estimate

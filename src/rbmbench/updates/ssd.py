@@ -1,11 +1,11 @@
-"""Stochastic spectral descent (SSD): the weights go up in the geometry of the spectral norm.
+"""Stochastic spectral descent (SSD): ascent of the weights in the geometry of the spectral norm.
 
     W += rate ||G||_* U V',    G = U S V' the gradient of W,    ||G||_* the sum of its singular values,
 
-which of all steps D is where <G, D> - |D|^2 / (2 rate) is largest, |D| the largest singular value of D. The biases go
-up the plain gradient.
+which is the step D that maximises <G, D> - |D|^2 / (2 rate), with |D| the largest singular value of D. The biases take
+ordinary gradient steps.
 
-Source: Carlson, Cevher, Carin 2015; that the biases go plainly is our choice.
+Source: Carlson, Cevher, Carin 2015; the ordinary steps of the biases are our choice.
 Shapes: U (replicas, m, min(m, n)), V' (replicas, min(m, n), n).
 """
 
@@ -18,7 +18,7 @@ __all__ = ["SSD", "spectral_step"]
 
 
 def spectral_step(gradient, rate):
-    """Return rate ||G||_* U V' for the matrix G of every replica, (replicas, m, n); NaN where G is not finite."""
+    """Return rate ||G||_* U V' for the matrix G of each replica, (replicas, m, n); NaN if G is not finite."""
     finite = np.isfinite(gradient).all(axis=(-2, -1))[..., None, None]
     left, singular, right = np.linalg.svd(np.where(finite, gradient, 0), full_matrices=False)
     length = rate * singular.sum(axis=-1)[..., None, None]
@@ -27,10 +27,10 @@ def spectral_step(gradient, rate):
 
 @REGISTRY.register
 class SSD(UpdateRule):
-    """Spectral descent with a constant learning rate; one singular value decomposition a trial and iteration."""
+    """Spectral descent with a constant learning rate; one singular value decomposition per trial and iteration."""
 
     def step(self, rbm, estimator, batch, state, stream, rate, memory):
-        """Change the parameters of ``rbm`` in place by one iteration; see `UpdateRule.step`."""
+        """Make one iteration, see `UpdateRule.step`."""
         estimate = estimator.estimate(rbm, batch, state, stream)
         gradient = estimator.gradient(estimate)
         np.add(rbm.W, spectral_step(gradient.W, rate), out=rbm.W)

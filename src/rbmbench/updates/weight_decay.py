@@ -1,4 +1,4 @@
-"""Gradient ascent with weight decay: W <- (1 - rate * decay) W + rate * gradient; the biases do not decay."""
+"""Gradient ascent with weight decay, W <- (1 - rate * decay) W + rate * gradient, without decay of the biases."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ __all__ = ["WeightDecay"]
 
 @REGISTRY.register
 class WeightDecay(SGD):
-    """Gradient ascent on the mean log-likelihood less decay / 2 times the sum of the squared weights."""
+    """Gradient ascent on the mean log-likelihood minus decay / 2 times the sum of squared weights."""
 
     def __init__(self, decay: float = 1e-3):
         if isinstance(decay, bool) or not isinstance(decay, int | float) or not 0 <= decay < 1:
@@ -19,7 +19,7 @@ class WeightDecay(SGD):
         self.decay = decay
 
     def step(self, rbm, estimator, batch, state, stream, rate, memory):
-        """Change the parameters of ``rbm`` in place by one iteration; see `UpdateRule.step`."""
+        """Make one iteration, see `UpdateRule.step`."""
         decayed = rbm.W * rbm.W.dtype.type(rate * self.decay)
         estimate = super().step(rbm, estimator, batch, state, stream, rate, memory)
         np.subtract(rbm.W, decayed, out=rbm.W)

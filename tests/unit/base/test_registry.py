@@ -37,7 +37,7 @@ def test_names_are_the_files_without_importing_them(registry):
 
 
 def test_modules_besides_the_parts_are_not_found(registry):
-    others = Registry("orchard", "fruit", besides=("pear",))
+    others = Registry("orchard", "fruit", exclude=("pear",))
     assert others.names() == ["apple", "broken"]
     with pytest.raises(SettingsError, match="unknown fruit 'pear'"):
         others.create("pear")

@@ -246,7 +246,7 @@ def test_meta_says_where_a_run_was_and_why(data, tmp_path):
     assert train(data, tmp_path / "run", None, "--backend", "numpy") == 0
     meta = results.read_meta(tmp_path / "run")
     assert meta["backend"] in ("numba", "numpy")
-    assert meta["backend_reason"] == "asked for"
+    assert meta["backend_reason"] == "requested"
 
 
 def test_a_backend_that_is_not_there_is_one_line(data, tmp_path, capsys, monkeypatch):

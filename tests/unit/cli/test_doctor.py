@@ -225,7 +225,7 @@ def test_devices_are_described():
 def test_a_large_model_takes_the_gpu_and_a_tiny_one_does_not():
     tiny, large = machine.backend()
     assert (tiny.values["arrays"], large.values["arrays"]) == ("numpy", "cupy")
-    assert "operations an iteration" in tiny.found
+    assert "operations per iteration" in tiny.found
 
 
 def test_a_gpu_without_cupy_is_a_warning(monkeypatch, tmp_path, no_cupy):
@@ -242,7 +242,7 @@ def test_a_gpu_without_cupy_is_a_warning(monkeypatch, tmp_path, no_cupy):
 
 def test_slow_kernels_are_a_warning(monkeypatch, no_cupy):
     assert not any(finding.state for finding in machine.backend())
-    monkeypatch.setattr(machine, "name_of_home", lambda array: "numpy")
+    monkeypatch.setattr(machine, "backend_name", lambda array: "numpy")
     assert [finding.state for finding in machine.backend()] == ["", "", WARNING]
 
 
@@ -252,7 +252,7 @@ def test_slow_kernels_are_a_warning(monkeypatch, no_cupy):
     [
         ("RBMBENCH_BACKEND", "cupy", "CuPy is not installed"),
         ("RBMBENCH_BACKEND", "gpu", "allowed: auto, numpy, cupy"),
-        ("RBMBENCH_RESIDENT", "maybe", "RBMBENCH_RESIDENT"),
+        ("RBMBENCH_FUSED", "maybe", "RBMBENCH_FUSED"),
     ],
 )
 def test_a_backend_that_is_asked_for_in_vain_has_failed(monkeypatch, name, value, said):

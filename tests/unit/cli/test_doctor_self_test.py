@@ -10,7 +10,7 @@ from rbmbench.cli import main
 from rbmbench.cli.doctor import self_test
 from rbmbench.cli.doctor.checks import CHECKS, Measured, Place
 from rbmbench.cli.doctor.report import FACT, FAILED, OK, WARNING
-from rbmbench.kernels import name_of_home, pair_kernels, reference_kernels
+from rbmbench.kernels import backend_name, pair_kernels, reference_kernels
 from rbmbench.kernels import numpy as numpy_kernels
 from rbmbench.training.timing import best_seconds
 from shim import NEEDS_COMPILER, DeviceArray, runs_on_cpu
@@ -130,7 +130,7 @@ def broken(kernel):
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("home", [numpy_kernels, numba_kernels], ids=["reference", "numba"])
+@pytest.mark.parametrize("kernels", [numpy_kernels, numba_kernels], ids=["reference", "numba"])
 @pytest.mark.parametrize(
     ("check", "kernel", "wrong"),
     [
@@ -148,9 +148,9 @@ def broken(kernel):
         ("annealing", "sample_bernoulli", biased),
     ],
 )
-def test_wrong_kernels_are_refused(monkeypatch, home, check, kernel, wrong):
-    place = NUMBA if home is numba_kernels else REFERENCE
-    monkeypatch.setattr(home, kernel, wrong(getattr(home, kernel)))
+def test_wrong_kernels_are_refused(monkeypatch, kernels, check, kernel, wrong):
+    place = NUMBA if kernels is numba_kernels else REFERENCE
+    monkeypatch.setattr(kernels, kernel, wrong(getattr(kernels, kernel)))
     assert verdict(check, place).state == FAILED
 
 
@@ -196,7 +196,7 @@ def test_places_are_those_of_this_machine():
     assert found[:2] == ["numpy", "numba"]
     for place in self_test.places():
         with place.chosen():
-            assert name_of_home(place.put(np.zeros(1))) == place.kernels
+            assert backend_name(place.put(np.zeros(1))) == place.kernels
 
 
 def test_slowness_is_a_warning_and_no_failure(monkeypatch):
@@ -216,14 +216,14 @@ def test_a_step_and_its_products_are_timed():
 
 def test_reference_kernels_are_taken_within_the_block_alone():
     array = np.zeros(1)
-    before = name_of_home(array)
+    before = backend_name(array)
     with reference_kernels():
-        assert name_of_home(array) == "numpy"
+        assert backend_name(array) == "numpy"
         assert pair_kernels(array) is None
         with reference_kernels():
             pass
-        assert name_of_home(array) == "numpy"
-    assert name_of_home(array) == before
+        assert backend_name(array) == "numpy"
+    assert backend_name(array) == before
     with pytest.raises(ZeroDivisionError), reference_kernels():
         raise ZeroDivisionError
-    assert name_of_home(array) == before == "numba"
+    assert backend_name(array) == before == "numba"

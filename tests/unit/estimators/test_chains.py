@@ -154,9 +154,9 @@ def test_chains_on_a_device_are_those_on_the_host(rbm):
     found = []
     with cuda_on_cpu():
         for array in (np.empty(0), DeviceArray(np.empty(0))):
-            there, batch = rbm.like(array), np.asarray(mini_batch(rbm).visible, like=array)
+            on_device, batch = rbm.like(array), np.asarray(mini_batch(rbm).visible, like=array)
             estimator = estimators.create("cd", k=2, chains=CHAINS)
-            negative = estimator.estimate(there, batch, {}, training_stream(R)).negative.visible
+            negative = estimator.estimate(on_device, batch, {}, training_stream(R)).negative.visible
             assert type(negative) is type(array)
             found.append(negative if isinstance(negative, np.ndarray) else negative.get())
     np.testing.assert_array_equal(*found)

@@ -32,7 +32,7 @@ def test_a_gpu_takes_what_is_worth_it(monkeypatch, operations, expected):
     chosen = backends.choose("auto", operations)
     assert chosen.arrays == expected
     assert f"{operations:.1e}" in chosen.reason
-    assert backends.choose("cupy", 1.0) == ("cupy", "asked for")
+    assert backends.choose("cupy", 1.0) == ("cupy", "requested")
 
 
 def test_a_device_that_does_not_answer_is_named(monkeypatch):
@@ -44,7 +44,7 @@ def test_a_device_that_does_not_answer_is_named(monkeypatch):
                     raise RuntimeError("cudaErrorInsufficientDriver: CUDA driver version is insufficient\nmore")
 
     monkeypatch.setitem(sys.modules, "cupy", Runtime)
-    monkeypatch.setattr(backends, "_is_installed", lambda module: True)
+    monkeypatch.setattr(backends, "is_installed", lambda module: True)
     with pytest.raises(
         SettingsError, match=r"no GPU that CuPy can use \(cudaErrorInsufficientDriver: .*insufficient\);"
     ):

@@ -1,4 +1,4 @@
-"""Every kernel of every home against brute force in float64, on the same uniforms, in awkward sizes."""
+"""Every kernel of every backend against brute force in float64, on the same uniforms, in awkward sizes."""
 
 import itertools
 from typing import NamedTuple
@@ -9,13 +9,13 @@ from core_helpers import all_states, expected_tosses, expected_uniforms, sigmoid
 from scipy.stats import poisson
 
 from rbmbench.base.streams import Stream
-from rbmbench.kernels import home_of, name_of_home
+from rbmbench.kernels import backend_name, kernels_for
 from rbmbench.kernels import numpy as numpy_kernels
-from shim import NEEDS_COMPILER, cuda_home
+from shim import NEEDS_COMPILER, cuda_kernels
 
-HOMES = pytest.mark.parametrize(
-    "home",
-    [numpy_kernels, home_of(np.empty(0)), pytest.param(cuda_home, marks=NEEDS_COMPILER)],
+BACKENDS = pytest.mark.parametrize(
+    "kernels",
+    [numpy_kernels, kernels_for(np.empty(0)), pytest.param(cuda_kernels, marks=NEEDS_COMPILER)],
     ids=lambda h: h.__name__.rpartition(".")[2],
 )
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -75,81 +75,82 @@ def clear_cut(p, u, dtype):
     return clear
 
 
-def test_numba_is_the_home_of_numpy_arrays_where_it_is_installed():
+def test_numba_serves_numpy_arrays_where_it_is_installed():
     pytest.importorskip("numba")
-    assert name_of_home(np.empty(3)) == "numba"
-    assert home_of(np.empty(3)).__name__.endswith("kernels.numba")
+    assert backend_name(np.empty(3)) == "numba"
+    assert kernels_for(np.empty(3)).__name__.endswith("kernels.numba")
 
 
 @pytest.mark.parametrize("array", [[1.0], (1.0,), 3.0])
-def test_arrays_of_unknown_type_have_no_home(array):
+def test_arrays_of_unknown_type_have_no_kernels(array):
     with pytest.raises(TypeError, match=f"type {type(array).__name__}; allowed: numpy.ndarray, cupy.ndarray"):
-        home_of(array)
+        kernels_for(array)
 
 
-@HOMES
-def test_homes_offer_the_same_kernels(home):
-    assert sorted(home.__all__) == sorted(numpy_kernels.__all__)
+@BACKENDS
+def test_backends_offer_the_same_kernels(kernels):
+    assert sorted(kernels.__all__) == sorted(numpy_kernels.__all__)
+    assert all(callable(getattr(kernels, name)) for name in numpy_kernels.__all__)
 
 
-@HOMES
+@BACKENDS
 @DTYPES
 @SHAPES
 @VALUES
-def test_bernoulli_mean(home, dtype, shape, values):
+def test_bernoulli_mean(kernels, dtype, shape, values):
     a, bias = activations(values, shape, dtype)
     x = precise(a, bias)
-    home.bernoulli_mean(a, bias)
+    kernels.bernoulli_mean(a, bias)
     assert a.dtype == dtype
     hold_means(a, x, dtype)
 
 
-@HOMES
+@BACKENDS
 @DTYPES
 @SHAPES
 @VALUES
 @pytest.mark.parametrize(("first", "second"), [(0.0, 1.0), (0.25, 0.25 + 2**-12)])
-def test_softplus_differences_are_added(home, dtype, shape, values, first, second):
+def test_softplus_differences_are_added(kernels, dtype, shape, values, first, second):
     a, bias = activations(values, shape, dtype)
     x, untouched = precise(a, bias), a.copy()
     difference = np.full(shape[:2], 17.0)
-    home.softplus_difference(a, bias, first, second, difference)
+    kernels.softplus_difference(a, bias, first, second, difference)
     np.testing.assert_array_equal(a, untouched)
     close_to(difference - 17, x, (softplus(second * x) - softplus(first * x)).sum(axis=-1), dtype)
 
 
-@HOMES
+@BACKENDS
 @DTYPES
 @SHAPES
 @VALUES
-def test_softplus_sums(home, dtype, shape, values):
+def test_softplus_sums(kernels, dtype, shape, values):
     a, bias = activations(values, shape, dtype)
     x, untouched = precise(a, bias), a.copy()
     sums, sums_with_mean = np.full((2, *shape[:2]), np.nan)
-    home.softplus_sum(a, bias, sums)
+    kernels.softplus_sum(a, bias, sums)
     np.testing.assert_array_equal(a, untouched)
-    home.bernoulli_mean_and_softplus_sum(a, bias, sums_with_mean)
+    kernels.bernoulli_mean_and_softplus_sum(a, bias, sums_with_mean)
     for found in (sums, sums_with_mean):
         close_to(found, x, softplus(x).sum(axis=-1), dtype)
     hold_means(a, x, dtype)
 
 
-@HOMES
+@BACKENDS
 @DTYPES
 @SHAPES
 @VALUES
-def test_samples_compare_the_documented_uniforms_with_the_mean(home, dtype, shape, values):
+def test_samples_compare_the_documented_uniforms_with_the_mean(kernels, dtype, shape, values):
     a, bias = activations(values, shape, dtype)
     x, draw = precise(a, bias), draw_for(shape[0])
     u = expected_tosses(draw, shape[1] * shape[2]).reshape(shape)
 
     mean, out = sigmoid(x).astype(dtype), np.full(shape, np.nan, dtype)
-    home.sample(mean, draw, out)
+    kernels.sample(mean, draw, out)
     np.testing.assert_array_equal(out, u < mean)
 
     scored, log_probability = a.copy(), np.full(shape[:2], np.nan)
-    home.sample_bernoulli(a, bias, draw)
-    home.sample_bernoulli_and_log_probability(scored, bias, draw, log_probability)
+    kernels.sample_bernoulli(a, bias, draw)
+    kernels.sample_bernoulli_and_log_probability(scored, bias, draw, log_probability)
     clear = clear_cut(sigmoid(x), u, dtype)
     for state in (a, scored):
         assert set(np.unique(state)) <= {0.0, 1.0}
@@ -157,35 +158,35 @@ def test_samples_compare_the_documented_uniforms_with_the_mean(home, dtype, shap
     close_to(log_probability, x, (scored * x - softplus(x)).sum(axis=-1), dtype)
 
 
-@HOMES
+@BACKENDS
 @DTYPES
 @SHAPES
-def test_sampling_at_an_inverse_temperature(home, dtype, shape):
+def test_sampling_at_an_inverse_temperature(kernels, dtype, shape):
     a, bias = activations("mixed", shape, dtype)
     draw, scale = draw_for(shape[0]), 0.375
     expected = (dtype(scale) * a).astype(dtype)
-    home.sample_bernoulli(expected, bias, draw)
-    home.sample_bernoulli(a, bias, draw, scale)
+    kernels.sample_bernoulli(expected, bias, draw)
+    kernels.sample_bernoulli(a, bias, draw, scale)
     # scale * a is rounded once more where it is not fused with the sum: that can turn one unit in 10^6.
     assert np.count_nonzero(a != expected) <= 1
 
 
-@HOMES
+@BACKENDS
 @DTYPES
 @pytest.mark.parametrize("shape", [(1, 7, 1), (3, 131, 67), (2, 3, 1097)])
-def test_units_that_sixteen_bits_leave_open_are_decided_by_further_ones(home, dtype, shape):
+def test_units_that_sixteen_bits_leave_open_are_decided_by_further_ones(kernels, dtype, shape):
     # Every unit's p is put half way between the 16 bits of its own uniform and the next number.
     draw, sides = draw_for(shape[0]), 65536
     u = sides * expected_tosses(draw, shape[1] * shape[2]).reshape(shape)
     p = (np.floor(u) + 0.5) / sides
     a, bias, out = np.log(p / (1 - p)).astype(dtype), np.zeros((shape[0], shape[2]), dtype), np.empty(shape, dtype)
-    home.sample(p.astype(dtype), draw, out)
+    kernels.sample(p.astype(dtype), draw, out)
     np.testing.assert_array_equal(out, u % 1 < 0.5)
     # Activations of float32 keep p to a few parts in 10^6, which is up to a quarter of the distance left.
     clear = np.abs(u % 1 - 0.5) > (0.3 if dtype == np.float32 else 1e-7)
     x, scored, log_probability = a.astype(np.float64), a.copy(), np.empty(shape[:2])
-    home.sample_bernoulli(a, bias, draw)
-    home.sample_bernoulli_and_log_probability(scored, bias, draw, log_probability)
+    kernels.sample_bernoulli(a, bias, draw)
+    kernels.sample_bernoulli_and_log_probability(scored, bias, draw, log_probability)
     for state in (a, scored):
         np.testing.assert_array_equal(state[clear], (u % 1 < 0.5)[clear])
     # An open unit's activation is kept to 2e-5 in float32.
@@ -196,15 +197,15 @@ def test_units_that_sixteen_bits_leave_open_are_decided_by_further_ones(home, dt
 
 
 def with_score(a, bias, draw):
-    home_of(a).sample_bernoulli_and_log_probability(a, bias, draw, np.empty(a.shape[:2]))
+    kernels_for(a).sample_bernoulli_and_log_probability(a, bias, draw, np.empty(a.shape[:2]))
 
 
 @DTYPES
-@pytest.mark.parametrize("kernel", [lambda a, bias, draw: home_of(a).sample_bernoulli(a, bias, draw), with_score])
+@pytest.mark.parametrize("kernel", [lambda a, bias, draw: kernels_for(a).sample_bernoulli(a, bias, draw), with_score])
 def test_rare_states_are_as_rare_as_they_should_be(dtype, kernel):
     # Error rate 1e-4: Poisson counts of states with p near e^-14, far below what 16 bits resolve, and of ones of e^-30,
     # of which 16 million hold one with probability 2e-6.
-    if name_of_home(np.empty(0)) == "numpy":
+    if backend_name(np.empty(0)) == "numpy":
         pytest.skip("16 million units take long without numba")
     for activation in (-14.0, 14.0, -30.0, 30.0):
         a, bias = np.full((31, 2**13, 64), activation, dtype), np.zeros((31, 64), dtype)
@@ -213,26 +214,26 @@ def test_rare_states_are_as_rare_as_they_should_be(dtype, kernel):
         assert poisson.ppf(1.25e-5, expected) <= np.count_nonzero(a == rare) <= poisson.isf(1.25e-5, expected)
 
 
-@HOMES
+@BACKENDS
 @DTYPES
-def test_gather_rows(home, dtype):
+def test_gather_rows(kernels, dtype):
     rng = np.random.default_rng(0)
     data, index = (rng.random((23, 11)) < 0.5).astype(np.uint8), rng.integers(0, 23, (3, 7))
     out = np.full((3, 7, 11), np.nan, dtype)
-    home.gather_rows(data, index, out)
+    kernels.gather_rows(data, index, out)
     for r, row in itertools.product(range(3), range(7)):
         np.testing.assert_array_equal(out[r, row], data[index[r, row]])
 
 
-@HOMES
+@BACKENDS
 @DTYPES
 @pytest.mark.parametrize("shape", [(1, 1), (2, 3, 5), (3, 67, 71)])
-def test_ascend(home, dtype, shape):
+def test_ascend(kernels, dtype, shape):
     rng = np.random.default_rng(1)
     parameter, up, down = (rng.normal(size=shape).astype(dtype) for _ in range(3))
     expected = parameter.astype(float) + 0.375 * up.astype(float) - 0.03125 * down.astype(float)
     kept = up.copy(), down.copy()
-    home.ascend(parameter, up, 0.375, down, 0.03125)
+    kernels.ascend(parameter, up, 0.375, down, 0.03125)
     np.testing.assert_allclose(parameter, expected, rtol=0, atol=1e-6 if dtype == np.float32 else 1e-15)
     np.testing.assert_array_equal([up, down], kept)
 
@@ -305,10 +306,10 @@ def sweep_by_hand(case, dtype, draw, parameters, visible):
     return visible, samples, swaps, min(margin)
 
 
-@HOMES
+@BACKENDS
 @DTYPES
 @pytest.mark.parametrize("case", TEMPERED)
-def test_tempered_sweeps(home, dtype, case):
+def test_tempered_sweeps(kernels, dtype, case):
     parameters, visible = case.parameters(dtype), case.start(dtype)
     draw = draw_for(case.replicas)
     end, by_hand, swaps, margin = sweep_by_hand(case, dtype, draw, parameters, visible)
@@ -317,22 +318,22 @@ def test_tempered_sweeps(home, dtype, case):
     pairs = case.replicas * case.sets * case.sweeps * (case.chains - 1)
     assert 0 < swaps < pairs
     samples = np.full(by_hand.shape, np.nan, dtype)
-    home.tempered_sweeps(*parameters, case.betas(dtype), draw, visible, samples)
+    kernels.tempered_sweeps(*parameters, case.betas(dtype), draw, visible, samples)
     np.testing.assert_array_equal(samples, by_hand)
     np.testing.assert_array_equal(visible, end)
 
 
-@HOMES
-def test_tempered_sweeps_may_be_cut_anywhere(home):
+@BACKENDS
+def test_tempered_sweeps_may_be_cut_anywhere(kernels):
     case = TEMPERED[1]
     parameters, whole, cut = case.parameters(np.float32), case.start(np.float32), case.start(np.float32)
     stream, pieces = Stream(1, [0, 1]), []
     samples = np.empty((2, 3, 13, 7), np.float32)
-    home.tempered_sweeps(*parameters, case.betas(np.float32), stream.next(), whole, samples)
+    kernels.tempered_sweeps(*parameters, case.betas(np.float32), stream.next(), whole, samples)
     stream = Stream(1, [0, 1])
     for sweeps in (2, 1, 10):
         pieces.append(np.empty((2, 3, sweeps, 7), np.float32))
-        home.tempered_sweeps(*parameters, case.betas(np.float32), stream.take(sweeps), cut, pieces[-1])
+        kernels.tempered_sweeps(*parameters, case.betas(np.float32), stream.take(sweeps), cut, pieces[-1])
     np.testing.assert_array_equal(np.concatenate(pieces, axis=2), samples)
     np.testing.assert_array_equal(cut, whole)
 
@@ -355,36 +356,38 @@ ENUMERATED = [
 ]
 
 
-@HOMES
+@BACKENDS
 @pytest.mark.parametrize(("m", "n", "scale"), ENUMERATED)
-def test_hidden_log_weights(home, m, n, scale):
+def test_hidden_log_weights(kernels, m, n, scale):
     rng = np.random.default_rng(m + n)
     W, b, c = rng.normal(0, scale, (m, n)), rng.normal(0, scale, m), rng.normal(0, scale, n)
-    found = home.hidden_log_weights(W, b, c)
+    found = kernels.hidden_log_weights(W, b, c)
     assert found.shape == (2**n,)
     np.testing.assert_allclose(found, log_weights_by_hand(W, b, c), rtol=1e-12, atol=1e-12 * scale * m)
 
 
-@HOMES
+@BACKENDS
 @pytest.mark.parametrize("sign", [-1, 1])
 @pytest.mark.parametrize("which", ["weights", "visible bias"])
-def test_hidden_log_weights_of_huge_parameters_of_one_sign(home, sign, which):
+def test_hidden_log_weights_of_huge_parameters_of_one_sign(kernels, sign, which):
     W, b = (
         (np.full((5, 4), sign * 690.0), np.zeros(5))
         if which == "weights"
         else (np.ones((5, 4)), np.full(5, sign * 690.0))
     )
     c = np.linspace(-1, 1, 4)
-    np.testing.assert_allclose(home.hidden_log_weights(W, b, c), log_weights_by_hand(W, b, c), rtol=1e-13, atol=1e-12)
+    np.testing.assert_allclose(
+        kernels.hidden_log_weights(W, b, c), log_weights_by_hand(W, b, c), rtol=1e-13, atol=1e-12
+    )
 
 
-@HOMES
-def test_hidden_log_weights_that_only_just_fit_float64(home):
+@BACKENDS
+def test_hidden_log_weights_that_only_just_fit_float64(kernels):
     # Halves of the hidden units that cancel: each half's factor is near the limit, their product is not.
     rng = np.random.default_rng(0)
     W = np.concatenate([rng.uniform(200, 330, (7, 2)), -rng.uniform(200, 330, (7, 2))], axis=1)
     b, c = rng.normal(0, 5, 7), rng.normal(0, 5, 4)
-    np.testing.assert_allclose(home.hidden_log_weights(W, b, c), log_weights_by_hand(W, b, c), rtol=1e-12)
+    np.testing.assert_allclose(kernels.hidden_log_weights(W, b, c), log_weights_by_hand(W, b, c), rtol=1e-12)
 
 
 def test_binary_states_count_in_binary():

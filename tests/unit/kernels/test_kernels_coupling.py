@@ -1,4 +1,4 @@
-"""The kernels for rows of many replicas, in every home, against the algorithms as the paper writes them."""
+"""The kernels for rows of many replicas, in every backend, against the algorithms as the paper writes them."""
 
 from functools import cache
 
@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from core_helpers import expected_tosses, sigmoid, words_of
 
-from rbmbench.base.streams import ATTEMPTS, Places, Stream
-from rbmbench.kernels import home_of
+from rbmbench.base.streams import ATTEMPTS, RowKeys, Stream
+from rbmbench.kernels import kernels_for
 from rbmbench.kernels import numpy as numpy_kernels
-from shim import NEEDS_COMPILER, cuda_home
+from shim import NEEDS_COMPILER, cuda_kernels
 
-HOMES = pytest.mark.parametrize(
-    "home",
-    [numpy_kernels, home_of(np.empty(0)), pytest.param(cuda_home, marks=NEEDS_COMPILER)],
+BACKENDS = pytest.mark.parametrize(
+    "kernels",
+    [numpy_kernels, kernels_for(np.empty(0)), pytest.param(cuda_kernels, marks=NEEDS_COMPILER)],
     ids=lambda h: h.__name__.rpartition(".")[2],
 )
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -21,11 +21,11 @@ UNITS = pytest.mark.parametrize("units", [1, 5, 67, 131, 1097])
 REPLICAS, ROWS = 3, 29
 
 
-def places(seed=1):
-    """Return places in no order, half of them mirrored; replica 1 has no rows."""
+def keys(seed=1):
+    """Return keys in no order, half of them mirrored; replica 1 has no rows."""
     rng = np.random.default_rng(seed)
     replica = np.sort(rng.choice([0, 2], ROWS))
-    return Places(replica, rng.permutation(101)[:ROWS].astype(np.int64), rng.integers(0, 2, ROWS).astype(np.uint8))
+    return RowKeys(replica, rng.permutation(101)[:ROWS].astype(np.int64), rng.integers(0, 2, ROWS).astype(np.uint8))
 
 
 def draw():
@@ -34,14 +34,14 @@ def draw():
 
 def uniforms_of_rows(draw, where, units):
     """Return the uniform of every unit, float64 (rows, units)."""
-    found = expected_tosses(draw, int((where.place.max() + 1) * units))
-    u = np.stack([found[r, p * units : (p + 1) * units] for r, p in zip(where.replica, where.place, strict=True)])
+    found = expected_tosses(draw, int((where.row_id.max() + 1) * units))
+    u = np.stack([found[r, p * units : (p + 1) * units] for r, p in zip(where.replica, where.row_id, strict=True)])
     return np.where(where.mirrored[:, None] == 1, 1 - u, u)
 
 
 def two_uniforms(draw, where):
-    """Return the two uniforms of every row, float64 (2, rows): words 0 and 1 of the block of its place."""
-    words = words_of(draw, where.place.astype(np.uint64), flip=1 << 30)
+    """Return the two uniforms of every row, float64 (2, rows): words 0 and 1 of the block of its row_id."""
+    words = words_of(draw, where.row_id.astype(np.uint64), flip=1 << 30)
     u = (words[where.replica, :2, np.arange(ROWS)].T + 0.5) / 2**32
     return np.where(where.mirrored == 1, 1 - u, u)
 
@@ -62,13 +62,13 @@ def log_probability(v, p):
 def means(units, dtype):
     """Return p and p' of `activations`, float64 (rows, units)."""
     a, other, bias = activations(units, dtype)
-    return [sigmoid(x.astype(np.float64) + bias[places().replica]) for x in (a, other)]
+    return [sigmoid(x.astype(np.float64) + bias[keys().replica]) for x in (a, other)]
 
 
 @cache
 def coupled_by_the_book(units, dtype, redraw_both):
     """Return (v, v', met, rejections) of algorithms 1 and 3 of Qiu, Zhang, Wang, row by row."""
-    (p, p2), where, results = means(units, dtype), places(), []
+    (p, p2), where, results = means(units, dtype), keys(), []
 
     @cache
     def uniforms(t):
@@ -102,22 +102,22 @@ def coupled_by_the_book(units, dtype, redraw_both):
     return [np.array(part) for part in zip(*results, strict=True)]
 
 
-def coupled(home, a, other, bias, where, redraw_both, at=None):
+def coupled(kernels, a, other, bias, where, redraw_both, at=None):
     """Return what `couple_visible` makes of copies."""
     a, other, met, rejections = a.copy(), other.copy(), np.full(ROWS, 7, np.uint8), np.full(ROWS, -1)
-    home.couple_visible(a, other, bias, where, at or draw(), redraw_both, met, rejections)
+    kernels.couple_visible(a, other, bias, where, at or draw(), redraw_both, met, rejections)
     return a, other, met, rejections
 
 
-@HOMES
+@BACKENDS
 @DTYPES
 @UNITS
 @pytest.mark.parametrize("redraw_both", [False, True])
-def test_pairs_are_coupled_as_the_paper_says(home, dtype, units, redraw_both):
+def test_pairs_are_coupled_as_the_paper_says(kernels, dtype, units, redraw_both):
     # With this seed no uniform lies so close to its bound that rounding decides, in either type.
-    (a, other, bias), where = activations(units, dtype), places()
+    (a, other, bias), where = activations(units, dtype), keys()
     expected = coupled_by_the_book(units, dtype, redraw_both)
-    for found, wanted in zip(coupled(home, a, other, bias, where, redraw_both), expected, strict=True):
+    for found, wanted in zip(coupled(kernels, a, other, bias, where, redraw_both), expected, strict=True):
         np.testing.assert_array_equal(found, wanted)
     met = expected[2] == 1
     assert met[3]
@@ -125,26 +125,26 @@ def test_pairs_are_coupled_as_the_paper_says(home, dtype, units, redraw_both):
     assert units == 1 or (expected[0][~met] != expected[1][~met]).any(axis=1).all()
 
 
-@HOMES
+@BACKENDS
 @DTYPES
-def test_rows_do_not_depend_on_what_other_rows_there_are(home, dtype):
-    (a, other, bias), where = activations(67, dtype), places()
-    whole = coupled(home, a, other, bias, where, True)
+def test_rows_do_not_depend_on_what_other_rows_there_are(kernels, dtype):
+    (a, other, bias), where = activations(67, dtype), keys()
+    whole = coupled(kernels, a, other, bias, where, True)
     rows = np.array([2, 3, 11, 23])
     v, v2, met, rejections = a[rows], other[rows], np.empty(4, np.uint8), np.empty(4, np.int64)
-    home.couple_visible(v, v2, bias, where.of(rows), draw(), True, met, rejections)
+    kernels.couple_visible(v, v2, bias, where.select(rows), draw(), True, met, rejections)
     for some, of_all in zip((v, v2, met, rejections), whole, strict=True):
         np.testing.assert_array_equal(some, of_all[rows])
 
 
-@HOMES
+@BACKENDS
 @DTYPES
-def test_extreme_activations_give_states(home, dtype):
-    rng, where = np.random.default_rng(4), places()
+def test_extreme_activations_give_states(kernels, dtype):
+    rng, where = np.random.default_rng(4), keys()
     a, other = (rng.choice([-200.0, -90.0, -1.0, 0.0, 90.0, 200.0], (ROWS, 67)).astype(dtype) for _ in range(2))
     other[: ROWS // 2] = a[: ROWS // 2]
     bias = np.zeros((REPLICAS, 67), dtype)
-    v, v2, met, _ = coupled(home, a, other, bias, where, True)
+    v, v2, met, _ = coupled(kernels, a, other, bias, where, True)
     assert set(np.unique([v, v2])) == {0, 1}
     np.testing.assert_array_equal(v[np.abs(a) == 200], a[np.abs(a) == 200] > 0)
     np.testing.assert_array_equal(v2[np.abs(other) == 200], other[np.abs(other) == 200] > 0)
@@ -152,24 +152,24 @@ def test_extreme_activations_give_states(home, dtype):
     assert not met[ROWS // 2 :].any()
 
 
-@HOMES
+@BACKENDS
 @DTYPES
 @UNITS
-def test_rows_are_sampled_from_their_means(home, dtype, units):
-    (a, _, bias), where = activations(units, dtype), places()
+def test_rows_are_sampled_from_their_means(kernels, dtype, units):
+    (a, _, bias), where = activations(units, dtype), keys()
     mean = a.copy()
-    home.mean_of_rows(mean, bias, where)
+    kernels.mean_of_rows(mean, bias, where)
     expected = sigmoid(a + bias[where.replica])
     np.testing.assert_allclose(mean, expected, rtol=2e-6 if dtype == np.float32 else 1e-14)
     states = np.full_like(mean, np.nan)
-    home.sample_rows(mean, where, draw(), states)
+    kernels.sample_rows(mean, where, draw(), states)
     np.testing.assert_array_equal(states, uniforms_of_rows(draw(), where, units) < mean)
 
 
 @pytest.mark.parametrize("few_differ", [False, True])
-@HOMES
+@BACKENDS
 @DTYPES
-def test_products_of_states(home, dtype, few_differ):
+def test_products_of_states(kernels, dtype, few_differ):
     rng, m, n = np.random.default_rng(5), 31, 23
     bounds = np.array([0, 2, 2, 15, ROWS])  # few rows, none, many
     states = (rng.random((ROWS, m)) < 0.4).astype(dtype)
@@ -179,9 +179,9 @@ def test_products_of_states(home, dtype, few_differ):
     expected, beside = (np.einsum("im,imn->in", s.astype(float), matrix[replica]) for s in (states, neighbours))
     product, other = np.full((2, ROWS, n), np.nan, dtype)
     tolerance = {"rtol": 0, "atol": 2e-5 if dtype == np.float32 else 1e-13}
-    home.multiply_states(states, bounds, matrix, product)
+    kernels.multiply_states(states, bounds, matrix, product)
     np.testing.assert_allclose(product, expected, **tolerance)
-    home.multiply_neighbours(states, product, neighbours, bounds, matrix, other)
+    kernels.multiply_neighbours(states, product, neighbours, bounds, matrix, other)
     np.testing.assert_allclose(other, beside, **tolerance)
     W, b = rng.normal(size=(4, m, n)).astype(dtype), rng.normal(size=(4, m)).astype(dtype)
     W_expected, b_expected = W.astype(float), b.astype(float)
@@ -189,7 +189,7 @@ def test_products_of_states(home, dtype, few_differ):
         difference = states[row].astype(float) - neighbours[row]
         W_expected[r] += np.outer(difference, mean[row])
         b_expected[r] += difference
-    home.add_products_of_differences(states, neighbours, bounds, mean, W, b)
+    kernels.add_products_of_differences(states, neighbours, bounds, mean, W, b)
     np.testing.assert_allclose(W, W_expected, **tolerance)
     np.testing.assert_allclose(b, b_expected, **tolerance)
 

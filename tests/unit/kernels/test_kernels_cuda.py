@@ -17,8 +17,8 @@ import shim.device
 from rbmbench import estimators, samplers
 from rbmbench.base.errors import TrainingError
 from rbmbench.base.settings import EstimateSettings, GroundTruthSettings
+from rbmbench.kernels import backend_name, kernels_for, on_host
 from rbmbench.kernels import cupy as cupy_kernels
-from rbmbench.kernels import home_of, name_of_home, on_host
 from rbmbench.kernels.cupy import _device, tempering
 from rbmbench.likelihood import ais_log_partition, data_statistics, exact_gradient, exact_log_partition, log_likelihood
 from rbmbench.measurements import gradient_bias
@@ -32,7 +32,7 @@ DATA = binary_data(23, 7)
 @pytest.fixture
 def device(monkeypatch):
     """The CPU as a device, which runs with the backend "cupy" take, iteration by iteration."""
-    monkeypatch.setenv("RBMBENCH_RESIDENT", "off")
+    monkeypatch.setenv("RBMBENCH_FUSED", "off")
     with runs_on_cpu() as device:
         yield device
 
@@ -149,18 +149,18 @@ def test_parameters_that_are_not_finite_stop_a_run_on_a_device(device, no_pauses
 def test_exact_values_and_likelihoods(device, shape):
     m, n = shape
     host, rows = random_rbm(m, n, (2,), dtype=np.float32), binary_data(11, m)
-    there = host.like(DeviceArray(np.empty(0)))
-    assert name_of_home(there.W) == "cupy"
-    log_partition = exact_log_partition(there)
+    on_device = host.like(DeviceArray(np.empty(0)))
+    assert backend_name(on_device.W) == "cupy"
+    log_partition = exact_log_partition(on_device)
     np.testing.assert_allclose(log_partition, exact_log_partition(host), rtol=1e-13)
     # Rows may be on either side.
     for data in (rows, DeviceArray(rows)):
-        found = log_likelihood(there, data, log_partition)
+        found = log_likelihood(on_device, data, log_partition)
         np.testing.assert_allclose(found, log_likelihood(host, rows, log_partition), rtol=1e-13)
-        for part, expected in zip(exact_gradient(there, data), exact_gradient(host, rows), strict=True):
+        for part, expected in zip(exact_gradient(on_device, data), exact_gradient(host, rows), strict=True):
             np.testing.assert_allclose(on_host(part), expected, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(on_host(there.free_energy(DeviceArray(rows))), host.free_energy(rows), rtol=2e-6)
-    for part, expected in zip(data_statistics(there, rows), data_statistics(host, rows), strict=True):
+    np.testing.assert_allclose(on_host(on_device.free_energy(DeviceArray(rows))), host.free_energy(rows), rtol=2e-6)
+    for part, expected in zip(data_statistics(on_device, rows), data_statistics(host, rows), strict=True):
         np.testing.assert_allclose(on_host(part), expected, rtol=0, atol=1e-12)
 
 
@@ -309,11 +309,11 @@ def test_empty_arrays_start_nothing(device):
 def test_arrays_that_are_not_contiguous_are_refused(kernel):
     a = DeviceArray(np.zeros((2, 4, 3))).swapaxes(0, 1)
     with pytest.raises(ValueError, match="not C-contiguous"):
-        getattr(home_of(a), kernel)(a, DeviceArray(np.zeros((4, 3))), *[a][: kernel == "softplus_sum"])
+        getattr(kernels_for(a), kernel)(a, DeviceArray(np.zeros((4, 3))), *[a][: kernel == "softplus_sum"])
 
 
 def test_nothing_imports_cupy_for_numpy_arrays():
-    code = "import numpy, sys; from rbmbench.training import trainer; trainer.name_of_home(numpy.empty(0))"
+    code = "import numpy, sys; from rbmbench.training import trainer; trainer.backend_name(numpy.empty(0))"
     code += "; print('cupy' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "False"

@@ -1,17 +1,17 @@
-"""The kernels that unlearn samples and count distances, in every home, against the formulas."""
+"""The kernels that unlearn samples and count distances, in every backend, against the formulas."""
 
 import numpy as np
 import pytest
 from core_helpers import binary_data
 
 from rbmbench.base.streams import Stream
-from rbmbench.kernels import home_of
+from rbmbench.kernels import kernels_for
 from rbmbench.kernels import numpy as numpy_kernels
-from shim import NEEDS_COMPILER, cuda_home
+from shim import NEEDS_COMPILER, cuda_kernels
 
-HOMES = pytest.mark.parametrize(
-    "home",
-    [numpy_kernels, home_of(np.empty(0)), pytest.param(cuda_home, marks=NEEDS_COMPILER)],
+BACKENDS = pytest.mark.parametrize(
+    "kernels",
+    [numpy_kernels, kernels_for(np.empty(0)), pytest.param(cuda_kernels, marks=NEEDS_COMPILER)],
     ids=lambda h: h.__name__.rpartition(".")[2],
 )
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -31,10 +31,10 @@ def states(replicas, chains, units, dtype, seed):
     return found
 
 
-@HOMES
+@BACKENDS
 @DTYPES
 @SIZES
-def test_samples_are_unlearned_as_the_formula_says(home, dtype, sizes):
+def test_samples_are_unlearned_as_the_formula_says(kernels, dtype, sizes):
     replicas, chains, m, n = sizes
     ours, drift = parameters(replicas, m, n, dtype, 1), parameters(replicas, m, n, dtype, 2)
     visible, hidden = states(replicas, chains, m, dtype, 3), states(replicas, chains, n, dtype, 5)
@@ -45,26 +45,26 @@ def test_samples_are_unlearned_as_the_formula_says(home, dtype, sizes):
         statistics = x.T @ h / chains, x.mean(axis=0), h.mean(axis=0)
         parts = zip(ours, drift, statistics, strict=True)
         expected.append([float(decay[r]) * p[r].astype(float) + d[r] - float(rate[r]) * s for p, d, s in parts])
-    home.unlearn_samples(*ours, *drift, decay, rate, visible, hidden)
+    kernels.unlearn_samples(*ours, *drift, decay, rate, visible, hidden)
     for part, wanted in zip(ours, zip(*expected, strict=True), strict=True):
         tolerance = 1e-6 if dtype == np.float32 else 1e-14
         np.testing.assert_allclose(part, np.stack(wanted), rtol=tolerance, atol=4 * tolerance)
 
 
-@HOMES
+@BACKENDS
 @DTYPES
-def test_without_rate_and_drift_nothing_moves(home, dtype):
+def test_without_rate_and_drift_nothing_moves(kernels, dtype):
     ours, drift = parameters(3, 67, 31, dtype, 1), [np.zeros_like(p) for p in parameters(3, 67, 31, dtype, 2)]
     before = [part.tobytes() for part in ours]
     decay, rate = np.ones(3, dtype), np.zeros(3, dtype)
-    home.unlearn_samples(*ours, *drift, decay, rate, states(3, 2, 67, dtype, 3), states(3, 2, 31, dtype, 5))
+    kernels.unlearn_samples(*ours, *drift, decay, rate, states(3, 2, 67, dtype, 3), states(3, 2, 31, dtype, 5))
     assert [part.tobytes() for part in ours] == before
 
 
-@HOMES
+@BACKENDS
 @DTYPES
 @pytest.mark.parametrize("sizes", [(1, 1, 1, 1), (2, 7, 13, 5), (3, 29, 101, 67)])
-def test_every_sample_is_counted_at_its_distance(home, dtype, sizes):
+def test_every_sample_is_counted_at_its_distance(kernels, dtype, sizes):
     replicas, rows, samples, m = sizes
     x, s = binary_data(rows, m, 1), np.stack([binary_data(samples, m, 7 + r) for r in range(replicas)])
     distance = (x[None, :, None] != s[:, None]).sum(axis=-1)
@@ -72,14 +72,14 @@ def test_every_sample_is_counted_at_its_distance(home, dtype, sizes):
     counts = np.full((replicas, rows, m + 1), 3, np.int64)
     products = (x.astype(dtype) @ s.swapaxes(1, 2).astype(dtype)).reshape(replicas, rows, samples)
     ones, sample_ones = x.sum(axis=1).astype(dtype), s.sum(axis=2).astype(dtype)
-    home.count_distances(np.ascontiguousarray(products), ones, sample_ones, counts)
+    kernels.count_distances(np.ascontiguousarray(products), ones, sample_ones, counts)
     np.testing.assert_array_equal(counts, expected)
 
 
-@HOMES
+@BACKENDS
 @DTYPES
 @pytest.mark.parametrize("chains", [1, 5])
-def test_decay_and_drift_may_wait(home, dtype, chains):
+def test_decay_and_drift_may_be_lazy(kernels, dtype, chains):
     # Decays that make W whole after 64 samples, after 7, and at every sample.
     replicas, m, n, decay, rate = 3, 13, 7, np.array([1, 0.6, 0], dtype), np.array([0.3, 0.2, 0.1], dtype)
     ours, drift = parameters(replicas, m, n, dtype, 1), [0.1 * d for d in parameters(replicas, m, n, dtype, 2)]
@@ -87,7 +87,7 @@ def test_decay_and_drift_may_wait(home, dtype, chains):
     scale, factor = np.ones(replicas), np.zeros(replicas)
     for number in range(70):
         visible, hidden = states(replicas, chains, m, dtype, number), states(replicas, chains, n, dtype, 100 + number)
-        home.unlearn_waiting(*ours, *drift, decay, rate, scale, factor, visible, hidden)
+        kernels.unlearn_lazily(*ours, *drift, decay, rate, scale, factor, visible, hidden)
         numpy_kernels.unlearn_samples(
             *expected, *(d.astype(float) for d in drift), decay.astype(float), rate.astype(float), visible, hidden
         )
@@ -98,32 +98,32 @@ def test_decay_and_drift_may_wait(home, dtype, chains):
     assert factor.tolist() == [6, 0, 0]
 
 
-@HOMES
+@BACKENDS
 @DTYPES
 @SIZES
-def test_products_of_states_are_added(home, dtype, sizes):
+def test_products_of_states_are_added(kernels, dtype, sizes):
     replicas, chains, m, n = sizes
     activation = np.random.default_rng(4).normal(size=(replicas, chains, n)).astype(dtype)
     visible, (matrix, _, _) = states(replicas, chains, m, dtype, 3), parameters(replicas, m, n, dtype, 1)
     scale, factor = np.linspace(1, 0.2, replicas), np.linspace(0, 3, replicas)
     expected = scale[:, None, None] * activation + factor[:, None, None] * (visible.astype(float) @ matrix)
     untouched = activation[0].tobytes()
-    home.add_states(activation, visible, scale, factor, matrix)
+    kernels.add_states(activation, visible, scale, factor, matrix)
     tolerance = 1e-5 if dtype == np.float32 else 1e-13
     np.testing.assert_allclose(activation, expected, rtol=tolerance, atol=10 * tolerance)
     assert activation[0].tobytes() == untouched  # scale 1, factor 0
 
 
-@HOMES
+@BACKENDS
 @DTYPES
-def test_samples_of_added_states_are_those_of_two_kernels(home, dtype):
+def test_samples_of_added_states_are_those_of_two_kernels(kernels, dtype):
     replicas, chains, m, n = 3, 2, 67, 131
     activation = np.random.default_rng(4).normal(size=(replicas, chains, n)).astype(dtype)
     visible, (matrix, _, bias) = states(replicas, chains, m, dtype, 3), parameters(replicas, m, n, dtype, 1)
     scale, factor, draw = np.linspace(1, 0.2, replicas), np.linspace(0, 0.5, replicas), Stream(5, [0, 3, 7]).next()
     both = activation.copy()
-    home.add_states(activation, visible, scale, factor, matrix)
-    home.sample_bernoulli(activation, bias, draw)
-    home.add_states_and_sample(both, visible, scale, factor, matrix, bias, draw)
+    kernels.add_states(activation, visible, scale, factor, matrix)
+    kernels.sample_bernoulli(activation, bias, draw)
+    kernels.add_states_and_sample(both, visible, scale, factor, matrix, bias, draw)
     np.testing.assert_array_equal(both, activation)
     assert 0 < both.mean() < 1

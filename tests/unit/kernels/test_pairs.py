@@ -6,8 +6,8 @@ from core_helpers import repeated, two_mode_rbm
 
 from rbmbench import RBM
 from rbmbench.base.streams import Stream
-from rbmbench.estimators._terms import TermSums
 from rbmbench.model.gibbs import Buffers, hidden_mean
+from rbmbench.samplers._terms import TermSums
 from rbmbench.samplers.coupled_gibbs import COUPLINGS, CoupledGibbs
 
 pytest.importorskip("numba")

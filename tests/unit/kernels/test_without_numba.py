@@ -20,7 +20,7 @@ import numpy as np
 from rbmbench import datasets, estimators, samplers
 from rbmbench.measurements import gradient_bias
 from rbmbench.training import trainer
-from rbmbench.kernels import name_of_home
+from rbmbench.kernels import backend_name
 from rbmbench.likelihood import exact_gradient, exact_log_partition, log_likelihood
 from rbmbench.model.rbm import RBM
 from rbmbench.base.settings import EstimateSettings, GroundTruthSettings
@@ -31,7 +31,7 @@ OPTIONS = {"parallel_tempering": {"temperatures": 4}, "pop_cd_mixture": {"tau": 
 def work():
     rng = np.random.default_rng(0)
     data = (rng.random((23, 7)) < 0.4).astype(np.uint8)
-    found = {"home": np.array(name_of_home(np.empty(0)))}
+    found = {"kernels": np.array(backend_name(np.empty(0)))}
     for name in estimators.REGISTRY.names():
         result = trainer.train(
             data, hidden=5, estimator=name, options=OPTIONS.get(name, {}), batch=6, iterations=37, trials=3, seed=2,
@@ -76,8 +76,8 @@ def both(tmp_path_factory):
         return space["work"](), {name: file[name] for name in file.files}
 
 
-def test_each_process_has_its_home(both):
-    assert [str(found["home"]) for found in both] == ["numba", "numpy"]
+def test_each_process_has_its_backend(both):
+    assert [str(found["kernels"]) for found in both] == ["numba", "numpy"]
 
 
 @pytest.mark.parametrize("name", estimators.REGISTRY.names())

@@ -10,7 +10,7 @@ from rbmbench.base.errors import SettingsError
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import EstimateSettings, GroundTruthSettings
 from rbmbench.estimators import Estimator
-from rbmbench.kernels import home_of
+from rbmbench.kernels import kernels_for
 from rbmbench.measurements import gradient_bias
 from rbmbench.measurements.gradient_bias import GroundTruth, ground_truth, measure
 from rbmbench.model.gibbs import Population
@@ -60,7 +60,7 @@ class SampledExactly(Estimator):
         """Draw visible states by inverting the enumerated distribution function."""
         replicas, rows, _ = positive.visible.shape
         table = Enumerated.of(rbm[0])
-        u = home_of(rbm.W).uniforms(stream.next(), rows, np.float64)
+        u = kernels_for(rbm.W).uniforms(stream.next(), rows, np.float64)
         numbers = np.searchsorted(np.cumsum(table.joint.sum(axis=1))[:-1], u)
         mean = (table.hidden_given_visible @ table.hidden)[numbers]
         return Population(table.visible[numbers].reshape(replicas, rows, M), mean), state, {}
@@ -96,18 +96,18 @@ def covers(found, value):
 
 def test_results_are_tidy_and_complete():
     rbm = random_rbm(M, N, (2,), seed=1)
-    told = []
+    reports = []
     truths = {"exact": exact_truth(rbm), "other": GroundTruth(np.zeros((2, P)), np.empty((0, 2, P)))}
     settings = estimate_settings("cd", estimates=41)
-    frame = measure(rbm, DATA, settings, truths, progress=lambda *what: told.append(what))
+    frame = measure(rbm, DATA, settings, truths, progress=lambda *what: reports.append(what))
     assert list(frame.columns) == ["trial", "ground_truth", "quantity", "value"]
     assert len(frame) == 2 * 2 * len(QUANTITIES)
     for truth in truths:
         for trial in range(2):
             part = frame[(frame.ground_truth == truth) & (frame.trial == trial)]
             assert sorted(part.quantity) == sorted(QUANTITIES)
-    assert told[-1] == (41, 41)
-    assert [finished for finished, _ in told] == sorted({finished for finished, _ in told})
+    assert reports[-1] == (41, 41)
+    assert [finished for finished, _ in reports] == sorted({finished for finished, _ in reports})
     assert (frame[frame.quantity == "seconds_per_estimate"].value > 0).all()
 
 
@@ -225,15 +225,15 @@ def test_tempered_ground_truth_errs_as_much_as_its_floor_says():
     # Blocks of 150 sweeps are nearly independent, since the chains forget within about ten.
     model = random_rbm(M, N, seed=5)
     settings = GroundTruthSettings(method="parallel_tempering", chains=5, burn_in=200, samples=3000, seed=2)
-    told = []
-    truth = ground_truth(repeated(model, 40), DATA, settings, progress=lambda *what: told.append(what))
+    reports = []
+    truth = ground_truth(repeated(model, 40), DATA, settings, progress=lambda *what: reports.append(what))
     assert truth.mean.shape == (40, P)
     assert truth.blocks.shape == (20, 40, P)
     np.testing.assert_allclose(truth.blocks.mean(axis=0), truth.mean, rtol=1e-12)
     errors = ((truth.mean - Enumerated.of(model).expectation) ** 2).mean(axis=1)
     assert abs(standard_errors(errors - truth.floor, 0)) < norm.isf(1e-4)
     assert errors.mean() < 1e-3
-    assert told[-1] == (3200, 3200)
+    assert reports[-1] == (3200, 3200)
     assert len({tuple(mean) for mean in truth.mean}) == 40
 
 

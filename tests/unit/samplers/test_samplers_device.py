@@ -24,6 +24,6 @@ def test_samples_are_those_of_the_host(name):
     grey = None if name == "parallel_tempering" else np.empty(shape)
     drawn(name, rbm, DATA, ours, grey)
     with cuda_on_cpu():
-        there = DeviceArray(theirs)
-        drawn(name, rbm.like(there), DeviceArray(DATA), there, None if grey is None else DeviceArray(grey))
+        on_device = DeviceArray(theirs)
+        drawn(name, rbm.like(on_device), DeviceArray(DATA), on_device, None if grey is None else DeviceArray(grey))
     np.testing.assert_array_equal(theirs, ours)

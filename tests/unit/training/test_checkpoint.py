@@ -79,7 +79,7 @@ def test_no_file_is_no_checkpoint(tmp_path):
 def test_a_checkpoint_of_another_run_names_both(saved):
     message = refusal(saved, "another")
     assert message.endswith(
-        "checkpoint of other settings or data, found 'mine', allowed 'another'; delete it to start the run anew"
+        "checkpoint of other settings or data, found 'mine', allowed 'another'; delete it to restart the run"
     )
 
 
@@ -180,7 +180,7 @@ def test_files_of_another_kind_are_damaged_checkpoints(tmp_path, content):
 def test_what_cannot_be_opened_need_not_be_damaged_and_stays(tmp_path):
     message = refusal(tmp_path)
     assert "cannot be written (is a folder;" in message
-    assert message.endswith("mend that, or delete it to start the run anew")
+    assert message.endswith("fix that, or delete it to restart the run")
     with pytest.raises(CheckpointError):
         resumed(tmp_path, "mine")
     assert tmp_path.is_dir()

@@ -84,9 +84,7 @@ def test_test_rows_of_a_large_run_are_annealed_with_the_training_rows(result):
 
 @pytest.mark.parametrize("test", [None, TEST[:0]])
 def test_test_rows_that_are_not_there_are_one_line_before_any_work(test):
-    with pytest.raises(
-        SettingsError, match=r"^test_likelihood: found true, but the data set 'toy' as it is set has no"
-    ):
+    with pytest.raises(SettingsError, match=r"^test_likelihood: found true, but the data set 'toy' has no"):
         trainer.run(DATA, settings_for(test_likelihood=True), test=test)
 
 
@@ -172,7 +170,7 @@ def test_an_evaluation_stopped_again_and_again_ends_as_if_undisturbed(result, tm
                 stopping=lambda asked=asked: next(asked, None),
             )
         except StoppedError as stop:
-            line = rf"stopped at snapshot (\d) of 4; the same command goes on from {re.escape(str(path))}"
+            line = rf"stopped at snapshot (\d) of 4; run the same command again to resume from {re.escape(str(path))}"
             snapshots.append(int(re.fullmatch(line, str(stop))[1]))
     assert found.equals(expected)
     assert snapshots == sorted(snapshots)

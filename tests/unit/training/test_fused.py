@@ -9,14 +9,14 @@ from rbmbench import estimators, updates
 from rbmbench.base.errors import SettingsError, TrainingError
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.estimators.cd import CD
-from rbmbench.kernels import resident_kernels
+from rbmbench.kernels import fused_kernels
 from rbmbench.model.minibatches import MiniBatches
 from rbmbench.training import fused, trainer
 from rbmbench.updates.sgd import SGD
 from shim import NEEDS_COMPILER, DeviceArray, runs_on_cpu
 
 M, N, ROWS = 19, 5, 79  # more and fewer units than lanes
-KERNEL = "resident_iterations"
+KERNEL = "fused_iterations"
 CASES = [("cd", 1), ("cd", 3), ("pcd", 1), ("pcd", 2), ("pop_cd", 1), ("pop_cd", 3)]
 ESTIMATOR = pytest.mark.parametrize(("name", "k"), CASES, ids=[f"{name}-{k}" for name, k in CASES])
 # More rows than a block takes at once, of which an epoch has two mini-batches and leaves some over; or all of them.
@@ -58,7 +58,7 @@ def test_a_run_is_that_of_the_reference(device, name, k, batch):
     # One to warm up; iterations 1 to 5, 6 to 10, 11: with two mini-batches an epoch, 3 + 3 + 1 pieces of epochs.
     assert device.launches[KERNEL] == 1 + (3 if batch == ROWS else 7)
     assert "sample_bernoulli" not in device.launches
-    assert ours.backend["backend_iterations"] == f"{name} many a launch"
+    assert ours.backend["backend_iterations"] == f"{name} fused"
     hold(ours, theirs, 1e-11)
     np.testing.assert_array_equal(ours.curve.iloc[:, :3], theirs.curve.iloc[:, :3])
     np.testing.assert_allclose(ours.curve.value, theirs.curve.value, rtol=1e-9)
@@ -79,7 +79,7 @@ def test_a_run_with_the_kernel_is_that_without(device, monkeypatch, name, k):
     monkeypatch.setenv(fused.VARIABLE, "off")
     theirs = trained(name, k)
     assert device.launches[KERNEL] == 8
-    assert theirs.backend["backend_iterations"] == f"{name} one by one: RBMBENCH_RESIDENT is off"
+    assert theirs.backend["backend_iterations"] == f"{name} one by one: RBMBENCH_FUSED is off"
     hold(ours, theirs, 1e-11)
     np.testing.assert_allclose(ours.curve.value, theirs.curve.value, rtol=1e-9)
 
@@ -105,7 +105,7 @@ def test_neither_halts_nor_other_trials_nor_the_order_of_threads_change_a_result
 @BATCH
 @pytest.mark.parametrize("name", ["cd", "pcd", "pop_cd"])
 def test_launches_are_cut_where_they_would_take_long(device, monkeypatch, name, batch):
-    plain, kernels = trained(name, 2, batch=batch), resident_kernels(DeviceArray(np.empty(0)))
+    plain, kernels = trained(name, 2, batch=batch), fused_kernels(DeviceArray(np.empty(0)))
     launches = device.launches.pop(KERNEL)
     for iterations in (0.5, 2):
         work = kernels._Sizes(batch, M, N, 8).work(2)
@@ -122,7 +122,7 @@ def test_a_stopped_run_goes_on_bit_for_bit(device, tmp_path, monkeypatch, name, 
     values = {"data": {"name": "user"}, "hidden": N, "batch": 37, "schedule": stages, "trials": 2, "seed": 2}
     settings = trainer.parse(trainer.RunSettings, values | {"evaluate_every": 4}, "test")
     whole = trainer.run(DATA, settings, backend="cupy")
-    assert whole.backend["backend_iterations"] == f"cd many a launch; {name} many a launch"
+    assert whole.backend["backend_iterations"] == f"cd fused; {name} fused"
     checkpoint = tmp_path / "checkpoint.npz"
     monkeypatch.setattr("rbmbench.training.checkpoint.CHECKPOINT_SECONDS", 0.0)
 
@@ -145,13 +145,13 @@ def test_a_run_stopped_with_the_kernel_goes_on_without(device, tmp_path, monkeyp
     settings = trainer.parse(trainer.RunSettings, values | {"evaluate_every": 5, "precision": "float64"}, "test")
     whole, checkpoint = trainer.run(DATA, settings, backend="numpy"), tmp_path / "checkpoint.npz"
     monkeypatch.setattr("rbmbench.training.checkpoint.CHECKPOINT_SECONDS", 0.0)
-    keep = trainer.Keeper.keep
+    keep = trainer.Checkpointer.save
 
     def interrupt(*arguments):
         keep(*arguments)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(trainer.Keeper, "keep", interrupt)
+    monkeypatch.setattr(trainer.Checkpointer, "save", interrupt)
     with pytest.raises(KeyboardInterrupt):
         trainer.run(DATA, settings, checkpoint=checkpoint, backend="cupy")
     assert device.launches[KERNEL] == 4
@@ -161,7 +161,7 @@ def test_a_run_stopped_with_the_kernel_goes_on_without(device, tmp_path, monkeyp
 @pytest.mark.parametrize("name", ["cd", "pcd", "pop_cd"])
 def test_where_the_workspace_lies_changes_nothing(device, name):
     plain = trained(name, 2)
-    kernels = resident_kernels(DeviceArray(np.empty(0)))
+    kernels = fused_kernels(DeviceArray(np.empty(0)))
     least = kernels.SUM_BYTES + kernels._Sizes(37, M, N, 8).parameter_bytes()
     for limit, fits in ((least, True), (least - 1, False)):
         with runs_on_cpu(shared_limit=limit) as small:
@@ -186,8 +186,8 @@ def test_parameters_that_take_more_than_every_device_gives(device):
 
 def test_large_models_are_left_to_the_ordinary_kernels(device):
     rbm = random_rbm(211, 103, (1,)).like(DeviceArray(np.empty(0)))
-    found = fused.what_forbids(rbm, estimators.create("cd"), updates.create("sgd"), 101)
-    assert found == "2.2e+07 operations of a trial's iteration, the limit is 2e+07"
+    found = fused.unsupported_reason(rbm, estimators.create("cd"), updates.create("sgd"), 101)
+    assert found == "2.2e+07 operations per iteration of a trial, the limit is 2e+07"
 
 
 @pytest.mark.parametrize("name", ["cd", "pcd", "pop_cd"])
@@ -206,7 +206,7 @@ def test_a_trial_that_is_not_finite_stands_still_and_the_others_go_on(device, pa
             getattr(rbm, part)[1].flat[-1] = np.nan
         rbm = rbm.like(DeviceArray(np.empty(0)))
         batches, stream.number = MiniBatches(DeviceArray(DATA), 37, 2, stream.trials, np.float64), 0
-        iterations = fused.Resident(rbm, estimators.create("cd"), updates.create("sgd"), batches)
+        iterations = fused.FusedIterations(rbm, estimators.create("cd"), updates.create("sgd"), batches)
         found = [iterations.advance(first, first + 5, {}, stream, 0.1, {}).tolist() for first in (20, 25)]
         assert found == ([[0, 21, 0], [0, 26, 0]] if spoilt else [[0, 0, 0]] * 2)
         ends.append(rbm.on_host())
@@ -233,8 +233,8 @@ class Slower(SGD):
 
 def test_a_class_derived_from_one_that_kernels_know_is_not_taken_for_it(device, monkeypatch):
     rbm = random_rbm(M, N, (2,)).like(DeviceArray(np.empty(0)))
-    assert fused.what_forbids(rbm, CD(), SGD(), 37) is None
-    assert fused.what_forbids(rbm, CD(), Slower(), 37) == "no kernel makes whole iterations of these"
+    assert fused.unsupported_reason(rbm, CD(), SGD(), 37) is None
+    assert fused.unsupported_reason(rbm, CD(), Slower(), 37) == "no kernel makes whole iterations of these"
     monkeypatch.setitem(estimators.REGISTRY._makers, "other", Other)
     ours, theirs = (trained("other", 1, backend) for backend in ("cupy", "numpy"))
     assert ours.backend["backend_iterations"] == "other one by one: no kernel makes whole iterations of these"
@@ -248,7 +248,7 @@ def test_arrays_on_the_host_have_no_such_kernels():
 
 def test_the_switch_is_on_or_off(monkeypatch):
     monkeypatch.setenv(fused.VARIABLE, "of")
-    with pytest.raises(SettingsError, match=r"^RBMBENCH_RESIDENT: found 'of'; allowed: on, off$"):
+    with pytest.raises(SettingsError, match=r"^RBMBENCH_FUSED: found 'of'; allowed: on, off$"):
         trained("cd", 1, "numpy")
 
 
@@ -286,5 +286,5 @@ def test_the_draws_taken_are_those_of_the_ordinary_iterations(device):
         state = estimator.start(rbm, DeviceArray(DATA), 37, Stream(1, [0, 1]))
         for iteration in range(3):
             update.step(rbm, estimator, batches.at(iteration), state, streams[0], 0.1, {})
-        fused.Resident(rbm, estimator, update, batches).advance(0, 3, state, streams[1], 0.1, {})
+        fused.FusedIterations(rbm, estimator, update, batches).advance(0, 3, state, streams[1], 0.1, {})
         assert streams[0].number == streams[1].number

@@ -4,7 +4,7 @@ import pytest
 
 from rbmbench.base.pace import Pace
 from rbmbench.training import checkpoint, loop
-from rbmbench.training.checkpoint import Keeper
+from rbmbench.training.checkpoint import Checkpointer
 
 
 def pieces(seconds_an_iteration, stretch, iterations):
@@ -12,7 +12,7 @@ def pieces(seconds_an_iteration, stretch, iterations):
     pace, found, at = Pace(), [], 0
     while at < iterations:
         piece = min(pace.steps, stretch - at % stretch)
-        pace.note(piece, piece * seconds_an_iteration)
+        pace.update(piece, piece * seconds_an_iteration)
         found.append(piece)
         at += piece
     return found
@@ -35,14 +35,14 @@ def test_short_stretches_are_whole_and_do_not_make_pieces_small_again():
     assert pieces(0.01, 10, 50) == [1, 2, 4, 3, 10, 10, 10, 10]
     pace = Pace()
     pace.steps = 200
-    pace.note(1, 0.01)
+    pace.update(1, 0.01)
     assert pace.steps == 200
 
 
 def test_a_piece_that_took_too_long_is_followed_by_shorter_ones():
     pace = Pace()
     pace.steps = 200
-    pace.note(200, 20.0)
+    pace.update(200, 20.0)
     assert pace.steps == 20
 
 
@@ -53,17 +53,17 @@ def test_checkpoints_that_take_long_to_write_are_written_less_often(monkeypatch,
     clock = [100.0]
     monkeypatch.setattr(checkpoint, "monotonic", lambda: clock[0])
     monkeypatch.setattr(checkpoint, "save_checkpoint", lambda *_: clock.append(clock.pop() + writing))
-    keeper = Keeper(tmp_path / "run.npz", "mine", seconds)
-    keeper.keep(checkpoint.Checkpoint({}, {}, {}, {}, 5, 0, {}, {}, {}))
-    assert keeper.iteration == 5
+    checkpointer = Checkpointer(tmp_path / "run.npz", "mine", seconds)
+    checkpointer.save(checkpoint.Checkpoint({}, {}, {}, {}, 5, 0, {}, {}, {}))
+    assert checkpointer.iteration == 5
     clock[0] = 100 + writing + wait
-    assert not keeper.is_due()
+    assert not checkpointer.is_due()
     clock[0] += 0.125
-    assert keeper.is_due()
+    assert checkpointer.is_due()
 
 
 def test_nothing_is_due_without_a_place():
-    assert not Keeper(None, "mine", -1.0).is_due()
+    assert not Checkpointer(None, "mine", -1.0).is_due()
 
 
 def test_the_boundaries_are_evaluations_ends_of_stages_and_the_end():

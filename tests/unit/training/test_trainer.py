@@ -221,7 +221,7 @@ def test_a_run_stopped_at_every_iteration_ends_as_if_undisturbed(schedule, tmp_p
     for iteration in range(1, 29):
         # The first piece is of one iteration. Asked a second time, it says that a signal came.
         asked = iter([None, 15])
-        line = f"stopped at iteration {iteration} of 29; the same command goes on from {checkpoint}"
+        line = f"stopped at iteration {iteration} of 29; run the same command again to resume from {checkpoint}"
         with pytest.raises(StoppedError, match=f"^{re.escape(line)}$"):
             run(
                 DATA,
@@ -235,11 +235,11 @@ def test_a_run_stopped_at_every_iteration_ends_as_if_undisturbed(schedule, tmp_p
 
 def test_a_run_tells_how_far_it_is_between_evaluations(monkeypatch):
     monkeypatch.setattr(pace, "PAUSE_SECONDS", 0.0)
-    told = []
-    run(DATA, settings_for(stage("cd", 9)), progress=lambda *values: told.append(values))
-    assert [values[:2] for values in told] == [(iteration, 9) for iteration in range(10)]
+    reports = []
+    run(DATA, settings_for(stage("cd", 9)), progress=lambda *values: reports.append(values))
+    assert [values[:2] for values in reports] == [(iteration, 9) for iteration in range(10)]
     # With the likelihood of the evaluation before.
-    likelihoods = [value for _, _, value in told]
+    likelihoods = [value for _, _, value in reports]
     assert likelihoods == [likelihoods[0]] * 7 + [likelihoods[7]] * 2 + [likelihoods[9]]
     assert len(set(likelihoods)) == 3
 
@@ -339,8 +339,8 @@ def test_every_row_comes_first_equally_often():
 
 def test_the_curve_is_tidy_and_true():
     settings = settings_for(stage("pop_cd", 29), first_trial=4, precision="float64")
-    told = []
-    result = run(DATA, settings, progress=lambda *what: told.append(what))
+    reports = []
+    result = run(DATA, settings, progress=lambda *what: reports.append(what))
     curve = result.curve
     assert list(curve.columns) == ["trial", "iteration", "metric", "value"]
     assert (curve.trial.dtype, curve.iteration.dtype, curve.value.dtype) == (np.int64, np.int64, np.float64)
@@ -360,8 +360,8 @@ def test_the_curve_is_tidy_and_true():
             log_p = np.log(table.joint.sum(axis=1)[table.numbers_of(DATA)])
             np.testing.assert_allclose(values["log_likelihood", iteration, 4 + r], log_p.mean(), rtol=1e-12)
             np.testing.assert_allclose(values["log_partition", iteration, 4 + r], table.log_partition, rtol=1e-12)
-    assert [(iteration, iterations) for iteration, iterations, _ in told] == [(i, 29) for i in evaluated]
-    np.testing.assert_allclose([v for _, _, v in told], [values["log_likelihood", i].mean() for i in evaluated])
+    assert [(iteration, iterations) for iteration, iterations, _ in reports] == [(i, 29) for i in evaluated]
+    np.testing.assert_allclose([v for _, _, v in reports], [values["log_likelihood", i].mean() for i in evaluated])
     assert {"startup_seconds", "training_seconds", "evaluation_seconds"} <= set(result.timings)
     assert min(result.timings.values()) >= 0
 

@@ -191,7 +191,7 @@ def test_chains_go_on_where_they_ended(name):
     first = estimator.estimate(rbm, batch, {}, stream)
     ends = first.negative.visible.copy()
     np.add(rbm.W, 0.25, out=rbm.W)
-    again = estimator.go_on(rbm, first, stream)
+    again = estimator.continue_chains(rbm, first, stream)
     apart, other = estimators.create(name), training_stream(R)
     other.number = stream.number // 2
     expected = apart.estimate(rbm, ends, {}, other).negative
@@ -272,7 +272,7 @@ def test_chains_that_cannot_run_on_are_refused_before_any_work(name, estimator, 
     settings = parse(RunSettings, {"data": {"name": "x"}, "hidden": N, "batch": 5, "schedule": [stage]}, "test")
     with pytest.raises(SettingsError) as caught:
         trainer.run(DATA, settings)
-    assert str(caught.value).startswith(f"update rule {name!r}: found the estimator {estimator!r}, as it is set, whose")
+    assert str(caught.value).startswith(f"update rule {name!r}: found the estimator {estimator!r}, whose chains cannot")
     assert "\n" not in str(caught.value)
 
 

@@ -43,4 +43,4 @@ def test_decays_that_are_not_allowed(decay):
 
 
 def test_kernels_of_whole_iterations_do_not_know_it():
-    assert "resident" not in vars(type(updates.create("weight_decay")))
+    assert "fused" not in vars(type(updates.create("weight_decay")))

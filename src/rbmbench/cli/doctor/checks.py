@@ -14,7 +14,7 @@ from scipy.special import logsumexp
 
 from rbmbench import estimators
 from rbmbench.base.streams import Stream
-from rbmbench.kernels import home_of, on_host, reference_kernels
+from rbmbench.kernels import kernels_for, on_host, reference_kernels
 from rbmbench.likelihood import ais_log_partition, exact_gradient, exact_log_partition, log_likelihood
 from rbmbench.likelihood.cd_bias import total_variation
 from rbmbench.model.enumeration import Conditional, all_states, empirical_distribution, visible_distribution
@@ -60,7 +60,7 @@ def log_partition(place: Place) -> Measured:
     ours = place.rbm(rbm)
     W, b, c = ours.W[0], ours.b[0], ours.c[0]
     transposed = place.put(np.ascontiguousarray(rbm.W[0].T))
-    log_weights = home_of(W).hidden_log_weights
+    log_weights = kernels_for(W).hidden_log_weights
     found = [logsumexp(on_host(log_weights(*parts))) for parts in ((W, b, c), (transposed, c, b))]
     found.append(exact_log_partition(ours)[0])
     return Measured(np.abs(np.array(found) - _joint_log_partition(rbm)).max(), _rounding(rbm))

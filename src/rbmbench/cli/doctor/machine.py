@@ -14,7 +14,7 @@ import numpy as np
 from rbmbench.base.errors import SettingsError
 from rbmbench.cli.doctor.report import FACT, FAILED, WARNING, Finding
 from rbmbench.io import provenance
-from rbmbench.kernels import backends, name_of_home
+from rbmbench.kernels import backend_name, backends
 
 __all__ = ["OWN_VARIABLES", "backend", "environment", "gpus", "hardware", "programs", "threads", "versions"]
 
@@ -25,7 +25,7 @@ OWN_VARIABLES = (
     "RBMBENCH_CHECKPOINT_SECONDS",
     "RBMBENCH_DATA_CACHE",
     "RBMBENCH_DATA_MIRROR",
-    "RBMBENCH_RESIDENT",
+    "RBMBENCH_FUSED",
 )
 PREFIXES = ("RBMBENCH_", "CUDA_", "CUPY_", "MKL_", "NUMBA_", "OMP_", "OPENBLAS_")
 NVIDIA_SMI = ("nvidia-smi", "--query-gpu=name,memory.total,driver_version,compute_cap", "--format=csv,noheader")
@@ -193,7 +193,7 @@ def backend() -> Iterator[Finding]:
     from rbmbench.training import fused
     from rbmbench.training.timing import step_settings
 
-    host_kernels = name_of_home(np.empty(0))
+    host_kernels = backend_name(np.empty(0))
     for kind, (visible, hidden, batch, trials) in MODELS.items():
         chosen = backends.choose("auto", backends.work(step_settings(hidden, batch, trials=trials), visible))
         name = chosen.arrays.__name__

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from rbmbench.cli.doctor.checks import CHECKS, Measured, Place, same_training
 from rbmbench.cli.doctor.report import FACT, FAILED, OK, WARNING, Finding, first_line
-from rbmbench.kernels import backends, name_of_home, reference_kernels
+from rbmbench.kernels import backend_name, backends, reference_kernels
 from rbmbench.training.timing import best_seconds, matrix_products, training_step
 
 __all__ = ["places", "self_test", "speed"]
@@ -23,7 +23,7 @@ LARGE = (784, 500, 500)  # visible and hidden units, rows of a mini-batch
 def places() -> list[Place]:
     """Return the kernels that work here: the reference kernels, Numba's, and those of a GPU."""
     found = [Place("numpy", reference_kernels, np.asarray)]
-    if (host := name_of_home(np.empty(0))) != "numpy":
+    if (host := backend_name(np.empty(0))) != "numpy":
         found.append(Place(host, nullcontext, np.asarray))
     if backends.what_a_gpu_lacks() is None:
         found.append(Place("cupy", nullcontext, backends.namespace("cupy").asarray))
@@ -38,7 +38,7 @@ def self_test() -> Iterator[Finding]:
             if place.kernels != "numpy" or check is not same_training:
                 yield judged(what, place, check)
     for place in places():
-        if place.kernels in (name_of_home(np.empty(0)), "cupy"):
+        if place.kernels in (backend_name(np.empty(0)), "cupy"):
             yield speed(place)
 
 

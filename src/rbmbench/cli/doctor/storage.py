@@ -12,7 +12,7 @@ from rbmbench.base.errors import DataError, ResultsError
 from rbmbench.cli.doctor.report import FAILED, OK, WARNING, Finding
 from rbmbench.datasets import Sources, file_status, without_credentials
 from rbmbench.io.results import check_writable
-from rbmbench.kernels import name_of_home
+from rbmbench.kernels import backend_name
 
 __all__ = ["data_sets", "folders"]
 
@@ -59,7 +59,7 @@ def folders(results: Path, mirror: str | None, cache: str | None) -> Iterator[Fi
     yield _folder("results", results, FAILED)
     with suppress(DataError):  # reported with the data sets
         yield _folder("downloads", Sources.resolve(mirror, cache).cache, WARNING)
-    if name_of_home(np.empty(0)) == "numba":
+    if backend_name(np.empty(0)) == "numba":
         from rbmbench.kernels import numba as numba_kernels
 
         compiled = getattr(numba_kernels.gather_rows, "stats", None)

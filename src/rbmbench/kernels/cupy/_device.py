@@ -1,7 +1,6 @@
-"""The device as the launch layer sees it: running a kernel, and making arrays there.
+"""Access to the device: launching kernels and creating arrays.
 
-This is all of `rbmbench.kernels.cupy` that names CuPy. Tests put functions of the same names in place of these,
-which run the same kernels on a CPU.
+Only this module of `rbmbench.kernels.cupy` imports CuPy. Tests replace its functions to run the kernels on a CPU.
 """
 
 import re
@@ -11,15 +10,16 @@ from pathlib import Path
 __all__ = ["SHARED_BYTES", "copy_in", "empty", "launch", "most_shared_bytes", "source"]
 
 _HERE = Path(__file__).resolve().parent
-# No -use_fast_math: kernels agree with the other homes to rounding. CuPy adds -ftz=true: numbers below 1e-38 are zero.
+# Without -use_fast_math, results agree with the other backends up to rounding. CuPy adds -ftz=true, which flushes
+# numbers below 1e-38 to zero.
 OPTIONS = ("-std=c++17",)
 TYPES = {"float32": "float", "float64": "double"}
-SHARED_BYTES = 48 * 1024  # what every CUDA device gives a block without being asked for more
+SHARED_BYTES = 48 * 1024  # default limit of shared memory per block on every CUDA device
 
 
 @cache
 def source() -> str:
-    """Return the whole source of the kernels, the headers put in: what is cached by its text must hold all of it."""
+    """Return the source of the kernels with all headers inlined, as CuPy caches compiled code by this text."""
     text = (_HERE / "kernels.cu").read_text(encoding="utf-8")
     return re.sub(r'#include "(.+)"', lambda match: (_HERE / match[1]).read_text(encoding="utf-8"), text)
 
@@ -37,21 +37,21 @@ def _function(name: str, dtype: str):
 
 
 def launch(name: str, dtype: str, grid: int, block: tuple[int, int], arguments: tuple, shared_bytes: int = 0) -> None:
-    """Run a kernel.
+    """Launch a kernel.
 
     Parameters
     ----------
     name : str
     dtype : {"float32", "float64"}
-        What REAL is.
+        Type of REAL.
     grid : int
         Number of thread blocks.
     block : (int, int)
-        Threads of a block.
+        Threads per block.
     arguments : tuple
-        Device arrays, and NumPy scalars of exactly the types the kernel takes; uint64 zero for no array.
+        Device arrays, and NumPy scalars of exactly the types of the kernel's parameters; uint64 zero is a null pointer.
     shared_bytes : int
-        Dynamic shared memory of a block.
+        Dynamic shared memory per block.
     """
     function = _function(name, dtype)
     if shared_bytes > SHARED_BYTES:
@@ -60,21 +60,21 @@ def launch(name: str, dtype: str, grid: int, block: tuple[int, int], arguments: 
 
 
 def most_shared_bytes() -> int:
-    """Return the most dynamic shared memory that a block gets if it asks for it."""
+    """Return the largest dynamic shared memory that a block can request."""
     import cupy
 
     return cupy.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
 
 
 def empty(shape: tuple[int, ...], dtype):
-    """Return a device array, uninitialised."""
+    """Return an uninitialised device array."""
     import cupy
 
     return cupy.empty(shape, dtype)
 
 
 def copy_in(array):
-    """Return a device array that holds what a NumPy array holds."""
+    """Return a device copy of a NumPy array."""
     import cupy
 
     return cupy.asarray(array)

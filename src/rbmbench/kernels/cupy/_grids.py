@@ -1,4 +1,4 @@
-"""What all launches share: the sizes of grids, and arguments of exactly the types the kernels take."""
+"""Helpers of all launches: grid sizes, and arguments of the types that kernels take."""
 
 from collections import OrderedDict
 
@@ -9,17 +9,14 @@ from rbmbench.kernels.cupy import _device
 __all__ = ["THREADS", "constant", "contiguous", "draw_words", "power_of_two", "row_stride", "sized", "start"]
 
 THREADS = 256
-SUM_BYTES = 8 * THREADS  # shared memory that sums over the lanes of rows take
+SUM_BYTES = 8 * THREADS  # shared memory for sums over the lanes of rows
 KEPT_CONSTANTS = 64
 
 _constants: OrderedDict[tuple, object] = OrderedDict()
 
 
 def constant(array):
-    """Return the device copy of a small NumPy array, made once for as long as it is in use; device arrays as they are.
-
-    A step of training then copies nothing to the device.
-    """
+    """Return the cached device copy of a small NumPy array; device arrays are returned unchanged."""
     if not isinstance(array, np.ndarray):
         return array
     key = array.dtype.str, array.tobytes()
@@ -32,17 +29,17 @@ def constant(array):
 
 
 def draw_words(draw) -> tuple:
-    """Return a draw as the four arguments of a kernel: seed, trials, number, purpose."""
+    """Return a draw as kernel arguments: seed, trials, number, purpose."""
     return np.uint32(draw.seed), constant(draw.trials), np.uint64(draw.number), np.uint32(draw.purpose)
 
 
 def contiguous(array):
-    """Return an array that kernels may walk as flat memory.
+    """Return the array itself.
 
     Raises
     ------
     ValueError
-        If it is not C-contiguous: kernels write in place, and a copy would be lost.
+        If it is not C-contiguous; kernels write in place, so a copy would not help.
     """
     if not array.flags.c_contiguous:
         raise ValueError(f"array of shape {array.shape} and strides {array.strides} is not C-contiguous")
@@ -50,15 +47,15 @@ def contiguous(array):
 
 
 def row_stride(index):
-    """Return how many entries the rows of an index lie apart, as the kernels' type ``offset``.
+    """Return the number of entries between successive rows of an index, as the kernels' type ``offset``.
 
     Raises
     ------
     ValueError
-        If the entries of a row are not side by side.
+        If the entries of a row are not contiguous.
     """
     if index.strides[1] != index.itemsize:
-        raise ValueError(f"index of strides {index.strides}: the entries of a row are not side by side")
+        raise ValueError(f"index of strides {index.strides}: the entries of a row are not contiguous")
     return np.int64(index.strides[0] // index.itemsize)
 
 
@@ -68,12 +65,12 @@ def sized(*numbers: int) -> tuple:
 
 
 def power_of_two(number: int) -> int:
-    """Return the least power of two that is not below a number of at least 1."""
+    """Return the smallest power of two >= ``number`` >= 1."""
     return 1 << (number - 1).bit_length()
 
 
 def start(name, dtype, blocks: int, arguments: tuple, *, lanes=THREADS, threads=THREADS, shared_bytes=0) -> None:
-    """Run a kernel in blocks of so many threads, ``lanes`` of them along the first side; nothing where no block is."""
+    """Launch a kernel with blocks of shape (lanes, threads / lanes); do nothing if there are no blocks."""
     if blocks:
         shape = lanes, threads // lanes
         _device.launch(name, np.dtype(dtype).name, blocks, shape, arguments, shared_bytes)

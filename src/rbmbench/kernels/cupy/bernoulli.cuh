@@ -1,9 +1,9 @@
-// Sampling. A unit is on where its uniform (k + r) / 65536 is below its mean; k is its coin of 16 bits, which decides in
-// all but one of 65536 cases. Where it does not, r is drawn for this unit alone, and float64 decides.
+// Sampling. A unit is on if its uniform (k + r) / 65536 is below its mean. k is its 16-bit coin, which decides in all
+// but one of 65536 cases; otherwise r is drawn for this unit, and the comparison is made in float64.
 
 const double SIDES = 65536;
 
-// Whether a unit of activation x is on; `open` tells that the coin has not decided.
+// Whether a unit with activation x is on; `open` if the coin has not decided.
 struct Toss {
     bool on, open;
     real probability;  // of the state, unless open
@@ -19,20 +19,20 @@ __device__ inline Toss toss(real x, word k, const Draw& draw, offset position) {
     return result;
 }
 
-// Whether a unit with this mean is on. Exact: scaling by a power of 2, and a difference of neighbours where it matters.
+// Whether a unit with this mean is on. Exact: scaling by a power of 2 and the difference of close numbers do not round.
 __device__ inline bool toss_mean(real mean, word k, const Draw& draw, offset position) {
     const real x = mean * real(SIDES) - real(k);
     return x >= 1 || (x > 0 && refinement(draw, position) < x);
 }
 
-// The part of a thread that computes one Philox block of a replica whose units, all rows of them, count `size`.
-struct Place {
+// The replica and the Philox block of this thread, for `size` units per replica.
+struct BlockIndex {
     offset replica;
     word block;
     bool exists;
 };
 
-__device__ inline Place this_place(offset replicas, offset size) {
+__device__ inline BlockIndex this_block(offset replicas, offset size) {
     const offset blocks = blocks_for(size, COINS);
     const offset thread = (offset)blockIdx.x * blockDim.x + threadIdx.x;
     return {thread / blocks, (word)(thread % blocks), thread < replicas * blocks};
@@ -40,11 +40,11 @@ __device__ inline Place this_place(offset replicas, offset size) {
 
 extern "C" __global__ void sample(const real* mean, real* out, word seed, const word* trials, wide number, word purpose,
                                   offset replicas, offset size) {
-    const Place place = this_place(replicas, size);
-    if (!place.exists) return;
-    const Draw draw = {seed, trials[place.replica], number, purpose};
-    const Words words = philox(draw, place.block);
-    const offset start = place.replica * size, first = first_position(place.block, COINS);
+    const BlockIndex at = this_block(replicas, size);
+    if (!at.exists) return;
+    const Draw draw = {seed, trials[at.replica], number, purpose};
+    const Words words = philox(draw, at.block);
+    const offset start = at.replica * size, first = first_position(at.block, COINS);
 #pragma unroll
     for (int i = 0; i < (int)COINS; i++) {
         const offset position = first + i * LANES;
@@ -56,29 +56,29 @@ extern "C" __global__ void sample(const real* mean, real* out, word seed, const 
 extern "C" __global__ void sample_bernoulli(real* activation, const real* bias, real scale, word seed,
                                             const word* trials, wide number, word purpose, offset replicas, offset size,
                                             word units) {
-    const Place place = this_place(replicas, size);
-    if (!place.exists) return;
-    const Draw draw = {seed, trials[place.replica], number, purpose};
-    const Words words = philox(draw, place.block);
-    const offset start = place.replica * size, first = first_position(place.block, COINS);
+    const BlockIndex at = this_block(replicas, size);
+    if (!at.exists) return;
+    const Draw draw = {seed, trials[at.replica], number, purpose};
+    const Words words = philox(draw, at.block);
+    const offset start = at.replica * size, first = first_position(at.block, COINS);
     word unit = (word)first % units;  // positions are Philox counters: 32 bits hold them
 #pragma unroll
     for (int i = 0; i < (int)COINS; i++) {
         const offset position = first + i * LANES;
         if (position >= size) return;
-        const real x = scale * activation[start + position] + bias[place.replica * units + unit];
+        const real x = scale * activation[start + position] + bias[at.replica * units + unit];
         activation[start + position] = toss(x, coin(words, i), draw, position).on;
         unit += LANES;
         if (unit >= units) unit %= units;
     }
 }
 
-// log p(state) for a unit; an open one may have a probability that float32 does not hold.
+// log p(state) of a unit; the probability of an open one may underflow float32.
 __device__ inline real score(const Toss& tossed, real x) {
     return tossed.open ? real(-log1p(exp(tossed.on ? -(double)x : (double)x))) : logarithm(tossed.probability);
 }
 
-// Sample what one Philox block serves of the positions `begin` to `end` of a replica; score[p - window] gets p's score.
+// Sample the units that one Philox block serves among the positions `begin` to `end`; scores[p - window] is that of p.
 __device__ inline void sample_and_score(real* activation, const real* bias, const Draw& draw, word block, offset begin,
                                         offset end, word units, real* scores, offset window) {
     if (first_position(block, COINS) >= end) return;
@@ -93,8 +93,8 @@ __device__ inline void sample_and_score(real* activation, const real* bias, cons
     }
 }
 
-// A CUDA block takes the next rows of one replica, whose Philox blocks do not end where rows do: they are walked in
-// windows of as many Philox blocks as there are threads. Scores go through shared memory to the lanes of their row.
+// A CUDA block takes several rows of one replica. Philox blocks do not end where rows do, so positions are processed in
+// windows of one Philox block per thread, and scores are passed to the lanes of their row through shared memory.
 extern "C" __global__ void sample_bernoulli_and_log_probability(real* activation, const real* bias,
                                                                 double* log_probability, word seed, const word* trials,
                                                                 wide number, word purpose, offset rows, word units,

@@ -1,4 +1,4 @@
-"""Launches over units and rows: sampling, means, sums, uniforms, steps."""
+"""Launches over units and rows: sampling, means, sums, uniforms, parameter updates."""
 
 import numpy as np
 
@@ -31,12 +31,12 @@ LANES, COINS, UNIFORMS = 16, 8, 4  # as philox.cuh
 
 
 def _over_elements(name: str, dtype, count: int, *arguments) -> None:
-    """Run a kernel with a thread for each of ``count`` things."""
+    """Launch a kernel with ``count`` threads."""
     start(name, dtype, -(-count // THREADS), arguments)
 
 
 def _over_rows(name: str, dtype, shape: tuple[int, int, int], *arguments) -> None:
-    """Run a kernel with lanes for every row of (replicas, rows, units), and the shape as its last arguments."""
+    """Launch a kernel with lanes for each row of (replicas, rows, units); the shape is passed as last arguments."""
     replicas, rows, units = shape
     lanes = min(THREADS, power_of_two(units))
     blocks = -(-replicas * rows // (THREADS // lanes))
@@ -44,7 +44,7 @@ def _over_rows(name: str, dtype, shape: tuple[int, int, int], *arguments) -> Non
 
 
 def _over_coins(name: str, array, *arguments, after=()) -> None:
-    """Run a kernel with a thread for every Philox block that the coins of an array (replicas, ...) take."""
+    """Launch a kernel with a thread for each Philox block of the coins of an array (replicas, ...)."""
     replicas, size = len(array), array.size // len(array)
     blocks = -(-size // (LANES * COINS)) * LANES
     _over_elements(name, array.dtype, replicas * blocks, *arguments, *sized(replicas, size), *after)
@@ -108,7 +108,7 @@ def sample_bernoulli(activation, bias, draw, scale=1.0):
 def sample_bernoulli_and_log_probability(activation, bias, draw, log_probability):
     """See `rbmbench.kernels.numpy.sample_bernoulli_and_log_probability`."""
     replicas, rows, units = activation.shape
-    # As many rows a block as its threads have coins for.
+    # Each block takes as many rows as its threads have coins for.
     lanes = min(THREADS, power_of_two(-(-units // COINS)))
     blocks = -(-rows // (THREADS // lanes))
     arrays = contiguous(activation), contiguous(bias), contiguous(log_probability)

@@ -1,18 +1,18 @@
-// Half steps of coupled Gibbs chains, for rows of any number of replicas. A CUDA block takes a row, or a pair of rows,
-// its threads side by side on the Philox blocks that serve its units.
+// Half steps of coupled Gibbs chains, for rows of several replicas. A CUDA block takes a row or a pair of rows, and its
+// threads take neighbouring Philox blocks of its units.
 
 const word ATTEMPTS = (1u << 22) - 1;
 const word ROW = 0x40000000u;
 
-// Where a row takes its random numbers: unit i has position place * units + i.
-struct RowPlace {
+// The random key of a row: unit i has position row_id * units + i.
+struct RowKey {
     Draw draw;
-    offset place, units;
+    offset row_id, units;
     bool mirrored;
 };
 
-// Whether a unit of this mean is on, by its coin; mirrored rows take 1 - u for every uniform u.
-__device__ inline bool is_on(real mean, word k, const RowPlace& row, offset position) {
+// Whether a unit with this mean is on; mirrored rows take 1 - u for every uniform u.
+__device__ inline bool is_on(real mean, word k, const RowKey& row, offset position) {
     const real x = mean * real(SIDES) - real(row.mirrored ? 65535u - k : k);
     if (x >= 1) return true;
     if (x <= 0) return false;
@@ -20,10 +20,10 @@ __device__ inline bool is_on(real mean, word k, const RowPlace& row, offset posi
     return (row.mirrored ? 1 - r : r) < x;
 }
 
-// Call visit(unit, coin, position) for this thread's units of a row.
+// Call visit(unit, coin, position) for the units of a row that this thread serves.
 template <class Visit>
-__device__ inline void for_each_unit(const RowPlace& row, Visit visit) {
-    const offset begin = row.place * row.units, end = begin + row.units, chunk = LANES * COINS;
+__device__ inline void for_each_unit(const RowKey& row, Visit visit) {
+    const offset begin = row.row_id * row.units, end = begin + row.units, chunk = LANES * COINS;
     const offset last = (end + chunk - 1) / chunk * LANES;
     for (offset block = begin / chunk * LANES + threadIdx.x; block < last; block += blockDim.x) {
         const Words words = philox(row.draw, (word)block);
@@ -36,15 +36,15 @@ __device__ inline void for_each_unit(const RowPlace& row, Visit visit) {
 
 __device__ inline real mean_of(real x) { return 1 / (1 + exp_minus(x)); }
 
-__device__ inline RowPlace attempt_of(RowPlace row, word number) {
+__device__ inline RowKey attempt_of(RowKey row, word number) {
     row.draw.purpose |= number << 8;
     return row;
 }
 
 // The log of one of a row's two uniforms.
-__device__ inline double log_uniform(RowPlace row, int which) {
+__device__ inline double log_uniform(RowKey row, int which) {
     row.draw.purpose |= ROW;
-    const double u = uniform_of(philox(row.draw, (word)row.place).at[which], 0.0);
+    const double u = uniform_of(philox(row.draw, (word)row.row_id).at[which], 0.0);
     return log(row.mirrored ? 1 - u : u);
 }
 
@@ -54,24 +54,24 @@ extern "C" __global__ void mean_of_rows(real* activation, const real* bias, cons
     if (i < rows * units) activation[i] = mean_of(activation[i] + bias[replica[i / units] * units + i % units]);
 }
 
-extern "C" __global__ void sample_rows(const real* mean, real* out, const offset* replica, const offset* place,
+extern "C" __global__ void sample_rows(const real* mean, real* out, const offset* replica, const offset* row_id,
                                        const unsigned char* mirrored, word seed, const word* trials, wide number,
                                        word purpose, offset units) {
     const offset at = blockIdx.x;
-    const RowPlace row = {{seed, trials[replica[at]], number, purpose}, place[at], units, mirrored[at] != 0};
+    const RowKey row = {{seed, trials[replica[at]], number, purpose}, row_id[at], units, mirrored[at] != 0};
     mean += at * units, out += at * units;
     for_each_unit(row, [&](offset i, word k, offset position) { out[i] = is_on(mean[i], k, row, position); });
 }
 
-// The activations of a pair, bias put in: a log ratio needs both.
+// The activations of a pair, with bias.
 struct Pair {
     const real *activation, *other, *bias;
     __device__ real x(offset i) const { return activation[i] + bias[i]; }
     __device__ real x2(offset i) const { return other[i] + bias[i]; }
 };
 
-// log p(v|h') - log p(v|h) for the states v that an attempt draws with the means of one of the two, less the normaliser.
-__device__ inline double difference_sum(const Pair& pair, const RowPlace& row, bool with_other) {
+// log p(v|h') - log p(v|h) without the normaliser, for the states v drawn from the means of one chain of the pair.
+__device__ inline double difference_sum(const Pair& pair, const RowKey& row, bool with_other) {
     double sum = 0;
     for_each_unit(row, [&](offset i, word k, offset position) {
         const real x = pair.x(i), x2 = pair.x2(i);
@@ -93,24 +93,24 @@ __device__ inline double normaliser_of(const Pair& pair, offset units) {
     return sum_of_row(positive + product.value() - other_product.value());
 }
 
-// What is drawn is not kept before all tests are done: states are made of the numbers of the accepted attempts at the
-// end, where they overwrite the activations that the tests need.
+// States are not stored before all tests are done, because they overwrite the activations that the tests need: they are
+// computed again at the end from the random numbers of the accepted attempts.
 extern "C" __global__ void couple_visible(real* activation, real* other, const real* bias, const offset* replica,
-                                          const offset* place, const unsigned char* mirrored, word seed,
+                                          const offset* row_id, const unsigned char* mirrored, word seed,
                                           const word* trials, wide number, word purpose, int redraw_both,
                                           unsigned char* met, offset* rejections, offset units) {
     const offset at = blockIdx.x;
-    const RowPlace row = {{seed, trials[replica[at]], number, purpose}, place[at], units, mirrored[at] != 0};
+    const RowKey row = {{seed, trials[replica[at]], number, purpose}, row_id[at], units, mirrored[at] != 0};
     activation += at * units, other += at * units;
     const Pair pair = {activation, other, bias + replica[at] * units};
     const double normaliser = normaliser_of(pair, units);
-    // Sums are the same for every thread, and so are all decisions.
+    // Sums, and so all decisions, are the same in every thread.
     const bool meets = log_uniform(row, 0) <= normaliser + difference_sum(pair, row, false);
     word accepted = 0, accepted2 = 0;
     offset rejected = 0;
     bool pending = !meets && redraw_both, pending2 = !meets;
     for (word t = 1; pending || pending2; t++) {
-        const RowPlace attempt = attempt_of(row, t);
+        const RowKey attempt = attempt_of(row, t);
         if (pending) {
             const double odds = normaliser + difference_sum(pair, attempt, false);
             pending = log_uniform(attempt, 0) <= odds && t < ATTEMPTS;
@@ -122,8 +122,8 @@ extern "C" __global__ void couple_visible(real* activation, real* other, const r
             accepted2 = t, rejected += pending2;
         }
     }
-    // Each thread overwrites the units that it alone reads; the second states of all need the first's activations.
-    const RowPlace first = attempt_of(row, accepted), second = attempt_of(row, accepted2);
+    // Each thread overwrites only units that no other thread reads.
+    const RowKey first = attempt_of(row, accepted), second = attempt_of(row, accepted2);
     for_each_unit(first, [&](offset i, word k, offset position) {
         activation[i] = is_on(mean_of(pair.x(i)), k, first, position);
     });

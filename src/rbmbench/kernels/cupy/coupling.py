@@ -1,4 +1,4 @@
-"""Launches over rows of any number of replicas, a thread block a row; products are the library's."""
+"""Launches over rows of several replicas, with one thread block per row; matrix products use cuBLAS."""
 
 import numpy as np
 
@@ -19,7 +19,7 @@ COINS = 8  # as philox.cuh
 
 
 def _over_rows(name: str, array, *arguments) -> None:
-    """Run a kernel with a thread block for each row (rows, units), and the units as its last argument."""
+    """Launch a kernel with a thread block for each row of (rows, units); the units are passed as last argument."""
     rows, units = array.shape
     lanes = min(THREADS, max(16, power_of_two(-(-units // COINS))))  # 16: a chunk of Philox blocks
     if rows:
@@ -27,19 +27,19 @@ def _over_rows(name: str, array, *arguments) -> None:
         _device.launch(name, np.dtype(array.dtype).name, rows, shape, (*arguments, *sized(units)), shared_bytes)
 
 
-def mean_of_rows(activation, bias, places):
+def mean_of_rows(activation, bias, keys):
     """See `rbmbench.kernels.numpy.mean_of_rows`."""
     blocks = -(-activation.size // THREADS)
-    arrays = contiguous(activation), contiguous(bias), places.replica
+    arrays = contiguous(activation), contiguous(bias), keys.replica
     start("mean_of_rows", activation.dtype, blocks, (*arrays, *sized(*activation.shape)))
 
 
-def sample_rows(mean, places, draw, out):
+def sample_rows(mean, keys, draw, out):
     """See `rbmbench.kernels.numpy.sample_rows`."""
-    _over_rows("sample_rows", mean, contiguous(mean), contiguous(out), *places, *draw_words(draw))
+    _over_rows("sample_rows", mean, contiguous(mean), contiguous(out), *keys, *draw_words(draw))
 
 
-def couple_visible(activation, other, bias, places, draw, redraw_both, met, rejections):
+def couple_visible(activation, other, bias, keys, draw, redraw_both, met, rejections):
     """See `rbmbench.kernels.numpy.couple_visible`."""
-    arrays = contiguous(activation), contiguous(other), contiguous(bias), *places, *draw_words(draw)
+    arrays = contiguous(activation), contiguous(other), contiguous(bias), *keys, *draw_words(draw)
     _over_rows("couple_visible", activation, *arrays, np.int32(redraw_both), contiguous(met), contiguous(rejections))

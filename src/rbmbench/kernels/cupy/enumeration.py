@@ -12,7 +12,7 @@ __all__ = ["hidden_log_weights"]
 
 
 def hidden_log_weights(W, b, c):
-    """See `rbmbench.kernels.numpy.hidden_log_weights`, which also serves, on the host, weights that overflow."""
+    """See `rbmbench.kernels.numpy.hidden_log_weights`, also the fallback, on the host, if factors overflow."""
     groups = factor_groups(on_host(W), on_host(b))
     if groups is None:
         return _device.copy_in(numpy_kernels.hidden_log_weights(on_host(W), on_host(b), on_host(c)))

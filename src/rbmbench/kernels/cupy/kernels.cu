@@ -1,9 +1,9 @@
-// The kernels for CUDA devices. rbmbench/kernels/numpy says what each of them computes, and which random number
-// goes where; the Python files beside this one launch them.
+// The kernels for CUDA devices. rbmbench/kernels/numpy documents what each kernel computes and which random numbers it
+// takes; the Python files in this folder launch them.
 //
-// The source is compiled once for every type of array: REAL is float or double. It needs no header, so that NVRTC
-// compiles it as it is. Arrays are C-contiguous. All shared memory is the one dynamic array below: tests compile this
-// very file as C++ and run it on a CPU, where threads of a block share nothing else.
+// The source is compiled once per array type: REAL is float or double. It includes no system header, so NVRTC compiles
+// it as it is. Arrays are C-contiguous. The dynamic array below is the only shared memory: tests compile this file as
+// C++ and run it on a CPU, where the threads of a block share nothing else.
 
 typedef REAL real;
 typedef unsigned int word;
@@ -19,5 +19,5 @@ extern __shared__ double shared_memory[];
 #include "enumeration.cuh"
 #include "tempering.cuh"
 #include "samples.cuh"
-#include "resident_chains.cuh"
-#include "resident.cuh"
+#include "fused_chains.cuh"
+#include "fused.cuh"

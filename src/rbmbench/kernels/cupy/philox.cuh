@@ -1,6 +1,6 @@
-// Philox4x32-10 (Salmon et al. 2011) and the places of its random numbers: one thread computes one block of four words,
-// and serves the 8 coins or 4 uniforms made of it. They lie 16 positions apart, so that the 16 lanes of a chunk read and
-// write neighbouring elements.
+// Philox4x32-10 (Salmon et al. 2011) and the positions of its random numbers. One thread computes one block of four
+// words and uses the 8 coins or 4 uniforms made from it, which are 16 positions apart, so that the 16 lanes of a chunk
+// read and write neighbouring elements.
 
 const word COINS = 8, UNIFORMS = 4, LANES = 16;
 const word REFINED = 0x80000000u;
@@ -29,7 +29,7 @@ __device__ inline Words philox(const Draw& draw, word block) {
     return {{c0, c1, c2, c3}};
 }
 
-// Position of a block's first number, if it serves `numbers` of them; the others follow at distances of LANES.
+// Position of the first of the `numbers` of a block; the others follow at distances of LANES.
 __device__ inline offset first_position(word block, word numbers) {
     return (offset)(block / LANES) * LANES * numbers + block % LANES;
 }
@@ -42,13 +42,13 @@ __device__ inline word coin(const Words& words, int i) {
 __device__ inline float uniform_of(word x, float) { return (float)(x >> 8) * 0x1p-24f; }
 __device__ inline double uniform_of(word x, double) { return (x + 0.5) * 0x1p-32; }
 
-// The uniform that decides a unit whose coin leaves it open.
+// The uniform r for a unit whose coin does not decide.
 __device__ inline double refinement(Draw draw, offset position) {
     draw.purpose ^= REFINED;
     return uniform_of(philox(draw, (word)position).at[0], 0.0);
 }
 
-// Blocks that serve the first `size` positions: whole chunks of LANES blocks. As bernoulli.py counts them.
+// Number of blocks for the first `size` positions: whole chunks of LANES blocks. As in bernoulli.py.
 __device__ inline offset blocks_for(offset size, word numbers) {
     const offset chunk = (offset)LANES * numbers;
     return (size + chunk - 1) / chunk * LANES;

@@ -1,16 +1,16 @@
-// What goes over rows of units: a CUDA block of (lanes, rows) threads takes as many rows, the lanes of each side by
-// side on its units. Sums of a row are float64, added over the lanes in one fixed order.
+// Kernels over rows of units: a CUDA block has (lanes, rows) threads, and the lanes of a row process neighbouring
+// units. Sums over a row are float64, added over the lanes in a fixed order.
 
 __device__ inline float largest(float a, float b) { return fmaxf(a, b); }
 __device__ inline double largest(double a, double b) { return fmax(a, b); }
 __device__ inline float logarithm(float a) { return logf(a); }
 __device__ inline double logarithm(double a) { return log(a); }
 
-// exp(-a), held where 1 + exp(-a) is far from overflow: what is lost is a probability below 2e-35 (float).
+// exp(-a), clamped to avoid overflow of 1 + exp(-a); the error is a probability below 2e-35 (float).
 __device__ inline float exp_minus(float a) { return expf(fminf(-a, 80.0f)); }
 __device__ inline double exp_minus(double a) { return exp(fmin(-a, 700.0)); }
 
-// The row of this thread among the rows of all replicas, and where its parts are.
+// The row of this thread among the rows of all replicas.
 struct Row {
     offset number, replica;
     bool exists;
@@ -21,7 +21,7 @@ __device__ inline Row this_row(offset replicas, offset rows) {
     return {number, number / rows, number < replicas * rows};
 }
 
-// Sum over the lanes of a row, for lane 0 to use; every thread of the block takes part.
+// Sum over the lanes of a row; to be called by all threads of the block.
 __device__ inline double sum_over_lanes(double value, int lane, int lanes, int thread) {
     double* partial = shared_memory + thread - lane;
     partial[lane] = value;
@@ -30,11 +30,11 @@ __device__ inline double sum_over_lanes(double value, int lane, int lanes, int t
         if (lane < half) partial[lane] += partial[lane + half];
     }
     const double total = partial[0];
-    __syncthreads();  // the memory may be used again
+    __syncthreads();  // the memory may be reused
     return total;
 }
 
-// The log of a product of factors of [1, 2], for which one log in 64 is taken.
+// The log of a product of factors in [1, 2], with one call of log for 64 factors.
 struct LogProduct {
     double log_part = 0;
     real product = 1;
@@ -54,7 +54,7 @@ __device__ inline double sum_of_row(double value) {
     return sum_over_lanes(value, threadIdx.x, blockDim.x, threadIdx.y * blockDim.x + threadIdx.x);
 }
 
-// softplus(a) = max(a, 0) + log(1 + exp(-|a|)); with MEAN the activations become means on the way.
+// softplus(a) = max(a, 0) + log(1 + exp(-|a|)); with MEAN the activations are overwritten with means.
 template <bool MEAN, class Activations>
 __device__ inline void softplus_rows(Activations* activation, const real* bias, double* softplus, offset replicas,
                                      offset rows, offset units) {

@@ -1,4 +1,4 @@
-// What samplers do with their samples. A thread changes one parameter, or counts for one row.
+// Kernels for samplers. A thread changes one parameter, or counts for one row.
 
 extern "C" __global__ void unlearn_samples(real* W, real* b, real* c, const real* drift_W, const real* drift_b,
                                            const real* drift_c, const real* decay, const real* rate,

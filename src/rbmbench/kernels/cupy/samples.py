@@ -1,10 +1,10 @@
-"""Launches over parameters and rows, for what samplers do with samples; what waits on CPUs is the library's."""
+"""Launches for samplers: unlearning of samples, and counts of Hamming distances; lazy updates use NumPy's functions."""
 
 from rbmbench.kernels.cupy._grids import THREADS, contiguous, sized, start
 from rbmbench.kernels.cupy.bernoulli import sample_bernoulli
-from rbmbench.kernels.numpy.samples import add_states, unlearn_waiting
+from rbmbench.kernels.numpy.samples import add_states, unlearn_lazily
 
-__all__ = ["add_states", "add_states_and_sample", "count_distances", "unlearn_samples", "unlearn_waiting"]
+__all__ = ["add_states", "add_states_and_sample", "count_distances", "unlearn_lazily", "unlearn_samples"]
 
 
 def add_states_and_sample(activation, states, scale, factor, matrix, bias, draw):

@@ -1,20 +1,20 @@
-// Tempered chains: one CUDA block advances one set of chains of one replica through all sweeps, so that the serial cost
-// is arithmetic, not launches. (lanes, chains at once) threads: the lanes of a chain side by side on its units.
+// Tempered chains: one CUDA block advances one set of chains of one replica through all sweeps in one launch. A block
+// has (lanes, chains at once) threads, and the lanes of a chain process neighbouring units.
 
-// What a set of chains keeps between the steps of a sweep.
+// Data of a set of chains.
 struct Chains {
     const real *W, *W_transposed, *b, *c, *beta;
     int m, n, chains;
     double* energy = nullptr;          // (chains,)
     real* u = nullptr;                 // the sweep's uniforms: hidden, visible, swaps
-    int* holder = nullptr;             // which row of `visible` holds a chain's state
+    int* holder = nullptr;             // row of `visible` that holds the state of a chain
     unsigned char* visible = nullptr;  // (chains, m)
     unsigned char* hidden = nullptr;   // (chains, n)
 };
 
 __device__ inline bool is_on(real u, real x) { return u * (1 + exp_minus(x)) < 1; }
 
-// The uniforms at `start` and after, by whole Philox blocks; u[p - start] for position p.
+// Write the `count` uniforms from position `start` on: u[p - start] for position p.
 __device__ inline void fill_uniforms(const Draw& draw, offset start, int count, real* u, int thread, int threads) {
     const offset chunk = LANES * UNIFORMS, first = start / chunk, last = (start + count + chunk - 1) / chunk;
     for (offset block = first * LANES + thread; block < last * LANES; block += threads) {
@@ -53,7 +53,7 @@ __device__ inline double sample_visible(const Chains& s, int k, int lane, int la
     return energy;
 }
 
-// Propose to swap the states of chains k and k + 1: the rows that hold them change places.
+// Propose to swap the states of chains k and k + 1, by exchanging the rows that hold them.
 __device__ inline void swap_neighbours(const Chains& s, int k) {
     const double exponent = (s.beta[k] - s.beta[k + 1]) * (s.energy[k] - s.energy[k + 1]);
     if (exponent < 0 && !(s.u[s.chains * (s.m + s.n) + k] < exp(exponent))) return;
@@ -79,7 +79,7 @@ __device__ inline void make_sweep(const Chains& s, int thread, int threads) {
     }
 }
 
-// Cut a set's memory into its parts, from the widest type to the narrowest. tempering.py counts its bytes.
+// Divide the memory of a set into its parts, from the widest type to the narrowest. tempering.py computes its size.
 __device__ inline void cut_workspace(Chains& s, double* memory) {
     s.energy = memory;
     s.u = (real*)(s.energy + s.chains);
@@ -88,8 +88,8 @@ __device__ inline void cut_workspace(Chains& s, double* memory) {
     s.hidden = s.visible + s.chains * s.m;
 }
 
-// visible (replicas, sets, chains, m); samples (replicas, sets, sweeps, m); the workspace of a set is in shared memory
-// after the sums over lanes, or workspace_doubles long in `workspace` where that is given.
+// visible (replicas, sets, chains, m); samples (replicas, sets, sweeps, m). The workspace of a set is in shared memory
+// after the sums over lanes, or in `workspace` (workspace_doubles per set) if given.
 extern "C" __global__ void tempered_sweeps(const real* W, const real* W_transposed, const real* b, const real* c,
                                            const real* beta, word seed, const word* trials, wide number, word purpose,
                                            real* visible, real* samples, double* workspace, offset workspace_doubles,

@@ -1,4 +1,4 @@
-"""Tempered chains: one thread block a set of chains, all sweeps in one launch."""
+"""Tempered chains: one thread block per set of chains, all sweeps in one launch."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ NULL = np.uint64(0)
 
 
 def _workspace_bytes(chains: int, m: int, n: int, itemsize: int) -> int:
-    """Return what a set of chains keeps between steps: energies, uniforms, an index, states; as tempering.cuh."""
+    """Return the size of the workspace of a set of chains: energies, uniforms, an index, states; see tempering.cuh."""
     return chains * (8 + (m + n + 1) * itemsize + 4 + m + n)
 
 
@@ -26,7 +26,7 @@ def tempered_sweeps(W, b, c, inverse_temperatures, draw, visible, samples):
     transposed = W.swapaxes(-1, -2).copy()
     beta = constant(inverse_temperatures).astype(W.dtype, copy=False)
     parameters = contiguous(W), transposed, contiguous(b), contiguous(c), beta
-    lanes = 1 << (max(1, THREADS // chains).bit_length() - 1)  # a power of 2: room for all chains, if there can be
+    lanes = 1 << (max(1, THREADS // chains).bit_length() - 1)  # a power of 2, with room for all chains if possible
     sizes = (np.int32(size) for size in (sets, chains, m, n, samples.shape[2]))
     states = contiguous(visible), contiguous(samples), workspace, np.int64(doubles)
     arguments = (*parameters, *draw_words(draw), *states, *sizes)

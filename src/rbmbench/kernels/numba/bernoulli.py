@@ -1,4 +1,4 @@
-"""Sampling Bernoulli units: bias, sigmoid, coin and comparison in one pass over cache-sized tiles."""
+"""Sampling of Bernoulli units: bias, sigmoid, random bits and comparison in one pass over cache-sized tiles."""
 
 import numpy as np
 from numba import njit
@@ -18,25 +18,24 @@ __all__ = [
     "sample_flat",
 ]
 
-# Rows are shorter than a vector loop likes, so whole tiles of rows are walked at once, against a bias repeated as
-# often. Kernels that turn activations into states or means do so in place: with a second array that may be the same
-# one, compilers fall back to scalar code.
-TILE = 4096  # coins made at a time: they stay in the first-level cache
+# Rows are short for vector loops, so loops go over tiles of several rows, with the bias repeated for each row. Kernels
+# overwrite activations in place: with a second array that may overlap, compilers fall back to scalar code.
+TILE = 4096  # coins per tile, which stay in the first-level cache
 SIDES = np.float32(65536)
 OPEN, LIMIT = np.float32(256), np.float32(100)
 BLOCK = 64
 SMALL = 1e-200
-# NaN may be compared any way: parameters that are not finite are found by the training loop, not here.
+# Comparisons with NaN may give any result: the training loop checks that parameters are finite.
 FAST = {"contract", "nsz", "nnan", "ninf", "arcp", "reassoc"}
 
 
-# A unit is on where its uniform (k + r) / 65536 is below p = 1 / (1 + t); k is its coin of 16 bits. In all but one of
-# 65536 cases k alone decides. Where it does not, the unit is marked as open, and r is drawn for it alone.
+# A unit is on if its uniform (k + r) / 65536 is below p = 1 / (1 + t), where k is its 16-bit coin. In all but one of
+# 65536 cases k alone decides. Otherwise the unit is marked as open, and r is drawn for it.
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def mark_open(mean, k, out):
-    """Sample from means on coins ``k``; return how many units are open, which are marked by 2."""
+    """Sample from means with coins ``k``; mark open units by 2 and return their number."""
     zero, one, two = mean.dtype.type(0), mean.dtype.type(1), mean.dtype.type(2)
     count = zero
     for i in range(mean.size):
@@ -49,7 +48,7 @@ def mark_open(mean, k, out):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _sample_row(a, scale, bias, k):
-    """Turn activations into states; return how many units are open, which are marked by activation + OPEN."""
+    """Overwrite activations with states; mark open units by activation + OPEN and return their number."""
     zero, one = a.dtype.type(0), a.dtype.type(1)
     count = zero
     for i in range(a.size):
@@ -70,7 +69,7 @@ def _is_on(x, k, r):
 
 @njit(cache=True, nogil=True)
 def _close(a, k, seed, trial, number, purpose, position):
-    """Decide the open units of some of which the first has the given position."""
+    """Decide the open units; ``position`` is that of the first unit."""
     for i in range(a.size):
         if a[i] > LIMIT:
             a[i] = _is_on(a[i] - OPEN, k[i], refinement(seed, trial, number, purpose, position + i))
@@ -78,7 +77,7 @@ def _close(a, k, seed, trial, number, purpose, position):
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def mean_row(a, bias):
-    """Turn activations into means."""
+    """Overwrite activations with means."""
     one = a.dtype.type(1)
     for i in range(a.size):
         a[i] = one / (one + exp_minus(a[i] + bias[i]))
@@ -94,7 +93,7 @@ def repeat_row(row, tile):
 
 @njit(cache=True, nogil=True)
 def sample_flat(a, scale, bias, seed, trials, number, purpose):
-    """Sample activations (replicas, rows * units) as `sample_bernoulli` does."""
+    """Sample activations (replicas, rows * units) like `sample_bernoulli`."""
     replicas, size = a.shape
     units = bias.shape[1]
     tile = min(size, max(1, TILE // units) * units)
@@ -136,14 +135,14 @@ def _sample(mean, seed, trials, number, purpose, out):
                         out[r, i] = refinement(seed, trials[r], number, purpose, i) < x
 
 
-# A row's log probability is the log of the product of its units' probabilities. Where the coin decides, a unit's is at
-# least 2**-16, and a block of BLOCK units falls out of float32 once in 2**62 blocks; open units, which may have less,
-# are left out of the product and their logs added one by one.
+# The log probability of a row is the log of the product over its units. If the coin decides, the probability of a unit
+# is at least 2**-16, and the product over BLOCK units underflows float32 once in 2**62 blocks. Open units may have
+# smaller ones; their logs are added one by one.
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def _sample_tile(a, bias, k, probability):
-    """Sample as `_sample_row`; write the probability of each state, 1 for units that are open."""
+    """Sample like `_sample_row`; write the probability of each state, or 1 for open units."""
     zero, one = a.dtype.type(0), a.dtype.type(1)
     count = zero
     for i in range(a.size):
@@ -161,7 +160,7 @@ def _sample_tile(a, bias, k, probability):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _multiply_rows(factor, units, log_sum, product):
-    """Write the product of every ``units`` factors of [0, 1]; what would leave float64 goes as a log to ``log_sum``."""
+    """Write the product of each row's factors in [0, 1]; partial products near underflow go as logs to ``log_sum``."""
     for row in range(product.size):
         row_log, row_product = 0.0, 1.0
         for start in range(row * units, (row + 1) * units, BLOCK):
@@ -177,7 +176,7 @@ def _multiply_rows(factor, units, log_sum, product):
 
 @njit(cache=True, nogil=True)
 def _score_open(a, k, seed, trial, number, purpose, position, units, score):
-    """Decide the open units of some rows, and add the log probability of their states to the rows' scores."""
+    """Decide the open units, and add the log probabilities of their states to the scores of their rows."""
     for i in range(a.size):
         if a[i] > LIMIT:
             x = np.float64(a[i] - OPEN)

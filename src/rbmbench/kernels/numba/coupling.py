@@ -1,4 +1,4 @@
-"""Half steps of coupled Gibbs chains: a pair's visible states are proposed, tested and drawn again in one pass."""
+"""Half steps of coupled Gibbs chains: proposals, tests and redraws of all pairs of a replica in one pass."""
 
 import numpy as np
 from numba import njit
@@ -11,7 +11,7 @@ from rbmbench.kernels.numba.random import fill_coins, refinement, row_uniforms
 __all__ = ["couple_visible", "mean_of_rows", "sample_rows"]
 
 BLOCK = 64
-TILE, CHUNK = 4096, 128  # units tossed at once; coins that come together
+TILE, CHUNK = 4096, 128  # units sampled at once; coins per chunk
 LARGE = 1e270
 MOST_COIN = np.float32(65535)
 FAST = {"contract", "nsz", "nnan", "ninf", "arcp", "reassoc"}
@@ -23,13 +23,13 @@ def _mirror(k):
         k[i] = k.dtype.type(MOST_COIN) - k[i]
 
 
-# Rows are short where layers are small. So rows whose places lie close together are tossed at once: their coins share
-# Philox blocks, and one walk over them all is what vector loops like.
+# Rows of small layers are short. Rows with close row_ids are sampled together: their coins share Philox blocks, and one
+# loop over all of them vectorises better.
 
 
 @njit(cache=True, nogil=True)
 def _end_of_replica(row, replica, most):
-    """Return the end of the rows from ``row`` on that are of its replica, at most so many."""
+    """Return the end of the rows from ``row`` on that belong to its replica, at most ``most`` of them."""
     last = row + 1
     while last < replica.size and last < row + most and replica[last] == replica[row]:
         last += 1
@@ -37,23 +37,23 @@ def _end_of_replica(row, replica, most):
 
 
 @njit(cache=True, nogil=True)
-def _end_of_tile(row, place, units):
-    """Return the end of the rows from ``row`` on that share a window of coins."""
-    last, most = row + 1, place[row] + max(1, TILE // units)
-    while last < place.size and place[last] < most:
-        if not 0 <= (place[last] - place[last - 1]) * units <= CHUNK + units:
+def _end_of_tile(row, row_id, units):
+    """Return the end of the rows from ``row`` on that share one window of coins."""
+    last, most = row + 1, row_id[row] + max(1, TILE // units)
+    while last < row_id.size and row_id[last] < most:
+        if not 0 <= (row_id[last] - row_id[last - 1]) * units <= CHUNK + units:
             break
         last += 1
     return last
 
 
 @njit(cache=True, nogil=True)
-def _fill_tile(place, mirrored, units, seed, trial, number, purpose, window, coins):
+def _fill_tile(row_id, mirrored, units, seed, trial, number, purpose, window, coins):
     """Write the coins of a tile's rows, one row after the other."""
-    start = place[0] * units
-    at = fill_coins(seed, trial, number, purpose, start, (place[place.size - 1] + 1) * units, window)
-    for row in range(place.size):
-        first = at + place[row] * units - start
+    start = row_id[0] * units
+    at = fill_coins(seed, trial, number, purpose, start, (row_id[row_id.size - 1] + 1) * units, window)
+    for row in range(row_id.size):
+        first = at + row_id[row] * units - start
         k = coins[row * units : (row + 1) * units]
         k[:] = window[first : first + units]
         if mirrored[row]:
@@ -61,31 +61,31 @@ def _fill_tile(place, mirrored, units, seed, trial, number, purpose, window, coi
 
 
 @njit(cache=True, nogil=True)
-def _fill_rows(place, mirrored, units, seed, trial, number, purpose, window, coins):
+def _fill_rows(row_id, mirrored, units, seed, trial, number, purpose, window, coins):
     """Write the coins of rows of one replica, one row after the other, tile by tile."""
     row = 0
-    while row < place.size:
-        last = _end_of_tile(row, place, units)
+    while row < row_id.size:
+        last = _end_of_tile(row, row_id, units)
         tile = slice(row, last)
         of_tile = coins[row * units : last * units]
-        _fill_tile(place[tile], mirrored[tile], units, seed, trial, number, purpose, window, of_tile)
+        _fill_tile(row_id[tile], mirrored[tile], units, seed, trial, number, purpose, window, of_tile)
         row = last
 
 
 @njit(cache=True, nogil=True)
-def _toss(mean, k, place, mirrored, units, seed, trial, number, purpose, out):
-    """Sample rows from their means, all flat, on their coins."""
+def _toss(mean, k, row_id, mirrored, units, seed, trial, number, purpose, out):
+    """Sample rows (flattened) from their means with coins ``k``."""
     if mark_open(mean, k, out):
         for i in range(mean.size):
             if out[i] > 1:
                 row = i // units
-                r = refinement(seed, trial, number, purpose, place[row] * units + i % units)
+                r = refinement(seed, trial, number, purpose, row_id[row] * units + i % units)
                 out[i] = (1.0 - r if mirrored[row] else r) < mean[i] * 65536.0 - k[i]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def _means_and_difference(a, a2, bias, mean, mean2, difference, linear, ratio):
-    """Write both means, a' - a, and linear and ratio with softplus(a) - softplus(a') = linear + log ratio; all flat."""
+    """Write both means, a' - a, and terms with softplus(a) - softplus(a') = linear + log ratio; all flattened."""
     zero, one = bias.dtype.type(0), bias.dtype.type(1)
     for i in range(a.size):
         x, x2 = a[i] + bias[i], a2[i] + bias[i]
@@ -100,7 +100,7 @@ def _means_and_difference(a, a2, bias, mean, mean2, difference, linear, ratio):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _normaliser(linear, ratio):
-    """Return the sum of linear + log ratio, in float64 from block to block."""
+    """Return the sum of linear + log ratio, accumulated over blocks in float64."""
     total, product = 0.0, 1.0
     for start in range(0, linear.size, BLOCK):
         part, block_product = linear.dtype.type(0), ratio.dtype.type(1)
@@ -118,7 +118,7 @@ def _normaliser(linear, ratio):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _product(v, difference):
-    """Return the inner product, in float64 from block to block."""
+    """Return the inner product, accumulated over blocks in float64."""
     total = 0.0
     for start in range(0, v.size, BLOCK):
         part = v.dtype.type(0)
@@ -136,31 +136,31 @@ def _is_kept(log_odds, u):
 
 
 @njit(cache=True, nogil=True)
-def _meets(log_odds, seed, trial, number, purpose, place, mirrored):
-    """Return whether a pair keeps its first proposal; a uniform is drawn only where the odds leave that open."""
-    return log_odds >= 0 or _is_kept(log_odds, row_uniforms(seed, trial, number, purpose, place, mirrored)[0])
+def _meets(log_odds, seed, trial, number, purpose, row_id, mirrored):
+    """Return whether a pair keeps its first proposal; a uniform is drawn only if the odds do not decide."""
+    return log_odds >= 0 or _is_kept(log_odds, row_uniforms(seed, trial, number, purpose, row_id, mirrored)[0])
 
 
 @njit(cache=True, nogil=True)
-def _move(row, to, means, difference, normaliser, place, mirrored, at):
-    """Move what is known of a pair to another row."""
+def _move(row, to, means, difference, normaliser, row_id, mirrored, at):
+    """Move the data of a pair to another row."""
     if to < row:
         means[0, to], means[1, to], difference[to] = means[0, row], means[1, row], difference[row]
-        normaliser[to], place[to], mirrored[to], at[to] = normaliser[row], place[row], mirrored[row], at[row]
+        normaliser[to], row_id[to], mirrored[to], at[to] = normaliser[row], row_id[row], mirrored[row], at[row]
 
 
 @njit(cache=True, nogil=True)
 def _redraw(
-    left, redraw_both, means, difference, normaliser, place, mirrored, at, seed, trial, number, purpose, window, coins,
+    left, redraw_both, means, difference, normaliser, row_id, mirrored, at, seed, trial, number, purpose, window, coins,
     states, v, v2, rejections,
 ):  # fmt: skip
-    """Draw the states of pairs of one replica that have not met, attempt by attempt, until all are accepted."""
+    """Draw states for the pairs of one replica that have not met, until all are accepted."""
     units = states.shape[2]
     pending = np.ones((2, left), np.bool_)
     pending[0] = redraw_both
     for t in range(1, ATTEMPTS + 1):
         attempt = np.uint32(purpose | np.uint32(t << 8))
-        where, mirrors, k = place[:left], mirrored[:left], coins[: left * units]
+        where, mirrors, k = row_id[:left], mirrored[:left], coins[: left * units]
         _fill_rows(where, mirrors, units, seed, trial, number, attempt, window, k)
         for chain in range(2):
             if pending[chain, :left].any():
@@ -168,7 +168,7 @@ def _redraw(
                 _toss(p, k, where, mirrors, units, seed, trial, number, attempt, drawn)
         rows, left = left, 0
         for row in range(rows):
-            u = row_uniforms(seed, trial, number, attempt, place[row], mirrored[row])
+            u = row_uniforms(seed, trial, number, attempt, row_id[row], mirrored[row])
             for chain in range(2):
                 if pending[chain, row]:
                     odds = normaliser[row] + _product(states[chain, row], difference[row])
@@ -177,7 +177,7 @@ def _redraw(
                     if not pending[chain, row]:
                         (v if chain == 0 else v2)[at[row]] = states[chain, row]
             if pending[0, row] or pending[1, row]:
-                _move(row, left, means, difference, normaliser, place, mirrored, at)
+                _move(row, left, means, difference, normaliser, row_id, mirrored, at)
                 pending[:, left] = pending[:, row]
                 left += 1
         if not left:
@@ -186,7 +186,7 @@ def _redraw(
 
 @njit(cache=True, nogil=True)
 def couple_some_rows(
-    activation, other, bias, replica, place, mirrored, seed, trials, number, purpose, redraw_both, met, rejections
+    activation, other, bias, replica, row_id, mirrored, seed, trials, number, purpose, redraw_both, met, rejections
 ):
     """See `rbmbench.kernels.numpy.couple_visible`."""
     units, kind = bias.shape[1], activation.dtype
@@ -210,11 +210,11 @@ def couple_some_rows(
             parts[1, :rows].reshape(-1),
         )  # fmt: skip
         k, p, drawn = coins[: rows * units], means[0, :rows].reshape(-1), states[0, :rows].reshape(-1)
-        _fill_rows(place[some], mirrored[some], units, seed, trial, number, purpose, window, k)
-        _toss(p, k, place[some], mirrored[some], units, seed, trial, number, purpose, drawn)
+        _fill_rows(row_id[some], mirrored[some], units, seed, trial, number, purpose, window, k)
+        _toss(p, k, row_id[some], mirrored[some], units, seed, trial, number, purpose, drawn)
         left = 0
         for i in range(rows):
-            apart[i], mirrors[i], at[i] = place[row + i], mirrored[row + i], row + i
+            apart[i], mirrors[i], at[i] = row_id[row + i], mirrored[row + i], row + i
             normaliser[i] = _normaliser(parts[0, i], parts[1, i])
             odds = normaliser[i] + _product(states[0, i], difference[i])
             met[row + i] = _meets(odds, seed, trial, number, purpose, apart[i], mirrors[i])
@@ -234,7 +234,7 @@ def couple_some_rows(
 
 
 @njit(cache=True, nogil=True)
-def sample_some_rows(mean, replica, place, mirrored, seed, trials, number, purpose, out):
+def sample_some_rows(mean, replica, row_id, mirrored, seed, trials, number, purpose, out):
     """See `rbmbench.kernels.numpy.sample_rows`."""
     units = mean.shape[1]
     room = min(max(1, TILE // units), replica.size)
@@ -242,10 +242,10 @@ def sample_some_rows(mean, replica, place, mirrored, seed, trials, number, purpo
     row = 0
     while row < replica.size:
         last = _end_of_replica(row, replica, room)
-        places, mirrors, trial = place[row:last], mirrored[row:last], trials[replica[row]]
+        ids, mirrors, trial = row_id[row:last], mirrored[row:last], trials[replica[row]]
         k, p, drawn = coins[: (last - row) * units], mean[row:last].reshape(-1), out[row:last].reshape(-1)
-        _fill_rows(places, mirrors, units, seed, trial, number, purpose, window, k)
-        _toss(p, k, places, mirrors, units, seed, trial, number, purpose, drawn)
+        _fill_rows(ids, mirrors, units, seed, trial, number, purpose, window, k)
+        _toss(p, k, ids, mirrors, units, seed, trial, number, purpose, drawn)
         row = last
 
 
@@ -255,17 +255,17 @@ def mean_of_some_rows(activation, bias, replica):
         mean_row(activation[row], bias[replica[row]])
 
 
-def mean_of_rows(activation, bias, places):
+def mean_of_rows(activation, bias, keys):
     """See `rbmbench.kernels.numpy.mean_of_rows`."""
-    mean_of_some_rows(activation, bias, places.replica)
+    mean_of_some_rows(activation, bias, keys.replica)
 
 
-def sample_rows(mean, places, draw, out):
+def sample_rows(mean, keys, draw, out):
     """See `rbmbench.kernels.numpy.sample_rows`."""
-    sample_some_rows(mean, *places, draw.seed, draw.trials, draw.number, draw.purpose, out)
+    sample_some_rows(mean, *keys, draw.seed, draw.trials, draw.number, draw.purpose, out)
 
 
-def couple_visible(activation, other, bias, places, draw, redraw_both, met, rejections):
+def couple_visible(activation, other, bias, keys, draw, redraw_both, met, rejections):
     """See `rbmbench.kernels.numpy.couple_visible`."""
     words = draw.seed, draw.trials, draw.number, draw.purpose
-    couple_some_rows(activation, other, bias, *places, *words, redraw_both, met, rejections)
+    couple_some_rows(activation, other, bias, *keys, *words, redraw_both, met, rejections)

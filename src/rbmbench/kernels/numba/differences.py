@@ -1,7 +1,7 @@
-"""Products of states of 0 and 1 that come cheaper than by BLAS: of few rows, and of rows beside others much like them.
+"""Products of binary states with matrices, faster than BLAS for few rows and for rows that differ in few units.
 
-A row of states times a matrix is a sum of rows of the matrix, and beside another one only the units count that differ.
-A library multiplies by every unit, and first rearranges the whole matrix, however few rows there are.
+The product of a row of states is a sum of rows of the matrix; given the product of a similar row, only the units that
+differ have to be added. BLAS multiplies by all units, and copies the whole matrix first however few rows there are.
 """
 
 import numpy as np
@@ -9,15 +9,15 @@ from numba import njit
 
 __all__ = ["add_one", "add_products_of_differences", "multiply_neighbours", "multiply_states"]
 
-FEW_ROWS = 8  # rearranging the matrix costs a library about as much as so many rows
-FEW_DIFFERENCES = 0.2  # of the units: above that the library is faster
-WIDE = 128  # other units: below that, looking for what differs costs more than a product by the library
+FEW_ROWS = 8  # copying the matrix costs BLAS about as much as this many rows
+FEW_DIFFERENCES = 0.2  # share of the units above which BLAS is faster
+WIDE = 128  # columns below which the search for differences costs more than BLAS
 FAST = {"contract", "nsz", "nnan", "ninf", "arcp", "reassoc"}
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _add_four(a, b, c, d, s, out):
-    """Add s[0] a + s[1] b + s[2] c + s[3] d to ``out``: four rows at a time, for one walk over ``out``."""
+    """Add s[0] a + s[1] b + s[2] c + s[3] d to ``out`` in one pass."""
     for i in range(out.size):
         out[i] += s[0] * a[i] + s[1] * b[i] + s[2] * c[i] + s[3] * d[i]
 
@@ -31,7 +31,7 @@ def add_one(a, s, out):
 
 @njit(cache=True, nogil=True)
 def _differences(states, neighbours, unit, sign):
-    """Write which units differ, and by what; return how many."""
+    """Write the indices of the units that differ and the differences; return their number."""
     count = 0
     for j in range(states.size):
         unit[count], sign[count] = j, neighbours[j] - states[j]
@@ -41,7 +41,7 @@ def _differences(states, neighbours, unit, sign):
 
 @njit(cache=True, nogil=True)
 def _add_differing_rows(states, neighbours, matrix, unit, sign, out):
-    """Add (neighbours - states) times the matrix, for one row of each."""
+    """Add the product of (neighbours - states), one row each, with the matrix."""
     count = _differences(states, neighbours, unit, sign)
     fours = count // 4 * 4
     for k in range(0, fours, 4):

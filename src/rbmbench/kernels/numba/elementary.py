@@ -1,4 +1,4 @@
-"""exp(-a) that compiles to straight vector code, which the C library's does not."""
+"""exp(-a) as vectorisable code."""
 
 from math import factorial
 
@@ -8,13 +8,12 @@ from numba.extending import overload
 
 __all__ = ["exp_minus"]
 
-# 2**r on [-1/2, 1/2]: the polynomial of degree 5 with the least largest relative error (7.5e-8), fitted by reweighted
-# least squares.
+# 2**r on [-1/2, 1/2]: the polynomial of degree 5 with the smallest maximal relative error (7.5e-8).
 P5, P4, P3, P2, P1, P0 = (
     np.float32(p) for p in (0.00132764704, 0.00967554162, 0.0555071328, 0.240221197, 0.693146967, 1.00000007)
 )
 MINUS_LOG2_E = np.float32(-1.4426950408889634)
-ROUND = np.float32(12582912.0)  # 1.5 * 2**23: adding it rounds to a whole number, left in the low bits
+ROUND = np.float32(12582912.0)  # 1.5 * 2**23: adding it rounds to an integer, in the low bits
 EXPONENT = np.int32(23)
 LEAST, MOST = np.float32(-115.0), np.float32(115.0)
 
@@ -29,8 +28,8 @@ def _exp_minus_float32(a):
     return bits.view(np.float32)
 
 
-# exp(r) on [-log(2)/2, log(2)/2]: Taylor's series to degree 13, whose remainder is below 2e-17. Log 2 in two parts, the
-# first of few enough digits for its multiples to be exact, leaves r all of its digits.
+# exp(r) on [-log(2)/2, log(2)/2]: the Taylor series to degree 13, with a remainder below 2e-17. Log 2 is split into two
+# parts; multiples of the first are exact, so that r keeps full precision.
 T2, T3, T4, T5, T6, T7, T8, T9, T10, T11, T12, T13 = (1 / factorial(k) for k in range(2, 14))
 LOG2_E, LOG_2 = 1.4426950408889634, (0.6931471803691238, 1.9082149292705877e-10)
 ROUND_FLOAT64 = 6755399441055744.0  # 1.5 * 2**52
@@ -46,7 +45,7 @@ def _exp_minus_float64(a):
     r = (x - whole * LOG_2[0]) - whole * LOG_2[1]
     r2 = r * r
     r4 = r2 * r2
-    # In pairs, and pairs of pairs: one term after the other, each would wait for the one before.
+    # Estrin's scheme: shorter dependency chains than Horner's.
     low = ((1.0 + r) + (T2 + T3 * r) * r2) + ((T4 + T5 * r) + (T6 + T7 * r) * r2) * r4
     high = ((T8 + T9 * r) + (T10 + T11 * r) * r2) + (T12 + T13 * r) * r4
     p = low + high * (r4 * r4)
@@ -55,7 +54,7 @@ def _exp_minus_float64(a):
 
 
 def exp_minus(a):
-    """Return exp(-a), a clamped where it would leave the range of its type.
+    """Return exp(-a), with a clamped to avoid overflow.
 
     float32: |a| <= 79, relative error below 2.5e-7 + 8e-8 |a|; float64: |a| <= 700, relative error below 5e-16.
     """

@@ -1,4 +1,4 @@
-"""Log weights of all hidden states by the split product: 64 states of one half against each state of the other."""
+"""Log weights of all hidden states by the split product, for tiles of 64 states of one half of the units."""
 
 import numpy as np
 from numba import njit
@@ -13,7 +13,7 @@ TILE = 64
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
 def _multiply_factors(a, B, first, last, product):
-    """Multiply ``product[s]`` by 1 + a[i] B[i, s] for all i from first to last, four at a time."""
+    """Multiply ``product[s]`` by 1 + a[i] B[i, s] for first <= i < last, four at a time."""
     i = first
     while i + 4 <= last:
         a0, a1, a2, a3 = a[i], a[i + 1], a[i + 2], a[i + 3]
@@ -44,7 +44,7 @@ def _split_product(A, B, groups, score_a, score_b, out):
 
 
 def hidden_log_weights(W, b, c):
-    """See `rbmbench.kernels.numpy.hidden_log_weights`, which also serves weights whose factors overflow."""
+    """See `rbmbench.kernels.numpy.hidden_log_weights`, also the fallback if factors overflow."""
     groups = factor_groups(W, b)
     if groups is None:
         return numpy_kernels.hidden_log_weights(W, b, c)

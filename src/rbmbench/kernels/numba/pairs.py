@@ -1,8 +1,8 @@
-"""Pairs of coupled chains, followed until all have met, in one call.
+"""Coupled chains, run until all pairs have met, in one call.
 
-The last pairs to meet are few, and their steps would be mostly calls of kernels for a row or two. So the loop over the
-steps is compiled as well, and goes replica by replica. It takes the random numbers that the readable form takes
-(`rbmbench.samplers.coupled_gibbs`), and keeps the rows of terms that the sums keep (`rbmbench.estimators._terms`).
+The last pairs to meet are few, and calling kernels for one or two rows would dominate their cost. So the loop over the
+steps is compiled as well, replica by replica. It takes the same random numbers as the readable form
+(`rbmbench.samplers.coupled_gibbs`) and adds terms like `rbmbench.samplers._terms`.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ OTHER_HIDDEN, VISIBLE, A_STEP = np.uint64(1), np.uint64(2), np.uint64(3)
 
 @njit(cache=True, nogil=True)
 def _flush(sums, r):
-    """Add the product of a replica's kept rows to its sums."""
+    """Add the product of the kept rows of a replica to its sums."""
     visible, hidden = sums.visible[r, : sums.kept[r]], sums.hidden[r, : sums.kept[r]]
     sums.W[r] += np.dot(visible.T, hidden)
     for row in range(sums.kept[r]):
@@ -50,49 +50,49 @@ def _count(rejected, pair, rejections):
 
 
 @njit(cache=True, nogil=True)
-def _drop_met(met, visible, other, place, mirrored, pair):
+def _drop_met(met, visible, other, row_id, mirrored, pair):
     """Move the pairs that have not met to the front; return their number."""
     left = 0
     for row in range(met.size):
         if not met[row]:
             if left < row:
                 visible[left], other[left] = visible[row], other[row]
-                place[left], mirrored[left], pair[left] = place[row], mirrored[row], pair[row]
+                row_id[left], mirrored[left], pair[left] = row_id[row], mirrored[row], pair[row]
             left += 1
     return left
 
 
 @njit(cache=True, nogil=True)
-def _hidden_half_step(coupling, mean, mean2, c, replica, place, mirrored, draw, h, h2, met, rejected):
-    """Draw h and h', and turn the activations ``mean`` and ``mean2`` into means."""
+def _hidden_half_step(coupling, mean, mean2, c, replica, row_id, mirrored, draw, h, h2, met, rejected):
+    """Draw h and h', and overwrite the activations ``mean`` and ``mean2`` with means."""
     seed, trials, number, purpose = draw
     rejected[:] = 0
     if coupling == BOTH_LAYERS:
         h[:], h2[:] = mean, mean2
-        couple_some_rows(h, h2, c, replica, place, mirrored, seed, trials, number, purpose, True, met, rejected)
+        couple_some_rows(h, h2, c, replica, row_id, mirrored, seed, trials, number, purpose, True, met, rejected)
     mean_of_some_rows(mean, c, replica)
     mean_of_some_rows(mean2, c, replica)
     if coupling != BOTH_LAYERS:
         of_other = number + OTHER_HIDDEN if coupling == GENERAL else number
-        sample_some_rows(mean, replica, place, mirrored, seed, trials, number, purpose, h)
-        sample_some_rows(mean2, replica, place, mirrored, seed, trials, of_other, purpose, h2)
+        sample_some_rows(mean, replica, row_id, mirrored, seed, trials, number, purpose, h)
+        sample_some_rows(mean2, replica, row_id, mirrored, seed, trials, of_other, purpose, h2)
 
 
 @njit(cache=True, nogil=True)
-def _follow_replica(r, visible, other, places, model, words, t, last, coupling, sums, tau, rejections):
+def _follow_replica(r, visible, other, keys, model, words, t, last, coupling, sums, tau, rejections):
     seed, trials, number, purpose = words
     left, n, kind = visible.shape[0], model.c.shape[1], visible.dtype
     mean, other_mean = np.empty((left, n), kind), np.empty((left, n), kind)
     hidden, other_hidden = np.empty((left, n), kind), np.empty((left, n), kind)
     met, rejected, bounds = np.empty(left, np.uint8), np.empty(left, np.int64), np.zeros(2, np.int64)
-    replica, place, mirrored, pair = places[0], places[1].copy(), places[2].copy(), np.arange(left)
+    replica, row_id, mirrored, pair = keys[0], keys[1].copy(), keys[2].copy(), np.arange(left)
     W, W_transposed = model.W[r : r + 1], model.W_transposed[r : r + 1]
     while left and t < last:
         v, v2, p, p2, h, h2 = (
             visible[:left], other[:left], mean[:left], other_mean[:left], hidden[:left], other_hidden[:left],
         )  # fmt: skip
         bounds[1] = left
-        rows, where, mirrors = replica[:left], place[:left], mirrored[:left]
+        rows, where, mirrors = replica[:left], row_id[:left], mirrored[:left]
         multiply_states(v, bounds, W, p)
         multiply_neighbours(v, p, v2, bounds, W, p2)
         draw = seed, trials, number, purpose
@@ -111,48 +111,46 @@ def _follow_replica(r, visible, other, places, model, words, t, last, coupling, 
         number += A_STEP
         for row in range(left):
             tau[pair[row]] = t if met[row] else 0
-        left = _drop_met(met[:left], v, v2, place, mirrored, pair)
+        left = _drop_met(met[:left], v, v2, row_id, mirrored, pair)
 
 
 @njit(cache=True, nogil=True)
-def _follow_pairs(visible, other, bounds, places, model, words, t, last, coupling, sums, tau, rejections):
+def _follow_pairs(visible, other, bounds, keys, model, words, t, last, coupling, sums, tau, rejections):
     for r in range(bounds.size - 1):
         if bounds[r] < bounds[r + 1]:
             some = slice(bounds[r], bounds[r + 1])
-            of_replica = places.replica[some], places.place[some], places.mirrored[some]
+            of_replica = keys.replica[some], keys.row_id[some], keys.mirrored[some]
             _follow_replica(
                 r, visible[some], other[some], of_replica, model, words, t, last, coupling, sums, tau[some],
                 rejections[some],
             )  # fmt: skip
 
 
-def follow_pairs(visible, other, bounds, places, model, draw, t, last, coupling, sums):
-    """Follow pairs of chains from step t until all have met, or to step ``last``, and add up their terms.
+def follow_pairs(visible, other, bounds, keys, model, draw, t, last, coupling, sums):
+    """Run pairs of chains from step t until all have met, or to step ``last``, and add up their terms.
 
     Parameters
     ----------
     visible, other : ndarray, shape (pairs, m)
-        v and v' at step t, 1 <= t; overwritten.
+        v and v' at step t >= 1; overwritten.
     bounds : ndarray, shape (replicas + 1,), int64
-        Replica r has the pairs from ``bounds[r]`` to ``bounds[r + 1]``.
-    places : Places
-        Of the pairs.
-    model : named tuple
-        W (replicas, m, n), W_transposed, b, c.
+        Replica r has the pairs ``bounds[r]`` to ``bounds[r + 1]`` - 1.
+    keys : RowKeys
+    model : `rbmbench.samplers._pairs.Model`
     draw : Draw
-        The next one; three are taken a step.
+        The next draw; each step takes three.
     t, last : int
     coupling : int
-        The number of the coupling among `rbmbench.samplers.coupled_gibbs.COUPLINGS`.
-    sums : named tuple
-        W, b, c, the sums to add to; visible, hidden, kept, the rows kept for later, see `rbmbench.estimators._terms`.
+        Index into `rbmbench.samplers.coupled_gibbs.COUPLINGS`.
+    sums : `rbmbench.samplers._terms.TermArrays`
+        Changed in place.
 
     Returns
     -------
     tau, rejections : ndarray, shape (pairs,), int64
-        The step at which a pair met, 0 for those that have not; the proposals that were not accepted.
+        The step at which a pair met, or 0 if it has not; the number of rejected proposals.
     """
     tau, rejections = np.zeros((2, len(visible)), np.int64)
     words = draw.seed, draw.trials, draw.number, draw.purpose
-    _follow_pairs(visible, other, bounds, places, model, words, t, last, coupling, sums, tau, rejections)
+    _follow_pairs(visible, other, bounds, keys, model, words, t, last, coupling, sums, tau, rejections)
     return tau, rejections

@@ -1,4 +1,4 @@
-"""Philox4x32-10, vectorised: 16 counter blocks at a time give 64 uniforms or 128 coins."""
+"""Philox4x32-10, vectorised: 16 counter blocks give 64 uniforms or 128 coins."""
 
 import numpy as np
 from numba import float32, njit, types, uint32, uint64
@@ -17,7 +17,7 @@ REFINED, ROW = np.uint32(0x80000000), np.uint32(0x40000000)
 
 
 def _uniform(word, out):
-    """Turn one output word into a uniform of the type of ``out``."""
+    """Convert an output word to a uniform of the type of ``out``."""
 
 
 @overload(_uniform, inline="always")
@@ -31,7 +31,7 @@ def _choose_uniform(word, out):
 def _philox(c0, number, purpose, seed, trial):
     """Return the four output words for counter (c0, number, purpose) and key (seed, trial), in the low halves.
 
-    Words live in 64-bit lanes, whose upper halves are ignored: the form that compiles to plain vector products.
+    Words are held in 64-bit lanes with arbitrary upper halves, which compiles to vector products.
     """
     c1, c2, c3 = number & LOW, number >> HALF, uint64(purpose)
     k0, k1 = uint64(seed), uint64(trial)
@@ -63,9 +63,9 @@ def _half(word, shift, out):
 
 @njit(cache=True, nogil=True)
 def fill_coins(seed, trial, number, purpose, start, stop, out):
-    """Write the coins (16-bit numbers, as floats) of positions ``start`` to ``stop``; return where position start lies.
+    """Write the coins (16-bit numbers, as floats) of positions ``start`` to ``stop``; return the index of the first.
 
-    ``out`` must hold stop - start + 254 values, since whole chunks of 128 are written.
+    ``out`` must have room for stop - start + 254 values, since whole chunks of 128 are written.
     """
     low, high = uint64(0), uint64(16)
     first = start // 128
@@ -86,24 +86,24 @@ def fill_coins(seed, trial, number, purpose, start, stop, out):
 
 @njit(cache=True, nogil=True)
 def refinement(seed, trial, number, purpose, position):
-    """Return the uniform that decides a coin whose 16 bits leave it open."""
+    """Return the uniform r for a position whose coin does not decide."""
     word = _philox(uint64(position), number, purpose | REFINED, seed, trial)[0]
     return (np.float64(word & LOW) + 0.5) * 2.0**-32
 
 
 @njit(cache=True, nogil=True)
-def row_uniforms(seed, trial, number, purpose, place, mirrored):
+def row_uniforms(seed, trial, number, purpose, row_id, mirrored):
     """Return the two uniforms of a row."""
-    c0, c1, _, _ = _philox(uint64(place), number, purpose | ROW, seed, trial)
+    c0, c1, _, _ = _philox(uint64(row_id), number, purpose | ROW, seed, trial)
     u, u2 = (np.float64(c0 & LOW) + 0.5) * 2.0**-32, (np.float64(c1 & LOW) + 0.5) * 2.0**-32
     return (1.0 - u, 1.0 - u2) if mirrored else (u, u2)
 
 
 @njit(cache=True, nogil=True)
 def fill_uniforms(seed, trial, number, purpose, start, stop, out):
-    """Write the uniforms of positions ``start`` to ``stop`` somewhere in ``out``; return where position start lies.
+    """Write the uniforms of positions ``start`` to ``stop``; return the index of the first in ``out``.
 
-    ``out`` must hold stop - start + 126 values, since whole chunks are written.
+    ``out`` must have room for stop - start + 126 values, since whole chunks of 64 are written.
     """
     first = start // 64
     _fill_uniform_chunks(seed, trial, number, purpose, first, (stop + 63) // 64 - first, out)

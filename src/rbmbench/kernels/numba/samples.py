@@ -1,4 +1,4 @@
-"""What samplers do with their samples, in one pass over the parameters, and row by row."""
+"""Kernels for samplers: unlearning of samples, and counts of Hamming distances."""
 
 import numpy as np
 from numba import njit
@@ -7,7 +7,7 @@ from rbmbench.kernels.numba.bernoulli import sample_flat
 from rbmbench.kernels.numba.differences import add_one
 from rbmbench.kernels.numpy.samples import LONGEST_WAIT, SMALLEST_SCALE
 
-__all__ = ["add_states", "add_states_and_sample", "count_distances", "unlearn_samples", "unlearn_waiting"]
+__all__ = ["add_states", "add_states_and_sample", "count_distances", "unlearn_lazily", "unlearn_samples"]
 
 FAST = {"contract", "nsz", "nnan", "ninf", "arcp", "reassoc"}
 
@@ -26,7 +26,7 @@ def _make_whole(parameter, scale, factor, drift):
 
 @njit(cache=True, nogil=True)
 def _on(states):
-    """Return for every unit the rows of the states in which it is on, and how many they are."""
+    """Return for each unit the indices of the rows in which it is on, and their number."""
     rows, units = states.shape
     where, count = np.empty((units, rows), np.int32), np.zeros(units, np.int64)
     for row in range(rows):
@@ -38,7 +38,7 @@ def _on(states):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _add_rows(rows, count, matrix, share, out):
-    """Add share times ``count`` rows of the matrix, eight at a time: one walk over ``out`` for eight of them."""
+    """Add share times ``count`` rows of the matrix to ``out``, eight rows per pass."""
     units = np.uint64(out.size)
     for k in range(0, count - 7, 8):
         a, b, c, d = np.uint64(rows[k]), np.uint64(rows[k + 1]), np.uint64(rows[k + 2]), np.uint64(rows[k + 3])
@@ -53,7 +53,7 @@ def _add_rows(rows, count, matrix, share, out):
 
 @njit(cache=True, nogil=True)
 def _unlearn(W, b, c, drift_W, drift_b, drift_c, decay, share, visible, hidden):
-    """Change one replica's parameters; ``share`` is what each chain adds."""
+    """Update the parameters of one replica; ``share`` is the factor of each chain."""
     _unlearn_biases(b, c, drift_b, drift_c, decay, share, visible, hidden)
     chains, count = _on(visible)
     for i in range(W.shape[0]):
@@ -63,7 +63,7 @@ def _unlearn(W, b, c, drift_W, drift_b, drift_c, decay, share, visible, hidden):
 
 @njit(cache=True, nogil=True)
 def _unlearn_biases(b, c, drift_b, drift_c, decay, share, visible, hidden):
-    """Change one replica's biases; ``share`` is what each chain adds."""
+    """Update the biases of one replica; ``share`` is the factor of each chain."""
     _drift(b, decay, drift_b)
     _drift(c, decay, drift_c)
     for chain in range(visible.shape[0]):
@@ -84,7 +84,7 @@ def unlearn_samples(W, b, c, drift_W, drift_b, drift_c, decay, rate, visible, hi
 
 
 @njit(cache=True, nogil=True)
-def _unlearn_waiting(W, b, c, drift_W, drift_b, drift_c, decay, rate, scale, factor, visible, hidden):
+def _unlearn_lazily(W, b, c, drift_W, drift_b, drift_c, decay, rate, scale, factor, visible, hidden):
     kind = W.dtype.type
     for r in range(W.shape[0]):
         share = -rate[r] / kind(visible.shape[1])
@@ -102,9 +102,9 @@ def _unlearn_waiting(W, b, c, drift_W, drift_b, drift_c, decay, rate, scale, fac
                     add_one(hidden[r, chain], of_weights, W[r, i])
 
 
-def unlearn_waiting(W, b, c, drift_W, drift_b, drift_c, decay, rate, scale, factor, visible, hidden):
-    """See `rbmbench.kernels.numpy.unlearn_waiting`."""
-    _unlearn_waiting(W, b, c, drift_W, drift_b, drift_c, decay, rate, scale, factor, visible, hidden)
+def unlearn_lazily(W, b, c, drift_W, drift_b, drift_c, decay, rate, scale, factor, visible, hidden):
+    """See `rbmbench.kernels.numpy.unlearn_lazily`."""
+    _unlearn_lazily(W, b, c, drift_W, drift_b, drift_c, decay, rate, scale, factor, visible, hidden)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)

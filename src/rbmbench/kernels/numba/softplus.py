@@ -1,4 +1,4 @@
-"""Row sums of softplus(a) = log(1 + exp(a)), alone, beside the means, and at two inverse temperatures."""
+"""Row sums of softplus(a) = log(1 + exp(a)), alone, with the means, and at two inverse temperatures."""
 
 import numpy as np
 from numba import njit
@@ -11,9 +11,9 @@ BLOCK = 64
 LARGE = 1e270
 FAST = {"contract", "nsz", "nnan", "ninf", "arcp", "reassoc"}
 
-# A row's sum of softplus(a) is the sum of its positive parts plus the log of the product of 1 + exp(-|a|), all factors
-# in (1, 2]: BLOCK of them fit float32, and the logs of whole rows are taken together, by NumPy's vectorised log. Blocks
-# are walked with unsigned indices, which need no check for negative values and so vectorise.
+# The sum of softplus(a) over a row is the sum of max(a, 0) plus the log of the product of 1 + exp(-|a|). The factors
+# are in (1, 2], so BLOCK of them fit float32; NumPy's vectorised log is applied to all rows at once. Unsigned indices
+# need no check for negative values, so that the loops vectorise.
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
@@ -64,7 +64,7 @@ def _mean_and_softplus_parts(a, bias, positive, product):
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
 def _softplus_difference(activation, bias, first, second, positive, first_product, second_product):
-    """Add to ``positive`` the difference of the positive parts; write the products for both inverse temperatures."""
+    """Add the difference of the positive parts to ``positive``; write the products at both inverse temperatures."""
     replicas, rows, units = activation.shape
     zero, one = bias.dtype.type(0), bias.dtype.type(1)
     for r in range(replicas):

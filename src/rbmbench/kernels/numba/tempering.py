@@ -1,10 +1,10 @@
-"""Tempered chains of one RBM, sweep after sweep in one compiled loop: the serial cost is arithmetic, not calls."""
+"""Tempered chains: all sweeps in one compiled loop, without the overhead of calls."""
 
 import numpy as np
 from llvmlite.binding import get_host_cpu_features
 from numba import njit
 
-from rbmbench.kernels.blas import SMALL_PRODUCT
+from rbmbench.kernels import SMALL_PRODUCT
 from rbmbench.kernels.numba.differences import add_one
 from rbmbench.kernels.numba.elementary import exp_minus
 from rbmbench.kernels.numba.random import fill_uniforms
@@ -12,16 +12,16 @@ from rbmbench.kernels.numba.random import fill_uniforms
 __all__ = ["tempered_sweeps"]
 
 FAST = {"contract", "nsz", "nnan", "ninf", "arcp", "reassoc"}
-# Multiplications, up to which the library is faster than loops over strips.
+# Multiplications up to which BLAS is faster than the loops below.
 SMALL = SMALL_PRODUCT if get_host_cpu_features().get("avx512f") else 40_000
 
-# A handful of chains is too few rows for a library's product to be at its best. Both products walk over strips of W',
-# rows that stay in the first-level cache while all chains take their part of them.
+# BLAS is slow for few chains. Both products read W' in strips of rows that stay in the first-level cache while they are
+# applied to all chains.
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _project(visible, W, W_transposed, activation):
-    """Write v W of all chains, four hidden units at a time; what is left of them repeats the last."""
+    """Write v W of all chains, four hidden units at a time; the last unit is repeated to fill up."""
     if len(visible) * W.size < SMALL:
         np.dot(visible, W, activation)
         return
@@ -43,7 +43,7 @@ def _project(visible, W, W_transposed, activation):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _add_rows(h, rows, a):
-    """Add eight rows, each where its unit is on."""
+    """Add h[k] rows[k] to ``a`` for eight rows."""
     h0, h1, h2, h3, h4, h5, h6, h7 = h[0], h[1], h[2], h[3], h[4], h[5], h[6], h[7]
     r0, r1, r2, r3, r4, r5, r6, r7 = rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7]
     for i in range(a.size):
@@ -70,7 +70,7 @@ def _reconstruct(hidden, W_transposed, activation):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _sample(activation, bias, beta, u, first, out, total):
-    """Sample the units of all chains; write each chain's sum of the biased activations of those that are on."""
+    """Sample the units of all chains; write the sum of activations (with bias) of the units that are on."""
     chains, units = out.shape
     one = out.dtype.type(1)
     for k in range(chains):
@@ -85,7 +85,7 @@ def _sample(activation, bias, beta, u, first, out, total):
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _set_energies(hidden, c, energy):
-    """Turn v'(b + W h) of every chain into E(v, h) = - v'(b + W h) - c'h."""
+    """Convert v'(b + W h) of each chain to E(v, h) = - v'(b + W h) - c'h."""
     for k in range(energy.size):
         total = energy[k]
         for j in range(c.size):
@@ -95,7 +95,7 @@ def _set_energies(hidden, c, energy):
 
 @njit(cache=True, nogil=True)
 def _swap_neighbours(beta, u, visible, energy):
-    """Swap the states of the even and then of the odd neighbours with the Metropolis probability."""
+    """Swap the states of even and then of odd neighbouring pairs with the Metropolis probability."""
     for first in range(2):
         for k in range(first, energy.size - 1, 2):
             exponent = (beta[k] - beta[k + 1]) * (energy[k] - energy[k + 1])

@@ -1,6 +1,6 @@
-"""The reference kernels in plain NumPy: readable, exact about what they compute, and the fallback without Numba.
+"""The reference kernels in plain NumPy, which define what all backends compute. Also the fallback without Numba.
 
-Shapes as in `rbmbench.kernels`; `random` says which random number goes where.
+Shapes are those of `rbmbench.kernels`; `random` defines which random number each entry takes.
 """
 
 import numpy as np
@@ -20,8 +20,8 @@ from rbmbench.kernels.numpy.samples import (
     add_states,
     add_states_and_sample,
     count_distances,
+    unlearn_lazily,
     unlearn_samples,
-    unlearn_waiting,
 )
 
 __all__ = [
@@ -46,13 +46,13 @@ __all__ = [
     "softplus_sum",
     "tempered_sweeps",
     "uniforms",
+    "unlearn_lazily",
     "unlearn_samples",
-    "unlearn_waiting",
 ]
 
 
 def gather_rows(data: np.ndarray, index: np.ndarray, out: np.ndarray) -> None:
-    """Write rows ``data[index]`` as floats: data (rows, m) uint8, index (replicas, batch), out (replicas, batch, m)."""
+    """Write ``data[index]`` as floats: data (rows, m) uint8, index (replicas, batch), out (replicas, batch, m)."""
     out[...] = data[index]
 
 
@@ -62,10 +62,7 @@ def bernoulli_mean(activation, bias) -> None:
 
 
 def bernoulli_mean_and_softplus_sum(activation, bias, softplus) -> None:
-    """Overwrite ``activation`` with sigmoid(activation + bias), and ``softplus`` with the row sums of its softplus.
-
-    ``softplus`` is float64 (replicas, rows): sum of log(1 + exp(activation + bias)), nats.
-    """
+    """Apply `softplus_sum` and then `bernoulli_mean`, in one pass."""
     softplus_sum(activation, bias, softplus)
     bernoulli_mean(activation, bias)
 
@@ -77,12 +74,12 @@ def ascend(parameter, up, up_rate: float, down, down_rate: float) -> None:
 
 
 def softplus_sum(activation, bias, softplus) -> None:
-    """Write the row sums of softplus(activation + bias), in nats, to ``softplus``: float64 (replicas, rows)."""
+    """Write sum_units log(1 + exp(activation + bias)), nats, to ``softplus``: float64 (replicas, rows)."""
     softplus[...] = elementary.softplus(activation + bias[:, None, :]).sum(axis=-1, dtype=np.float64)
 
 
 def sample(mean, draw: Draw, out) -> None:
-    """Write 1 with probability ``mean``, else 0, as `toss` decides."""
+    """Write samples of Bernoulli(mean), see `toss`."""
     out[...] = toss(draw, mean)
 
 
@@ -104,7 +101,7 @@ def sample_bernoulli(activation, bias, draw: Draw, scale: float = 1.0) -> None:
 
 
 def sample_bernoulli_and_log_probability(activation, bias, draw: Draw, log_probability) -> None:
-    """Sample as `sample_bernoulli` and write each row's log probability of its own sample.
+    """Sample like `sample_bernoulli`, and write the log probability of each row's sample.
 
     ``log_probability`` is float64 (replicas, rows): sum over units of x a - softplus(a), a = activation + bias, nats.
     """
@@ -114,22 +111,22 @@ def sample_bernoulli_and_log_probability(activation, bias, draw: Draw, log_proba
 
 
 def tempered_sweeps(W, b, c, inverse_temperatures, draw: Draw, visible, samples) -> None:
-    """Advance tempered chains of one-or-more independent sets and record the state at inverse temperature 1.
+    """Advance independent sets of tempered chains, and record the states at inverse temperature 1.
 
     A sweep is: h ~ sigmoid(beta (c + v W)), v ~ sigmoid(beta (b + W h)) for every chain, then swaps of the even and
     then of the odd neighbouring pairs of whole states (v, h), accepted with probability
-    min(1, exp((beta_r - beta_s) (E_r - E_s))), E the energy of (v, h). Sweep s uses draw number + s.
+    min(1, exp((beta_r - beta_s) (E_r - E_s))), E the energy of (v, h). Sweep s uses draw ``draw.number + s``.
 
     Parameters
     ----------
     W, b, c : ndarray, shapes (replicas, m, n), (replicas, m), (replicas, n)
     inverse_temperatures : ndarray, shape (chains,), ascending to 1
     draw : Draw
-        The first of as many successive draws as there are sweeps.
+        The first of successive draws, one per sweep.
     visible : ndarray, shape (replicas, sets, chains, m)
-        The chains' visible states; changed in place.
+        Visible states of the chains; changed in place.
     samples : ndarray, shape (replicas, sets, sweeps, m)
-        Receives the visible state of the last chain after every sweep.
+        Receives the visible state of the last chain after each sweep.
     """
     replicas, sets, chains, m = visible.shape
     n = W.shape[-1]
@@ -156,7 +153,7 @@ def tempered_sweeps(W, b, c, inverse_temperatures, draw: Draw, visible, samples)
 
 
 def hidden_log_weights(W, b, c) -> np.ndarray:
-    """Return log sum_v exp(-E(v, h)) for every hidden state h of one RBM, in nats: the straightforward sum.
+    """Return log sum_v exp(-E(v, h)) for all hidden states h of one RBM, in nats.
 
     Parameters
     ----------
@@ -165,7 +162,7 @@ def hidden_log_weights(W, b, c) -> np.ndarray:
     Returns
     -------
     ndarray, float64, shape (2**n,)
-        State number s has hidden unit j equal to bit n - 1 - j of s.
+        Hidden unit j of state s is bit n - 1 - j of s.
     """
     n = len(c)
     log_weights = np.empty(2**n)
@@ -177,11 +174,11 @@ def hidden_log_weights(W, b, c) -> np.ndarray:
 
 
 def binary_states(units: int, start: int = 0, stop: int | None = None) -> np.ndarray:
-    """Return states ``start`` to ``stop`` of binary units, float64 (states, units), unit 0 the highest bit."""
+    """Return states ``start`` to ``stop`` - 1 of binary units, float64 (states, units); unit 0 is the highest bit."""
     return states_of(np.arange(start, 2**units if stop is None else stop), units)
 
 
 def states_of(numbers: np.ndarray, units: int) -> np.ndarray:
-    """Return the states of binary units that have these numbers, float64 (..., units), unit 0 the highest bit."""
+    """Return the states of binary units with these numbers, float64 (..., units); unit 0 is the highest bit."""
     bits = np.arange(units - 1, -1, -1, dtype=np.uint64)
     return ((numbers.astype(np.uint64)[..., None] >> bits) & np.uint64(1)).astype(np.float64)

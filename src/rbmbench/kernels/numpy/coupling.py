@@ -1,8 +1,8 @@
-"""Half steps of coupled Gibbs chains, for rows of any number of replicas: the reference.
+"""Reference kernels of half steps of coupled Gibbs chains, on rows of several replicas.
 
-A population of pairs of chains is ragged: pairs that have met are gone, so replicas have rows in different numbers.
-Rows lie one below the other, (rows, units), and `rbmbench.base.streams.Places` says whose they are. Parameters and
-draws hold one entry a replica.
+Pairs that have met are dropped, so replicas have different numbers of rows. The rows of all replicas are one array
+(rows, units), and `rbmbench.base.streams.RowKeys` gives the replica of each. Parameters and draws have one entry per
+replica.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from rbmbench.base.streams import ATTEMPTS, Draw, Places
+from rbmbench.base.streams import ATTEMPTS, Draw, RowKeys
 from rbmbench.kernels.numpy.elementary import sigmoid, softplus
 from rbmbench.kernels.numpy.random import row_uniforms, toss_rows
 
@@ -26,20 +26,20 @@ __all__ = [
 
 
 def parts_of(bounds) -> Iterator[tuple[int, slice]]:
-    """Give the replicas that have rows, and which: replica r those from ``bounds[r]`` to ``bounds[r + 1]``."""
+    """Yield each replica r that has rows, and their slice ``bounds[r]`` to ``bounds[r + 1]``."""
     for r, (first, last) in enumerate(pairwise(bounds.tolist())):
         if first < last:
             yield r, slice(first, last)
 
 
 def multiply_states(states, bounds, matrix, out) -> None:
-    """Write each row of states, 0 and 1, times its replica's matrix.
+    """Write the product of each row of states (0 or 1) with the matrix of its replica.
 
     Parameters
     ----------
     states, out : array, shapes (rows, units), (rows, other units)
     bounds : ndarray, shape (replicas + 1,), int64
-        Replica r has the rows from ``bounds[r]`` to ``bounds[r + 1]``.
+        Replica r has the rows ``bounds[r]`` to ``bounds[r + 1]`` - 1.
     matrix : array, shape (replicas, units, other units)
     """
     for r, part in parts_of(bounds):
@@ -47,9 +47,9 @@ def multiply_states(states, bounds, matrix, out) -> None:
 
 
 def multiply_neighbours(states, product, neighbours, bounds, matrix, out) -> None:
-    """Write neighbours times matrix as `multiply_states`, where ``product`` is that of ``states``.
+    """Write the products of ``neighbours`` like `multiply_states`, given the ``product`` of ``states``.
 
-    Homes may use that most units of both are equal.
+    Backends may exploit that most units of both are equal.
     """
     multiply_states(neighbours, bounds, matrix, out)
 
@@ -65,23 +65,23 @@ def add_products_of_differences(states, neighbours, bounds, mean, W, b) -> None:
         b[r] += difference.sum(axis=0)
 
 
-def mean_of_rows(activation, bias, places: Places) -> None:
+def mean_of_rows(activation, bias, keys: RowKeys) -> None:
     """Overwrite ``activation`` (rows, units) with sigmoid(activation + bias), ``bias`` (replicas, units)."""
-    activation[...] = sigmoid(activation + bias[places.replica])
+    activation[...] = sigmoid(activation + bias[keys.replica])
 
 
-def sample_rows(mean, places: Places, draw: Draw, out) -> None:
+def sample_rows(mean, keys: RowKeys, draw: Draw, out) -> None:
     """Write 1 with probability ``mean`` (rows, units), else 0."""
-    out[...] = toss_rows(draw, places, mean)
+    out[...] = toss_rows(draw, keys, mean)
 
 
-def couple_visible(activation, other, bias, places: Places, draw: Draw, redraw_both: bool, met, rejections) -> None:
-    """Draw v ~ p(v|h) and v' ~ p(v|h') for pairs of chains so that v = v' as often as any coupling can make it.
+def couple_visible(activation, other, bias, keys: RowKeys, draw: Draw, redraw_both: bool, met, rejections) -> None:
+    """Draw v ~ p(v|h) and v' ~ p(v|h') for pairs of chains by a maximal coupling, where P(v = v') is largest.
 
-    v is drawn; both take it with probability min(1, p(v|h') / p(v|h)). Otherwise v' is drawn until it is accepted, with
-    probability 1 - min(1, p(v'|h) / p(v'|h')). With ``redraw_both`` v is drawn again too, from the same uniforms,
-    until it is accepted, with probability 1 - min(1, p(v|h') / p(v|h)). Attempt number t takes draw `Draw.attempt` (t);
-    the last of ATTEMPTS is accepted as it is.
+    v is drawn, and both take it with probability min(1, p(v|h') / p(v|h)). Otherwise v' is drawn until it is accepted,
+    with probability 1 - min(1, p(v'|h) / p(v'|h')). With ``redraw_both``, v is drawn again as well, from the same
+    uniforms, until it is accepted with probability 1 - min(1, p(v|h') / p(v|h)). Attempt t uses ``draw.attempt(t)``;
+    attempt number ATTEMPTS is always accepted.
 
     Source: Qiu, Zhang, Wang 2020, algorithm 1 (lines 3 to 7) and, with ``redraw_both``, algorithm 3 (lines 1 to 14).
 
@@ -90,16 +90,15 @@ def couple_visible(activation, other, bias, places: Places, draw: Draw, redraw_b
     activation, other : ndarray, shape (pairs, m)
         W h and W h' without the bias; overwritten by v and v'.
     bias : ndarray, shape (replicas, m)
-    places : Places
-        Of the pairs.
+    keys : RowKeys
     draw : Draw
     redraw_both : bool
     met : ndarray, shape (pairs,), uint8
-        Receives 1 where both took the same v.
+        Receives 1 for pairs that took the same v.
     rejections : ndarray, shape (pairs,), int64
-        Receives the number of drawn states that were not accepted.
+        Receives the number of rejected states.
     """
-    a, a2 = activation + bias[places.replica], other + bias[places.replica]
+    a, a2 = activation + bias[keys.replica], other + bias[keys.replica]
     mean, mean2, difference = sigmoid(a), sigmoid(a2), a2 - a
     normaliser = (softplus(a) - softplus(a2)).sum(axis=1, dtype=np.float64)
 
@@ -107,8 +106,8 @@ def couple_visible(activation, other, bias, places: Places, draw: Draw, redraw_b
         """Return log p(v|h') - log p(v|h), nats."""
         return (v * difference[rows]).sum(axis=1, dtype=np.float64) + normaliser[rows]
 
-    v = toss_rows(draw, places, mean)
-    u, _ = row_uniforms(draw, places)
+    v = toss_rows(draw, keys, mean)
+    u, _ = row_uniforms(draw, keys)
     odds = log_odds(v, slice(None))
     met[...] = np.log(u) <= odds
     activation[...], other[...], rejections[...] = v, v, 0
@@ -117,7 +116,7 @@ def couple_visible(activation, other, bias, places: Places, draw: Draw, redraw_b
         rows = np.flatnonzero(pending | pending2)
         if not len(rows):
             return
-        attempt, of_rows = draw.attempt(t), places.of(rows)
+        attempt, of_rows = draw.attempt(t), keys.select(rows)
         u, u2 = row_uniforms(attempt, of_rows)
         for states, p, waits, log_u, sign in (
             (activation, mean, pending, np.log(u), 1),

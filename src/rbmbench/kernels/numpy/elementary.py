@@ -1,4 +1,4 @@
-"""Elementary functions of activations that do not overflow."""
+"""Sigmoid and softplus without overflow."""
 
 import numpy as np
 

@@ -1,21 +1,21 @@
-"""Philox4x32-10 in plain NumPy, and what is made of its words: uniforms, coins, tosses.
+"""Philox4x32-10 in plain NumPy, and random numbers made from its words: uniforms and coins.
 
-Uniforms and coins of one draw form one flat sequence per replica; element (row, unit) of a (rows, units) array takes
-position row * units + unit. Sampling tosses coins: 16 bits decide nearly every unit, and further bits are drawn only
-for the rest, so that half the random bits give a resolution of 2**-48.
+The uniforms of one draw are one flat sequence per replica, and so are its coins (16-bit numbers); entry (row, unit) of
+a (rows, units) array takes position row * units + unit. A coin decides nearly every Bernoulli sample; 32 further bits
+are drawn for the rest, for a resolution of 2**-48.
 """
 
 import numpy as np
 
-from rbmbench.base.streams import Draw, Places
+from rbmbench.base.streams import Draw, RowKeys
 
 __all__ = ["coins", "philox", "row_uniforms", "toss", "toss_rows", "uniforms"]
 
 MULTIPLIERS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 WEYL = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)
 LOW = np.uint64(0xFFFFFFFF)
-REFINED, ROW = np.uint32(0x80000000), np.uint32(0x40000000)  # bits of the purpose: what else a draw gives
-CHUNK = 64  # positions served by 16 Philox blocks: vectorised code then writes each of the 4 words contiguously
+REFINED, ROW = np.uint32(0x80000000), np.uint32(0x40000000)  # bits of the purpose for further numbers of a draw
+CHUNK = 64  # positions served by 16 Philox blocks, so that vector code writes each of the 4 words contiguously
 
 
 def philox(counter, key):
@@ -59,8 +59,8 @@ def uniforms(draw: Draw, count: int, dtype=np.float32) -> np.ndarray:
 def coins(draw: Draw, count: int) -> np.ndarray:
     """Return the first ``count`` coins of a draw for every replica: 16-bit numbers, uint32 (replicas, count).
 
-    Position p is served by Philox block 16 * (p // 128) + p % 16, word (p // 16) % 4, of which positions with
-    p % 128 < 64 take the low half.
+    Position p is served by Philox block 16 * (p // 128) + p % 16, word (p // 16) % 4: the low half if p % 128 < 64,
+    else the high half.
     """
     chunks = -(-count // (2 * CHUNK))
     blocks = np.arange(16 * chunks, dtype=np.uint32)
@@ -71,10 +71,10 @@ def coins(draw: Draw, count: int) -> np.ndarray:
 
 
 def toss(draw: Draw, mean: np.ndarray) -> np.ndarray:
-    """Return where the uniform (k + r) / 65536 of each position is below ``mean``, shape (replicas, ...).
+    """Return whether the uniform (k + r) / 65536 of each position is below ``mean``, bool (replicas, ...).
 
-    k is the position's coin. r, uniform on (0, 1), is drawn only where k leaves the matter open: from Philox block p of
-    the same draw with the top bit of its purpose set, as (x + 1/2) * 2**-32 of the first word x.
+    k is the coin of position p. r, uniform on (0, 1), is drawn only if k does not decide: it is (x + 1/2) * 2**-32 for
+    the first word x of Philox block p of the same draw with the top bit of the purpose set.
     """
     flat = mean.reshape(len(mean), -1)
     x = flat * 65536.0 - coins(draw, flat.shape[1])
@@ -84,39 +84,39 @@ def toss(draw: Draw, mean: np.ndarray) -> np.ndarray:
     return result.reshape(mean.shape)
 
 
-def toss_rows(draw: Draw, places: Places, mean: np.ndarray) -> np.ndarray:
-    """Return where the uniform of each unit is below ``mean``, (rows, units): `toss` for rows of many replicas.
+def toss_rows(draw: Draw, keys: RowKeys, mean: np.ndarray) -> np.ndarray:
+    """Return whether the uniform of each unit is below ``mean``, bool (rows, units): `toss` for rows of many replicas.
 
-    Unit i of a row takes position place * units + i of its replica; mirrored rows take 1 - u for every uniform u.
+    Unit i of a row takes position row_id * units + i of its replica; mirrored rows take 1 - u for each uniform u.
     """
     units = mean.shape[1]
-    position = places.place[:, None] * units + np.arange(units)
-    words = _words_at(draw, places.replica[:, None], 16 * (position // (2 * CHUNK)) + position % 16)
+    position = keys.row_id[:, None] * units + np.arange(units)
+    words = _words_at(draw, keys.replica[:, None], 16 * (position // (2 * CHUNK)) + position % 16)
     k = np.choose(position // 16 % 4, words)
     k = np.where(position % (2 * CHUNK) < CHUNK, k & np.uint32(0xFFFF), k >> np.uint32(16))
-    x = mean * 65536.0 - np.where(places.mirrored[:, None], 65535 - k, k)
+    x = mean * 65536.0 - np.where(keys.mirrored[:, None], 65535 - k, k)
     result = x >= 1
     row, unit = np.nonzero((x > 0) & (x < 1))
-    r = _refinements(draw, places.replica[row], position[row, unit])
-    result[row, unit] = np.where(places.mirrored[row], 1 - r, r) < x[row, unit]
+    r = _refinements(draw, keys.replica[row], position[row, unit])
+    result[row, unit] = np.where(keys.mirrored[row], 1 - r, r) < x[row, unit]
     return result
 
 
-def row_uniforms(draw: Draw, places: Places) -> tuple[np.ndarray, np.ndarray]:
-    """Return two uniforms a row, float64 (rows,) each: of the first two words of the Philox block of its place."""
-    words = _words_at(draw._replace(purpose=draw.purpose | ROW), places.replica, places.place)
+def row_uniforms(draw: Draw, keys: RowKeys) -> tuple[np.ndarray, np.ndarray]:
+    """Return two uniforms per row, float64 (rows,): from the first two words of the Philox block with number row_id."""
+    words = _words_at(draw._replace(purpose=draw.purpose | ROW), keys.replica, keys.row_id)
     u = ((word + 0.5) * 2.0**-32 for word in words[:2])
-    return tuple(np.where(places.mirrored, 1 - one, one) for one in u)
+    return tuple(np.where(keys.mirrored, 1 - one, one) for one in u)
 
 
 def _refinements(draw: Draw, replica, position) -> np.ndarray:
-    """Return what decides positions whose coins do not."""
+    """Return the uniforms r for positions whose coins do not decide."""
     words = _words_at(draw._replace(purpose=draw.purpose | REFINED), replica, position)
     return (words[0] + 0.5) * 2.0**-32
 
 
 def _words_at(draw: Draw, replica, block) -> tuple:
-    """Return the output words of one Philox block of a replica for each entry of two arrays that broadcast."""
+    """Return the output words of the Philox blocks of replicas; both are arrays, broadcast against each other."""
     low, high = np.uint32(draw.number & LOW), np.uint32(draw.number >> np.uint64(32))
     return philox((block, low, high, draw.purpose), (draw.seed, draw.trials[replica]))
 

@@ -1,4 +1,4 @@
-"""What samplers do with their samples: unlearning them, and counting how far they lie from rows: the reference."""
+"""Reference kernels for samplers: unlearning of samples, and counts of Hamming distances."""
 
 import numpy as np
 
@@ -12,21 +12,21 @@ __all__ = [
     "add_states",
     "add_states_and_sample",
     "count_distances",
+    "unlearn_lazily",
     "unlearn_samples",
-    "unlearn_waiting",
 ]
 
 LONGEST_WAIT = 64
 SMALLEST_SCALE = 1 / 32
-"""What is added to weights that wait is as much larger as their scale is smaller."""
+"""Additions to weights with pending decay are divided by their scale, so it must not become too small."""
 
 
 def unlearn_samples(W, b, c, drift_W, drift_b, drift_c, decay, rate, visible, hidden) -> None:
-    """Let parameters decay, drift, and move away from the samples that the chains are in.
+    """Apply decay and drift to the parameters, and move them away from the current samples of the chains.
 
         W <- decay W + drift_W - rate mean(x h'),   b <- decay b + drift_b - rate mean(x),
 
-    and c as b, with h; the means are over the chains of a replica.
+    and c like b, with h; the means are over the chains of a replica.
 
     Parameters
     ----------
@@ -43,19 +43,19 @@ def unlearn_samples(W, b, c, drift_W, drift_b, drift_c, decay, rate, visible, hi
         parameter[...] = decay[ones] * parameter + drift - share[ones] * sums
 
 
-def unlearn_waiting(W, b, c, drift_W, drift_b, drift_c, decay, rate, scale, factor, visible, hidden) -> None:
-    """Change parameters as `unlearn_samples`; decay and drift of W wait, and the weights are scale W + factor drift_W.
+def unlearn_lazily(W, b, c, drift_W, drift_b, drift_c, decay, rate, scale, factor, visible, hidden) -> None:
+    """Change parameters like `unlearn_samples`, with lazy decay and drift: the weights are scale W + factor drift_W.
 
         factor <- decay factor + 1,   scale <- decay scale,   W <- W - (rate / scale) mean(x h')
 
-    Before a replica's last step W is made whole once factor has reached LONGEST_WAIT or scale is below SMALLEST_SCALE.
+    Decay and drift are applied to W when factor reaches LONGEST_WAIT or scale falls below SMALLEST_SCALE.
 
     Parameters
     ----------
     scale, factor : ndarray, shape (replicas,), float64
-        Changed in place, as W, b, c are; 1 and 0 where W is whole.
+        Changed in place; 1 and 0 if nothing is pending.
     W, b, c, drift_W, drift_b, drift_c, decay, rate, visible, hidden
-        As of `unlearn_samples`.
+        See `unlearn_samples`.
     """
     factor[...] = decay * factor + 1
     scale *= decay
@@ -85,29 +85,26 @@ def add_states(activation, states, scale, factor, matrix) -> None:
 
 
 def add_states_and_sample(activation, states, scale, factor, matrix, bias, draw: Draw) -> None:
-    """Do as `add_states`, and overwrite ``activation`` with a sample of Bernoulli(sigmoid(activation + bias)).
-
-    ``bias`` is (replicas, units); the sample is that of `rbmbench.kernels.numpy.sample_bernoulli`.
-    """
+    """Apply `add_states` and then `rbmbench.kernels.numpy.sample_bernoulli` with ``bias`` (replicas, units)."""
     add_states(activation, states, scale, factor, matrix)
     activation[...] = toss(draw, sigmoid(activation + bias[:, None, :]))
 
 
 def count_distances(products, ones, sample_ones, counts) -> None:
-    """Count the samples at every Hamming distance |x| + |s| - 2 x's from every row.
+    """Count the samples s at each Hamming distance |x| + |s| - 2 x's from each row x.
 
     Parameters
     ----------
     products : array, shape (replicas, rows, samples)
-        x's of every row with every sample, whole numbers as floats.
+        x's, integers as floats.
     ones : array, shape (rows,), of the type of ``products``
-        |x|, the units that are on in each row.
+        |x|, the number of units that are on in each row.
     sample_ones : array, shape (replicas, samples), of the type of ``products``
         |s|.
     counts : array, shape (replicas, rows, m + 1), int64
-        Entry d is raised by the number of samples at distance d.
+        Entry d is increased by the number of samples at distance d.
     """
     lengths = counts.shape[-1]
     distance = (ones[:, None] + sample_ones[:, None, :] - 2 * products).astype(np.int64)
-    place = distance + lengths * np.arange(counts[..., 0].size).reshape(*distance.shape[:2], 1)
-    counts += np.bincount(place.ravel(), minlength=counts.size).reshape(counts.shape)
+    index = distance + lengths * np.arange(counts[..., 0].size).reshape(*distance.shape[:2], 1)
+    counts += np.bincount(index.ravel(), minlength=counts.size).reshape(counts.shape)

@@ -23,7 +23,7 @@ from rbmbench.base.settings import (
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.io import provenance
 from rbmbench.io.results import read_json
-from rbmbench.kernels import name_of_home
+from rbmbench.kernels import backend_name
 from rbmbench.likelihood import exact_log_partition, log_likelihood
 from rbmbench.model.rbm import RBM, initial_rbm
 from rbmbench.planning.forecast import work
@@ -125,7 +125,7 @@ def records_of(meta: dict[str, Any]) -> list[Record]:
 
 def this_machine() -> str:
     """Return the kind of this machine, as records name it: processor and kernels."""
-    return _machine(provenance.hardware()["cpu"], name_of_home(np.empty(0)))
+    return _machine(provenance.hardware()["cpu"], backend_name(np.empty(0)))
 
 
 def calibration_records() -> list[Record]:

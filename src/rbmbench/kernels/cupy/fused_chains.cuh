@@ -1,14 +1,14 @@
-// The chains of a trial that one CUDA block trains: states, means and weights in memory of its own. (LANES, rows at
-// once) threads: the lanes of a row side by side on its units, as coins lie, so that a lane's next unit takes its coin
-// from the Philox block it has. Draws and positions are those of the ordinary kernels.
+// The chains of a trial in fused iterations, by one CUDA block of (LANES, rows at once) threads. The lanes of a row
+// process neighbouring units, so that successive units of a lane take their coins from the same Philox block. Draws and
+// positions are those of the ordinary kernels.
 
-// What a trial keeps. Rows of W are an odd number apart: neither rows nor columns meet in one memory bank.
+// Data of a trial. The row stride of W is odd, which avoids bank conflicts along rows and columns.
 struct Trial {
     int rows, m, n, stride;
     real *W, *b, *c;
-    double* log_weight;             // (rows,), where rows are weighted
-    real *positive, *negative;      // (rows, n): p(h|v) of the mini-batch and of the chains' ends
-    real* weight;                   // (rows,), where rows are weighted
+    double* log_weight;             // (rows,), if rows are weighted
+    real *positive, *negative;      // (rows, n): p(h|v) of the mini-batch and of the ends of the chains
+    real* weight;                   // (rows,), if rows are weighted
     unsigned char *batch, *visible;  // (rows, m): the mini-batch, and the chains
     unsigned char* hidden;          // (rows, n)
 };
@@ -16,7 +16,7 @@ struct Trial {
 __device__ inline int thread_number() { return threadIdx.y * blockDim.x + threadIdx.x; }
 __device__ inline int thread_count() { return blockDim.y * blockDim.x; }
 
-// The coins of the positions that a lane comes to: a Philox block is computed when the first of its coins is asked for.
+// Coins for the positions of a lane: a Philox block is computed when its first coin is needed.
 struct Coins {
     Draw draw;
     word block;
@@ -33,7 +33,7 @@ struct Coins {
     }
 };
 
-// Call visit(row, unit) for every unit of every row, in the lanes of its row; then all threads meet.
+// Call visit(row, unit) for all units of all rows, in the lanes of the row; then synchronise.
 template <class Visit>
 __device__ inline void each_unit(int rows, int units, Visit visit) {
     for (int row = threadIdx.y; row < rows; row += blockDim.y)
@@ -65,7 +65,7 @@ __device__ inline void hidden_means(const Trial& s, const unsigned char* visible
     });
 }
 
-// First half step of the chains: h ~ p(h|v), with the means kept.
+// First half step of the chains: h ~ p(h|v); the means are stored.
 __device__ inline void begin_chains(const Trial& s, const unsigned char* visible, real* mean, const Draw& draw) {
     Coins coins(draw);
     each_unit(s.rows, s.n, [&](int row, int j) {
@@ -91,7 +91,7 @@ __device__ inline void sample_visible_units(const Trial& s, const Draw& draw) {
     });
 }
 
-// v ~ p(v|h') for one row: this lane's share of log p(v|h').
+// Sample v ~ p(v|h') of one row; return this lane's share of log p(v|h').
 __device__ inline double sample_row_and_score(const Trial& s, int row, const Draw& draw, Coins& coins) {
     double log_proposal = 0;
     for (int i = threadIdx.x; i < s.m; i += blockDim.x) {
@@ -104,7 +104,7 @@ __device__ inline double sample_row_and_score(const Trial& s, int row, const Dra
     return log_proposal;
 }
 
-// p(h|v) of a row's v: this lane's share of log p~(v) = b'v + sum_j log(1 + exp(c_j + (v'W)_j)).
+// Write p(h|v) of one row; return this lane's share of log p~(v) = b'v + sum_j log(1 + exp(c_j + (v'W)_j)).
 __device__ inline double hidden_means_of_row(const Trial& s, int row) {
     double share = 0;
     LogProduct product;
@@ -125,7 +125,7 @@ __device__ inline void weigh_ends(const Trial& s, const Draw& draw) {
     for (int first = 0; first < s.rows; first += blockDim.y) {
         const int row = first + threadIdx.y;
         const double log_proposal = row < s.rows ? sample_row_and_score(s, row, draw, coins) : 0.0;
-        __syncthreads();  // the lanes of a row have all of its v
+        __syncthreads();  // all units of the row are sampled
         const double log_weight = row < s.rows ? hidden_means_of_row(s, row) - log_proposal : 0.0;
         const double total = sum_of_row(log_weight);
         if (row < s.rows && threadIdx.x == 0) s.log_weight[row] = total;
@@ -133,7 +133,7 @@ __device__ inline void weigh_ends(const Trial& s, const Draw& draw) {
     __syncthreads();
 }
 
-// The values of all threads combined, for all of them to use, in one fixed order.
+// Combine the values of all threads in a fixed order.
 template <class Combine>
 __device__ inline double over_block(double value, Combine combine) {
     const int thread = thread_number();
@@ -144,7 +144,7 @@ __device__ inline double over_block(double value, Combine combine) {
     }
     __syncthreads();
     const double result = shared_memory[0];
-    __syncthreads();  // the memory may be used again
+    __syncthreads();  // the memory may be reused
     return result;
 }
 

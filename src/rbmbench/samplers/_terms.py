@@ -1,20 +1,20 @@
-"""Sums of (v h', v, h) over terms that come a few at a time."""
+"""Sums of (v h', v, h) over the terms of coupled chains."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbmbench.kernels import home_of
+from rbmbench.kernels import kernels_for
 from rbmbench.model.gibbs import Buffers
 from rbmbench.model.rbm import Statistics
 
-__all__ = ["Sums", "TermSums"]
+__all__ = ["TermArrays", "TermSums"]
 
 
-class Sums(NamedTuple):
-    """The sums W (replicas, m, n), b (replicas, m), c (replicas, n), and rows of the first part that wait to be added.
+class TermArrays(NamedTuple):
+    """The sums W (replicas, m, n), b (replicas, m), c (replicas, n), and rows whose products are not yet added.
 
-    ``kept`` (replicas,), int64, tells how many rows wait in ``visible`` (replicas, chains, m) and ``hidden``
+    ``kept`` (replicas,), int64, is the number of such rows in ``visible`` (replicas, chains, m) and ``hidden``
     (replicas, chains, n).
     """
 
@@ -29,21 +29,21 @@ class Sums(NamedTuple):
 class TermSums:
     """Sums of the terms f(v) and f(v) - f(v') of every replica, f(v) = (v p(h|v)', v, p(h|v)).
 
-    A difference is v (p(h|v) - p(h|v'))' + (v - v') p(h|v')'. The first part is kept until a replica has as many rows
-    of it as it has chains, and then added by one product; the second is nonzero for few units.
+    A difference is v (p(h|v) - p(h|v'))' + (v - v') p(h|v')'. Rows of the first part are collected and added by one
+    product per replica; the second part is nonzero for few units.
     """
 
     def __init__(self):
         self._buffers = Buffers()
 
     def clear(self, rbm, chains: int) -> None:
-        """Begin anew, for as many chains a replica."""
+        """Set the sums to zero, for this number of chains per replica."""
         replicas, m, n = rbm.W.shape
-        self._home, self._chains = home_of(rbm.W), chains
+        self._kernels, self._chains = kernels_for(rbm.W), chains
         self._product = self._buffers.get("product", (m, n), rbm.W)
         shapes = rbm.W.shape, rbm.b.shape, rbm.c.shape, (replicas, chains, m), (replicas, chains, n)
-        parts = (self._buffers.get(name, shape, rbm.W) for name, shape in zip(Sums._fields, shapes, strict=False))
-        self.arrays = Sums(*parts, np.zeros(replicas, np.int64))
+        parts = (self._buffers.get(name, shape, rbm.W) for name, shape in zip(TermArrays._fields, shapes, strict=False))
+        self.arrays = TermArrays(*parts, np.zeros(replicas, np.int64))
         for total in self.arrays[:3]:
             total[...] = 0
 
@@ -56,21 +56,21 @@ class TermSums:
         """Add f(v) - f(v'); see `rbmbench.samplers.coupled_gibbs.Terms`."""
         self._keep(rows, visible, mean - other_mean)
         W, b = self.arrays.W, self.arrays.b
-        self._home.add_products_of_differences(visible, other_visible, rows.bounds, other_mean, W, b)
+        self._kernels.add_products_of_differences(visible, other_visible, rows.bounds, other_mean, W, b)
 
     def _keep(self, rows, visible, hidden) -> None:
-        """Keep rows, in memory that is flushed where they do not fit."""
+        """Collect rows; flush replicas whose rows do not fit."""
         counts, kept = np.diff(rows.bounds), self.arrays.kept
         for r in np.flatnonzero(kept + counts > self._chains):
             self._flush(r)
-        first_place = np.arange(len(counts)) * self._chains + kept - rows.bounds[:-1]
-        place = np.asarray(first_place[rows.replica] + np.arange(len(visible)), like=visible)
-        self.arrays.visible.reshape(-1, visible.shape[1])[place] = visible
-        self.arrays.hidden.reshape(-1, hidden.shape[1])[place] = hidden
+        first_index = np.arange(len(counts)) * self._chains + kept - rows.bounds[:-1]
+        index = np.asarray(first_index[rows.replica] + np.arange(len(visible)), like=visible)
+        self.arrays.visible.reshape(-1, visible.shape[1])[index] = visible
+        self.arrays.hidden.reshape(-1, hidden.shape[1])[index] = hidden
         kept += counts
 
     def _flush(self, r: int) -> None:
-        """Add the product of a replica's kept rows to its sums."""
+        """Add the product of the kept rows of a replica to its sums."""
         W, _, c, visible, hidden, kept = (part[r] for part in self.arrays)
         visible, hidden = visible[:kept], hidden[:kept]
         W += np.matmul(visible.T, hidden, out=self._product)
@@ -78,7 +78,7 @@ class TermSums:
         self.arrays.kept[r] = 0
 
     def mean(self) -> Statistics:
-        """Return the sums over the number of chains, in buffers that are used again."""
+        """Return the sums divided by the number of chains, in reusable buffers."""
         for r in range(len(self.arrays.kept)):
             self._flush(r)
         sums = Statistics(*self.arrays[:3])

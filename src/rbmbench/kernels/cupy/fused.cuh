@@ -1,10 +1,9 @@
-// Whole iterations of training small RBMs by CD-k, PCD-k and pop-CD-k: one CUDA block makes all iterations of a launch
-// for one trial, whose parameters stay in shared memory. So the host starts one kernel where it would start some twenty
-// an iteration.
+// Whole training iterations of small RBMs by CD-k, PCD-k and pop-CD-k. One CUDA block makes all iterations of a launch
+// for one trial, with the parameters in shared memory; ordinary iterations take about twenty launches each.
 
-const int RESIDENT_THREADS = 512;  // resident.py starts as many
+const int FUSED_THREADS = 512;  // fused.py starts as many
 
-// What ascends: parameter += up_rate * up - down_rate * down, sums over the rows of the two phases.
+// The update parameter += up_rate * up - down_rate * down, where up and down are sums over the rows of the two phases.
 struct Ascent {
     real up_rate, down_rate;
     bool weighted;  // rows of the negative phase
@@ -18,7 +17,7 @@ struct Ascent {
     }
 };
 
-// Move this thread's share of all parameters; return whether they are still finite.
+// Update this thread's share of the parameters; return whether they are finite.
 __device__ inline bool ascend_all(const Trial& s, const Ascent& ascent) {
     bool finite = true;
     each(s.m * s.n, [&](int entry) {
@@ -49,7 +48,7 @@ __device__ inline bool ascend_all(const Trial& s, const Ascent& ascent) {
     return finite;
 }
 
-// One iteration but for the ascent; takes 2 k draws from `draw` on. Returns the effective sample size, 0 without weights.
+// Both phases of an iteration, with 2 k draws. Returns the effective sample size, or 0 without weights.
 __device__ inline double make_phases(const Trial& s, int k, bool persistent, bool weighted, Draw& draw) {
     if (persistent) {
         hidden_means(s, s.batch, s.positive);
@@ -74,7 +73,8 @@ __device__ inline double make_phases(const Trial& s, int k, bool persistent, boo
     return effective_size;
 }
 
-// Cut memory into a trial's parameters and its workspace, from the widest type to the narrowest. resident.py counts.
+// Divide memory into the parameters of a trial and its workspace, from the widest type to the narrowest. fused.py
+// computes its size.
 __device__ inline void cut_memory(Trial& s, double* parameters, double* workspace, bool weighted) {
     s.W = (real*)parameters;
     s.b = s.W + s.m * s.stride, s.c = s.b + s.m;
@@ -87,7 +87,7 @@ __device__ inline void cut_memory(Trial& s, double* parameters, double* workspac
     s.hidden = s.visible + s.rows * s.m;
 }
 
-// The parameters of a trial as the host has them, with W's rows side by side.
+// The parameters of a trial in global memory, with contiguous W.
 struct Parameters {
     real *W, *b, *c;
 };
@@ -104,13 +104,10 @@ __device__ inline void give_back(const Trial& s, const Parameters& outside) {
     each(s.n, [&](int j) { outside.c[j] = s.c[j]; });
 }
 
-// Iterations first + 1 to first + iterations of every trial. data (any rows, m); iteration t of replica r has the rows
-// index[r * index_stride + t * rows] and after, or the first ones of data where there is no index. chains (replicas,
-// rows, m) persist, or start at the mini-batch where there are none; ends count alike, or by weights whose effective
-// sample sizes are added to effective_sizes (replicas,) where that is given. not_finite (replicas,) gets the iteration
-// after which parameters were no longer finite: there the trial stands still. The workspace of a trial is in shared
-// memory after the sums over lanes and the parameters, or workspace_doubles long in `workspace` where that is given.
-extern "C" __global__ __launch_bounds__(RESIDENT_THREADS, 1) void resident_iterations(
+// Iterations first + 1 to first + iterations of all trials; see fused.py for the arguments. Iteration t of replica r
+// takes the data rows index[r * index_stride + t * rows] and following. The workspace of a trial is in shared memory
+// after the sums over lanes and the parameters, or in `workspace` (workspace_doubles per trial) if given.
+extern "C" __global__ __launch_bounds__(FUSED_THREADS, 1) void fused_iterations(
     real* W, real* b, real* c, const unsigned char* data, const offset* index, offset index_stride, real* chains,
     double* effective_sizes, offset* not_finite, double* workspace, offset workspace_doubles, word seed,
     const word* trials, wide number, word purpose, real up_rate, real down_rate, offset first, int iterations, int k,

@@ -1,4 +1,4 @@
-"""The CUDA kernels with the interface of a home of NumPy arrays, for tests that hold all homes to the same."""
+"""The CUDA kernels called with NumPy arrays, for tests that run on every backend."""
 
 from functools import wraps
 from inspect import signature
@@ -6,18 +6,18 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from rbmbench.base.streams import Places
+from rbmbench.base.streams import RowKeys
 from rbmbench.kernels import cupy as cupy_kernels
 from shim.device import cuda_on_cpu
 from shim.host_array import DeviceArray
 
-__all__ = ["cuda_home"]
+__all__ = ["cuda_kernels"]
 
 
 def _shared(value, name):
     """Return an argument with its arrays on the device, in the same memory; bounds stay on the host."""
-    if isinstance(value, Places):
-        return Places(*(DeviceArray(part) for part in value))
+    if isinstance(value, RowKeys):
+        return RowKeys(*(DeviceArray(part) for part in value))
     return DeviceArray(value) if isinstance(value, np.ndarray) and name != "bounds" else value
 
 
@@ -35,7 +35,7 @@ def _on_numpy(kernel):
     return run
 
 
-cuda_home = SimpleNamespace(
+cuda_kernels = SimpleNamespace(
     __name__="rbmbench.kernels.cupy",
     __all__=cupy_kernels.__all__,
     **{name: _on_numpy(getattr(cupy_kernels, name)) for name in cupy_kernels.__all__},

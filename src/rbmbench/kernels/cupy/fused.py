@@ -1,4 +1,4 @@
-"""Whole iterations of training small RBMs: one thread block a trial, many iterations in one launch."""
+"""Whole training iterations of small RBMs: one thread block per trial, many iterations in one launch."""
 
 from typing import NamedTuple
 
@@ -7,21 +7,21 @@ import numpy as np
 from rbmbench.kernels.cupy import _device
 from rbmbench.kernels.cupy._grids import contiguous, draw_words, row_stride, start
 
-__all__ = ["resident_iterations", "what_forbids"]
+__all__ = ["fused_iterations", "unsupported_reason"]
 
-KERNEL = "resident_iterations"
+KERNEL = "fused_iterations"
 NULL = np.uint64(0)
-LANES, THREADS = 16, 512  # as philox.cuh and resident.cuh
+LANES, THREADS = 16, 512  # as philox.cuh and fused.cuh
 SUM_BYTES = 8 * THREADS
-# Operations of a trial's iteration up to which one multiprocessor is left alone with them. The ordinary iteration takes
-# some 20 launches of about 10 us each, in which a multiprocessor makes some 2e7 operations. Assumed, not measured.
+# Operations per iteration of a trial up to which fused iterations are used. An ordinary iteration takes about 20
+# launches of 10 us each, in which a multiprocessor makes about 2e7 operations. Assumed, not measured.
 MOST_WORK = 2e7
-# Operations of a trial up to which a launch is one: a device that also draws a screen ends launches of some seconds.
+# Operations per trial in one launch: devices that drive a display abort launches of several seconds.
 LAUNCH_WORK = 1e10
 
 
 class _Sizes(NamedTuple):
-    """What the memory of a trial follows from: rows of a mini-batch, units, bytes of a number."""
+    """Sizes that determine the memory of a trial: rows of a mini-batch, units, bytes per number."""
 
     rows: int
     m: int
@@ -29,21 +29,21 @@ class _Sizes(NamedTuple):
     itemsize: int
 
     def parameter_bytes(self) -> int:
-        """Return what W with rows of odd length, b and c take, in whole float64; as resident.cuh."""
+        """Return the bytes of W (rows padded to odd length), b and c, rounded up to whole float64; see fused.cuh."""
         return -(-(self.m * (self.n | 1) + self.m + self.n) * self.itemsize // 8) * 8
 
     def work(self, k: int) -> float:
-        """Return the operations of an iteration: 2 k + 1 matrix products of the chains, and 2 of the statistics."""
+        """Return the operations per iteration: 2 k + 1 matrix products of the chains, and 2 of the statistics."""
         return 2.0 * (2 * k + 3) * self.rows * self.m * self.n
 
     def workspace_doubles(self, weighted: bool) -> int:
-        """Return how many float64 hold the mini-batch, the chains, the means and the weights; as resident.cuh."""
+        """Return how many float64 hold the mini-batch, the chains, the means and the weights; as fused.cuh."""
         numbers = (8 + self.itemsize) * self.rows * weighted + 2 * self.itemsize * self.rows * self.n
         return -(-(numbers + self.rows * (2 * self.m + self.n)) // 8)
 
 
-def what_forbids(rows: int, m: int, n: int, k: int, dtype) -> str | None:
-    """Return why iterations of these sizes are none for these kernels, or None.
+def unsupported_reason(rows: int, m: int, n: int, k: int, dtype) -> str | None:
+    """Return why the kernels do not support iterations of these sizes, or None if they do.
 
     Parameters
     ----------
@@ -56,17 +56,17 @@ def what_forbids(rows: int, m: int, n: int, k: int, dtype) -> str | None:
     """
     sizes = _Sizes(rows, m, n, np.dtype(dtype).itemsize)
     if sizes.work(k) > MOST_WORK:
-        return f"{sizes.work(k):.1e} operations of a trial's iteration, the limit is {MOST_WORK:.0e}"
+        return f"{sizes.work(k):.1e} operations per iteration of a trial, the limit is {MOST_WORK:.0e}"
     needed = SUM_BYTES + sizes.parameter_bytes()
     if needed > _device.most_shared_bytes():
         return f"{needed} bytes of shared memory, the device has {_device.most_shared_bytes()}"
     return None
 
 
-def resident_iterations(
+def fused_iterations(
     W, b, c, data, index, draw, k, rates, rows, first, iterations, not_finite, *, chains=None, effective_sizes=None
 ) -> None:
-    """Make iterations of CD-k, PCD-k or pop-CD-k and plain ascent in place, as the ordinary kernels would.
+    """Train in place by CD-k, PCD-k or pop-CD-k with plain gradient ascent, like the ordinary kernels.
 
     Parameters
     ----------
@@ -74,24 +74,24 @@ def resident_iterations(
         Changed in place.
     data : array, shape (any rows, m), uint8
     index : int64 array, shape (replicas, iterations * rows), or None
-        Which rows of ``data`` are the mini-batches, one after the other; None for the first rows of ``data`` always.
+        Indices of the rows of ``data`` in successive mini-batches; None if every mini-batch is the first rows.
     draw : Draw
-        The first of 2 k successive draws an iteration.
+        The first of successive draws, 2 k per iteration.
     k : int
         Gibbs steps.
     rates : (float, float)
-        What the sums of the positive phase and of the negative phase are multiplied by.
+        Factors of the sums of the positive and of the negative phase.
     rows : int
         Rows of a mini-batch.
     first : int
-        Iterations made before; counts what ``not_finite`` says.
+        Number of earlier iterations, for ``not_finite``.
     iterations : int
     not_finite : int64 array, shape (replicas,)
-        Gets the iteration after which a replica's parameters were not finite; it then stands still. Zero elsewhere.
+        Zero on entry; receives the iteration after which the parameters of a replica are not finite, which stops it.
     chains : array, shape (replicas, rows, m), optional
-        Visible states of chains that persist, changed in place; without them chains start at the mini-batch.
+        Visible states of persistent chains, changed in place. Without them, chains start at the mini-batch.
     effective_sizes : float64 array, shape (replicas,), optional
-        The effective sample size of every iteration is added; without it the chains' ends count alike.
+        The effective sample sizes of the iterations are added. Without it, the ends of chains have equal weights.
     """
     replicas, m, n = W.shape
     sizes, kind = _Sizes(rows, m, n, W.itemsize), W.dtype.type
@@ -110,7 +110,7 @@ def resident_iterations(
 
 
 def _memory(replicas: int, sizes: _Sizes, weighted: bool) -> tuple:
-    """Return the workspace, the float64 of a trial's share, and the shared memory: one of these holds the workspace."""
+    """Return the workspace (none if shared memory holds it), its float64 per trial, and the bytes of shared memory."""
     doubles, shared = sizes.workspace_doubles(weighted), SUM_BYTES + sizes.parameter_bytes()
     if shared + 8 * doubles <= _device.most_shared_bytes():
         return NULL, np.int64(doubles), shared + 8 * doubles

@@ -6,7 +6,7 @@ from core_helpers import binary_data
 
 import rbmbench
 from rbmbench.base.errors import TrainingError
-from rbmbench.kernels import backends, resident_kernels
+from rbmbench.kernels import backends, fused_kernels
 from rbmbench.kernels.cupy import _device
 from rbmbench.training import fused, trainer
 
@@ -29,7 +29,7 @@ def cupy():
 @pytest.fixture(scope="module")
 def kernels(cupy):
     """The kernels that make whole iterations."""
-    return resident_kernels(cupy.empty(0))
+    return fused_kernels(cupy.empty(0))
 
 
 def trained(name, k, backend="cupy", m=19, n=5, batch=37, **settings):
@@ -49,7 +49,7 @@ def test_a_run_is_that_of_the_host(name, k, m, n, batch):
     # float64: with this seed no uniform lies between two roundings of a mean, so that all states are the same.
     ours, theirs = (trained(name, k, backend, m, n, batch) for backend in ("cupy", "numpy"))
     if m < 257 or _device.most_shared_bytes() > 80_000:
-        assert ours.backend["backend_iterations"] == f"{name} many a launch"
+        assert ours.backend["backend_iterations"] == f"{name} fused"
     hold(ours, theirs, 1e-10)
     np.testing.assert_allclose(ours.curve.value, theirs.curve.value, rtol=1e-8, atol=1e-10)
 
@@ -61,7 +61,7 @@ def test_a_run_with_the_kernel_is_that_without(monkeypatch, name, k):
         with monkeypatch.context() as patched:
             patched.setenv(fused.VARIABLE, "off")
             theirs = trained(name, k, precision=precision)
-        assert theirs.backend["backend_iterations"] == f"{name} one by one: RBMBENCH_RESIDENT is off"
+        assert theirs.backend["backend_iterations"] == f"{name} one by one: RBMBENCH_FUSED is off"
         hold(ours, theirs, absolute)
 
 
