@@ -3,21 +3,6 @@
 import re
 from difflib import get_close_matches
 
-__all__ = [
-    "CheckpointError",
-    "DamagedCheckpointError",
-    "DataError",
-    "InUseError",
-    "RbmbenchError",
-    "RbmbenchWarning",
-    "ResultsError",
-    "SettingsError",
-    "StoppedError",
-    "TrainingError",
-    "unknown_name",
-]
-
-
 MOST_CHARACTERS = 2000
 LONGEST_NAME = 100
 

@@ -6,8 +6,6 @@ A metric that is not in the table is shown under its own name, without a unit.
 import math
 from dataclasses import dataclass
 
-__all__ = ["ANNEALED", "METRICS", "Metric", "metric_of"]
-
 
 @dataclass(frozen=True)
 class Metric:

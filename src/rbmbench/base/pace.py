@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 
-__all__ = ["PAUSE_SECONDS", "Pace", "Progress", "Stopping"]
-
 PAUSE_SECONDS = 2.0
 Progress = Callable[..., None]  # progress(done, total, *values)
 Stopping = Callable[[], int | None]  # returns the number of the signal that asks to stop, if any

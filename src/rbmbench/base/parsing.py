@@ -7,8 +7,6 @@ from pydantic import BaseModel, ValidationError
 
 from rbmbench.base.errors import SettingsError, unknown_name
 
-__all__ = ["parse"]
-
 
 def parse(model: type[BaseModel], values: Any, where: str | Callable[[tuple], str]) -> Any:
     """Return ``values`` validated as ``model``.

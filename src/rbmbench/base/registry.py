@@ -11,8 +11,6 @@ import numpy as np
 
 from rbmbench.base.errors import SettingsError, unknown_name
 
-__all__ = ["LARGEST_FAST_RATE", "Registry", "number_within", "positive_integer", "truth_value"]
-
 LARGEST_FAST_RATE = 1000  # upper limit of eps_F in FPCD and the samplers with fast weights, far above useful values
 
 

@@ -20,25 +20,6 @@ from pydantic import (
     model_validator,
 )
 
-__all__ = [
-    "AnnealingBudget",
-    "AnnealingSettings",
-    "BiasBound",
-    "Choice",
-    "Coupling",
-    "CouplingSettings",
-    "EstimateSettings",
-    "GroundTruthSettings",
-    "Initial",
-    "Iterations",
-    "Proxy",
-    "RunSettings",
-    "SamplerGrid",
-    "SamplingSettings",
-    "Settings",
-    "Stage",
-]
-
 Coupling = Literal["general", "rbm", "both_layers"]
 # Whole numbers that arrays and kernels can count with.
 Count = Annotated[int, Field(ge=1, lt=2**31, strict=True)]

@@ -15,8 +15,6 @@ import numpy as np
 
 from rbmbench.base.errors import SettingsError
 
-__all__ = ["ATTEMPTS", "Draw", "Purpose", "RowKeys", "Stream"]
-
 BRANCH = 0x80  # bit of the purpose that distinguishes branches from streams
 ATTEMPTS = 2**22 - 1  # fits in the purpose above its lowest byte and below the two bits that kernels use
 

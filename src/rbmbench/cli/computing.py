@@ -20,8 +20,6 @@ from rbmbench.base.settings import (
 from rbmbench.cli.making import plain_data
 from rbmbench.io import provenance
 
-__all__ = ["couple", "estimate", "evaluate", "ground_truth", "sample", "train"]
-
 
 class Stopwatch:
     """Wall-clock time and processor time since its creation."""

@@ -7,8 +7,6 @@ from argparse import Namespace
 
 from rbmbench.cli.making import plain_data
 
-__all__ = ["forecast"]
-
 
 def forecast(arguments: Namespace) -> None:
     """Print what is left to compute for every figure and table of a scale, and write it as CSV."""

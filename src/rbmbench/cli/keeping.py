@@ -12,8 +12,6 @@ from rbmbench.base.parsing import parse
 from rbmbench.io.atomic import replaced
 from rbmbench.io.layout import CURVE, FIGURE_ENDINGS, META, TABLE_ENDINGS, Layout
 
-__all__ = ["keep"]
-
 
 def keep(arguments: Namespace) -> None:
     """Copy figures and tables of a scale with the meta of all they rest on, and the verdicts that concern them.

@@ -9,8 +9,6 @@ from rbmbench.base.errors import DataError, SettingsError
 from rbmbench.io.guard import UnreadableError
 from rbmbench.io.text import plain_json
 
-__all__ = ["claims", "config_check", "config_schema", "data", "plain_data", "render", "report", "run_times", "spec"]
-
 
 def data(arguments: Namespace) -> None:
     """Make or fetch a data set and write it."""

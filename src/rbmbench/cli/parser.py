@@ -9,8 +9,6 @@ from argparse import ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormat
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["parser"]
-
 
 def parser() -> ArgumentParser:
     """Return the parser; parsed arguments hold the function to run as ``command``."""

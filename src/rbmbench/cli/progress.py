@@ -5,8 +5,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-__all__ = ["shown_progress"]
-
 SECONDS_BETWEEN_LINES = 30.0
 
 

@@ -5,8 +5,6 @@ import signal
 from contextlib import suppress
 from types import FrameType
 
-__all__ = ["StopSignals"]
-
 
 class StopSignals:
     """Context manager that records SIGINT and SIGTERM; a call returns the number of the first signal, or None.

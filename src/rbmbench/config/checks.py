@@ -13,8 +13,6 @@ from rbmbench.config.parts import AlgorithmStage, Panel
 from rbmbench.model.enumeration import check_sizes
 from rbmbench.training.evaluation import check_snapshots_fit
 
-__all__ = ["Checks", "checked_paper"]
-
 
 def checked_paper(key: str, layers: Layers, values: Mapping[str, Any]) -> Paper:
     """Return the checked settings of one paper.

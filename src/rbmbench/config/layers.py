@@ -9,8 +9,6 @@ from rbmbench.base.errors import SettingsError
 from rbmbench.io.guard import UnreadableError, bounded_bytes
 from rbmbench.io.text import MOST_YAML_BYTES, plain_yaml
 
-__all__ = ["Layers", "merged", "read_yaml"]
-
 
 @dataclass(frozen=True)
 class Layers:

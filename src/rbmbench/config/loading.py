@@ -12,8 +12,6 @@ from rbmbench.config.layers import Layers, merged, read_yaml
 from rbmbench.config.paper import Paper
 from rbmbench.config.parts import MainConfig
 
-__all__ = ["Configuration", "load"]
-
 
 @dataclass(frozen=True)
 class Configuration:

@@ -19,8 +19,6 @@ from rbmbench.config.parts import (
     TableName,
 )
 
-__all__ = ["KINDS", "Paper", "paper_model", "schemas"]
-
 KINDS = Registry("rbmbench.kinds", "kind")
 """Kinds of figures and tables: subclasses of `rbmbench.planning.kinds.Kind`."""
 

@@ -19,22 +19,6 @@ from rbmbench.base.settings import (
     Settings,
 )
 
-__all__ = [
-    "Algorithm",
-    "AlgorithmStage",
-    "DataAccess",
-    "DataEntry",
-    "Defaults",
-    "FigureName",
-    "MainConfig",
-    "Name",
-    "Names",
-    "Panel",
-    "PanelAddress",
-    "SamplerEntry",
-    "TableName",
-]
-
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 FigureName = Annotated[str, Field(pattern=r"^fig[a-z0-9_]*$")]
 TableName = Annotated[str, Field(pattern=r"^table[a-z0-9_]*$")]

@@ -14,8 +14,6 @@ from rbmbench.io.arrays import npz_arrays
 from rbmbench.io.atomic import replaced
 from rbmbench.io.text import plain_json
 
-__all__ = ["Dataset", "build", "read", "save"]
-
 BLOCK_VALUES = 2**22
 PARTS = ("train", "validation", "test")
 

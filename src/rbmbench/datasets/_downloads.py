@@ -14,8 +14,6 @@ from rbmbench.datasets._http import UnavailableError, answers, download, is_addr
 from rbmbench.io.atomic import replaced
 from rbmbench.io.guard import UnreadableError, bounded_bytes
 
-__all__ = ["Copy", "Entry", "File", "FileStatus", "Sources", "catalogue", "fetch", "fetch_parts", "file_status"]
-
 
 @dataclass(frozen=True)
 class File:

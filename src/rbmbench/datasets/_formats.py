@@ -12,18 +12,6 @@ from rbmbench.base.errors import DataError
 from rbmbench.io.arrays import npz_arrays, text_array
 from rbmbench.io.guard import UnreadableError, one_line
 
-__all__ = [
-    "amat",
-    "bits_with_commas",
-    "chardata_mat",
-    "grey_npz",
-    "gunzip",
-    "idx_images",
-    "labelled_grey_text",
-    "taskar_mat",
-    "taskar_text",
-]
-
 PIXELS = 128
 GREY_PIXELS = 256
 IMAGE = 28

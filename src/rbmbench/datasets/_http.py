@@ -5,8 +5,6 @@ from io import BytesIO
 
 from rbmbench.base.errors import DataError
 
-__all__ = ["UnavailableError", "answers", "download", "is_address", "without_credentials"]
-
 # Seconds to wait for a connection, and for the next bytes.
 TIMEOUT = (10, 30)
 # Seconds that any download may take, and the bytes per second that a longer one must reach on average.

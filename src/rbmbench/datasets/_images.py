@@ -5,8 +5,6 @@ import numpy as np
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.kernels import kernels_for
 
-__all__ = ["above", "as_probabilities", "binarised"]
-
 BLOCK_ROWS = 1024
 
 

@@ -4,8 +4,6 @@ from numbers import Integral, Real
 
 from rbmbench.base.errors import SettingsError
 
-__all__ = ["check_choice", "check_number", "check_text", "check_truth_value", "check_whole_number"]
-
 
 def check_whole_number(data_set: str, option: str, found: object, low: int, high: int) -> None:
     """Raise a SettingsError unless ``found`` is a whole number from ``low`` to ``high``."""

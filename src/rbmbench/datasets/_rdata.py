@@ -10,8 +10,6 @@ import numpy as np
 
 from rbmbench.base.errors import DataError
 
-__all__ = ["r_objects"]
-
 MAGIC = b"RDX2\nX\n"
 MOST_BYTES = 2**24
 # A file states how much memory decompression takes; xz needs 65 MB at its highest level.

@@ -7,8 +7,6 @@ import numpy as np
 from rbmbench.datasets import REGISTRY, Dataset, build
 from rbmbench.datasets._options import check_number, check_whole_number
 
-__all__ = ["ArtificialModes", "prototypes"]
-
 
 def prototypes(dim: int, modes: int) -> np.ndarray:
     """Return the prototypes of the modes: uint8 (modes, dim).

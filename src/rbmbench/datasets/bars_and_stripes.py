@@ -7,8 +7,6 @@ import numpy as np
 from rbmbench.datasets import REGISTRY, Dataset, build
 from rbmbench.datasets._options import check_truth_value, check_whole_number
 
-__all__ = ["BarsAndStripes"]
-
 PREPROCESSING = "none: every pattern of horizontal and of vertical bars once"
 
 

@@ -5,8 +5,6 @@ from dataclasses import asdict, dataclass
 from rbmbench.datasets import REGISTRY, Dataset, build
 from rbmbench.datasets._options import check_text, check_whole_number
 
-__all__ = ["Digits"]
-
 ROWS = 1797
 
 

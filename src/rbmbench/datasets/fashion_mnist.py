@@ -8,8 +8,6 @@ from rbmbench.datasets._formats import idx_images
 from rbmbench.datasets._images import binarised
 from rbmbench.datasets._options import check_choice, check_whole_number
 
-__all__ = ["FashionMnist"]
-
 
 @REGISTRY.register
 @dataclass(frozen=True)

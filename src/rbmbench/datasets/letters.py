@@ -9,8 +9,6 @@ from rbmbench.base.errors import DataError
 from rbmbench.datasets import REGISTRY, Dataset, _downloads, build
 from rbmbench.datasets._formats import taskar_mat, taskar_text
 
-__all__ = ["Letters", "content_sha256", "in_order"]
-
 
 @REGISTRY.register
 @dataclass(frozen=True)

@@ -7,8 +7,6 @@ from rbmbench.datasets._downloads import fetch_parts
 from rbmbench.datasets._formats import bits_with_commas
 from rbmbench.datasets._options import check_text
 
-__all__ = ["MovieReviews"]
-
 COLUMNS = 1001
 
 

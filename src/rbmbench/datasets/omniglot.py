@@ -10,8 +10,6 @@ from rbmbench.datasets._formats import chardata_mat, grey_npz
 from rbmbench.datasets._images import as_probabilities
 from rbmbench.datasets._options import check_whole_number
 
-__all__ = ["Omniglot"]
-
 STAND_IN = "omniglot_28x28_area_standin.npz"
 OWN_WORDS = "the 28x28 images and split of Burda, Grosse, Salakhutdinov"
 STAND_IN_WORDS = "a stand-in: the 105x105 originals averaged to 28x28 and split at random into as many rows"

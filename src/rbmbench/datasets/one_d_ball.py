@@ -8,8 +8,6 @@ from rbmbench.base.errors import SettingsError
 from rbmbench.datasets import REGISTRY, Dataset, build
 from rbmbench.datasets._options import check_whole_number
 
-__all__ = ["OneDBall"]
-
 
 @REGISTRY.register
 @dataclass(frozen=True)

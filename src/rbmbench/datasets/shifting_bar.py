@@ -7,8 +7,6 @@ import numpy as np
 from rbmbench.datasets import REGISTRY, Dataset, build
 from rbmbench.datasets._options import check_whole_number
 
-__all__ = ["ShiftingBar"]
-
 
 @REGISTRY.register
 @dataclass(frozen=True)

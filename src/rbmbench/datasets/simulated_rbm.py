@@ -12,8 +12,6 @@ from rbmbench.likelihood.exact import LARGEST_ENUMERABLE_LAYER, is_enumerable
 from rbmbench.model.rbm import RBM, initial_rbm
 from rbmbench.samplers.exact import exact_samples
 
-__all__ = ["SimulatedRbm", "true_rbm"]
-
 
 @REGISTRY.register
 @dataclass(frozen=True)

@@ -13,8 +13,6 @@ from rbmbench.datasets._options import check_text
 from rbmbench.io.arrays import npy_array, npz_arrays, text_array
 from rbmbench.io.guard import UnreadableError, bounded_bytes
 
-__all__ = ["UserFile"]
-
 
 @REGISTRY.register
 @dataclass(frozen=True)

@@ -7,8 +7,6 @@ from rbmbench.datasets._downloads import fetch_parts
 from rbmbench.datasets._formats import labelled_grey_text
 from rbmbench.datasets._options import check_number, check_whole_number
 
-__all__ = ["Usps"]
-
 TRAINING_FILE_ROWS = 7291
 
 

@@ -11,8 +11,6 @@ from rbmbench.datasets._downloads import fetch_parts
 from rbmbench.datasets._options import check_text, check_whole_number
 from rbmbench.kernels import kernels_for
 
-__all__ = ["We8there"]
-
 REVIEWS, TERMS = 6166, 2640
 
 

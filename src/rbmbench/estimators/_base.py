@@ -9,8 +9,6 @@ from rbmbench.base.streams import Stream
 from rbmbench.model.gibbs import Buffers, PhaseSums, Population, hidden_mean, population_sums
 from rbmbench.model.rbm import RBM, Statistics
 
-__all__ = ["REGISTRY", "Estimate", "Estimator", "check_continues"]
-
 REGISTRY = Registry("rbmbench.estimators", "estimator")
 
 Array = Any

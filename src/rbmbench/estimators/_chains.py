@@ -12,8 +12,6 @@ from rbmbench.base.streams import Stream
 from rbmbench.kernels import kernels_for
 from rbmbench.model.gibbs import Buffers, Population
 
-__all__ = ["chain_starts", "number_of_chains"]
-
 Array = Any
 
 

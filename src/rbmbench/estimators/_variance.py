@@ -20,8 +20,6 @@ from rbmbench.kernels import on_host
 from rbmbench.model.gibbs import Buffers, Population, population_statistics
 from rbmbench.model.rbm import Statistics
 
-__all__ = ["TermRecord", "population_variances"]
-
 Array = Any
 
 

@@ -15,8 +15,6 @@ from rbmbench.estimators._chains import chain_starts, number_of_chains
 from rbmbench.estimators._variance import population_variances
 from rbmbench.model.gibbs import Population, hidden_mean, run_chain, sample_visible
 
-__all__ = ["CD"]
-
 
 @REGISTRY.register
 class CD(Estimator):

@@ -10,8 +10,6 @@ from rbmbench.estimators._base import REGISTRY, Estimator
 from rbmbench.likelihood.exact import check_enumerable, exact_model_statistics
 from rbmbench.model.rbm import Statistics
 
-__all__ = ["Exact"]
-
 
 @REGISTRY.register
 class Exact(Estimator):

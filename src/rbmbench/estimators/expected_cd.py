@@ -15,8 +15,6 @@ from rbmbench.estimators._base import REGISTRY, Estimator
 from rbmbench.model.enumeration import Conditional, all_states, check_sizes, hidden_given_visible, visible_given_hidden
 from rbmbench.model.gibbs import Population
 
-__all__ = ["ExpectedCD"]
-
 
 @REGISTRY.register
 class ExpectedCD(Estimator):

@@ -25,8 +25,6 @@ from rbmbench.kernels import kernels_for
 from rbmbench.model.gibbs import PhaseSums
 from rbmbench.model.rbm import RBM
 
-__all__ = ["FPCD"]
-
 FAST = ("fast_W", "fast_b", "fast_c")
 
 

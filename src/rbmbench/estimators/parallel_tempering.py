@@ -18,8 +18,6 @@ from rbmbench.model.gibbs import Population, hidden_mean
 from rbmbench.model.minibatches import random_rows
 from rbmbench.samplers.parallel_tempering import ParallelTemperingSampler
 
-__all__ = ["ParallelTempering"]
-
 
 @REGISTRY.register
 class ParallelTempering(Estimator):

@@ -16,8 +16,6 @@ from rbmbench.estimators._variance import population_variances
 from rbmbench.model.gibbs import Population, hidden_mean, run_chain, sample_visible
 from rbmbench.model.minibatches import random_rows
 
-__all__ = ["PCD"]
-
 
 @REGISTRY.register
 class PCD(Estimator):

@@ -19,8 +19,6 @@ from rbmbench.estimators._base import REGISTRY, Estimator
 from rbmbench.kernels import kernels_for
 from rbmbench.model.gibbs import Population, run_chain, visible_activation
 
-__all__ = ["PopCD", "effective_sample_size", "mean_and_log_marginal", "normalised_weights", "weighted_proposal"]
-
 
 def mean_and_log_marginal(rbm, visible, buffers):
     """Return p(h|v), (replicas, rows, n), and log p~(v), float64 (replicas, rows), nats."""

@@ -17,8 +17,6 @@ from rbmbench.estimators.pop_cd import PopCD
 from rbmbench.kernels import kernels_for
 from rbmbench.model.gibbs import hidden_activation, hidden_mean, run_chain, sample_visible, visible_activation
 
-__all__ = ["PopCDJoint"]
-
 
 @REGISTRY.register
 class PopCDJoint(PopCD):

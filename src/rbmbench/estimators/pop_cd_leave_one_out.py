@@ -15,8 +15,6 @@ from rbmbench.base.errors import SettingsError
 from rbmbench.estimators._base import REGISTRY
 from rbmbench.estimators.pop_cd import PopCD
 
-__all__ = ["PopCDLeaveOneOut"]
-
 
 def leave_one_out_weights(log_weights):
     """Return ((N-1)/N) w_i / sum_{j != i} w_j over the last axis, float64."""

@@ -21,8 +21,6 @@ from rbmbench.estimators.pop_cd import PopCD, mean_and_log_marginal
 from rbmbench.kernels import kernels_for
 from rbmbench.model.gibbs import run_chain, visible_activation
 
-__all__ = ["PopCDMixture"]
-
 
 @REGISTRY.register
 class PopCDMixture(PopCD):

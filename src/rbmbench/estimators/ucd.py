@@ -19,8 +19,6 @@ from rbmbench.estimators._variance import TermRecord
 from rbmbench.samplers._terms import TermSums
 from rbmbench.samplers.coupled_gibbs import CoupledGibbs
 
-__all__ = ["UCD"]
-
 
 @REGISTRY.register
 class UCD(Estimator):

@@ -12,8 +12,6 @@ import numpy as np
 
 from rbmbench.io.guard import UnreadableError, one_line
 
-__all__ = ["npy_array", "npz_arrays", "text_array"]
-
 # Bytes that the arrays of an archive may unpack to: MOST_BYTES, or MOST_RATIO times the archive if that is more.
 MOST_BYTES = 2**29
 MOST_RATIO = 64

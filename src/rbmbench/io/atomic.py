@@ -12,8 +12,6 @@ from pathlib import Path
 
 from rbmbench.base.errors import ResultsError
 
-__all__ = ["cannot_write", "is_regular", "remove", "remove_leftovers", "replaced", "writable"]
-
 
 @contextmanager
 def replaced(path: str | os.PathLike) -> Iterator[Path]:

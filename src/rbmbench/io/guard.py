@@ -6,8 +6,6 @@ from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 
-__all__ = ["UnreadableError", "bounded_bytes", "one_line"]
-
 MOST_CHARACTERS = 500
 
 

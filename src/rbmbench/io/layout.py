@@ -21,22 +21,6 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = [
-    "BIAS",
-    "CURVE",
-    "FIGURE_ENDINGS",
-    "ISL",
-    "JOB_FILES",
-    "META",
-    "MODEL",
-    "NOTEBOOK_ENDINGS",
-    "SHOWN",
-    "STOPPING_TIMES",
-    "TABLE_ENDINGS",
-    "TRUTH",
-    "Layout",
-]
-
 CURVE, MODEL, META = "curve.parquet", "model.npz", "meta.json"
 TRUTH, BIAS = "ground_truth.npz", "bias.parquet"
 STOPPING_TIMES, ISL, SHOWN = "stopping_times.parquet", "isl.parquet", "shown.npz"

@@ -11,8 +11,6 @@ from pathlib import Path
 from rbmbench.base.errors import InUseError, RbmbenchWarning
 from rbmbench.io.atomic import cannot_write, remove, writable
 
-__all__ = ["locked"]
-
 # Error codes of file systems without locks, such as some network file systems.
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 # Seconds to try for. A single attempt would fail if the previous holder removes the lock file during it.

@@ -8,8 +8,6 @@ from rbmbench.base.errors import ResultsError, SettingsError
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import Count, Settings
 
-__all__ = ["Meta", "checked_meta"]
-
 
 class _Part(Settings):
     """Base: what is not named here is passed over, and what is named may be left out."""

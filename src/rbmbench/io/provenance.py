@@ -12,8 +12,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-__all__ = ["collect", "commit", "hardware", "peak_memory_mb", "seconds_since_start", "versions"]
-
 PACKAGES = ("rbmbench", "numpy", "numba", "llvmlite", "scipy", "pandas", "pyarrow", "scikit-learn", "snakemake")
 
 

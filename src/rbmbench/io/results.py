@@ -22,30 +22,6 @@ from rbmbench.io.meta import Meta, checked_meta
 from rbmbench.io.tables import csv_table, parquet_table
 from rbmbench.io.text import MOST_JSON_BYTES, plain_json
 
-__all__ = [
-    "BIAS_COLUMNS",
-    "CURVE_COLUMNS",
-    "ISL_COLUMNS",
-    "MODEL_ARRAYS",
-    "SNAPSHOT_ARRAYS",
-    "STOPPING_TIME_COLUMNS",
-    "check_writable",
-    "read_arrays",
-    "read_bias",
-    "read_csv",
-    "read_curve",
-    "read_isl",
-    "read_json",
-    "read_meta",
-    "read_model",
-    "read_snapshots",
-    "read_stopping_times",
-    "read_table",
-    "write_arrays",
-    "write_json",
-    "write_table",
-]
-
 CURVE_COLUMNS = {"trial": "i", "iteration": "i", "metric": "s", "value": "f"}
 BIAS_COLUMNS = {"trial": "i", "ground_truth": "s", "quantity": "s", "value": "f"}
 STOPPING_TIME_COLUMNS = {"chain": "i", "stopping_time": "i"}

@@ -5,8 +5,6 @@ from io import BytesIO
 
 from rbmbench.io.guard import UnreadableError, bounded_bytes, one_line
 
-__all__ = ["csv_table", "parquet_table"]
-
 MOST_VALUES = 2**26
 MOST_BYTES = 2**29
 MOST_TEXT = 2**28

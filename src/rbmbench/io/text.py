@@ -6,8 +6,6 @@ from typing import Any
 
 from rbmbench.io.guard import UnreadableError, one_line
 
-__all__ = ["MOST_JSON_BYTES", "MOST_YAML_BYTES", "plain_json", "plain_yaml"]
-
 MOST_JSON_BYTES = 2**24
 # PyYAML takes about a second for 100 kB.
 MOST_YAML_BYTES = 2**18

@@ -11,16 +11,6 @@ from rbmbench.reporting.frames import annealing_certainty, trials_left_out
 from rbmbench.reporting.references import TITLES
 from rbmbench.reporting.words import FEW_PARTICLES, count, cuts, listed, panel_cuts, stand_ins, unbroken
 
-__all__ = [
-    "annealing_cuts",
-    "annealing_doubts",
-    "band_note",
-    "curves_caption",
-    "figure_title",
-    "further_lines",
-    "left_out",
-]
-
 FURTHER_LINES = ("dashed", "dotted")
 """What the lines of a panel's second and third metric are."""
 SINCE = "averaged over the iterations since the evaluation before"

@@ -29,8 +29,6 @@ from rbmbench.reporting.references import TITLES, Reference
 from rbmbench.reporting.style import page, styles, theme
 from rbmbench.reporting.words import count, data_name, panel_cuts
 
-__all__ = ["draw_curves", "full_limits", "grid", "vertical_limits"]
-
 MOST_COLUMNS = 3
 MOST_IN_LEGEND = 6
 LEGEND_CHARACTERS = 104

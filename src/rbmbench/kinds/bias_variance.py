@@ -24,8 +24,6 @@ from rbmbench.reporting.frames import data_of
 from rbmbench.reporting.text_tables import interval, significant
 from rbmbench.reporting.words import count, cuts, data_name, listed, stand_ins
 
-__all__ = ["BiasVariance", "BiasVarianceSpec", "Entry", "Published"]
-
 ENUMERABLE_UNITS = 20
 """Most units of the smaller layer for which an exact ground truth is computed beside the sampled one."""
 QUANTITIES = [

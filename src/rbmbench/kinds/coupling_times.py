@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-__all__ = ["CouplingTimes", "CouplingTimesSpec", "StoppingTimes", "distribution"]
-
 TITLES = {
     "general": "general coupling (Algorithm 1)",
     "rbm": "coupling for RBMs (Algorithm 3)",

@@ -30,20 +30,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-__all__ = [
-    "FoundSamples",
-    "IslCurves",
-    "IslCurvesSpec",
-    "SampleCurve",
-    "SampledPanel",
-    "SamplesPanel",
-    "differences",
-    "planned_samples",
-    "sampled",
-    "title",
-    "tried_settings",
-]
-
 COLUMNS = ["panel", "sampler", "label", "setting", "options", "trial", "samples", "validation", "test", "flip"]
 TITLE_WIDTH, PANELS_WIDTH = 84, 104  # letters that fit beside each other
 SYMBOLS = {"fast_rate": "ε", "decay": "α", "k": "k", "temperatures": "temperatures", "batch": "batch"}

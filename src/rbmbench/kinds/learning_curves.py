@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from rbmbench.reporting.references import Reference
 
-__all__ = ["Band", "Curves", "FigurePanel", "LearningCurves", "LearningCurvesSpec", "PanelSpec"]
-
 Metric = Annotated[str, Field(pattern=r"^[a-zA-Z][a-zA-Z0-9_]*$")]
 Metrics = Annotated[
     tuple[Metric, ...],

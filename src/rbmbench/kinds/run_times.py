@@ -30,8 +30,6 @@ from rbmbench.reporting.frames import data_of, machine_of, training_seconds
 from rbmbench.reporting.text_tables import significant
 from rbmbench.reporting.words import count, listed, panel_cuts, stand_ins
 
-__all__ = ["PublishedTimes", "RunTimes", "RunTimesSpec", "Times"]
-
 
 @KINDS.register
 class RunTimes(Kind):

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-__all__ = ["SampleSheets", "SampleSheetsSpec", "sheet_of"]
-
 GAP = 1  # pixels between images
 PAPER = 255
 

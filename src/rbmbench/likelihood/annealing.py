@@ -29,13 +29,6 @@ from rbmbench.kernels import kernels_for
 from rbmbench.likelihood.particles import Annealing, Particles, Pause, like
 from rbmbench.model.rbm import RBM
 
-__all__ = [
-    "AnnealedEstimate",
-    "ais_log_partition",
-    "base_rate_bias",
-    "reverse_ais_log_partition",
-]
-
 Array = Any
 
 

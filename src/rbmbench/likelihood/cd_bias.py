@@ -25,15 +25,6 @@ from rbmbench.model.enumeration import all_states, distribution_after, hidden_gi
 from rbmbench.model.gibbs import Buffers, Population, population_statistics
 from rbmbench.model.rbm import RBM, Statistics
 
-__all__ = [
-    "bias_and_bounds",
-    "bias_bound",
-    "largest_energy_change",
-    "older_bias_bound",
-    "statistics_of",
-    "total_variation",
-]
-
 
 def total_variation(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Return 1/2 sum_x |a(x) - b(x)| of distributions (..., states): (...,), in [0, 1]."""

@@ -14,16 +14,6 @@ from rbmbench.kernels import SMALL_PRODUCT, kernels_for
 from rbmbench.kernels.numpy import binary_states
 from rbmbench.model.rbm import RBM, Statistics
 
-__all__ = [
-    "LARGEST_ENUMERABLE_LAYER",
-    "data_statistics",
-    "exact_gradient",
-    "exact_log_partition",
-    "exact_model_statistics",
-    "is_enumerable",
-    "log_likelihood",
-]
-
 LARGEST_ENUMERABLE_LAYER = 25
 BLOCK_BYTES = 2**22  # stays in the cache while it is used for all replicas
 FEW_ROWS = 64

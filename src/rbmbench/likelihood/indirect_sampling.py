@@ -22,8 +22,6 @@ import numpy as np
 from rbmbench.base.errors import SettingsError
 from rbmbench.kernels import kernels_for, on_host
 
-__all__ = ["FLIPS", "IndirectSampling"]
-
 Array = Any
 
 FLIPS = np.geomspace(0.001, 0.5, 160)

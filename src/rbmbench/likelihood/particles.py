@@ -19,8 +19,6 @@ from rbmbench.kernels import is_host_array, kernels_for, on_host
 from rbmbench.model.gibbs import Buffers, hidden_activation, visible_activation
 from rbmbench.model.rbm import RBM
 
-__all__ = ["Annealing", "Particles", "Pause", "like"]
-
 SHARD_BYTES = 2**20
 
 Array = Any

@@ -25,8 +25,6 @@ from rbmbench.kernels import kernels_for, on_host
 from rbmbench.model.gibbs import Buffers, hidden_mean, run_chain, visible_activation
 from rbmbench.model.rbm import RBM
 
-__all__ = ["reconstruction_log_likelihood"]
-
 BLOCK_BYTES = 2**24
 
 Array = Any

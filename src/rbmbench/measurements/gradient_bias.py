@@ -31,8 +31,6 @@ from rbmbench.model.minibatches import MiniBatches, random_rows
 from rbmbench.model.rbm import RBM
 from rbmbench.samplers import ParallelTemperingSampler
 
-__all__ = ["GroundTruth", "ground_truth", "measure"]
-
 BLOCKS = 20
 SWEEPS_AT_ONCE = 500
 

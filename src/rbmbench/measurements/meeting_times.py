@@ -14,8 +14,6 @@ from rbmbench.kernels import kernels_for
 from rbmbench.model.rbm import initial_rbm
 from rbmbench.samplers import stopping_times
 
-__all__ = ["coupled_stopping_times", "start_of"]
-
 
 def start_of(settings: CouplingSettings):
     """Return the model (1, m, n), ..., float32, and the initial visible states (1, replications, m)."""

@@ -26,8 +26,6 @@ from rbmbench.likelihood import IndirectSampling
 from rbmbench.model.rbm import RBM
 from rbmbench.training.shards import SHARD_BYTES
 
-__all__ = ["TRAINING_SET", "Sampled", "log_grid", "sampled"]
-
 TRAINING_SET = "training_set"
 """Name in index of a sampler if the samples are the training rows."""
 BLOCK = 500  # samples drawn at a time

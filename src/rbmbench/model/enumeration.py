@@ -27,19 +27,6 @@ from rbmbench.kernels.numpy import binary_states
 from rbmbench.model.gibbs import Buffers, hidden_mean, visible_activation
 from rbmbench.model.rbm import RBM
 
-__all__ = [
-    "MOST_UNITS",
-    "Conditional",
-    "all_states",
-    "check_sizes",
-    "distribution_after",
-    "empirical_distribution",
-    "hidden_given_visible",
-    "transition_matrix",
-    "visible_distribution",
-    "visible_given_hidden",
-]
-
 MOST_UNITS = 24
 """Maximal number of units in both layers: 2^24 products per half step and replica."""
 

@@ -13,20 +13,6 @@ from rbmbench.base.streams import Stream
 from rbmbench.kernels import kernels_for
 from rbmbench.model.rbm import RBM, Statistics
 
-__all__ = [
-    "Buffers",
-    "PhaseSums",
-    "Population",
-    "hidden_activation",
-    "hidden_mean",
-    "population_statistics",
-    "population_sums",
-    "run_chain",
-    "sample_hidden",
-    "sample_visible",
-    "visible_activation",
-]
-
 Array = Any
 
 

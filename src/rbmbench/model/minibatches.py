@@ -10,8 +10,6 @@ from rbmbench.base.errors import SettingsError
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.kernels import kernels_for
 
-__all__ = ["MiniBatches", "random_rows"]
-
 
 def random_rows(data, rows: int, like, stream: Stream):
     """Return rows drawn from ``data`` with replacement, (replicas, rows, m), with array type and dtype of ``like``.

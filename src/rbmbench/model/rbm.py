@@ -11,8 +11,6 @@ import numpy as np
 from rbmbench.base.errors import SettingsError
 from rbmbench.kernels import kernels_for, on_host
 
-__all__ = ["RBM", "Statistics", "check_parameters_fit", "clipped_base_rate", "initial_rbm"]
-
 MOST_PARAMETER_BYTES = 2**33
 Array = Any  # numpy.ndarray or a type with the same interface
 

@@ -17,20 +17,6 @@ from rbmbench.config.parts import DataEntry
 from rbmbench.io.layout import Layout
 from rbmbench.planning.specs import Shown
 
-__all__ = [
-    "AnnealingJob",
-    "CouplingJob",
-    "EstimateJob",
-    "GroundTruthJob",
-    "Output",
-    "Plan",
-    "SamplesJob",
-    "TrainingJob",
-    "derived_seed",
-    "digest_of",
-    "unique",
-]
-
 
 @dataclass(frozen=True)
 class TrainingJob:

@@ -18,8 +18,6 @@ from rbmbench.planning.jobs import Output
 from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import Shown
 
-__all__ = ["Kind"]
-
 
 class Kind(Settings):
     """Base of what the configuration says of a figure or a table."""

@@ -15,8 +15,6 @@ from rbmbench.planning.jobs import Output, Plan
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
 
-__all__ = ["plan"]
-
 
 def plan(configuration: Configuration) -> Plan:
     """Return what has to be computed and shown for a configuration.

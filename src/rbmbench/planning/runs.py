@@ -11,8 +11,6 @@ from rbmbench.io.layout import Layout
 from rbmbench.likelihood.exact import is_enumerable
 from rbmbench.planning.jobs import AnnealingJob, Plan, TrainingJob, derived_seed, digest_of
 
-__all__ = ["Planner", "schedule_of"]
-
 
 @dataclass(frozen=True)
 class Planner:

@@ -25,20 +25,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-__all__ = [
-    "FigureSpec",
-    "RunFolder",
-    "Shown",
-    "Spec",
-    "TableSpec",
-    "TextPart",
-    "TextTable",
-    "Trained",
-    "parse_spec",
-    "read_spec",
-    "read_values",
-]
-
 
 class Spec(Settings):
     """Base of all specs: frozen; unknown keys are ignored."""

@@ -12,22 +12,6 @@ from rbmbench.base.metrics import metric_of
 from rbmbench.io.layout import CURVE, META
 from rbmbench.io.results import read_curve, read_meta
 
-__all__ = [
-    "FINAL_SHARE",
-    "RunData",
-    "annealing_certainty",
-    "data_of",
-    "final_means",
-    "initial_words",
-    "machine_of",
-    "run_settings",
-    "summarise",
-    "tidy_curves",
-    "training_seconds",
-    "trials_left_out",
-    "whole_trials",
-]
-
 FINAL_SHARE = 0.05
 """The final value of a curve is the mean over the evaluations in this last share of its iterations."""
 PANEL_COLUMNS = ["panel", "data", "data_title", "hidden", "rate", "algorithm", "label", "stand_in", "rows"]

@@ -6,8 +6,6 @@ With log-likelihoods, which are negative, a share of the best value itself would
 import numpy as np
 import pandas as pd
 
-__all__ = ["first_reached", "levels", "marks"]
-
 
 def levels(means: np.ndarray, share: float) -> np.ndarray:
     """Return start + share (best - start) of curves (..., curves, evaluations): (...,).

@@ -18,8 +18,6 @@ from rbmbench.likelihood import exact_log_partition, is_enumerable, log_likeliho
 from rbmbench.model.rbm import RBM
 from rbmbench.training.evaluation import DistinctRows
 
-__all__ = ["TITLES", "TRUE_ARRAYS", "Reference", "maximum", "references", "true_model"]
-
 TITLES = {"maximum": "maximum log-likelihood", "true_model": "true model"}
 TRUE_ARRAYS = ("true_W", "true_b", "true_c")
 """Arrays (m, n), (m,), (n,) that the file of a data set holds beside its rows when they were drawn from an RBM."""

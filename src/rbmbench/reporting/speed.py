@@ -14,8 +14,6 @@ from rbmbench.base.errors import ResultsError
 from rbmbench.io.results import read_csv
 from rbmbench.reporting.style import BLUE, GREY, ORANGE, PAGE_WIDTH, theme
 
-__all__ = ["COLUMNS", "bars", "caption", "conditions", "markdown", "read_steps", "step_bars"]
-
 COLUMNS = ("what", "milliseconds", "against", "kind", "reference_milliseconds", "ratio", "aim")
 FLOOR, PEER = "floor", "peer"
 OURS = "rbmbench"

@@ -18,8 +18,6 @@ from matplotlib.figure import Figure
 
 from rbmbench.io.atomic import replaced
 
-__all__ = ["PAGE_WIDTH", "finish_axes", "line_style", "page", "save", "styles", "theme"]
-
 PAGE_WIDTH = 7.4
 PANEL_HEIGHT = 2.55
 DPI = 160

@@ -9,17 +9,6 @@ from tabulate import tabulate
 from rbmbench.io.atomic import replaced
 from rbmbench.planning.specs import TableSpec, TextPart, TextTable
 
-__all__ = [
-    "interval",
-    "markdown_table",
-    "significant",
-    "tex_text",
-    "write_csv",
-    "write_markdown",
-    "write_tex",
-    "write_text",
-]
-
 
 def significant(value: float | None, digits: int = 3) -> str:
     """Return a number with so many significant digits, "" for none: 5.34874e-05 gives "5.35e-05"."""

@@ -4,8 +4,6 @@ import pandas as pd
 
 from rbmbench.planning.specs import Trained
 
-__all__ = ["FEW_PARTICLES", "count", "cuts", "data_name", "listed", "panel_cuts", "stand_ins", "unbroken"]
-
 FEW_PARTICLES = 10
 """Effective sample size of an annealing below which no verdict rests on it."""
 DATA_TITLES = {"mnist": "MNIST", "letters": "Letters"}

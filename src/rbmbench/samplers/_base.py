@@ -10,8 +10,6 @@ from rbmbench.base.streams import Stream
 from rbmbench.model.gibbs import Buffers
 from rbmbench.model.rbm import RBM, Statistics
 
-__all__ = ["REGISTRY", "Sampler", "check_numbers", "no_rates", "per_replica_values"]
-
 REGISTRY = Registry("rbmbench.samplers", "sampler", exclude=("coupled_gibbs", "exact"))
 
 Array = Any

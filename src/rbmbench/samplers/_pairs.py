@@ -9,8 +9,6 @@ from rbmbench.kernels import kernels_for, on_host, pair_kernels
 from rbmbench.model.gibbs import Buffers
 from rbmbench.model.rbm import RBM
 
-__all__ = ["Model", "Pairs", "Rows"]
-
 Array = Any
 
 

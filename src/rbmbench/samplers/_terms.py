@@ -8,8 +8,6 @@ from rbmbench.kernels import kernels_for
 from rbmbench.model.gibbs import Buffers
 from rbmbench.model.rbm import Statistics
 
-__all__ = ["TermArrays", "TermSums"]
-
 
 class TermArrays(NamedTuple):
     """The sums W (replicas, m, n), b (replicas, m), c (replicas, n), and rows whose products are not yet added.

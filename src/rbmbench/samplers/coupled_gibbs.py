@@ -29,8 +29,6 @@ from rbmbench.model.gibbs import Buffers, hidden_mean
 from rbmbench.model.rbm import RBM
 from rbmbench.samplers._pairs import Pairs, Rows
 
-__all__ = ["COUPLINGS", "CoupledGibbs", "Meetings", "Rows", "stopping_times"]
-
 Array = Any
 COUPLINGS = get_args(Coupling)
 

@@ -15,8 +15,6 @@ from rbmbench.likelihood.exact import LARGEST_ENUMERABLE_LAYER, is_enumerable, s
 from rbmbench.model.gibbs import Buffers, sample_visible
 from rbmbench.model.rbm import RBM
 
-__all__ = ["exact_samples"]
-
 
 def exact_samples(rbm: RBM, rows: int, stream: Stream) -> np.ndarray:
     """Return independent samples v ~ p(v) of each RBM.

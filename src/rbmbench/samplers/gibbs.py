@@ -10,8 +10,6 @@ from rbmbench.model.gibbs import Buffers, sample_hidden, sample_visible, visible
 from rbmbench.model.minibatches import random_rows
 from rbmbench.samplers._base import REGISTRY, Sampler
 
-__all__ = ["Gibbs"]
-
 
 @REGISTRY.register
 class Gibbs(Sampler):

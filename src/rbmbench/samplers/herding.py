@@ -18,8 +18,6 @@ from rbmbench.samplers._base import REGISTRY, no_rates
 from rbmbench.samplers.rates_fpcd import DRIFTS
 from rbmbench.samplers.rates_herding import RatesHerding
 
-__all__ = ["Herding"]
-
 
 @REGISTRY.register
 class Herding(RatesHerding):

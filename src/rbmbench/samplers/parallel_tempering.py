@@ -21,8 +21,6 @@ from rbmbench.model.minibatches import random_rows
 from rbmbench.model.rbm import RBM
 from rbmbench.samplers._base import REGISTRY, Sampler
 
-__all__ = ["ParallelTempering", "ParallelTemperingSampler"]
-
 
 class ParallelTemperingSampler:
     """PT with ``temperatures`` inverse temperatures, equally spaced from 0 to 1.

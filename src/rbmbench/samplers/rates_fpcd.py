@@ -29,8 +29,6 @@ from rbmbench.model.rbm import RBM, Statistics
 from rbmbench.samplers._base import REGISTRY, check_numbers, per_replica_values
 from rbmbench.samplers.gibbs import Gibbs
 
-__all__ = ["DRIFTS", "RatesFPCD"]
-
 PARAMETERS = ("W", "b", "c")
 DRIFTS = ("drift_W", "drift_b", "drift_c")
 

@@ -16,8 +16,6 @@ from rbmbench.base.registry import positive_integer
 from rbmbench.samplers._base import REGISTRY
 from rbmbench.samplers.rates_fpcd import RatesFPCD
 
-__all__ = ["RatesHerding"]
-
 
 @REGISTRY.register
 class RatesHerding(RatesFPCD):

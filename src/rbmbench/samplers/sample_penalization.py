@@ -11,8 +11,6 @@ Shapes: as in `rbmbench.samplers.rates_fpcd`.
 from rbmbench.samplers._base import REGISTRY, no_rates
 from rbmbench.samplers.rates_fpcd import RatesFPCD
 
-__all__ = ["SamplePenalization"]
-
 
 @REGISTRY.register
 class SamplePenalization(RatesFPCD):

@@ -17,8 +17,6 @@ from rbmbench.io.atomic import remove, remove_leftovers, replaced, writable
 from rbmbench.io.locks import locked
 from rbmbench.io.text import plain_json
 
-__all__ = ["Checkpoint", "Checkpointer", "load_checkpoint", "owned", "resumed", "save_checkpoint"]
-
 CHECKPOINT_SECONDS = 20.0
 GROUPS = ("parameters", "state", "memory", "sums", "curve", "snapshots")
 UNREADABLE = (OSError, ValueError, KeyError, TypeError)  # errors when reading a damaged checkpoint

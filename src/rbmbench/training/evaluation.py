@@ -17,18 +17,6 @@ from rbmbench.likelihood.cd_bias import bias_and_bounds
 from rbmbench.model.enumeration import check_sizes, empirical_distribution
 from rbmbench.model.rbm import RBM, check_parameters_fit
 
-__all__ = [
-    "Curve",
-    "ExactEvaluator",
-    "SnapshotKeeper",
-    "WithBiasBound",
-    "WithProxy",
-    "check_snapshots_fit",
-    "evaluator",
-    "rows_to_test",
-    "snapshots_of",
-]
-
 MOST_SNAPSHOT_BYTES = 2**30
 
 

@@ -15,8 +15,6 @@ from rbmbench.kernels import fused_kernels, on_host
 from rbmbench.model.minibatches import MiniBatches
 from rbmbench.model.rbm import RBM
 
-__all__ = ["VARIABLE", "FusedIterations", "check_switch", "unsupported_reason"]
-
 VARIABLE = "RBMBENCH_FUSED"
 KNOWN = {(estimator, "sgd") for estimator in ("cd", "pcd", "pop_cd")}
 

@@ -17,8 +17,6 @@ from rbmbench.training.checkpoint import Checkpoint, Checkpointer
 from rbmbench.training.evaluation import Curve
 from rbmbench.training.shards import Shard
 
-__all__ = ["Loop", "boundaries"]
-
 
 def boundaries(settings: RunSettings) -> list[int]:
     """Return the iterations at which a run is evaluated, by its settings and at the ends of stages."""

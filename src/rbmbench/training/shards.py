@@ -15,8 +15,6 @@ from rbmbench.model.rbm import RBM
 from rbmbench.training import fused
 from rbmbench.training.fused import FusedIterations
 
-__all__ = ["SHARD_BYTES", "Shard", "make_shards"]
-
 SHARD_BYTES = 2**22
 
 

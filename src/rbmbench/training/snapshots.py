@@ -15,8 +15,6 @@ from rbmbench.likelihood.particles import Particles
 from rbmbench.training.checkpoint import Checkpoint, Checkpointer
 from rbmbench.training.evaluation import Curve, EvaluatedRows, snapshots_of
 
-__all__ = ["annealed_curve"]
-
 
 def annealed_curve(
     snapshots: dict[str, np.ndarray],

@@ -14,8 +14,6 @@ from rbmbench.base.streams import Purpose, Stream
 from rbmbench.model.rbm import initial_rbm
 from rbmbench.training.shards import make_shards
 
-__all__ = ["best_seconds", "made_data", "matrix_products", "step_settings", "training_step"]
-
 STEPS = 3  # iterations per call, as shards make several between pauses
 
 

@@ -28,8 +28,6 @@ from rbmbench.training.evaluation import WithBiasBound, WithProxy, check_snapsho
 from rbmbench.training.loop import Loop
 from rbmbench.training.shards import Shard, make_shards
 
-__all__ = ["TrainingResult", "run", "train"]
-
 
 @dataclass(frozen=True)
 class TrainingResult:

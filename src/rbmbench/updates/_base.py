@@ -6,8 +6,6 @@ from rbmbench.kernels import kernels_for
 from rbmbench.model.gibbs import PhaseSums
 from rbmbench.model.rbm import RBM
 
-__all__ = ["Memory", "UpdateRule", "ascend"]
-
 Array = Any
 Memory = dict[str, Array]
 

@@ -24,8 +24,6 @@ from rbmbench.model.gibbs import PhaseSums
 from rbmbench.model.rbm import RBM
 from rbmbench.updates._base import Memory, ascend
 
-__all__ = ["Offsets", "ascend_centered", "first_offsets"]
-
 Array = Any
 
 

@@ -19,8 +19,6 @@ from rbmbench.updates import REGISTRY
 from rbmbench.updates._base import UpdateRule
 from rbmbench.updates._offsets import Offsets, ascend_centered, first_offsets
 
-__all__ = ["Centered"]
-
 
 @REGISTRY.register
 class Centered(UpdateRule):

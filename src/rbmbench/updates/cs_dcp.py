@@ -17,8 +17,6 @@ from rbmbench.updates import REGISTRY
 from rbmbench.updates._offsets import Offsets, ascend_centered
 from rbmbench.updates.centered import Centered
 
-__all__ = ["CSDCP"]
-
 
 @REGISTRY.register
 class CSDCP(Centered):

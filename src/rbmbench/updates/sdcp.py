@@ -16,8 +16,6 @@ from rbmbench.estimators import check_continues
 from rbmbench.updates import REGISTRY
 from rbmbench.updates._base import UpdateRule, ascend
 
-__all__ = ["SDCP"]
-
 
 @REGISTRY.register
 class SDCP(UpdateRule):

@@ -6,8 +6,6 @@ Source: Krause, Fischer, Igel, section 4.1.
 from rbmbench.updates import REGISTRY
 from rbmbench.updates._base import UpdateRule, ascend
 
-__all__ = ["SGD"]
-
 
 @REGISTRY.register
 class SGD(UpdateRule):

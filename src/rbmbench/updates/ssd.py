@@ -14,8 +14,6 @@ import numpy as np
 from rbmbench.updates import REGISTRY
 from rbmbench.updates._base import UpdateRule
 
-__all__ = ["SSD", "spectral_step"]
-
 
 def spectral_step(gradient, rate):
     """Return rate ||G||_* U V' for the matrix G of each replica, (replicas, m, n); NaN if G is not finite."""

@@ -6,8 +6,6 @@ from rbmbench.base.errors import SettingsError
 from rbmbench.updates import REGISTRY
 from rbmbench.updates.sgd import SGD
 
-__all__ = ["WeightDecay"]
-
 
 @REGISTRY.register
 class WeightDecay(SGD):

@@ -298,7 +298,7 @@ def test_steps_must_be_a_positive_integer(name, k):
             {"tua": 1},
             "estimator 'pop_cd_mixture': unknown option 'tua'; nearest: 'tau'; allowed: k, tau",
         ),
-        ("exact", {"k": 1}, "estimator 'exact': unknown option 'k'; allowed: "),
+        ("exact", {"k": 1}, "estimator 'exact': unknown option 'k'; allowed: none"),
     ],
 )
 def test_options_that_are_not_allowed_are_one_line(name, options, line):

@@ -23,8 +23,6 @@ from rbmbench.model.rbm import RBM
 from rbmbench.samplers import create
 from rbmbench.training import trainer
 
-__all__ = ["CHECKS", "Measured", "Place", "same_training"]
-
 ERROR_RATE = 1e-6
 EPS = np.finfo(np.float64).eps
 ROUNDING = 8  # error of a term in eps: products, exp and log are each accurate to one or two

@@ -16,8 +16,6 @@ from rbmbench.cli.doctor.report import FACT, FAILED, WARNING, Finding
 from rbmbench.io import provenance
 from rbmbench.kernels import backend_name, backends
 
-__all__ = ["OWN_VARIABLES", "backend", "environment", "gpus", "hardware", "programs", "threads", "versions"]
-
 PACKAGES = ("python", "numpy", "scipy", "pandas", "numba", "snakemake")
 CUPY = ("cupy", "cupy-cuda11x", "cupy-cuda12x", "cupy-cuda13x")
 OWN_VARIABLES = (

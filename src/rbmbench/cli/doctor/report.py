@@ -6,8 +6,6 @@ from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from typing import Any
 
-__all__ = ["FACT", "FAILED", "OK", "WARNING", "Finding", "Report", "Section", "examined", "first_line", "table"]
-
 FACT, OK, WARNING, FAILED = "", "ok", "warning", "FAILED"
 """States of a finding: information; passed; works, but may cause trouble; does not work."""
 

@@ -13,8 +13,6 @@ from rbmbench.cli.doctor.report import FACT, FAILED, OK, WARNING, Finding, first
 from rbmbench.kernels import backend_name, backends, reference_kernels
 from rbmbench.training.timing import best_seconds, matrix_products, training_step
 
-__all__ = ["places", "self_test", "speed"]
-
 SECONDS = 1.0
 SLOW = 1.5  # step / matrix products: at most 1.1 on idle machines; other programs make it larger
 LARGE = (784, 500, 500)  # visible and hidden units, rows of a mini-batch

@@ -14,8 +14,6 @@ from rbmbench.datasets import Sources, file_status, without_credentials
 from rbmbench.io.results import check_writable
 from rbmbench.kernels import backend_name
 
-__all__ = ["data_sets", "folders"]
-
 LEAST_BYTES = 2**30
 ANSWERS = {None: "", True: ", its address answers", False: ", no address answers"}
 

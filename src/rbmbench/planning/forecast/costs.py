@@ -14,8 +14,6 @@ import numpy as np
 from rbmbench.planning.forecast.records import Record
 from rbmbench.planning.forecast.work import MEGABYTES, SECONDS, Counts, Work
 
-__all__ = ["UNFITTED", "CostModel", "errors_left_out", "fit_costs", "fitted_model"]
-
 NOISE = 0.2  # standard deviation of the logarithm of the time of an undisturbed run
 STARTUP_NOISE = 0.7  # the same of startup, which sometimes compiles kernels or waits for a disk
 PRIOR_SPREAD = 1.0  # the same of a cost around its prior, apart from the speed of the machine

@@ -12,8 +12,6 @@ from rbmbench.planning.forecast import work
 from rbmbench.planning.forecast.costs import UNFITTED, CostModel
 from rbmbench.planning.jobs import Output, Plan
 
-__all__ = ["TOTAL", "Job", "Request", "forecast", "jobs_of", "makespan", "request", "requests"]
-
 TOTAL = "total"
 SHORT_SECONDS = 60.0  # forecast up to which a job is short: a scheduler adds 5 to 15 seconds to each
 # Minutes requested, relative to the forecast: without a fit it is off by 2.5 for one job in ten, and nodes may be busy.

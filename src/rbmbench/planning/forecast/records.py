@@ -29,8 +29,6 @@ from rbmbench.model.rbm import RBM, initial_rbm
 from rbmbench.planning.forecast import work
 from rbmbench.training.timing import best_seconds, made_data, step_settings, training_step
 
-__all__ = ["Record", "calibration_records", "read_records", "records_of", "this_machine"]
-
 OWN = ("*/runs/*/meta.json", "*/gradients/*/meta.json", "*/evaluations/*/meta.json", "*/samples/*/meta.json")
 KEPT = ("meta/*.json", "*/meta/*.json", "reference/*/meta/*.json")
 

@@ -24,23 +24,6 @@ from rbmbench.likelihood.exact import LARGEST_ENUMERABLE_LAYER
 from rbmbench.measurements.sampling import COUNT_BYTES
 from rbmbench.training.shards import SHARD_BYTES
 
-__all__ = [
-    "ASSUMED_STOPPING_TIME",
-    "MEGABYTES",
-    "SECONDS",
-    "Counts",
-    "Work",
-    "annealing",
-    "couplings",
-    "estimates",
-    "evaluation",
-    "ground_truth",
-    "is_coupled",
-    "samples",
-    "snapshots",
-    "training",
-]
-
 SECONDS = {
     "start": 2.0,  # of a process: imports, compiled kernels
     "first call": 0.3,  # of the kernels of a measurement

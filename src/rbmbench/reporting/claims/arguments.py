@@ -14,32 +14,6 @@ from rbmbench.base.errors import unknown_name
 from rbmbench.base.metrics import METRICS
 from rbmbench.config.paper import Paper
 
-__all__ = [
-    "AlgorithmName",
-    "Bound",
-    "Context",
-    "CurveBesideName",
-    "CurveName",
-    "CurveOfStepsName",
-    "EntryName",
-    "Factor",
-    "FigureName",
-    "Iteration",
-    "MetricName",
-    "Names",
-    "PublishedEntryName",
-    "ReferenceName",
-    "SampleCount",
-    "SampleCurveBesideName",
-    "SampleCurveName",
-    "Share",
-    "TimedAlgorithmName",
-    "TimesName",
-    "UpTo",
-    "mark_of",
-    "problems",
-]
-
 
 @dataclass(frozen=True)
 class Context:

@@ -11,8 +11,6 @@ from typing import Any
 from rbmbench.base.errors import SettingsError
 from rbmbench.planning.specs import Shown
 
-__all__ = ["Evidence", "NotRun"]
-
 
 class NotRun(Exception):
     """What a claim speaks of is not part of this scale; the message says what, and the paper's number may be known."""

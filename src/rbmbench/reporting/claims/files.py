@@ -26,17 +26,6 @@ from rbmbench.reporting.claims.arguments import Bound, Context, problems
 from rbmbench.reporting.claims.measurements import MEASUREMENTS, SETS_RANGE
 from rbmbench.reporting.words import FEW_PARTICLES
 
-__all__ = [
-    "Claim",
-    "ClaimFile",
-    "Needs",
-    "check",
-    "check_file",
-    "claims_of",
-    "expanded",
-    "schema",
-]
-
 MOST_CLAIMS = 10_000
 PLACEHOLDER = r"\{(\w+)\}"
 

@@ -6,8 +6,6 @@ import numpy as np
 
 # scipy.stats is imported where it is used: it takes most of a second, and checking claims needs no intervals.
 
-__all__ = ["LEVEL", "bootstrap", "resampled", "share", "student", "variance", "variance_ratio"]
-
 LEVEL = 0.95
 RESAMPLES = 2000
 NAN = float("nan")

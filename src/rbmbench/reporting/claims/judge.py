@@ -21,18 +21,6 @@ from rbmbench.reporting.claims.files import Claim, ClaimFile, Needs, claims_of
 from rbmbench.reporting.claims.measurements import MEASUREMENTS, Measurement
 from rbmbench.reporting.words import cuts, data_name
 
-__all__ = [
-    "COLUMNS",
-    "INCONCLUSIVE",
-    "NOT_REPRODUCED",
-    "REPRODUCED",
-    "ClaimsSpec",
-    "evaluate",
-    "read_claims",
-    "verdict",
-    "write_claims",
-]
-
 REPRODUCED, NOT_REPRODUCED = "reproduced", "not reproduced"
 INCONCLUSIVE = "inconclusive at this scale"
 COLUMNS = ["claim", "paper", "where", "text", "published", "measured", "low", "high", "verdict", "note"]

@@ -18,8 +18,6 @@ from rbmbench.reporting.claims import judge
 from rbmbench.reporting.text_tables import interval, significant, write_text
 from rbmbench.reporting.words import count, data_name
 
-__all__ = ["claims_table", "write_report"]
-
 VERDICTS = {
     judge.REPRODUCED: ("yes", "✓"),
     judge.NOT_REPRODUCED: ("no", "✗"),

@@ -18,8 +18,6 @@ from typing import Any
 from rbmbench.base.errors import ResultsError
 from rbmbench.io.atomic import remove, replaced, writable
 
-__all__ = ["run_notebook"]
-
 START_TIMEOUT = 300
 OUTPUT = "kernel.log"
 SOCKET_PATH_BYTES = 90

@@ -8,8 +8,6 @@ import pandas as pd
 
 from rbmbench.reporting.claims.evidence import NotRun
 
-__all__ = ["MEASUREMENTS", "SETS_RANGE", "Measurement", "measures", "paired"]
-
 
 @dataclass(frozen=True)
 class Measurement:
