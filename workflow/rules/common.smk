@@ -110,5 +110,6 @@ def files_of(key):
 
 
 def template_of(key):
-    """Return the notebook that renders a figure or table: one for each kind."""
-    return f"notebooks/{PLAN.outputs[key].spec.kind}.ipynb"
+    """Return the notebook that renders a figure or table: that of its kind, or the general one."""
+    own = Path(f"notebooks/{PLAN.outputs[key].spec.kind}.ipynb")
+    return str(own) if own.is_file() else f"notebooks/{'figure' if key in PLAN.figures else 'table'}.ipynb"

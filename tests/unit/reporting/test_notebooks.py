@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from reporting_results import figure, numbers, rising, table
 
+from rbmbench import kinds
 from rbmbench.base.errors import ResultsError
 
 nbformat = pytest.importorskip("nbformat", reason="notebooks need the extra 'workflow'")
@@ -18,7 +19,7 @@ pytest.importorskip("ipykernel", reason="notebooks need the extra 'workflow'")
 
 from rbmbench.reporting.page.notebooks import run_notebook  # noqa: E402
 
-ELSEWHERE = ("coupling_times", "isl_curves", "run_times", "sample_sheets")
+ELSEWHERE = ("coupling_times", "figure", "isl_curves", "run_times", "sample_sheets", "table")
 """Templates of what is not trained here, or not from the usual start."""
 NOTEBOOKS = Path(__file__).resolve().parents[3] / "notebooks"
 TEMPLATES = sorted(NOTEBOOKS.glob("*.ipynb"))
@@ -33,9 +34,7 @@ def notebook(path: Path, *sources: str) -> Path:
 
 
 def test_there_is_a_template_for_each_kind():
-    kinds = ["benchmarks", "bias_variance", "claims", "coupling_times", "isl_curves", "learning_curves", "run_times"]
-    kinds += ["sample_sheets"]
-    assert [path.stem for path in TEMPLATES] == kinds
+    assert {path.stem for path in TEMPLATES} == {*kinds.REGISTRY.names(), "benchmarks", "claims", "figure", "table"}
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)

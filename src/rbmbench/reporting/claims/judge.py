@@ -7,15 +7,17 @@ other cases, and when the scale lacks what the claim needs, it is inconclusive a
 
 import math
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from pydantic import Field
 
 from rbmbench.base.errors import ResultsError, unknown_name
+from rbmbench.base.parsing import parse
 from rbmbench.io.atomic import replaced
-from rbmbench.io.results import read_csv
-from rbmbench.planning.specs import Spec, parse_spec
+from rbmbench.io.results import read_csv, read_json
+from rbmbench.planning.specs import Spec, parse_spec, rooted
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
 from rbmbench.reporting.claims.files import Claim, ClaimFile, Needs, claims_of
 from rbmbench.reporting.claims.measurements import MEASUREMENTS, Measurement
@@ -32,6 +34,19 @@ class ClaimsSpec(Spec):
     scale: str
     outputs: tuple[dict[str, Any], ...] = Field(default=(), description="specs of figures and tables")
     claims: dict[str, ClaimFile]
+
+
+def read_spec(path: str | PathLike) -> ClaimsSpec:
+    """Return the spec of the claims from ``results/SCALE/specs/claims.json``.
+
+    Raises
+    ------
+    ResultsError
+        If the file is missing or is not JSON.
+    SettingsError
+        If a key is missing or its value is not what it should be.
+    """
+    return parse(ClaimsSpec, rooted(read_json(path), Path(path)), str(path))
 
 
 def evaluate(spec: ClaimsSpec) -> pd.DataFrame:
