@@ -1,5 +1,7 @@
 """The package is a house: packages by subject, imports that point down, files of one subject each."""
 
+import re
+import tomllib
 from collections import Counter
 from importlib.util import find_spec
 
@@ -22,6 +24,16 @@ def test_imports_point_down(repository, monkeypatch):
 
     found = lint_imports(config_filename=str(repository / "pyproject.toml"), no_cache=True, is_debug_mode=False)
     assert found == EXIT_STATUS_SUCCESS
+
+
+def test_the_tree_in_the_documentation_is_the_tree(package, repository):
+    page = (repository / "docs" / "architecture.md").read_text(encoding="utf-8")
+    printed = re.findall(r"^  (\w+)/ ", page[page.index("src/rbmbench/\n") :].split("```")[0], re.MULTILINE)
+    assert sorted(printed) == sorted(path.parent.name for path in package.glob("*/__init__.py"))
+    order = tomllib.loads((repository / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]["layers"]
+    floors = [{name.strip() for name in layer.split("|")} for layer in reversed(order)]
+    floor_of = {name: floor for floor, names in enumerate(floors) for name in names}
+    assert [floor_of[name] for name in printed] == sorted(floor_of[name] for name in printed)
 
 
 def test_no_module_is_loose(package):
