@@ -44,7 +44,7 @@ METRICS = {
     "total_variation": Metric("total variation between data and model", momentary=True),
     "effective_sample_size": Metric("effective sample size", "rows"),
     "stopping_time": Metric("mean stopping time τ", "Gibbs steps"),
-    "rejections": Metric("mean rejected proposals", "a chain"),
+    "rejections": Metric("mean rejected proposals", "per chain"),
     "forced_meetings": Metric("share of chains that met by force"),
     "gradient_variance_W": Metric("variance of the model term, W"),
     "gradient_variance_b": Metric("variance of the model term, b"),

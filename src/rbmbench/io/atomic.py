@@ -12,6 +12,9 @@ from pathlib import Path
 
 from rbmbench.base.errors import ResultsError
 
+MOST_LINKS = 40
+"""Symbolic links that are followed, as many as the system follows."""
+
 
 @contextmanager
 def replaced(path: str | os.PathLike) -> Iterator[Path]:
@@ -51,7 +54,7 @@ def replaced(path: str | os.PathLike) -> Iterator[Path]:
 
 
 def writable(path: str | os.PathLike) -> Path:
-    """Return ``path`` with its symbolic links followed, if a regular file is or can be there.
+    """Return ``path``, or what it is a symbolic link to, if a regular file is or can be there.
 
     Renaming over a device, a pipe or a socket would replace it for every program of the machine, if run by root.
 
@@ -60,11 +63,16 @@ def writable(path: str | os.PathLike) -> Path:
     ResultsError
         If there is something else, such as a device or a folder.
     """
-    real = Path(os.path.realpath(path))
-    try:
-        mode = os.lstat(real).st_mode
-    except (OSError, ValueError):  # nothing there, or nothing that can be: writing tells which
-        return real
+    real, mode = Path(path), stat.S_IFLNK
+    for _ in range(MOST_LINKS):
+        try:
+            mode = os.lstat(real).st_mode
+        except (OSError, ValueError):  # nothing there, or nothing that can be: writing tells which
+            return real
+        if not stat.S_ISLNK(mode):
+            break
+        # Not os.path.realpath, which would also resolve links to the roots of other processes.
+        real = real.parent / os.readlink(real)
     if not stat.S_ISREG(mode):
         raise ResultsError(f"{path}: cannot be written (is {_kind_of(mode)}; allowed: a regular file, or none yet)")
     return real
