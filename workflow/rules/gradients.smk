@@ -33,8 +33,7 @@ rule measure_bias:
         data=lambda wildcards: data_of_run(PLAN.estimates[wildcards.estimate].run),
         model=lambda wildcards: LAYOUT.job("run", PLAN.estimates[wildcards.estimate].run, MODEL),
         truths=lambda wildcards: [
-            LAYOUT.job("ground_truth", truth, TRUTH)
-            for truth in PLAN.estimates[wildcards.estimate].ground_truths
+            LAYOUT.job("ground_truth", truth, TRUTH) for truth in PLAN.estimates[wildcards.estimate].ground_truths
         ],
     output:
         bias=LAYOUT.job("estimate", "{estimate}", BIAS),

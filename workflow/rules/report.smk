@@ -42,6 +42,6 @@ rule write_report:
         mem_mb=more_each_attempt(2000),
         runtime=more_each_attempt(30),
     params:
-        folder=LAYOUT.root,
+        folder=subpath(input.claims, parent=True),
     shell:
         "rbmbench report --folder {params.folder} --specs {input.specs} --out {output} 2>&1 | tee -i {log} >&2"
