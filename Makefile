@@ -21,11 +21,11 @@ TARGETS ?= all
 
 .PHONY: figures test test-slow lint docs format lock schema clean help
 
-# Snakemake looks through all waiting jobs again after each timespan of its limit on starts. With its own, a second, it
-# came to do so ten times a second, at a fifth of a core.
+# Snakemake looks through all waiting jobs again after each timespan of its limit on starts: ten times a second, at a
+# fifth of a core, with its own of a second. It also waits for the end of the last timespan before it ends.
 figures: $(INSTALLED)  ## every figure, table and verdict of $(CONFIGFILE)
 	$(BIN)/snakemake --cores $(CORES) --configfile $(CONFIGFILE) --rerun-incomplete --quiet rules host \
-		--max-jobs-per-timespan 10000/1m -- $(TARGETS)
+		--max-jobs-per-timespan 10000/5s -- $(TARGETS)
 	echo "Done: open results/$$(sed -n 's/^scale: *//p' $(CONFIGFILE))/report/index.html"
 
 # Three at a time on two cores: some wait for a cluster.
