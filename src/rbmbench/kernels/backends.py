@@ -11,8 +11,6 @@ from rbmbench.base.errors import SettingsError
 from rbmbench.base.settings import RunSettings
 from rbmbench.kernels import is_installed
 
-__all__ = ["NAMES", "Backend", "choose", "namespace", "what_a_gpu_lacks", "work"]
-
 NAMES = ("auto", "numpy", "cupy")
 # Operations per iteration from which a GPU pays off. An iteration takes at least 20 launches of about 10 us each, in
 # which one core makes about 2e7 operations. Assumed, not measured.

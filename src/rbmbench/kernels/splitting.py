@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["factor_groups"]
-
 LARGEST_LOG = 680.0  # products are kept below exp(680), well inside float64
 
 

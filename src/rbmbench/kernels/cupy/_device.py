@@ -7,8 +7,6 @@ import re
 from functools import cache
 from pathlib import Path
 
-__all__ = ["SHARED_BYTES", "copy_in", "empty", "launch", "most_shared_bytes", "source"]
-
 _HERE = Path(__file__).resolve().parent
 # Without -use_fast_math, results agree with the other backends up to rounding. CuPy adds -ftz=true, which flushes
 # numbers below 1e-38 to zero.

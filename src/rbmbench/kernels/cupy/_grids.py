@@ -6,8 +6,6 @@ import numpy as np
 
 from rbmbench.kernels.cupy import _device
 
-__all__ = ["THREADS", "constant", "contiguous", "draw_words", "power_of_two", "row_stride", "sized", "start"]
-
 THREADS = 256
 SUM_BYTES = 8 * THREADS  # shared memory for sums over the lanes of rows
 KEPT_CONSTANTS = 64

@@ -14,19 +14,6 @@ from rbmbench.kernels.cupy._grids import (
     start,
 )
 
-__all__ = [
-    "ascend",
-    "bernoulli_mean",
-    "bernoulli_mean_and_softplus_sum",
-    "gather_rows",
-    "sample",
-    "sample_bernoulli",
-    "sample_bernoulli_and_log_probability",
-    "softplus_difference",
-    "softplus_sum",
-    "uniforms",
-]
-
 LANES, COINS, UNIFORMS = 16, 8, 4  # as philox.cuh
 
 
@@ -51,7 +38,6 @@ def _over_coins(name: str, array, *arguments, after=()) -> None:
 
 
 def uniforms(draw, count, dtype=np.float32):
-    """See `rbmbench.kernels.numpy.uniforms`."""
     replicas, stride = len(draw.trials), -(-count // (LANES * UNIFORMS)) * LANES * UNIFORMS
     out = _device.empty((replicas, stride), np.dtype(dtype))
     _over_elements("uniforms", dtype, replicas * stride // UNIFORMS, out, *draw_words(draw), *sized(replicas, stride))
@@ -64,49 +50,41 @@ def gather_rows(data, index, out):
 
 
 def bernoulli_mean(activation, bias):
-    """See `rbmbench.kernels.numpy.bernoulli_mean`."""
     _over_rows("bernoulli_mean", activation.dtype, activation.shape, contiguous(activation), contiguous(bias))
 
 
 def bernoulli_mean_and_softplus_sum(activation, bias, softplus):
-    """See `rbmbench.kernels.numpy.bernoulli_mean_and_softplus_sum`."""
     arrays = contiguous(activation), contiguous(bias), contiguous(softplus)
     _over_rows("bernoulli_mean_and_softplus_sum", activation.dtype, activation.shape, *arrays)
 
 
 def softplus_sum(activation, bias, softplus):
-    """See `rbmbench.kernels.numpy.softplus_sum`."""
     arrays = contiguous(activation), contiguous(bias), contiguous(softplus)
     _over_rows("softplus_sum", activation.dtype, activation.shape, *arrays)
 
 
 def softplus_difference(activation, bias, first, second, difference):
-    """See `rbmbench.kernels.numpy.softplus_difference`."""
     kind = activation.dtype.type
     arguments = contiguous(activation), contiguous(bias), kind(first), kind(second), contiguous(difference)
     _over_rows("softplus_difference", activation.dtype, activation.shape, *arguments)
 
 
 def ascend(parameter, up, up_rate, down, down_rate):
-    """See `rbmbench.kernels.numpy.ascend`."""
     kind = parameter.dtype.type
     arguments = contiguous(parameter), contiguous(up), kind(up_rate), contiguous(down), kind(down_rate)
     _over_elements("ascend", parameter.dtype, parameter.size, *arguments, *sized(parameter.size))
 
 
 def sample(mean, draw, out):
-    """See `rbmbench.kernels.numpy.sample`."""
     _over_coins("sample", mean, contiguous(mean), contiguous(out), *draw_words(draw))
 
 
 def sample_bernoulli(activation, bias, draw, scale=1.0):
-    """See `rbmbench.kernels.numpy.sample_bernoulli`."""
     arguments = contiguous(activation), contiguous(bias), activation.dtype.type(scale), *draw_words(draw)
     _over_coins("sample_bernoulli", activation, *arguments, after=(np.uint32(bias.shape[1]),))
 
 
 def sample_bernoulli_and_log_probability(activation, bias, draw, log_probability):
-    """See `rbmbench.kernels.numpy.sample_bernoulli_and_log_probability`."""
     replicas, rows, units = activation.shape
     # Each block takes as many rows as its threads have coins for.
     lanes = min(THREADS, power_of_two(-(-units // COINS)))

@@ -7,8 +7,6 @@ import numpy as np
 from rbmbench.kernels.cupy import _device
 from rbmbench.kernels.cupy._grids import contiguous, draw_words, row_stride, start
 
-__all__ = ["fused_iterations", "unsupported_reason"]
-
 KERNEL = "fused_iterations"
 NULL = np.uint64(0)
 LANES, THREADS = 16, 512  # as philox.cuh and fused.cuh

@@ -11,8 +11,6 @@ from numba import njit
 from rbmbench.kernels.numba.coupling import couple_some_rows, mean_of_some_rows, sample_some_rows
 from rbmbench.kernels.numba.differences import add_products_of_differences, multiply_neighbours, multiply_states
 
-__all__ = ["follow_pairs"]
-
 GENERAL, BOTH_LAYERS = 0, 2  # numbers of couplings
 # The draws of a step: hidden states of either chain, and the visible states of both.
 OTHER_HIDDEN, VISIBLE, A_STEP = np.uint64(1), np.uint64(2), np.uint64(3)

@@ -7,22 +7,9 @@ import numpy as np
 
 from rbmbench.base.streams import Draw
 from rbmbench.kernels.numpy import elementary
-from rbmbench.kernels.numpy.coupling import (
-    add_products_of_differences,
-    couple_visible,
-    mean_of_rows,
-    multiply_neighbours,
-    multiply_states,
-    sample_rows,
-)
+from rbmbench.kernels.numpy.coupling import *
 from rbmbench.kernels.numpy.random import toss, uniforms
-from rbmbench.kernels.numpy.samples import (
-    add_states,
-    add_states_and_sample,
-    count_distances,
-    unlearn_lazily,
-    unlearn_samples,
-)
+from rbmbench.kernels.numpy.samples import *
 
 __all__ = [
     "add_products_of_differences",

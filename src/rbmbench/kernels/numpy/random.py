@@ -9,8 +9,6 @@ import numpy as np
 
 from rbmbench.base.streams import Draw, RowKeys
 
-__all__ = ["coins", "philox", "row_uniforms", "toss", "toss_rows", "uniforms"]
-
 MULTIPLIERS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 WEYL = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)
 LOW = np.uint64(0xFFFFFFFF)
