@@ -172,7 +172,7 @@ class _Streams:
         of_replica = samplers.REGISTRY.get(chosen.name).of_replica
         counts = [len(value) for name, value in chosen.options.items() if name in of_replica]
         copies = counts[0] // len(rbm.W) if counts else 1
-        self._rbm = RBM(*(np.concatenate([part] * copies) for part in (rbm.W, rbm.b, rbm.c)))
+        self._rbm = RBM(*(np.concatenate([part] * copies) for part in rbm.parameters))
         self._trials = list(range(len(rbm.W)))
         self._shards = list(_shards(self._rbm, data.train, self._trials * copies, settings.seed, chosen))
         self._found = {name: IndirectSampling(rows, len(self._rbm.W)) for name, rows in parts.items()}

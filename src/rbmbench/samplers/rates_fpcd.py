@@ -58,7 +58,7 @@ class RatesFPCD(Gibbs):
         rate, decay = np.asarray(rate, like=rbm.W), np.asarray(decay, like=rbm.W)
         state |= {"rate": rate.astype(kind), "decay": decay.astype(kind)}
         rates = self.rates(rbm, data)
-        for name, drift, parameter, mean in zip(PARAMETERS, DRIFTS, (rbm.W, rbm.b, rbm.c), rates, strict=True):
+        for name, drift, parameter, mean in zip(PARAMETERS, DRIFTS, rbm.parameters, rates, strict=True):
             ones = (slice(None), *[None] * (parameter.ndim - 1))
             state[name] = parameter.copy()
             state[drift] = ((1 - decay)[ones] * parameter + rate[ones] * mean).astype(kind)

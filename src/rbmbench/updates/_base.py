@@ -13,7 +13,7 @@ Memory = dict[str, Array]
 def ascend(rbm: RBM, positive: PhaseSums, negative: PhaseSums, rate: float) -> None:
     """Add rate times the gradient, positive minus negative phase, to the parameters of all replicas in place."""
     kernels = kernels_for(rbm.W)
-    for parameter, up, down in zip((rbm.W, rbm.b, rbm.c), positive.sums, negative.sums, strict=True):
+    for parameter, up, down in zip(rbm.parameters, positive.sums, negative.sums, strict=True):
         kernels.ascend(parameter, up, rate * positive.scale, down, rate * negative.scale)
 
 

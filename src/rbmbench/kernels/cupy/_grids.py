@@ -32,13 +32,7 @@ def draw_words(draw) -> tuple:
 
 
 def contiguous(array):
-    """Return the array itself.
-
-    Raises
-    ------
-    ValueError
-        If it is not C-contiguous; kernels write in place, so a copy would not help.
-    """
+    """Return the array itself, or raise a `ValueError` if it is not C-contiguous: kernels write in place."""
     if not array.flags.c_contiguous:
         raise ValueError(f"array of shape {array.shape} and strides {array.strides} is not C-contiguous")
     return array
@@ -47,10 +41,7 @@ def contiguous(array):
 def row_stride(index):
     """Return the number of entries between successive rows of an index, as the kernels' type ``offset``.
 
-    Raises
-    ------
-    ValueError
-        If the entries of a row are not contiguous.
+    Raises a `ValueError` if the entries of a row are not contiguous.
     """
     if index.strides[1] != index.itemsize:
         raise ValueError(f"index of strides {index.strides}: the entries of a row are not contiguous")

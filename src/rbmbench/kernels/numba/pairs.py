@@ -127,26 +127,9 @@ def _follow_pairs(visible, other, bounds, keys, model, words, t, last, coupling,
 def follow_pairs(visible, other, bounds, keys, model, draw, t, last, coupling, sums):
     """Run pairs of chains from step t until all have met, or to step ``last``, and add up their terms.
 
-    Parameters
-    ----------
-    visible, other : ndarray, shape (pairs, m)
-        v and v' at step t >= 1; overwritten.
-    bounds : ndarray, shape (replicas + 1,), int64
-        Replica r has the pairs ``bounds[r]`` to ``bounds[r + 1]`` - 1.
-    keys : RowKeys
-    model : `rbmbench.samplers._pairs.Model`
-    draw : Draw
-        The next draw; each step takes three.
-    t, last : int
-    coupling : int
-        Index into `rbmbench.samplers.coupled_gibbs.COUPLINGS`.
-    sums : `rbmbench.samplers._terms.TermArrays`
-        Changed in place.
-
-    Returns
-    -------
-    tau, rejections : ndarray, shape (pairs,), int64
-        The step at which a pair met, or 0 if it has not; the number of rejected proposals.
+    See `rbmbench.samplers._pairs.Pairs.follow`. ``visible`` and ``other`` (pairs, m) are v and v' at step t >= 1, and
+    are overwritten; replica r has the pairs ``bounds[r]`` to ``bounds[r + 1]`` - 1. ``draw`` is the next draw; each
+    step takes three. ``sums``, `rbmbench.samplers._terms.TermArrays`, are changed in place.
     """
     tau, rejections = np.zeros((2, len(visible)), np.int64)
     words = draw.seed, draw.trials, draw.number, draw.purpose

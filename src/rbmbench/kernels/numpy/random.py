@@ -17,13 +17,9 @@ CHUNK = 64  # positions served by 16 Philox blocks, so that vector code writes e
 
 
 def philox(counter, key):
-    """Return the four output words of Philox4x32-10 (Salmon et al. 2011) for arrays of counters and keys.
+    """Return the four output words of Philox4x32-10 (Salmon et al. 2011).
 
-    Parameters
-    ----------
-    counter : sequence of 4 uint32 arrays
-    key : sequence of 2 uint32 arrays
-        Broadcast against the counters.
+    ``counter`` are 4 uint32 arrays, ``key`` 2 of them, broadcast against the counters.
     """
     c0, c1, c2, c3 = (np.asarray(word, dtype=np.uint64) for word in counter)
     k0, k1 = (np.asarray(word, dtype=np.uint64) for word in key)
@@ -35,14 +31,10 @@ def philox(counter, key):
 
 
 def uniforms(draw: Draw, count: int, dtype=np.float32) -> np.ndarray:
-    """Return the first ``count`` uniforms of a draw for every replica.
+    """Return the first ``count`` uniforms of a draw for every replica, (replicas, count), on [0, 1).
 
-    Position p is served by Philox block 16 * (p // 64) + p % 16, word (p // 16) % 4. A word x becomes
-    (x >> 8) * 2**-24 in float32 and (x + 1/2) * 2**-32 in float64.
-
-    Returns
-    -------
-    ndarray, shape (replicas, count), on [0, 1)
+    Position p is served by Philox block 16 * (p // 64) + p % 16, word (p // 16) % 4. A word x becomes (x >> 8) * 2**-24
+    in float32 and (x + 1/2) * 2**-32 in float64.
     """
     chunks = -(-count // CHUNK)
     blocks = np.arange(16 * chunks, dtype=np.uint32)
