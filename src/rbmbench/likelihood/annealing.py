@@ -141,19 +141,8 @@ def reverse_ais_log_partition(
 ) -> AnnealedEstimate:
     """Estimate log Z by annealing samples of the RBM to the base model: an upper bound in expectation.
 
-    Parameters
-    ----------
-    rbm : RBM
-        Any leading axes.
-    visible : array, shape (..., particles, m), entries 0 or 1
-        At least 2 samples of each RBM. The bound holds for exact samples.
-    temperatures, seed, base, keys, threads, progress
-        See `ais_log_partition`.
-
-    Raises
-    ------
-    SettingsError
-        If the shape of the samples is wrong; see also `ais_log_partition`.
+    ``visible`` (..., particles, m), 0 and 1, holds at least 2 samples of each RBM; the bound holds for exact samples.
+    Raises a `SettingsError` if its shape is wrong. For the rest see `ais_log_partition`.
     """
     schedule, b0 = inverse_temperatures(temperatures), _start_bias(rbm, base)
     expected = (*rbm.W.shape[:-2], *visible.shape[-2:-1], len(b0))

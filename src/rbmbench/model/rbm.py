@@ -127,7 +127,6 @@ def _logistic(a: Array) -> Array:
 
 
 def _normal(u: Array) -> Array:
-    """Return standard normal numbers from uniforms."""
     from scipy.special import ndtri
 
     return ndtri(u)

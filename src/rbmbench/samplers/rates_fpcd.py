@@ -128,6 +128,5 @@ def _lazy_terms(state, drift):
 
 
 def _whole(state):
-    """Return scale W + factor drift_W."""
     scale, factor = (state[name].astype(state["W"].dtype)[:, None, None] for name in ("scale", "factor"))
     return scale * state["W"] + factor * state["drift_W"]

@@ -32,31 +32,13 @@ class UpdateRule:
         """Raise a `SettingsError` if the rule cannot be used with the estimator."""
 
     def start(self, rbm: RBM, data: Array) -> Memory:
-        """Return the initial memory.
-
-        Parameters
-        ----------
-        rbm : RBM
-            With one leading axis of replicas.
-        data : array, shape (rows, m), uint8
-            The training set.
-        """
+        """Return the initial memory; ``data`` (rows, m), uint8, is the training set."""
         return {}
 
     def step(self, rbm: RBM, estimator, batch: Array, state: dict, stream, rate: float, memory: Memory):
         """Make one iteration: change the parameters and the memory in place, and return the last `Estimate`.
 
-        Parameters
-        ----------
-        rbm : RBM
-            With one leading axis of replicas.
-        estimator : Estimator
-        batch : array, shape (replicas, batch, m)
-        state : dict of arrays
-            State of the estimator; the estimate has the new one.
-        stream : Stream
-        rate : float
-            Learning rate.
-        memory : dict of arrays
+        ``batch`` is (replicas, batch, m), ``state`` that of the estimator (the estimate has the new one), ``rate`` the
+        learning rate.
         """
         raise NotImplementedError
