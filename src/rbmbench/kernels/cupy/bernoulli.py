@@ -22,12 +22,12 @@ def _over_elements(name: str, dtype, count: int, *arguments) -> None:
     start(name, dtype, -(-count // THREADS), arguments)
 
 
-def _over_rows(name: str, dtype, shape: tuple[int, int, int], *arguments) -> None:
-    """Launch a kernel with lanes for each row of (replicas, rows, units); the shape is passed as last arguments."""
-    replicas, rows, units = shape
+def _over_rows(name: str, array, *arguments) -> None:
+    """Launch a kernel with lanes for each row of an array (replicas, rows, units), whose shape is passed last."""
+    replicas, rows, units = array.shape
     lanes = min(THREADS, power_of_two(units))
     blocks = -(-replicas * rows // (THREADS // lanes))
-    start(name, dtype, blocks, (*arguments, *sized(*shape)), lanes=lanes, shared_bytes=SUM_BYTES)
+    start(name, array.dtype, blocks, (*arguments, *sized(*array.shape)), lanes=lanes, shared_bytes=SUM_BYTES)
 
 
 def _over_coins(name: str, array, *arguments, after=()) -> None:
@@ -46,27 +46,26 @@ def uniforms(draw, count, dtype=np.float32):
 
 def gather_rows(data, index, out):
     """See `rbmbench.kernels.numpy.gather_rows`; ``index`` is int64, its rows may lie apart."""
-    _over_rows("gather_rows", out.dtype, out.shape, contiguous(data), index, row_stride(index), contiguous(out))
+    _over_rows("gather_rows", out, contiguous(data), index, row_stride(index), contiguous(out))
 
 
 def bernoulli_mean(activation, bias):
-    _over_rows("bernoulli_mean", activation.dtype, activation.shape, contiguous(activation), contiguous(bias))
+    _over_rows("bernoulli_mean", activation, contiguous(activation), contiguous(bias))
 
 
 def bernoulli_mean_and_softplus_sum(activation, bias, softplus):
-    arrays = contiguous(activation), contiguous(bias), contiguous(softplus)
-    _over_rows("bernoulli_mean_and_softplus_sum", activation.dtype, activation.shape, *arrays)
+    arrays = map(contiguous, (activation, bias, softplus))
+    _over_rows("bernoulli_mean_and_softplus_sum", activation, *arrays)
 
 
 def softplus_sum(activation, bias, softplus):
-    arrays = contiguous(activation), contiguous(bias), contiguous(softplus)
-    _over_rows("softplus_sum", activation.dtype, activation.shape, *arrays)
+    _over_rows("softplus_sum", activation, *map(contiguous, (activation, bias, softplus)))
 
 
 def softplus_difference(activation, bias, first, second, difference):
     kind = activation.dtype.type
     arguments = contiguous(activation), contiguous(bias), kind(first), kind(second), contiguous(difference)
-    _over_rows("softplus_difference", activation.dtype, activation.shape, *arguments)
+    _over_rows("softplus_difference", activation, *arguments)
 
 
 def ascend(parameter, up, up_rate, down, down_rate):

@@ -1,4 +1,4 @@
-"""Launches over rows of several replicas, with one thread block per row; matrix products use cuBLAS."""
+"""Launches over rows of several replicas, with one thread block per row."""
 
 import numpy as np
 

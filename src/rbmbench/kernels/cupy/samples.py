@@ -1,4 +1,4 @@
-"""Launches for samplers: unlearning of samples, and counts of Hamming distances; lazy updates use NumPy's functions."""
+"""Launches for samplers: unlearning of samples, and counts of Hamming distances."""
 
 from rbmbench.kernels.cupy._grids import THREADS, contiguous, sized, start
 from rbmbench.kernels.cupy.bernoulli import sample_bernoulli

@@ -37,10 +37,7 @@ def uniforms(draw: Draw, count: int, dtype=np.float32) -> np.ndarray:
     in float32 and (x + 1/2) * 2**-32 in float64.
     """
     chunks = -(-count // CHUNK)
-    blocks = np.arange(16 * chunks, dtype=np.uint32)
-    words = _words(draw, draw.purpose, blocks)
-    bits = np.stack([word.reshape(len(draw.trials), chunks, 16) for word in words], axis=2)
-    bits = bits.reshape(len(draw.trials), chunks * CHUNK)[:, :count]
+    bits = _words(draw, chunks).reshape(len(draw.trials), chunks * CHUNK)[:, :count]
     if dtype == np.float32:
         return (bits >> np.uint32(8)).astype(np.float32) * np.float32(2**-24)
     return (bits + 0.5) * 2.0**-32
@@ -53,9 +50,7 @@ def coins(draw: Draw, count: int) -> np.ndarray:
     else the high half.
     """
     chunks = -(-count // (2 * CHUNK))
-    blocks = np.arange(16 * chunks, dtype=np.uint32)
-    words = _words(draw, draw.purpose, blocks)
-    bits = np.stack([word.reshape(len(draw.trials), chunks, 16) for word in words], axis=2)
+    bits = _words(draw, chunks)
     halves = np.stack([bits & np.uint32(0xFFFF), bits >> np.uint32(16)], axis=2)
     return halves.reshape(len(draw.trials), chunks * 2 * CHUNK)[:, :count]
 
@@ -111,7 +106,7 @@ def _words_at(draw: Draw, replica, block) -> tuple:
     return philox((block, low, high, draw.purpose), (draw.seed, draw.trials[replica]))
 
 
-def _words(draw: Draw, purpose, blocks) -> tuple:
-    """Return the output words of Philox blocks, shape (replicas, blocks) each."""
-    low, high = np.uint32(draw.number & LOW), np.uint32(draw.number >> np.uint64(32))
-    return philox((blocks, low, high, purpose), (draw.seed, draw.trials[:, None]))
+def _words(draw: Draw, chunks: int) -> np.ndarray:
+    """Return the output words of the first 16 * chunks Philox blocks: (replicas, chunks, words, 16)."""
+    words = _words_at(draw, np.arange(len(draw.trials))[:, None], np.arange(16 * chunks, dtype=np.uint32))
+    return np.stack([word.reshape(len(draw.trials), chunks, 16) for word in words], axis=2)
