@@ -8,9 +8,6 @@ __all__ = ["REGISTRY", "Estimate", "Estimator", "check_continues", "create"]
 def create(name: str, **options) -> Estimator:
     """Return the estimator ``name`` with the given options.
 
-    Raises
-    ------
-    SettingsError
-        If the name or an option is unknown (the nearest is named), or a value is not allowed.
+    Raises a `SettingsError` if the name or an option is unknown (the nearest is named), or a value is not allowed.
     """
     return REGISTRY.create(name, options)

@@ -66,15 +66,7 @@ class Estimator:
     def start(self, rbm: RBM, data: Array, batch: int, stream: Stream) -> State:
         """Return the initial state: named arrays with a leading axis of replicas.
 
-        Parameters
-        ----------
-        rbm : RBM
-            With one leading axis of replicas.
-        data : array, shape (rows, m), uint8
-            The training set.
-        batch : int
-            Rows of a mini-batch.
-        stream : Stream
+        ``data`` (rows, m), uint8, is the training set, ``batch`` the rows of a mini-batch.
         """
         return {}
 
@@ -83,14 +75,7 @@ class Estimator:
     ) -> tuple[Population | Statistics, State, dict[str, Array]]:
         """Return the rows that estimate the model expectation, the new state, and diagnostics.
 
-        Parameters
-        ----------
-        rbm : RBM
-            With one leading axis of replicas.
-        positive : Population
-            The mini-batch (replicas, batch, m) and its hidden means p(h = 1 | v).
-        state : dict of arrays
-        stream : Stream
+        ``positive`` is the mini-batch (replicas, batch, m) and its hidden means p(h = 1 | v).
         """
         raise NotImplementedError
 

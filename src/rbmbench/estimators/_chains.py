@@ -21,22 +21,10 @@ def number_of_chains(chains: Any) -> int | None:
 
 
 def chain_starts(positive: Population, chains: int | None, stream: Stream, buffers: Buffers) -> Population:
-    """Return initial rows of chains and their hidden means, gathered from the mini-batch.
+    """Return initial rows of chains and their hidden means, (replicas, chains, m) and (replicas, chains, n).
 
-    Parameters
-    ----------
-    positive : Population
-        The mini-batch (replicas, batch, m) and its hidden means (replicas, batch, n).
-    chains : int or None
-        Number of rows to draw for each replica, uniformly with replacement; None returns ``positive``.
-    stream : Stream
-        One draw is taken, or none if ``chains`` is None.
-    buffers : Buffers
-
-    Returns
-    -------
-    Population
-        (replicas, chains, m) and (replicas, chains, n), without weights.
+    They are drawn from the mini-batch ``positive`` uniformly with replacement, which takes one draw of the stream; if
+    ``chains`` is None, they are the mini-batch itself.
     """
     if chains is None:
         return positive
@@ -49,7 +37,6 @@ def chain_starts(positive: Population, chains: int | None, stream: Stream, buffe
 
 
 def _gathered(states: Array, index: Array, buffers: Buffers, name: str) -> Array:
-    """Return states (replicas, rows, units) at an index (replicas, chains) into the rows of all replicas."""
     out = buffers.get(name, (*index.shape, states.shape[-1]), states)
     out[...] = np.take(states.reshape(-1, states.shape[-1]), index, axis=0)
     return out

@@ -56,13 +56,7 @@ def is_installed(module: str) -> bool:
 
 
 def kernels_for(array) -> ModuleType:
-    """Return the module with the kernels for arrays of this type.
-
-    Raises
-    ------
-    TypeError
-        If no backend has kernels for the type.
-    """
+    """Return the module with the kernels for arrays of this type, or raise a `TypeError` if no backend has them."""
     return _kernels_for_type(type(array), _reference_only)
 
 

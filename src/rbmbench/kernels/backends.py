@@ -11,8 +11,6 @@ from rbmbench.base.errors import SettingsError
 from rbmbench.base.settings import RunSettings
 from rbmbench.kernels import is_installed
 
-__all__ = ["NAMES", "Backend", "choose", "namespace", "what_a_gpu_lacks", "work"]
-
 NAMES = ("auto", "numpy", "cupy")
 # Operations per iteration from which a GPU pays off. An iteration takes at least 20 launches of about 10 us each, in
 # which one core makes about 2e7 operations. Assumed, not measured.
@@ -32,13 +30,7 @@ def work(settings: RunSettings, visible_units: int) -> float:
 
 
 def namespace(name: str) -> ModuleType:
-    """Return the module numpy or cupy.
-
-    Raises
-    ------
-    SettingsError
-        If the name is unknown, or CuPy or a GPU is missing.
-    """
+    """Return the module numpy or cupy; raise a `SettingsError` if the name is unknown, or CuPy or a GPU is missing."""
     if name not in NAMES[1:]:
         raise SettingsError(f"backend: found {name!r}; allowed: {', '.join(NAMES[1:])}")
     missing = what_a_gpu_lacks() if name == "cupy" else None
@@ -48,18 +40,10 @@ def namespace(name: str) -> ModuleType:
 
 
 def choose(name: str, operations: float) -> Backend:
-    """Return the backend with this name; "auto" takes a GPU if there is one and iterations are large enough.
+    """Return the backend "numpy", "cupy" or "auto", which takes a GPU if there is one and iterations are large enough.
 
-    Parameters
-    ----------
-    name : {"auto", "numpy", "cupy"}
-    operations : float
-        Operations per iteration, see `work`.
-
-    Raises
-    ------
-    SettingsError
-        If the name is unknown, or CuPy or a GPU is missing.
+    ``operations`` is the number per iteration, see `work`. Raises a `SettingsError` if the name is unknown, or CuPy or
+    a GPU is missing.
     """
     if name not in NAMES:
         raise SettingsError(f"backend: found {name!r}; allowed: {', '.join(NAMES)}")

@@ -2,22 +2,14 @@
 
 import numpy as np
 
-__all__ = ["factor_groups"]
-
 LARGEST_LOG = 680.0  # products are kept below exp(680), well inside float64
 
 
 def factor_groups(W, b) -> np.ndarray | None:
     """Return bounds of groups of consecutive visible units whose products of factors fit float64.
 
-    Parameters
-    ----------
-    W, b : float64 ndarrays, shapes (m, n), (m,)
-
-    Returns
-    -------
-    ndarray or None
-        Start of each group, and the end; None with a single hidden unit or if one factor may overflow.
+    W (m, n) and b (m,) are float64. The result has the start of each group, and the end; it is None with a single
+    hidden unit or if one factor may overflow.
     """
     positive, negative = np.maximum(W, 0).sum(axis=1), np.minimum(W, 0).sum(axis=1)
     largest = max(np.max(b + positive), np.max(-b - negative), np.max(positive), np.max(-negative))

@@ -47,13 +47,9 @@ class AnnealedEstimate:
 
 
 def base_rate_bias(data, pseudo_count: float = 1.0) -> np.ndarray:
-    """Return the visible bias of the base model with the rates of the data: float64, (m,).
+    """Return the visible bias of the base model with the rates of the data (rows, m) of 0 and 1: float64, (m,).
 
-    Parameters
-    ----------
-    data : ndarray, shape (rows, m), entries 0 or 1
-    pseudo_count : float
-        Added to the counts of 0 and of 1 of each unit, so that no rate is 0 or 1.
+    ``pseudo_count`` is added to the counts of 0 and of 1 of each unit, so that no rate is 0 or 1.
     """
     on = data.sum(axis=0, dtype=np.float64) + pseudo_count
     return np.log(on / (len(data) + 2 * pseudo_count - on))
@@ -62,10 +58,7 @@ def base_rate_bias(data, pseudo_count: float = 1.0) -> np.ndarray:
 def inverse_temperatures(temperatures) -> np.ndarray:
     """Return the schedule, float64, ascending from 0 to 1, from a schedule or a number of equal steps.
 
-    Raises
-    ------
-    SettingsError
-        If the number is below 1, or the schedule does not ascend from 0 to 1.
+    Raises a `SettingsError` if the number is below 1, or the schedule does not ascend from 0 to 1.
     """
     if isinstance(temperatures, int | np.integer) and not isinstance(temperatures, bool):
         if temperatures < 1:
@@ -148,19 +141,8 @@ def reverse_ais_log_partition(
 ) -> AnnealedEstimate:
     """Estimate log Z by annealing samples of the RBM to the base model: an upper bound in expectation.
 
-    Parameters
-    ----------
-    rbm : RBM
-        Any leading axes.
-    visible : array, shape (..., particles, m), entries 0 or 1
-        At least 2 samples of each RBM. The bound holds for exact samples.
-    temperatures, seed, base, keys, threads, progress
-        See `ais_log_partition`.
-
-    Raises
-    ------
-    SettingsError
-        If the shape of the samples is wrong; see also `ais_log_partition`.
+    ``visible`` (..., particles, m), 0 and 1, holds at least 2 samples of each RBM; the bound holds for exact samples.
+    Raises a `SettingsError` if its shape is wrong. For the rest see `ais_log_partition`.
     """
     schedule, b0 = inverse_temperatures(temperatures), _start_bias(rbm, base)
     expected = (*rbm.W.shape[:-2], *visible.shape[-2:-1], len(b0))
@@ -192,7 +174,6 @@ def _estimate(rbm: RBM, b0: np.ndarray, log_weights: np.ndarray, sign: int) -> A
 
 
 def _start_bias(rbm: RBM, base: np.ndarray | None) -> np.ndarray:
-    """Return the visible bias of the base model, float64 (m,)."""
     if base is None:
         return np.zeros(rbm.visible_units)
     b0 = np.asarray(base, np.float64)
@@ -202,7 +183,6 @@ def _start_bias(rbm: RBM, base: np.ndarray | None) -> np.ndarray:
 
 
 def _keys(rbm: RBM, keys: Sequence[int] | None) -> np.ndarray:
-    """Return the random key of each model."""
     models = math.prod(rbm.W.shape[:-2])
     if keys is None:
         return np.arange(models)

@@ -33,7 +33,7 @@ def total_variation(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 def largest_energy_change(rbm: RBM) -> np.ndarray:
     """Return Delta, the largest change of the energy when one unit of either layer changes: (replicas,), nats."""
-    W, b, c = (p.astype(np.float64) for p in (rbm.W, rbm.b, rbm.c))
+    W, b, c = (p.astype(np.float64) for p in rbm.parameters)
     positive, negative = np.maximum(W, 0), np.minimum(W, 0)
     visible = np.maximum(np.abs(positive.sum(axis=-1) + b), np.abs(negative.sum(axis=-1) + b))
     hidden = np.maximum(np.abs(positive.sum(axis=-2) + c), np.abs(negative.sum(axis=-2) + c))
@@ -48,7 +48,7 @@ def bias_bound(rbm: RBM, distance: np.ndarray, k: int) -> np.ndarray:
 
 def older_bias_bound(rbm: RBM, k: int) -> np.ndarray:
     """Return 2^m (1 - 2^m 2^n sigma(-alpha)^m sigma(-beta)^n)^k, (replicas,): useless above 1, up to 2^m."""
-    W, b, c = (np.abs(p.astype(np.float64)) for p in (rbm.W, rbm.b, rbm.c))
+    W, b, c = (np.abs(p.astype(np.float64)) for p in rbm.parameters)
     m, n = rbm.visible_units, rbm.hidden_units
     alpha, beta = (W.sum(axis=-1) + b).max(axis=-1), (W.sum(axis=-2) + c).max(axis=-1)
     # 2 sigma(-alpha) = exp(log 2 - log(1 + exp(alpha))) <= 1
@@ -59,11 +59,7 @@ def older_bias_bound(rbm: RBM, k: int) -> np.ndarray:
 def statistics_of(rbm: RBM, weights: np.ndarray) -> Statistics:
     """Return sum_v w(v) f(v) over all visible states, with the shapes of W, b and c.
 
-    Parameters
-    ----------
-    rbm : RBM
-    weights : ndarray, float64, shape (replicas, 2**m)
-        A distribution, or the difference of two.
+    ``weights``, float64 (replicas, 2**m), are a distribution, or the difference of two.
     """
     states = all_states(rbm.visible_units, weights)
     return population_statistics(Population(states, hidden_given_visible(rbm).mean, weights), Buffers(), "all states")
@@ -72,25 +68,9 @@ def statistics_of(rbm: RBM, weights: np.ndarray) -> Statistics:
 def bias_and_bounds(rbm: RBM, start: np.ndarray, k: int) -> dict[str, np.ndarray]:
     """Return the bias of CD-k, its bounds, and the distance between the initial distribution and the model.
 
-    Parameters
-    ----------
-    rbm : RBM
-        In host memory.
-    start : ndarray, float64, shape (2**m,) or (replicas, 2**m)
-        The distribution of the initial visible states.
-    k : int
-        Gibbs steps.
-
-    Returns
-    -------
-    dict of ndarray
-        cd_bias, the largest |bias| of a parameter; bias_bound; bias_bound_gap, bound minus bias; older_bias_bound;
-        total_variation, |mu - p|.
-
-    Raises
-    ------
-    SettingsError
-        If the RBM has more than 24 units.
+    ``start``, float64 (2**m,) or (replicas, 2**m), is the distribution of the initial visible states; the RBM is in
+    host memory. The names are cd_bias, the largest |bias| of a parameter; bias_bound; bias_bound_gap, bound minus bias;
+    older_bias_bound; total_variation, |mu - p|. Raises a `SettingsError` if the RBM has more than 24 units.
     """
     start = np.broadcast_to(start, (len(rbm.W), 2**rbm.visible_units))
     model = visible_distribution(rbm)

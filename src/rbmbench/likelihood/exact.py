@@ -36,7 +36,7 @@ def check_enumerable(visible_units: int, hidden_units: int) -> None:
 def small_layer_last(rbm: RBM) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Yield W (large, small) and the biases of the large and the small layer for each replica, float64."""
     check_enumerable(rbm.visible_units, rbm.hidden_units)
-    for W, b, c in zip(*(p.astype(np.float64) for p in (rbm.W, rbm.b, rbm.c)), strict=True):
+    for W, b, c in zip(*(p.astype(np.float64) for p in rbm.parameters), strict=True):
         yield (W, b, c) if len(c) <= len(b) else (W.T.copy(), c, b)
 
 
@@ -59,10 +59,7 @@ def _log_sum_exp(x: np.ndarray) -> float:
 def exact_log_partition(rbm: RBM) -> np.ndarray:
     """Return log Z in nats, float64, with the leading shape of the RBM's parameters.
 
-    Raises
-    ------
-    SettingsError
-        If the smaller layer has more than 25 units.
+    Raises a `SettingsError` if the smaller layer has more than 25 units.
     """
     values = [_log_sum_exp(kernels_for(W).hidden_log_weights(W, b, c)) for W, b, c in small_layer_last(rbm.replicas)]
     return np.array(values).reshape(rbm.W.shape[:-2])
@@ -71,16 +68,13 @@ def exact_log_partition(rbm: RBM) -> np.ndarray:
 def exact_model_statistics(rbm: RBM) -> Statistics:
     """Return E_model (v h', v, h), float64, with the shapes of W, b and c.
 
-    Raises
-    ------
-    SettingsError
-        If the smaller layer has more than 25 units.
+    Raises a `SettingsError` if the smaller layer has more than 25 units.
     """
     results = [_expectations(W, b, c) for W, b, c in small_layer_last(rbm.replicas)]
     if rbm.hidden_units > rbm.visible_units:
         results = [(W.T, b, c) for W, c, b in results]
     return Statistics(
-        *(np.stack(s).reshape(p.shape) for s, p in zip(zip(*results, strict=True), (rbm.W, rbm.b, rbm.c), strict=True))
+        *(np.stack(s).reshape(p.shape) for s, p in zip(zip(*results, strict=True), rbm.parameters, strict=True))
     )
 
 
@@ -105,16 +99,7 @@ def _expectations(W, b, c):
 def data_statistics(rbm: RBM, data: np.ndarray) -> Statistics:
     """Return the mean over rows of (v p(h|v)', v, p(h|v)), the positive phase of the gradient, in bounded memory.
 
-    Parameters
-    ----------
-    rbm : RBM
-        Any leading axes.
-    data : ndarray, shape (rows, m), entries 0 or 1
-
-    Returns
-    -------
-    Statistics
-        float64, with the shapes of W, b and c.
+    ``data`` (rows, m) holds 0 and 1. The result is float64, with the shapes of W, b and c.
     """
     precise = rbm.astype(np.float64).replicas
     W, b, c = (np.zeros_like(p) for p in (precise.W, precise.b, precise.c))
@@ -127,27 +112,14 @@ def data_statistics(rbm: RBM, data: np.ndarray) -> Statistics:
             W[r] += v.T @ h
             b[r] += v.sum(axis=0)
             c[r] += h.sum(axis=0)
-    return Statistics(*(s.reshape(p.shape) / len(data) for s, p in zip((W, b, c), (rbm.W, rbm.b, rbm.c), strict=True)))
+    return Statistics(*(s.reshape(p.shape) / len(data) for s, p in zip((W, b, c), rbm.parameters, strict=True)))
 
 
 def exact_gradient(rbm: RBM, data: np.ndarray) -> Statistics:
     """Return the gradient of the mean log-likelihood of ``data``, nats per sample, float64.
 
-    Parameters
-    ----------
-    rbm : RBM
-        Any leading axes.
-    data : ndarray, shape (rows, m), entries 0 or 1
-
-    Returns
-    -------
-    Statistics
-        With the shapes of W, b and c.
-
-    Raises
-    ------
-    SettingsError
-        If the smaller layer has more than 25 units.
+    ``data`` (rows, m) holds 0 and 1; the result has the shapes of W, b and c. Raises a `SettingsError` if the smaller
+    layer has more than 25 units.
     """
     return data_statistics(rbm, data) - exact_model_statistics(rbm)
 
@@ -158,17 +130,10 @@ def log_likelihood(rbm: RBM, data: np.ndarray, log_partition, counts: np.ndarray
     Parameters
     ----------
     rbm : RBM
-        Any leading axes.
+        Any leading axes; ``log_partition``, log Z, and the result have its leading shape.
     data : ndarray, shape (rows, m), entries 0 or 1
-    log_partition : array_like
-        log Z, with the leading shape of the RBM's parameters.
     counts : ndarray, shape (rows,), optional
         Weight of each row; by default 1.
-
-    Returns
-    -------
-    ndarray
-        With the leading shape of the RBM's parameters.
     """
     precise = rbm.astype(np.float64).replicas
     counts = np.asarray(np.ones(len(data)) if counts is None else counts, np.float64, like=precise.W)

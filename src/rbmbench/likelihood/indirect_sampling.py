@@ -34,12 +34,7 @@ TOGETHER = 32  # distances per sum of powers, without underflow or overflow in f
 class IndirectSampling:
     """Counts of the Hamming distances between samples and rows, for several streams of samples.
 
-    Parameters
-    ----------
-    rows : array, shape (rows, m), entries 0 or 1
-        The rows whose likelihood is wanted.
-    replicas : int
-        Number of streams.
+    ``rows`` (rows, m), entries 0 or 1, are those whose likelihood is wanted; ``replicas`` is the number of streams.
 
     Attributes
     ----------
@@ -56,13 +51,7 @@ class IndirectSampling:
         self.counts = np.zeros_like(self._ones, shape=(replicas, len(rows), rows.shape[1] + 1), dtype=np.int64)
 
     def add(self, samples: Array) -> None:
-        """Add samples, an array (replicas, samples, m) of 0 and 1, of any type.
-
-        Raises
-        ------
-        SettingsError
-            If the shape is wrong.
-        """
+        """Add samples (replicas, samples, m) of 0 and 1, of any type; raise a `SettingsError` for other shapes."""
         replicas, rows, lengths = self.counts.shape
         if samples.ndim != 3 or len(samples) != replicas or samples.shape[2] != lengths - 1:
             raise SettingsError(f"samples: found shape {samples.shape}; allowed: ({replicas}, samples, {lengths - 1})")
@@ -77,15 +66,8 @@ class IndirectSampling:
     def log_likelihood(self, flips: Array) -> np.ndarray:
         """Return the mean over the rows of log p_T(x), nats, float64 (replicas, flips).
 
-        Parameters
-        ----------
-        flips : array_like, shape (flips,) or (replicas, flips)
-            1 - beta, above 0 and at most 1/2.
-
-        Raises
-        ------
-        SettingsError
-            If there are no samples yet, or a flip is out of range.
+        ``flips`` (flips,) or (replicas, flips) are 1 - beta, above 0 and at most 1/2. Raises a `SettingsError` if there
+        are no samples yet, or a flip is out of range.
         """
         flips = np.atleast_1d(np.asarray(flips, np.float64))
         if not self.samples or not ((flips > 0) & (flips <= 0.5)).all():

@@ -33,9 +33,10 @@ Array = Any
 def reconstruction_log_likelihood(
     rbm: RBM, data: Array, stream: Stream, *, chains: int = 30, steps: int = 10
 ) -> np.ndarray:
-    """Return the mean over rows of the log of the average of p(v|h) over chains, in nats, in bounded memory.
+    """Return the mean over rows of the log of the average of p(v|h) over chains, nats, float64 (replicas,).
 
-    Chains have the type of the parameters; probabilities and averages are float64.
+    Memory is bounded. Chains have the type of the parameters; probabilities and averages are float64. The value of a
+    replica does not depend on the others.
 
     Parameters
     ----------
@@ -43,15 +44,9 @@ def reconstruction_log_likelihood(
         With one leading axis of replicas.
     data : array, shape (rows, m), entries 0 or 1
     stream : Stream
-        With one trial per replica. The value of a replica does not depend on the others.
-    chains : int
-        Gibbs chains from each row, at least 1.
-    steps : int
-        Gibbs steps of each chain, at least 1.
-
-    Returns
-    -------
-    ndarray, float64, shape (replicas,)
+        With one trial per replica.
+    chains, steps : int
+        Gibbs chains from each row, and their steps, at least 1.
 
     Raises
     ------

@@ -67,20 +67,9 @@ class GroundTruth:
 def ground_truth(rbm: RBM, data: np.ndarray, settings: GroundTruthSettings, progress=None) -> GroundTruth:
     """Compute the model expectation of every RBM, exactly or by parallel tempering.
 
-    Parameters
-    ----------
-    rbm : RBM
-        With one leading axis of replicas (the trained trials).
-    data : ndarray, shape (rows, m), uint8
-        Training rows, where tempered chains start.
-    settings : GroundTruthSettings
-    progress : callable, optional
-        Called as progress(finished sweeps, all sweeps).
-
-    Raises
-    ------
-    SettingsError
-        If the method is "exact" and neither layer can be enumerated.
+    The RBM has one leading axis of replicas (the trained trials); ``data`` (rows, m), uint8, are training rows, where
+    tempered chains start. ``progress`` is called as progress(finished sweeps, all sweeps). Raises a `SettingsError` if
+    the method is "exact" and neither layer can be enumerated.
     """
     if settings.method == "exact":
         mean = on_host(exact_model_statistics(rbm).flat())
@@ -153,12 +142,10 @@ class _Moments:
         self.sizes: list[int] = []
 
     def begin_block(self, size: int) -> None:
-        """Start the next block of estimates."""
         self.sums.append(np.zeros_like(self.reference))
         self.sizes.append(size)
 
     def add(self, estimate: np.ndarray) -> None:
-        """Add one estimate, (trials, P)."""
         difference = estimate - self.reference
         self.sums[-1] += difference
         self.squares += np.einsum("tp,tp->t", difference, difference)
@@ -184,16 +171,8 @@ def measure(
 ) -> pd.DataFrame:
     """Make gradient estimates, and compare their mean and spread with ground truths.
 
-    Parameters
-    ----------
-    rbm : RBM
-        With one leading axis of replicas (the trained trials).
-    data : ndarray, shape (rows, m), uint8
-    settings : EstimateSettings
-    ground_truths : dict
-        `GroundTruth` by name: "exact", "parallel_tempering".
-    progress : callable, optional
-        Called as progress(finished estimates, all estimates).
+    The RBM has one leading axis of replicas (the trained trials); ``data`` (rows, m) is uint8. Ground truths have the
+    names "exact", "parallel_tempering". ``progress`` is called as progress(finished estimates, all estimates).
 
     Returns
     -------

@@ -61,22 +61,9 @@ def log_grid(samples: int, points: int) -> list[int]:
 def sampled(rbm: RBM, data: Dataset, settings: SamplingSettings, progress: Progress | None = None) -> Sampled:
     """Sample trained models with all settings of all samplers.
 
-    Parameters
-    ----------
-    rbm : RBM
-        With one leading axis of trials.
-    data : Dataset
-        With validation and test rows.
-    settings : SamplingSettings
-    progress : callable, optional
-        Called as progress(streams done, streams).
-
-    Raises
-    ------
-    DataError
-        If there are no validation or no test rows.
-    SettingsError
-        If a sampler or one of its options is unknown, or its value is not allowed.
+    The RBM has one leading axis of trials, the data set validation and test rows. ``progress`` is called as
+    progress(streams done, streams). Raises a `DataError` if there are no validation or no test rows, a `SettingsError`
+    if a sampler or one of its options is unknown, or its value is not allowed.
     """
     parts = {name: getattr(data, name)[: settings.rows] for name in ("validation", "test")}
     for name, rows in parts.items():
@@ -103,7 +90,6 @@ def sampled(rbm: RBM, data: Dataset, settings: SamplingSettings, progress: Progr
 
 
 def _training_set(data: Dataset, parts: dict[str, np.ndarray]) -> pd.DataFrame:
-    """Return the row for the training rows as samples."""
     found = {name: IndirectSampling(rows) for name, rows in parts.items()}
     for counted in found.values():
         counted.add(data.train[None])
@@ -149,7 +135,6 @@ class _Shard(NamedTuple):
     stream: Stream
 
     def draw(self, samples: np.ndarray, means: np.ndarray | None) -> None:
-        """Draw the next samples of these replicas into the arrays of all replicas."""
         means = None if means is None else means[self.cut]
         self.sampler.draw(self.rbm, self.state, self.stream, samples[self.cut], means)
 
@@ -172,7 +157,7 @@ class _Streams:
         of_replica = samplers.REGISTRY.get(chosen.name).of_replica
         counts = [len(value) for name, value in chosen.options.items() if name in of_replica]
         copies = counts[0] // len(rbm.W) if counts else 1
-        self._rbm = RBM(*(np.concatenate([part] * copies) for part in (rbm.W, rbm.b, rbm.c)))
+        self._rbm = RBM(*(np.concatenate([part] * copies) for part in rbm.parameters))
         self._trials = list(range(len(rbm.W)))
         self._shards = list(_shards(self._rbm, data.train, self._trials * copies, settings.seed, chosen))
         self._found = {name: IndirectSampling(rows, len(self._rbm.W)) for name, rows in parts.items()}

@@ -45,14 +45,8 @@ def check_sizes(visible_units: int, hidden_units: int) -> None:
 def product_table(mean: Array) -> Array:
     """Return prod_i p_i^{x_i} (1 - p_i)^{1 - x_i} for all states x of independent Bernoulli units.
 
-    Parameters
-    ----------
-    mean : array, shape (replicas, states of y, units)
-        p, given the states y of other units.
-
-    Returns
-    -------
-    array, shape (replicas, 2**units, states of y)
+    ``mean`` (replicas, states of y, units) is p, given the states y of other units; the table is (replicas, 2**units,
+    states of y).
     """
     replicas, given, units = mean.shape
     table = np.ones_like(mean, shape=(replicas, 1, given))
@@ -68,10 +62,7 @@ def product_table(mean: Array) -> Array:
 class Conditional:
     """p(x|y) = prod_i p(x_i|y), for all states x of one layer and given states y of the other.
 
-    Parameters
-    ----------
-    mean : array, float64, shape (replicas, states of y, units)
-        p(x_i = 1 | y).
+    ``mean``, float64 (replicas, states of y, units), is p(x_i = 1 | y).
     """
 
     def __init__(self, mean: Array):
@@ -127,34 +118,17 @@ def visible_given_hidden(rbm: RBM) -> Conditional:
 def transition_matrix(rbm: RBM) -> Array:
     """Return the transition matrix T(v, v') of a Gibbs step, float64 (replicas, 2**m, 2**m); rows sum to one.
 
-    Raises
-    ------
-    SettingsError
-        If the RBM has more than 24 units.
+    Raises a `SettingsError` if the RBM has more than 24 units.
     """
     check_sizes(rbm.visible_units, rbm.hidden_units)
     return hidden_given_visible(rbm).table() @ visible_given_hidden(rbm).table()
 
 
 def distribution_after(rbm: RBM, start: Array, k: int) -> Array:
-    """Return the distribution mu T^k of the visible states of Gibbs chains after k steps.
+    """Return the distribution mu T^k of the visible states of Gibbs chains after k steps, float64 (replicas, 2**m).
 
-    Parameters
-    ----------
-    rbm : RBM
-        With one leading axis of replicas.
-    start : array, float64, shape (replicas, 2**m)
-        mu, the distribution of the initial visible states.
-    k : int
-
-    Returns
-    -------
-    array, float64, shape (replicas, 2**m)
-
-    Raises
-    ------
-    SettingsError
-        If the RBM has more than 24 units.
+    ``start`` is mu, the distribution of the initial visible states, float64 (replicas, 2**m). Raises a `SettingsError`
+    if the RBM has more than 24 units.
     """
     check_sizes(rbm.visible_units, rbm.hidden_units)
     to_hidden, to_visible = hidden_given_visible(rbm), visible_given_hidden(rbm)

@@ -127,22 +127,10 @@ def sample_visible(rbm: RBM, hidden: Array, stream: Stream, buffers: Buffers) ->
 
 
 def run_chain(rbm: RBM, start_mean: Array, k: int, stream: Stream, buffers: Buffers) -> Array:
-    """Return h^(k-1), the hidden states before the k-th visible half step of Gibbs chains.
+    """Return h^(k-1), (replicas, rows, n), the hidden states before the k-th visible half step of Gibbs chains.
 
-    Parameters
-    ----------
-    rbm : RBM
-    start_mean : array, shape (replicas, rows, n)
-        p(h = 1 | v^(0)) for the initial visible states.
-    k : int
-        Number of Gibbs steps, at least 1, the last of which the caller completes.
-    stream : Stream
-        2 k - 1 draws are taken.
-    buffers : Buffers
-
-    Returns
-    -------
-    array, shape (replicas, rows, n), entries 0 or 1
+    ``start_mean`` (replicas, rows, n) is p(h = 1 | v^(0)). The caller completes the last of the k >= 1 steps. 2 k - 1
+    draws of the stream are taken.
     """
     hidden = buffers.get("hidden activation", start_mean.shape, rbm.W)
     kernels_for(hidden).sample(start_mean, stream.next(), hidden)

@@ -14,14 +14,7 @@ from rbmbench.kernels import kernels_for
 def random_rows(data, rows: int, like, stream: Stream):
     """Return rows drawn from ``data`` with replacement, (replicas, rows, m), with array type and dtype of ``like``.
 
-    Parameters
-    ----------
-    data : array, shape (any rows, m), uint8
-    rows : int
-        Rows per replica.
-    like : array
-    stream : Stream
-        One draw is taken.
+    ``data`` (any rows, m) is uint8. One draw of the stream is taken.
     """
     kernels = kernels_for(like)
     index = (kernels.uniforms(stream.next(), rows, np.float64) * len(data)).astype(np.int64)
@@ -72,14 +65,10 @@ class MiniBatches:
         return self._out
 
     def indices(self, first: int, last: int):
-        """Yield the row indices of the mini-batches ``first`` to ``last`` - 1, one epoch at a time.
+        """Yield the row indices of the mini-batches ``first`` to ``last`` - 1, one epoch at a time, and their number.
 
-        Yields
-        ------
-        index : int64 array, shape (replicas, iterations * batch), or None
-            Row indices, valid until the next step; None if every mini-batch is the whole data set.
-        iterations : int
-            Number of mini-batches.
+        The indices, int64 (replicas, mini-batches * batch), are valid until the next step; None stands for the whole
+        data set.
         """
         if self.batch == len(self.data):
             yield None, last - first

@@ -37,12 +37,10 @@ class RBM:
 
     Parameters
     ----------
-    weights : array, shape (..., m, n)
-        W, floating point.
-    visible_bias : array, shape (..., m)
-        b.
-    hidden_bias : array, shape (..., n)
-        c.
+    W : array, shape (..., m, n)
+        Weights, floating point.
+    b, c : array, shapes (..., m), (..., n)
+        Visible and hidden biases.
 
     Raises
     ------
@@ -50,12 +48,12 @@ class RBM:
         If the shapes are inconsistent or the types differ.
     """
 
-    weights: Array
-    visible_bias: Array
-    hidden_bias: Array
+    W: Array
+    b: Array
+    c: Array
 
     def __post_init__(self):
-        W, b, c = self.weights, self.visible_bias, self.hidden_bias
+        W, b, c = self.parameters
         if W.ndim < 2 or b.shape != W.shape[:-1] or c.shape != (*W.shape[:-2], W.shape[-1]):
             raise SettingsError(
                 f"RBM: weights {W.shape}, visible bias {b.shape} and hidden bias {c.shape} do not fit together; "
@@ -65,55 +63,45 @@ class RBM:
             raise SettingsError(f"RBM: types {W.dtype}, {b.dtype}, {c.dtype}; allowed: one floating point type for all")
 
     @property
-    def W(self) -> Array:
-        """The weights, (..., m, n)."""
-        return self.weights
-
-    @property
-    def b(self) -> Array:
-        """The visible bias, (..., m)."""
-        return self.visible_bias
-
-    @property
-    def c(self) -> Array:
-        """The hidden bias, (..., n)."""
-        return self.hidden_bias
+    def parameters(self) -> Statistics:
+        """W, b and c."""
+        return Statistics(self.W, self.b, self.c)
 
     @property
     def visible_units(self) -> int:
         """Number m of visible units."""
-        return self.weights.shape[-2]
+        return self.W.shape[-2]
 
     @property
     def hidden_units(self) -> int:
         """Number n of hidden units."""
-        return self.weights.shape[-1]
+        return self.W.shape[-1]
 
     @property
     def replicas(self) -> "RBM":
         """The RBMs with exactly one leading axis, as views."""
-        m, n = self.weights.shape[-2:]
+        m, n = self.W.shape[-2:]
         return RBM(self.W.reshape(-1, m, n), self.b.reshape(-1, m), self.c.reshape(-1, n))
 
     def __getitem__(self, index) -> "RBM":
         """Return the RBMs at an index into the leading axes, as views if slicing gives views."""
-        return RBM(self.W[index], self.b[index], self.c[index])
+        return RBM(*(p[index] for p in self.parameters))
 
     def astype(self, dtype) -> "RBM":
         """Return the RBMs with parameters of this type; no copy if the type is the same."""
-        return RBM(*(p.astype(dtype, copy=False) for p in (self.W, self.b, self.c)))
+        return RBM(*(p.astype(dtype, copy=False) for p in self.parameters))
 
     def copy(self) -> "RBM":
         """Return a copy with its own parameters."""
-        return RBM(self.W.copy(), self.b.copy(), self.c.copy())
+        return RBM(*(p.copy() for p in self.parameters))
 
     def like(self, array: Array) -> "RBM":
         """Return the RBMs with the array type of ``array``, on its device; no copy if they are there already."""
-        return RBM(*(np.asarray(p, like=array) for p in (self.W, self.b, self.c)))
+        return RBM(*(np.asarray(p, like=array) for p in self.parameters))
 
     def on_host(self) -> "RBM":
         """Return the RBMs with NumPy arrays as parameters; no copy if they are NumPy arrays."""
-        return RBM(*(on_host(p) for p in (self.W, self.b, self.c)))
+        return RBM(*(on_host(p) for p in self.parameters))
 
     def energy(self, visible: Array, hidden: Array) -> Array:
         """Return E(v, h) in nats for states (..., rows, m) and (..., rows, n): shape (..., rows)."""
@@ -139,7 +127,6 @@ def _logistic(a: Array) -> Array:
 
 
 def _normal(u: Array) -> Array:
-    """Return standard normal numbers from uniforms."""
     from scipy.special import ndtri
 
     return ndtri(u)

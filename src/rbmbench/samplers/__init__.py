@@ -25,9 +25,6 @@ __all__ = [
 def create(name: str, **options) -> Sampler:
     """Return the sampler ``name`` with the given options.
 
-    Raises
-    ------
-    SettingsError
-        If the name or an option is unknown (the nearest is named), or a value is not allowed.
+    Raises a `SettingsError` if the name or an option is unknown (the nearest is named), or a value is not allowed.
     """
     return REGISTRY.create(name, options)

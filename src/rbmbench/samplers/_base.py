@@ -34,37 +34,17 @@ class Sampler:
     def start(self, rbm: RBM, data: Array, chains: int, stream: Stream) -> State:
         """Return the state before the first sample.
 
-        Parameters
-        ----------
-        rbm : RBM
-            With one leading axis of replicas.
-        data : array, shape (rows, m), uint8
-            The training set, for initial states and averages.
-        chains : int
-            Chains per replica.
-        stream : Stream
-
-        Raises
-        ------
-        SettingsError
-            If an option has a wrong number of values per replica.
+        The RBM has one leading axis of replicas, each with ``chains`` chains. ``data`` (rows, m), uint8, is the
+        training set, for initial states and averages. Raises a `SettingsError` if an option has a wrong number of
+        values per replica.
         """
         raise NotImplementedError
 
     def draw(self, rbm: RBM, state: State, stream: Stream, samples: Array, means: Array | None = None) -> None:
-        """Fill ``samples`` with the next samples of each chain.
+        """Fill ``samples`` (replicas, chains, samples, m), of any type, with the next samples of each chain, 0 and 1.
 
-        Parameters
-        ----------
-        rbm : RBM
-            The model passed to `start`.
-        state : dict of arrays
-            Changed in place.
-        stream : Stream
-        samples : array, shape (replicas, chains, samples, m)
-            Receives 0 and 1; of any type.
-        means : array, shape as samples, optional
-            Receives E(x | h) in [0, 1] for each sample x, shown as grey levels.
+        The RBM is that passed to `start`; the state is changed in place. ``means``, of the shape of the samples,
+        receives E(x | h) in [0, 1] for each sample x, shown as grey levels.
         """
         raise NotImplementedError
 
@@ -72,10 +52,7 @@ class Sampler:
 def check_numbers(option: str, value: Any, most: float) -> np.ndarray:
     """Return an option that is a number from 0 to ``most``, or one per replica, as float64 with at most one axis.
 
-    Raises
-    ------
-    SettingsError
-        If it is neither; the message names the option.
+    Raises a `SettingsError` that names the option if it is neither.
     """
     try:
         numbers = np.asarray(value, np.float64)
@@ -91,16 +68,13 @@ def check_numbers(option: str, value: Any, most: float) -> np.ndarray:
 
 def no_rates(rbm: RBM) -> Statistics:
     """Return zeros, float64, with the shapes of W, b and c: for samplers without rates."""
-    return Statistics(*(np.zeros_like(part, dtype=np.float64) for part in (rbm.W, rbm.b, rbm.c)))
+    return Statistics(*(np.zeros_like(part, dtype=np.float64) for part in rbm.parameters))
 
 
 def per_replica_values(option: str, numbers: np.ndarray, rbm: RBM) -> np.ndarray:
     """Return the values of an option for all replicas of the RBM, float64 (replicas,).
 
-    Raises
-    ------
-    SettingsError
-        If there is neither one value nor one per replica.
+    Raises a `SettingsError` if there is neither one value nor one per replica.
     """
     replicas = len(rbm.W)
     if numbers.ndim and len(numbers) != replicas:

@@ -68,7 +68,6 @@ class TermSums:
         kept += counts
 
     def _flush(self, r: int) -> None:
-        """Add the product of the kept rows of a replica to its sums."""
         W, _, c, visible, hidden, kept = (part[r] for part in self.arrays)
         visible, hidden = visible[:kept], hidden[:kept]
         W += np.matmul(visible.T, hidden, out=self._product)

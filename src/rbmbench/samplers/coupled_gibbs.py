@@ -99,18 +99,10 @@ class CoupledGibbs:
         self._buffers = Buffers()
 
     def run(self, rbm: RBM, start_mean: Array, stream: Stream, terms: Terms | None = None) -> Meetings:
-        """Run pairs of chains until all have met.
+        """Run pairs of chains until all have met; ``terms`` receives the terms of the estimator.
 
-        Parameters
-        ----------
-        rbm : RBM
-            With one leading axis of replicas.
-        start_mean : array, shape (replicas, chains, n)
-            p(h = 1 | v_0).
-        stream : Stream
-            One draw is taken, and its branch is used.
-        terms : Terms, optional
-            Receives the terms of the estimator.
+        The RBM has one leading axis of replicas; ``start_mean`` (replicas, chains, n) is p(h = 1 | v_0). One draw of
+        the stream is taken, and its branch is used.
         """
         replicas, chains, n = start_mean.shape
         pairs = Pairs(rbm, replicas * chains, self._buffers, stream.branch())
@@ -163,8 +155,6 @@ class CoupledGibbs:
 
 
 class _Tally:
-    """Meetings and rejections of all pairs."""
-
     def __init__(self, replicas: int, chains: int):
         self._stopping_time, self._rejections = np.zeros((2, replicas, chains), np.int64)
         self._forced = np.zeros((replicas, chains), bool)
@@ -180,7 +170,6 @@ class _Tally:
         return met
 
     def add(self, rows: Rows, rejections: np.ndarray | int) -> None:
-        """Add the rejections of a hidden half step."""
         self._rejections[rows.replica, rows.chain] += rejections
 
     def ended(self, rows: Rows, stopping_time: np.ndarray, rejections: np.ndarray, last: int | None) -> Meetings:
@@ -192,27 +181,14 @@ class _Tally:
         return self.meetings()
 
     def meetings(self) -> Meetings:
-        """Return the meetings of all pairs."""
         return Meetings(self._stopping_time, self._rejections, self._forced)
 
 
 def stopping_times(rbm: RBM, start_visible: Array, coupling: str, longest: int, stream: Stream) -> np.ndarray:
     """Return tau of pairs of chains from given visible states, at most ``longest``: int64 (replicas, chains).
 
-    Parameters
-    ----------
-    rbm : RBM
-        With one leading axis of replicas.
-    start_visible : array, shape (replicas, chains, m), entries 0 or 1
-    coupling : {"rbm", "general", "both_layers"}
-    longest : int
-        The step after which pairs that have not met are cut off, at least 2.
-    stream : Stream
-
-    Raises
-    ------
-    SettingsError
-        If an option is not allowed.
+    ``start_visible`` (replicas, chains, m) holds 0 and 1. Pairs that have not met after step ``longest``, at least 2,
+    are cut off. Raises a `SettingsError` if an option is not allowed.
     """
     chains = CoupledGibbs(coupling, max_steps=longest)
     start = hidden_mean(rbm, start_visible, Buffers())

@@ -17,25 +17,11 @@ from rbmbench.model.rbm import RBM
 
 
 def exact_samples(rbm: RBM, rows: int, stream: Stream) -> np.ndarray:
-    """Return independent samples v ~ p(v) of each RBM.
+    """Return ``rows`` independent samples v ~ p(v) of each RBM, 0 and 1, float64 (replicas, rows, m).
 
-    Parameters
-    ----------
-    rbm : RBM
-        With one leading axis of replicas, in host memory.
-    rows : int
-        Samples per replica.
-    stream : Stream
-        Two draws are taken for the states of the smaller layer, and a third one if that is the hidden layer.
-
-    Returns
-    -------
-    ndarray, float64, shape (replicas, rows, m), entries 0 or 1
-
-    Raises
-    ------
-    SettingsError
-        If both layers have more than 25 units.
+    The RBM has one leading axis of replicas, in host memory. Two draws of the stream are taken for the states of the
+    smaller layer, and a third one if that is the hidden layer. Raises a `SettingsError` if both layers have more than
+    25 units.
     """
     if not is_enumerable(rbm.visible_units, rbm.hidden_units):
         raise SettingsError(

@@ -25,10 +25,7 @@ from rbmbench.samplers._base import REGISTRY, Sampler
 class ParallelTemperingSampler:
     """PT with ``temperatures`` inverse temperatures, equally spaced from 0 to 1.
 
-    Raises
-    ------
-    SettingsError
-        If there are fewer than 2 temperatures.
+    Raises a `SettingsError` if there are fewer than 2.
     """
 
     def __init__(self, temperatures: int = 10):
@@ -38,18 +35,10 @@ class ParallelTemperingSampler:
         self.inverse_temperatures = np.linspace(0, 1, temperatures)
 
     def sweep(self, rbm: RBM, visible, stream: Stream, samples) -> None:
-        """Make a sweep for each entry of ``samples``.
+        """Make a sweep for each entry of ``samples``; one draw per sweep is taken.
 
-        Parameters
-        ----------
-        rbm : RBM
-            With one leading axis of replicas.
-        visible : array, shape (replicas, sets, temperatures, m)
-            States of the chains, changed in place.
-        stream : Stream
-            One draw per sweep is taken.
-        samples : array, shape (replicas, sets, sweeps, m)
-            Receives the state at inverse temperature 1 after each sweep.
+        ``visible`` (replicas, sets, temperatures, m), the states of the chains, is changed in place. ``samples``
+        (replicas, sets, sweeps, m) receives the state at inverse temperature 1 after each sweep.
         """
         draw = stream.take(samples.shape[2])
         betas = self.inverse_temperatures.astype(rbm.W.dtype)

@@ -58,7 +58,7 @@ class RatesFPCD(Gibbs):
         rate, decay = np.asarray(rate, like=rbm.W), np.asarray(decay, like=rbm.W)
         state |= {"rate": rate.astype(kind), "decay": decay.astype(kind)}
         rates = self.rates(rbm, data)
-        for name, drift, parameter, mean in zip(PARAMETERS, DRIFTS, (rbm.W, rbm.b, rbm.c), rates, strict=True):
+        for name, drift, parameter, mean in zip(PARAMETERS, DRIFTS, rbm.parameters, rates, strict=True):
             ones = (slice(None), *[None] * (parameter.ndim - 1))
             state[name] = parameter.copy()
             state[drift] = ((1 - decay)[ones] * parameter + rate[ones] * mean).astype(kind)
@@ -78,39 +78,32 @@ class RatesFPCD(Gibbs):
     def whole(self, state) -> RBM:
         """Return theta + theta_F, with lazy updates applied."""
         W, b, c = (state[name] for name in PARAMETERS)
-        return RBM(_whole(state) if "scale" in state else W, b, c)
+        if "scale" in state:
+            scale, factor = (state[name].astype(W.dtype)[:, None, None] for name in ("scale", "factor"))
+            W = scale * W + factor * state["drift_W"]
+        return RBM(W, b, c)
 
     def next_visible(self, rbm, state, hidden, stream):
         """Return x ~ p(x|h), in a buffer."""
         if "scale" not in state:
             return super().next_visible(rbm, state, hidden, stream)
         activation = visible_activation(rbm, hidden, self.buffers)
-        lazy = _lazy_terms(state, "drift_W_transposed")
-        kernels_for(activation).add_states_and_sample(activation, hidden, *lazy, rbm.b, stream.next())
-        return activation
+        return _sample_lazily(activation, hidden, state, "drift_W_transposed", rbm.b, stream)
 
     def next_hidden(self, rbm, state, visible, stream):
         """Return h ~ p(h|x), in a buffer."""
         if "scale" not in state:
             return super().next_hidden(rbm, state, visible, stream)
         activation = hidden_activation(rbm, visible, self.buffers)
-        lazy = _lazy_terms(state, "drift_W")
-        kernels_for(activation).add_states_and_sample(activation, visible, *lazy, rbm.c, stream.next())
-        return activation
+        return _sample_lazily(activation, visible, state, "drift_W", rbm.c, stream)
 
     def visible_activation(self, rbm, state, hidden, buffers):
         """Return W h without the bias, in a buffer."""
-        activation = visible_activation(rbm, hidden, buffers)
-        if "scale" in state:
-            kernels_for(activation).add_states(activation, hidden, *_lazy_terms(state, "drift_W_transposed"))
-        return activation
+        return _with_lazy_terms(visible_activation(rbm, hidden, buffers), hidden, state, "drift_W_transposed")
 
     def hidden_activation(self, rbm, state, visible, buffers):
         """Return W'x without the bias, in a buffer."""
-        activation = hidden_activation(rbm, visible, buffers)
-        if "scale" in state:
-            kernels_for(activation).add_states(activation, visible, *_lazy_terms(state, "drift_W"))
-        return activation
+        return _with_lazy_terms(hidden_activation(rbm, visible, buffers), visible, state, "drift_W")
 
     def after_sample(self, rbm, state, visible, hidden):
         """Apply decay and drift, and move away from the sample."""
@@ -122,12 +115,14 @@ class RatesFPCD(Gibbs):
             kernels.unlearn_samples(*arguments, visible, hidden)
 
 
-def _lazy_terms(state, drift):
-    """Return the lazy terms of the weights: the scale of W, the factor of the drift, and the drift."""
-    return state["scale"], state["factor"], state[drift]
+def _with_lazy_terms(activation, states, state, drift):
+    """Convert the products of the states with W to those with scale W + factor drift, if updates are lazy."""
+    if "scale" in state:
+        kernels_for(activation).add_states(activation, states, state["scale"], state["factor"], state[drift])
+    return activation
 
 
-def _whole(state):
-    """Return scale W + factor drift_W."""
-    scale, factor = (state[name].astype(state["W"].dtype)[:, None, None] for name in ("scale", "factor"))
-    return scale * state["W"] + factor * state["drift_W"]
+def _sample_lazily(activation, states, state, drift, bias, stream):
+    terms = state["scale"], state["factor"], state[drift]
+    kernels_for(activation).add_states_and_sample(activation, states, *terms, bias, stream.next())
+    return activation

@@ -60,12 +60,8 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint, identity: str) -> None:
 def load_checkpoint(path: Path, identity: str) -> Checkpoint | None:
     """Return the checkpoint at ``path``, or None if there is no such file.
 
-    Raises
-    ------
-    DamagedCheckpointError
-        If its content is damaged.
-    CheckpointError
-        If the file cannot be opened, or belongs to another run.
+    Raises a `DamagedCheckpointError` if its content is damaged, a `CheckpointError` if the file cannot be opened or
+    belongs to another run.
     """
     file = _opened(path)
     if file is None:
@@ -99,7 +95,6 @@ def _opened(path: Path) -> BinaryIO | None:
 
 
 def _decoded(file: BinaryIO) -> tuple[dict[str, Any], Checkpoint]:
-    """Return header and content of an open checkpoint."""
     arrays = npz_arrays(file)
     header: dict[str, Any] = plain_json(str(arrays.pop("header")))
     if header["arrays"] != sorted(arrays):
@@ -117,12 +112,7 @@ def resumed(path: Path, identity: str) -> Checkpoint | None:
     """Return the checkpoint to resume from, or None if there is none.
 
     A damaged checkpoint is moved to ``path``.unreadable (replacing an older one) with a warning, and the run starts
-    from the beginning.
-
-    Raises
-    ------
-    CheckpointError
-        If the file cannot be opened or moved, or belongs to another run.
+    from the beginning. Raises a `CheckpointError` if the file cannot be opened or moved, or belongs to another run.
     """
     try:
         return load_checkpoint(path, identity)
@@ -144,14 +134,8 @@ def owned(path: Path | None, outputs: Iterable[Path] = ()) -> Iterator[None]:
     """Lock the checkpoint of a run until its outputs are written; do nothing if ``path`` is None.
 
     Incomplete files of killed processes, of the checkpoint and the outputs, are removed first. The checkpoint is
-    removed at the end of the block, unless an error was raised.
-
-    Raises
-    ------
-    InUseError
-        If another process has locked it.
-    ResultsError
-        If the folder is not writable.
+    removed at the end of the block, unless an error was raised. Raises an `InUseError` if another process has locked
+    it, a `ResultsError` if the folder is not writable.
     """
     if path is None:
         yield
@@ -166,16 +150,8 @@ def owned(path: Path | None, outputs: Iterable[Path] = ()) -> Iterator[None]:
 class Checkpointer:
     """Periodic checkpoints of one run; ``saved`` is the checkpoint to resume from, or None.
 
-    Checkpoints that take long to write are written less often.
-
-    Parameters
-    ----------
-    path : Path or None
-        None for no checkpoints.
-    identity : str
-        Identifies the run.
-    seconds : float, optional
-        Minimal time between two checkpoints, by default 20; 0 for no limit.
+    Without a path there are none. ``identity`` identifies the run; ``seconds`` is the minimal time between two
+    checkpoints, by default 20, or 0 for no limit. Checkpoints that take long to write are written less often.
     """
 
     def __init__(self, path: Path | None, identity: str, seconds: float | None = None):

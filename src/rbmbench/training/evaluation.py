@@ -100,12 +100,8 @@ class SnapshotKeeper:
 class WithProxy:
     """An evaluator that adds the reconstruction log-likelihood of the training set, or of some of its rows.
 
-    Its random numbers depend only on the seed of the run, the trial and the iteration.
-
-    Raises
-    ------
-    SettingsError
-        If the settings ask for more rows than the training set has.
+    Its random numbers depend only on the seed of the run, the trial and the iteration. Raises a `SettingsError` if the
+    settings ask for more rows than the training set has.
     """
 
     def __init__(self, evaluator: ExactEvaluator | SnapshotKeeper, data, settings: RunSettings):
@@ -136,10 +132,7 @@ class WithProxy:
 class WithBiasBound:
     """An evaluator that adds the bias of CD-k with chains from the training set, and its bounds.
 
-    Raises
-    ------
-    SettingsError
-        If the model has too many units for enumeration of its chains.
+    Raises a `SettingsError` if the model has too many units for enumeration of its chains.
     """
 
     def __init__(self, evaluator: ExactEvaluator | WithProxy, data, settings: RunSettings):
@@ -183,10 +176,7 @@ def evaluator(data, hidden_units: int, test=None) -> ExactEvaluator | SnapshotKe
 def rows_to_test(test, settings: RunSettings):
     """Return the test rows (rows, m) if the settings of a run ask for their log-likelihood, else None.
 
-    Raises
-    ------
-    SettingsError
-        If they are asked for and there are none.
+    Raises a `SettingsError` if they are asked for and there are none.
     """
     if not settings.test_likelihood:
         return None

@@ -22,10 +22,7 @@ KNOWN = {(estimator, "sgd") for estimator in ("cd", "pcd", "pop_cd")}
 def check_switch() -> bool:
     """Return whether fused kernels may be used, according to the environment variable RBMBENCH_FUSED.
 
-    Raises
-    ------
-    SettingsError
-        If it is neither on nor off.
+    Raises a `SettingsError` if it is neither on nor off.
     """
     found = os.environ.get(VARIABLE) or "on"
     if found not in ("on", "off"):
@@ -41,14 +38,7 @@ def _own_name(part) -> str | None:
 def unsupported_reason(rbm: RBM, estimator, update, rows: int) -> str | None:
     """Return why fused kernels cannot be used, in a few words, or None if they can.
 
-    Parameters
-    ----------
-    rbm : RBM
-        With one leading axis of replicas.
-    estimator : Estimator
-    update : update rule
-    rows : int
-        Rows of a mini-batch.
+    The RBM has one leading axis of replicas; mini-batches have ``rows`` rows.
     """
     kernels = fused_kernels(rbm.W)
     if kernels is None:
@@ -73,10 +63,8 @@ class FusedIterations:
     def advance(self, first: int, last: int, state: dict, stream: Stream, rate: float, sums: dict) -> np.ndarray:
         """Make the iterations first to last - 1 in place, and add the diagnostics to ``sums``.
 
-        Returns
-        -------
-        int64 ndarray, shape (replicas,)
-            The iteration, from 1, after which the parameters of a replica were not finite; 0 if they are finite.
+        Returns, int64 (replicas,), the iteration, from 1, after which the parameters of a replica were not finite, or
+        0.
         """
         W, b, c = self._rbm.W, self._rbm.b, self._rbm.c
         not_finite = np.zeros_like(W, shape=(len(W),), dtype=np.int64)

@@ -28,18 +28,8 @@ def boundaries(settings: RunSettings) -> list[int]:
 class Loop:
     """A run in progress.
 
-    Parameters
-    ----------
-    rbm : RBM
-        All trials; the parameters of shards are views of it.
-    shards : list of Shard
-    settings : RunSettings
-    evaluate : evaluator
-        See `rbmbench.training.evaluation`.
-    pool : ThreadPoolExecutor
-        Threads for the shards.
-    progress : callable, optional
-        See `rbmbench.training.trainer.run`.
+    Parameters of the shards are views of ``rbm``. ``evaluate`` is an evaluator, see `rbmbench.training.evaluation`;
+    ``pool`` has the threads for the shards; for ``progress`` see `rbmbench.training.trainer.run`.
     """
 
     def __init__(
@@ -86,7 +76,6 @@ class Loop:
             first = cut.stop
 
     def _part(self, saved: dict[str, np.ndarray], cut: slice) -> dict:
-        """Return some trials of saved arrays, on the device of the parameters."""
         return {name: np.array(array[cut], like=self.rbm.W) for name, array in saved.items()}
 
     def _stage(self):
@@ -96,10 +85,7 @@ class Loop:
     def run(self, checkpointer: Checkpointer, stopping: Stopping | None) -> None:
         """Train to the end, and evaluate at each boundary.
 
-        Raises
-        ------
-        StoppedError
-            If ``stopping`` returned a signal; the state is saved first, if there is a checkpoint.
+        If ``stopping`` returns a signal, the state is saved, if there is a checkpoint, and a `StoppedError` raised.
         """
         for boundary in boundaries(self.settings):
             while self.iteration < boundary:
@@ -114,7 +100,6 @@ class Loop:
                     checkpointer.save(self._checkpoint())
 
     def _stop(self, checkpointer: Checkpointer, signal: int) -> None:
-        """Save the state if necessary, and raise a `StoppedError`."""
         if checkpointer.path and self.iteration > checkpointer.iteration:
             checkpointer.save(self._checkpoint())
         raise checkpointer.stopped(f"iteration {self.iteration} of {self.settings.iterations}", signal)
@@ -165,5 +150,4 @@ class Loop:
 
 
 def _joined(parts: list[dict]) -> dict[str, np.ndarray]:
-    """Return the concatenated arrays of all shards, by name."""
     return {name: np.concatenate([on_host(part[name]) for part in parts]) for name in parts[0]}

@@ -84,7 +84,7 @@ class Shard:
         self._check_finite(last)
 
     def _check_finite(self, iteration: int) -> None:
-        parameters = (p.reshape(len(p), -1) for p in (self.rbm.W, self.rbm.b, self.rbm.c))
+        parameters = (p.reshape(len(p), -1) for p in self.rbm.parameters)
         finite = np.all([on_host(np.isfinite(p).all(axis=-1)) for p in parameters], axis=0)
         if not finite.all():
             raise self._not_finite(finite.argmin(), iteration)

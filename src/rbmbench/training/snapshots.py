@@ -37,28 +37,20 @@ def annealed_curve(
     ----------
     snapshots : dict
         See `SnapshotKeeper.snapshots`.
-    data : ndarray, shape (rows, m), entries 0 or 1
-        The training set.
+    data, test : ndarray, shape (rows, m), entries 0 or 1
+        The training set and, optionally, test rows.
     settings : AnnealingSettings
-    test : ndarray, shape (rows, m), entries 0 or 1, optional
-        Test rows to evaluate.
     first_trial : int
         Number of the first trial.
-    checkpoint : Path, optional
-        File of the checkpoint, written after each snapshot and periodically, see `rbmbench.training.trainer.run`.
+    checkpoint, checkpoint_seconds, stopping, threads
+        See `rbmbench.training.trainer.run`; the checkpoint is also written after each snapshot.
     identity : str
         Identifies the evaluation in checkpoints.
-    threads : int
-        Results do not depend on it.
     arrays : module
         numpy or cupy.
     progress : callable, optional
         Called as progress(snapshots done, all snapshots, mean log-likelihood in nats per row) every few seconds. The
         last known likelihood is passed, or none if it is not known yet.
-    checkpoint_seconds : float, optional
-        Minimal time between two periodic checkpoints; by default 20.
-    stopping : callable, optional
-        Called every few seconds; returns the number of a signal that asks to stop, or None.
 
     Returns
     -------
@@ -69,12 +61,8 @@ def annealed_curve(
 
     Raises
     ------
-    CheckpointError
-        If the checkpoint cannot be opened, or belongs to another evaluation.
-    ResultsError
-        If the checkpoint cannot be written; the previous one is kept.
-    StoppedError
-        If the evaluation was stopped by a signal; its state is saved first, if there is a checkpoint.
+    CheckpointError, ResultsError, StoppedError
+        See `rbmbench.training.trainer.run`.
     """
     evaluation = _AnnealedEvaluation(
         snapshots, Checkpointer(checkpoint, identity, checkpoint_seconds), stopping, progress

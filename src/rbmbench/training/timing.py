@@ -62,7 +62,7 @@ def training_step(
     """
     settings = step_settings(hidden, batch, estimator, options, trials, update, iterations=10**9)
     rbm = initial_rbm(visible, hidden, Stream(0, range(trials), Purpose.INITIAL_PARAMETERS))
-    rbm = type(rbm)(*(place(parameter) for parameter in (rbm.W, rbm.b, rbm.c)))
+    rbm = type(rbm)(*(place(parameter) for parameter in rbm.parameters))
     shards = make_shards(rbm, place(made_data(rows, visible)), settings, threads=1)
     for shard in shards:
         shard.enter(settings.schedule[0], start=True)

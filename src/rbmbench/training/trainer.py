@@ -46,8 +46,7 @@ class TrainingResult:
     timings : dict
         Seconds by kind: startup, training and evaluation (wall clock), and training (processor time).
     snapshots : dict
-        If log Z cannot be enumerated, the parameters at each evaluation: snapshot_iterations, and snapshot_W, _b, _c,
-        (snapshots, trials, ...).
+        See `rbmbench.training.evaluation.SnapshotKeeper.snapshots`; empty if log Z can be enumerated.
     backend : dict
         The backend, the reason for it, and whether the iterations of each estimator were fused.
     """
@@ -69,7 +68,6 @@ def _warm_up(shard: Shard, schedule) -> None:
 
 
 def _identity(data, settings: RunSettings) -> str:
-    """Return the identity of a checkpoint: hashes of the settings and the training rows."""
     rows = hashlib.sha256(repr(data.shape).encode() + np.packbits(data).tobytes())
     return f"{settings.digest()}-{rows.hexdigest()[:10]}"
 
@@ -200,28 +198,17 @@ def train(
     Parameters
     ----------
     data : ndarray, shape (rows, m), entries 0 or 1
-    hidden : int
-        Number of hidden units.
-    estimator : str
-        Name in `rbmbench.estimators`.
-    options : dict, optional
-        Options of the estimator.
+    hidden, batch, iterations : int
+        Hidden units, rows of a mini-batch, updates.
+    estimator, options : str, dict
+        Name in `rbmbench.estimators`, and its options.
     rate : float
         Learning rate.
-    batch : int
-        Rows of a mini-batch.
-    iterations : int
-        Number of updates.
     threads, backend, progress, test
-        See `run`.
+        See `run`, also for the errors.
     **settings
         Further fields of `rbmbench.base.settings.RunSettings`: trials, seed, initial, precision, evaluate_every,
         evaluate_at, proxy, bias_bound, test_likelihood.
-
-    Raises
-    ------
-    SettingsError, TrainingError
-        See `run`.
     """
     stage = {"until": iterations, "estimator": {"name": estimator, "options": options or {}}, "rate": rate}
     values = {"data": {"name": "user"}, "hidden": hidden, "batch": batch, "schedule": [stage], **settings}

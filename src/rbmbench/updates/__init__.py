@@ -10,9 +10,6 @@ REGISTRY = Registry("rbmbench.updates", "update rule")
 def create(name: str, **options):
     """Return the update rule ``name`` with the given options.
 
-    Raises
-    ------
-    SettingsError
-        If the name or an option is unknown (the nearest is named), or a value is not allowed.
+    Raises a `SettingsError` if the name or an option is unknown (the nearest is named), or a value is not allowed.
     """
     return REGISTRY.create(name, options)

@@ -13,7 +13,7 @@ Memory = dict[str, Array]
 def ascend(rbm: RBM, positive: PhaseSums, negative: PhaseSums, rate: float) -> None:
     """Add rate times the gradient, positive minus negative phase, to the parameters of all replicas in place."""
     kernels = kernels_for(rbm.W)
-    for parameter, up, down in zip((rbm.W, rbm.b, rbm.c), positive.sums, negative.sums, strict=True):
+    for parameter, up, down in zip(rbm.parameters, positive.sums, negative.sums, strict=True):
         kernels.ascend(parameter, up, rate * positive.scale, down, rate * negative.scale)
 
 
@@ -32,31 +32,13 @@ class UpdateRule:
         """Raise a `SettingsError` if the rule cannot be used with the estimator."""
 
     def start(self, rbm: RBM, data: Array) -> Memory:
-        """Return the initial memory.
-
-        Parameters
-        ----------
-        rbm : RBM
-            With one leading axis of replicas.
-        data : array, shape (rows, m), uint8
-            The training set.
-        """
+        """Return the initial memory; ``data`` (rows, m), uint8, is the training set."""
         return {}
 
     def step(self, rbm: RBM, estimator, batch: Array, state: dict, stream, rate: float, memory: Memory):
         """Make one iteration: change the parameters and the memory in place, and return the last `Estimate`.
 
-        Parameters
-        ----------
-        rbm : RBM
-            With one leading axis of replicas.
-        estimator : Estimator
-        batch : array, shape (replicas, batch, m)
-        state : dict of arrays
-            State of the estimator; the estimate has the new one.
-        stream : Stream
-        rate : float
-            Learning rate.
-        memory : dict of arrays
+        ``batch`` is (replicas, batch, m), ``state`` that of the estimator (the estimate has the new one), ``rate`` the
+        learning rate.
         """
         raise NotImplementedError

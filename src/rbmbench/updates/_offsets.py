@@ -47,7 +47,6 @@ class Offsets(NamedTuple):
         return cls(memory["visible_offset"], memory["hidden_offset"])
 
     def copy(self) -> "Offsets":
-        """Return a copy."""
         return Offsets(self.visible.copy(), self.hidden.copy())
 
     def slide(self, positive: PhaseSums, sliding: float) -> None:
@@ -60,20 +59,11 @@ class Offsets(NamedTuple):
 def ascend_centered(
     rbm: RBM, positive: PhaseSums, negative: PhaseSums, rate: float, first: Offsets, offsets: Offsets
 ) -> None:
-    """Add rate times the centered gradient to the parameters, in place.
+    """Add rate times the centered gradient to the ordinary parameters, in place.
 
     Uses <(v - mu)(h - lambda)'> = <v h'> - mu (<h> - lambda)' - <v> lambda'. With all offsets zero, the step equals
-    that of `rbmbench.updates._base.ascend` bit for bit.
-
-    Parameters
-    ----------
-    rbm : RBM
-        The ordinary parameters, with one leading axis of replicas.
-    positive, negative : PhaseSums
-        Not centered; the weights of a phase add up to one.
-    rate : float
-    first, offsets : Offsets
-        The offsets of the positive phase, and the current ones.
+    that of `rbmbench.updates._base.ascend` bit for bit. The phases are not centered, and their weights add up to one.
+    ``first`` are the offsets of the positive phase, ``offsets`` the current ones.
     """
     ascend(rbm, positive, negative, rate)
     columns, rows = [], []
@@ -94,10 +84,8 @@ def ascend_centered(
 
 
 def _times(matrix: Array, vector: Array) -> Array:
-    """Return the product of the matrix and the vector of each replica."""
     return (matrix @ vector[..., None])[..., 0]
 
 
 def _transposed(matrix: Array) -> Array:
-    """Return the transposed matrix of each replica."""
     return matrix.swapaxes(-1, -2)

@@ -7,8 +7,6 @@ import re
 from functools import cache
 from pathlib import Path
 
-__all__ = ["SHARED_BYTES", "copy_in", "empty", "launch", "most_shared_bytes", "source"]
-
 _HERE = Path(__file__).resolve().parent
 # Without -use_fast_math, results agree with the other backends up to rounding. CuPy adds -ftz=true, which flushes
 # numbers below 1e-38 to zero.
@@ -37,21 +35,11 @@ def _function(name: str, dtype: str):
 
 
 def launch(name: str, dtype: str, grid: int, block: tuple[int, int], arguments: tuple, shared_bytes: int = 0) -> None:
-    """Launch a kernel.
+    """Launch a kernel for the type of REAL ``dtype``, "float32" or "float64".
 
-    Parameters
-    ----------
-    name : str
-    dtype : {"float32", "float64"}
-        Type of REAL.
-    grid : int
-        Number of thread blocks.
-    block : (int, int)
-        Threads per block.
-    arguments : tuple
-        Device arrays, and NumPy scalars of exactly the types of the kernel's parameters; uint64 zero is a null pointer.
-    shared_bytes : int
-        Dynamic shared memory per block.
+    ``grid`` is the number of thread blocks, ``block`` the shape of their threads. Arguments are device arrays, and
+    NumPy scalars of exactly the types of the kernel's parameters; uint64 zero is a null pointer. ``shared_bytes`` is
+    the dynamic shared memory per block.
     """
     function = _function(name, dtype)
     if shared_bytes > SHARED_BYTES:

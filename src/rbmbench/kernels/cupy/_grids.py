@@ -6,8 +6,6 @@ import numpy as np
 
 from rbmbench.kernels.cupy import _device
 
-__all__ = ["THREADS", "constant", "contiguous", "draw_words", "power_of_two", "row_stride", "sized", "start"]
-
 THREADS = 256
 SUM_BYTES = 8 * THREADS  # shared memory for sums over the lanes of rows
 KEPT_CONSTANTS = 64
@@ -34,13 +32,7 @@ def draw_words(draw) -> tuple:
 
 
 def contiguous(array):
-    """Return the array itself.
-
-    Raises
-    ------
-    ValueError
-        If it is not C-contiguous; kernels write in place, so a copy would not help.
-    """
+    """Return the array itself, or raise a `ValueError` if it is not C-contiguous: kernels write in place."""
     if not array.flags.c_contiguous:
         raise ValueError(f"array of shape {array.shape} and strides {array.strides} is not C-contiguous")
     return array
@@ -49,10 +41,7 @@ def contiguous(array):
 def row_stride(index):
     """Return the number of entries between successive rows of an index, as the kernels' type ``offset``.
 
-    Raises
-    ------
-    ValueError
-        If the entries of a row are not contiguous.
+    Raises a `ValueError` if the entries of a row are not contiguous.
     """
     if index.strides[1] != index.itemsize:
         raise ValueError(f"index of strides {index.strides}: the entries of a row are not contiguous")

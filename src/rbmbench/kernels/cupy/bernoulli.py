@@ -14,19 +14,6 @@ from rbmbench.kernels.cupy._grids import (
     start,
 )
 
-__all__ = [
-    "ascend",
-    "bernoulli_mean",
-    "bernoulli_mean_and_softplus_sum",
-    "gather_rows",
-    "sample",
-    "sample_bernoulli",
-    "sample_bernoulli_and_log_probability",
-    "softplus_difference",
-    "softplus_sum",
-    "uniforms",
-]
-
 LANES, COINS, UNIFORMS = 16, 8, 4  # as philox.cuh
 
 
@@ -35,12 +22,12 @@ def _over_elements(name: str, dtype, count: int, *arguments) -> None:
     start(name, dtype, -(-count // THREADS), arguments)
 
 
-def _over_rows(name: str, dtype, shape: tuple[int, int, int], *arguments) -> None:
-    """Launch a kernel with lanes for each row of (replicas, rows, units); the shape is passed as last arguments."""
-    replicas, rows, units = shape
+def _over_rows(name: str, array, *arguments) -> None:
+    """Launch a kernel with lanes for each row of an array (replicas, rows, units), whose shape is passed last."""
+    replicas, rows, units = array.shape
     lanes = min(THREADS, power_of_two(units))
     blocks = -(-replicas * rows // (THREADS // lanes))
-    start(name, dtype, blocks, (*arguments, *sized(*shape)), lanes=lanes, shared_bytes=SUM_BYTES)
+    start(name, array.dtype, blocks, (*arguments, *sized(*array.shape)), lanes=lanes, shared_bytes=SUM_BYTES)
 
 
 def _over_coins(name: str, array, *arguments, after=()) -> None:
@@ -51,7 +38,6 @@ def _over_coins(name: str, array, *arguments, after=()) -> None:
 
 
 def uniforms(draw, count, dtype=np.float32):
-    """See `rbmbench.kernels.numpy.uniforms`."""
     replicas, stride = len(draw.trials), -(-count // (LANES * UNIFORMS)) * LANES * UNIFORMS
     out = _device.empty((replicas, stride), np.dtype(dtype))
     _over_elements("uniforms", dtype, replicas * stride // UNIFORMS, out, *draw_words(draw), *sized(replicas, stride))
@@ -60,53 +46,44 @@ def uniforms(draw, count, dtype=np.float32):
 
 def gather_rows(data, index, out):
     """See `rbmbench.kernels.numpy.gather_rows`; ``index`` is int64, its rows may lie apart."""
-    _over_rows("gather_rows", out.dtype, out.shape, contiguous(data), index, row_stride(index), contiguous(out))
+    _over_rows("gather_rows", out, contiguous(data), index, row_stride(index), contiguous(out))
 
 
 def bernoulli_mean(activation, bias):
-    """See `rbmbench.kernels.numpy.bernoulli_mean`."""
-    _over_rows("bernoulli_mean", activation.dtype, activation.shape, contiguous(activation), contiguous(bias))
+    _over_rows("bernoulli_mean", activation, contiguous(activation), contiguous(bias))
 
 
 def bernoulli_mean_and_softplus_sum(activation, bias, softplus):
-    """See `rbmbench.kernels.numpy.bernoulli_mean_and_softplus_sum`."""
-    arrays = contiguous(activation), contiguous(bias), contiguous(softplus)
-    _over_rows("bernoulli_mean_and_softplus_sum", activation.dtype, activation.shape, *arrays)
+    arrays = map(contiguous, (activation, bias, softplus))
+    _over_rows("bernoulli_mean_and_softplus_sum", activation, *arrays)
 
 
 def softplus_sum(activation, bias, softplus):
-    """See `rbmbench.kernels.numpy.softplus_sum`."""
-    arrays = contiguous(activation), contiguous(bias), contiguous(softplus)
-    _over_rows("softplus_sum", activation.dtype, activation.shape, *arrays)
+    _over_rows("softplus_sum", activation, *map(contiguous, (activation, bias, softplus)))
 
 
 def softplus_difference(activation, bias, first, second, difference):
-    """See `rbmbench.kernels.numpy.softplus_difference`."""
     kind = activation.dtype.type
     arguments = contiguous(activation), contiguous(bias), kind(first), kind(second), contiguous(difference)
-    _over_rows("softplus_difference", activation.dtype, activation.shape, *arguments)
+    _over_rows("softplus_difference", activation, *arguments)
 
 
 def ascend(parameter, up, up_rate, down, down_rate):
-    """See `rbmbench.kernels.numpy.ascend`."""
     kind = parameter.dtype.type
     arguments = contiguous(parameter), contiguous(up), kind(up_rate), contiguous(down), kind(down_rate)
     _over_elements("ascend", parameter.dtype, parameter.size, *arguments, *sized(parameter.size))
 
 
 def sample(mean, draw, out):
-    """See `rbmbench.kernels.numpy.sample`."""
     _over_coins("sample", mean, contiguous(mean), contiguous(out), *draw_words(draw))
 
 
 def sample_bernoulli(activation, bias, draw, scale=1.0):
-    """See `rbmbench.kernels.numpy.sample_bernoulli`."""
     arguments = contiguous(activation), contiguous(bias), activation.dtype.type(scale), *draw_words(draw)
     _over_coins("sample_bernoulli", activation, *arguments, after=(np.uint32(bias.shape[1]),))
 
 
 def sample_bernoulli_and_log_probability(activation, bias, draw, log_probability):
-    """See `rbmbench.kernels.numpy.sample_bernoulli_and_log_probability`."""
     replicas, rows, units = activation.shape
     # Each block takes as many rows as its threads have coins for.
     lanes = min(THREADS, power_of_two(-(-units // COINS)))

@@ -1,19 +1,9 @@
-"""Launches over rows of several replicas, with one thread block per row; matrix products use cuBLAS."""
+"""Launches over rows of several replicas, with one thread block per row."""
 
 import numpy as np
 
 from rbmbench.kernels.cupy import _device
 from rbmbench.kernels.cupy._grids import THREADS, contiguous, draw_words, power_of_two, sized, start
-from rbmbench.kernels.numpy.coupling import add_products_of_differences, multiply_neighbours, multiply_states
-
-__all__ = [
-    "add_products_of_differences",
-    "couple_visible",
-    "mean_of_rows",
-    "multiply_neighbours",
-    "multiply_states",
-    "sample_rows",
-]
 
 COINS = 8  # as philox.cuh
 
@@ -28,18 +18,15 @@ def _over_rows(name: str, array, *arguments) -> None:
 
 
 def mean_of_rows(activation, bias, keys):
-    """See `rbmbench.kernels.numpy.mean_of_rows`."""
     blocks = -(-activation.size // THREADS)
     arrays = contiguous(activation), contiguous(bias), keys.replica
     start("mean_of_rows", activation.dtype, blocks, (*arrays, *sized(*activation.shape)))
 
 
 def sample_rows(mean, keys, draw, out):
-    """See `rbmbench.kernels.numpy.sample_rows`."""
     _over_rows("sample_rows", mean, contiguous(mean), contiguous(out), *keys, *draw_words(draw))
 
 
 def couple_visible(activation, other, bias, keys, draw, redraw_both, met, rejections):
-    """See `rbmbench.kernels.numpy.couple_visible`."""
     arrays = contiguous(activation), contiguous(other), contiguous(bias), *keys, *draw_words(draw)
     _over_rows("couple_visible", activation, *arrays, np.int32(redraw_both), contiguous(met), contiguous(rejections))

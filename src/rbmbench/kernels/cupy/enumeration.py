@@ -8,8 +8,6 @@ from rbmbench.kernels.cupy import _device
 from rbmbench.kernels.cupy._grids import THREADS, constant, contiguous, sized, start
 from rbmbench.kernels.splitting import factor_groups
 
-__all__ = ["hidden_log_weights"]
-
 
 def hidden_log_weights(W, b, c):
     """See `rbmbench.kernels.numpy.hidden_log_weights`, also the fallback, on the host, if factors overflow."""

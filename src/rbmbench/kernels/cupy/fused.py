@@ -7,8 +7,6 @@ import numpy as np
 from rbmbench.kernels.cupy import _device
 from rbmbench.kernels.cupy._grids import contiguous, draw_words, row_stride, start
 
-__all__ = ["fused_iterations", "unsupported_reason"]
-
 KERNEL = "fused_iterations"
 NULL = np.uint64(0)
 LANES, THREADS = 16, 512  # as philox.cuh and fused.cuh
@@ -45,14 +43,7 @@ class _Sizes(NamedTuple):
 def unsupported_reason(rows: int, m: int, n: int, k: int, dtype) -> str | None:
     """Return why the kernels do not support iterations of these sizes, or None if they do.
 
-    Parameters
-    ----------
-    rows : int
-        Rows of a mini-batch.
-    m, n, k : int
-        Visible units, hidden units, Gibbs steps.
-    dtype : type
-        Type of the parameters.
+    Mini-batches of ``rows`` rows, m visible and n hidden units, k Gibbs steps, parameters of type ``dtype``.
     """
     sizes = _Sizes(rows, m, n, np.dtype(dtype).itemsize)
     if sizes.work(k) > MOST_WORK:

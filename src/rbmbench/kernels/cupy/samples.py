@@ -1,20 +1,16 @@
-"""Launches for samplers: unlearning of samples, and counts of Hamming distances; lazy updates use NumPy's functions."""
+"""Launches for samplers: unlearning of samples, and counts of Hamming distances."""
 
 from rbmbench.kernels.cupy._grids import THREADS, contiguous, sized, start
 from rbmbench.kernels.cupy.bernoulli import sample_bernoulli
-from rbmbench.kernels.numpy.samples import add_states, unlearn_lazily
-
-__all__ = ["add_states", "add_states_and_sample", "count_distances", "unlearn_lazily", "unlearn_samples"]
+from rbmbench.kernels.numpy.samples import add_states
 
 
 def add_states_and_sample(activation, states, scale, factor, matrix, bias, draw):
-    """See `rbmbench.kernels.numpy.add_states_and_sample`."""
     add_states(activation, states, scale, factor, matrix)
     sample_bernoulli(activation, bias, draw)
 
 
 def unlearn_samples(W, b, c, drift_W, drift_b, drift_c, decay, rate, visible, hidden):
-    """See `rbmbench.kernels.numpy.unlearn_samples`."""
     arrays = (W, b, c, drift_W, drift_b, drift_c, decay, rate, visible, hidden)
     (replicas, m, n), chains = W.shape, visible.shape[1]
     blocks = -(-replicas * (m * n + m + n) // THREADS)
@@ -22,7 +18,6 @@ def unlearn_samples(W, b, c, drift_W, drift_b, drift_c, decay, rate, visible, hi
 
 
 def count_distances(products, ones, sample_ones, counts):
-    """See `rbmbench.kernels.numpy.count_distances`."""
     blocks = -(-products.shape[0] * products.shape[1] // THREADS)
     arrays = map(contiguous, (products, ones, sample_ones, counts))
     start("count_distances", products.dtype, blocks, (*arrays, *sized(*products.shape, counts.shape[-1])))

@@ -5,8 +5,6 @@ import numpy as np
 from rbmbench.kernels.cupy import _device
 from rbmbench.kernels.cupy._grids import SUM_BYTES, THREADS, constant, contiguous, draw_words, start
 
-__all__ = ["tempered_sweeps"]
-
 NULL = np.uint64(0)
 
 
@@ -16,7 +14,6 @@ def _workspace_bytes(chains: int, m: int, n: int, itemsize: int) -> int:
 
 
 def tempered_sweeps(W, b, c, inverse_temperatures, draw, visible, samples):
-    """See `rbmbench.kernels.numpy.tempered_sweeps`."""
     replicas, sets, chains, m = visible.shape
     n = W.shape[-1]
     doubles = -(-_workspace_bytes(chains, m, n, W.itemsize) // 8)

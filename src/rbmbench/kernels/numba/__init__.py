@@ -1,4 +1,4 @@
-"""Kernels for NumPy arrays, compiled by Numba. See `rbmbench.kernels.numpy` for the documentation of each kernel.
+"""Kernels for NumPy arrays, compiled by Numba. Documented in `rbmbench.kernels.numpy`.
 
 Compiled code is cached on disk in a folder named after a hash of the sources, because Numba does not notice changes
 of functions called by a compiled function.

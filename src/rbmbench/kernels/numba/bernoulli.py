@@ -3,20 +3,8 @@
 import numpy as np
 from numba import njit
 
-from rbmbench.kernels.numba.elementary import exp_minus
+from rbmbench.kernels.numba.elementary import FAST, exp_minus
 from rbmbench.kernels.numba.random import fill_coins, refinement
-
-__all__ = [
-    "ascend",
-    "bernoulli_mean",
-    "gather_rows",
-    "mark_open",
-    "mean_row",
-    "sample",
-    "sample_bernoulli",
-    "sample_bernoulli_and_log_probability",
-    "sample_flat",
-]
 
 # Rows are short for vector loops, so loops go over tiles of several rows, with the bias repeated for each row. Kernels
 # overwrite activations in place: with a second array that may overlap, compilers fall back to scalar code.
@@ -25,8 +13,6 @@ SIDES = np.float32(65536)
 OPEN, LIMIT = np.float32(256), np.float32(100)
 BLOCK = 64
 SMALL = 1e-200
-# Comparisons with NaN may give any result: the training loop checks that parameters are finite.
-FAST = {"contract", "nsz", "nnan", "ninf", "arcp", "reassoc"}
 
 
 # A unit is on if its uniform (k + r) / 65536 is below p = 1 / (1 + t), where k is its 16-bit coin. In all but one of
@@ -210,14 +196,12 @@ def _ascend(parameter, up, up_rate, down, down_rate):
 
 
 def ascend(parameter, up, up_rate, down, down_rate):
-    """See `rbmbench.kernels.numpy.ascend`."""
     kind = parameter.dtype.type
     _ascend(parameter.reshape(-1), up.reshape(-1), kind(up_rate), down.reshape(-1), kind(down_rate))
 
 
 @njit(cache=True, nogil=True)
 def gather_rows(data, index, out):
-    """See `rbmbench.kernels.numpy.gather_rows`."""
     for r in range(index.shape[0]):
         for row in range(index.shape[1]):
             source = data[index[r, row]]
@@ -227,25 +211,21 @@ def gather_rows(data, index, out):
 
 
 def bernoulli_mean(activation, bias):
-    """See `rbmbench.kernels.numpy.bernoulli_mean`."""
     _bernoulli_mean(activation.reshape(len(bias), -1), bias)
 
 
 def sample(mean, draw, out):
-    """See `rbmbench.kernels.numpy.sample`."""
     replicas = len(mean)
     flat = out.reshape(replicas, -1)
     _sample(mean.reshape(replicas, -1), draw.seed, draw.trials, draw.number, draw.purpose, flat)
 
 
 def sample_bernoulli(activation, bias, draw, scale=1.0):
-    """See `rbmbench.kernels.numpy.sample_bernoulli`."""
     flat = activation.reshape(len(bias), -1)
     sample_flat(flat, flat.dtype.type(scale), bias, draw.seed, draw.trials, draw.number, draw.purpose)
 
 
 def sample_bernoulli_and_log_probability(activation, bias, draw, log_probability):
-    """See `rbmbench.kernels.numpy.sample_bernoulli_and_log_probability`."""
     product = np.empty_like(log_probability)
     flat = activation.reshape(len(bias), -1)
     _sample_and_score(flat, bias, draw.seed, draw.trials, draw.number, draw.purpose, log_probability, product)

@@ -5,16 +5,13 @@ from numba import njit
 
 from rbmbench.base.streams import ATTEMPTS
 from rbmbench.kernels.numba.bernoulli import mark_open, mean_row, repeat_row
-from rbmbench.kernels.numba.elementary import exp_minus
+from rbmbench.kernels.numba.elementary import FAST, exp_minus
 from rbmbench.kernels.numba.random import fill_coins, refinement, row_uniforms
-
-__all__ = ["couple_visible", "mean_of_rows", "sample_rows"]
 
 BLOCK = 64
 TILE, CHUNK = 4096, 128  # units sampled at once; coins per chunk
 LARGE = 1e270
 MOST_COIN = np.float32(65535)
-FAST = {"contract", "nsz", "nnan", "ninf", "arcp", "reassoc"}
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -188,7 +185,6 @@ def _redraw(
 def couple_some_rows(
     activation, other, bias, replica, row_id, mirrored, seed, trials, number, purpose, redraw_both, met, rejections
 ):
-    """See `rbmbench.kernels.numpy.couple_visible`."""
     units, kind = bias.shape[1], activation.dtype
     room = min(max(1, TILE // units), replica.size)
     window, coins = np.empty(max(room * units, TILE) + 254, kind), np.empty(room * units, kind)
@@ -235,7 +231,6 @@ def couple_some_rows(
 
 @njit(cache=True, nogil=True)
 def sample_some_rows(mean, replica, row_id, mirrored, seed, trials, number, purpose, out):
-    """See `rbmbench.kernels.numpy.sample_rows`."""
     units = mean.shape[1]
     room = min(max(1, TILE // units), replica.size)
     window, coins = np.empty(max(room * units, TILE) + 254, mean.dtype), np.empty(room * units, mean.dtype)
@@ -256,16 +251,13 @@ def mean_of_some_rows(activation, bias, replica):
 
 
 def mean_of_rows(activation, bias, keys):
-    """See `rbmbench.kernels.numpy.mean_of_rows`."""
     mean_of_some_rows(activation, bias, keys.replica)
 
 
 def sample_rows(mean, keys, draw, out):
-    """See `rbmbench.kernels.numpy.sample_rows`."""
     sample_some_rows(mean, *keys, draw.seed, draw.trials, draw.number, draw.purpose, out)
 
 
 def couple_visible(activation, other, bias, keys, draw, redraw_both, met, rejections):
-    """See `rbmbench.kernels.numpy.couple_visible`."""
     words = draw.seed, draw.trials, draw.number, draw.purpose
     couple_some_rows(activation, other, bias, *keys, *words, redraw_both, met, rejections)

@@ -7,12 +7,11 @@ differ have to be added. BLAS multiplies by all units, and copies the whole matr
 import numpy as np
 from numba import njit
 
-__all__ = ["add_one", "add_products_of_differences", "multiply_neighbours", "multiply_states"]
+from rbmbench.kernels.numba.elementary import FAST
 
 FEW_ROWS = 8  # copying the matrix costs BLAS about as much as this many rows
 FEW_DIFFERENCES = 0.2  # share of the units above which BLAS is faster
 WIDE = 128  # columns below which the search for differences costs more than BLAS
-FAST = {"contract", "nsz", "nnan", "ninf", "arcp", "reassoc"}
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -74,7 +73,6 @@ def _multiply(states, matrix, zero, unit, sign, out):
 
 @njit(cache=True, nogil=True)
 def multiply_states(states, bounds, matrix, out):
-    """See `rbmbench.kernels.numpy.multiply_states`."""
     units = states.shape[1]
     unit, sign, zero = np.empty(units + 1, np.int64), np.empty(units + 1, states.dtype), np.zeros(units, states.dtype)
     for r in range(matrix.shape[0]):
@@ -84,7 +82,6 @@ def multiply_states(states, bounds, matrix, out):
 
 @njit(cache=True, nogil=True)
 def multiply_neighbours(states, product, neighbours, bounds, matrix, out):
-    """See `rbmbench.kernels.numpy.multiply_neighbours`."""
     units = states.shape[1]
     unit, sign, zero = np.empty(units + 1, np.int64), np.empty(units + 1, states.dtype), np.zeros(units, states.dtype)
     for r in range(matrix.shape[0]):
@@ -108,7 +105,6 @@ def _add_differing_products(differences, mean, W):
 
 @njit(cache=True, nogil=True)
 def add_products_of_differences(states, neighbours, bounds, mean, W, b):
-    """See `rbmbench.kernels.numpy.add_products_of_differences`."""
     one = states.dtype.type(1)
     for r in range(W.shape[0]):
         part = slice(bounds[r], bounds[r + 1])

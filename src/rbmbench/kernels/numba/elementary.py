@@ -1,4 +1,4 @@
-"""exp(-a) as vectorisable code."""
+"""exp(-a) as vectorisable code, and the permissions to the compiler that make loops vectorisable."""
 
 from math import factorial
 
@@ -6,7 +6,8 @@ import numpy as np
 from numba import njit, types
 from numba.extending import overload
 
-__all__ = ["exp_minus"]
+# Comparisons with NaN may give any result: the training loop checks that parameters are finite.
+FAST = {"contract", "nsz", "nnan", "ninf", "arcp", "reassoc"}
 
 # 2**r on [-1/2, 1/2]: the polynomial of degree 5 with the smallest maximal relative error (7.5e-8).
 P5, P4, P3, P2, P1, P0 = (

@@ -6,8 +6,6 @@ from numba import njit
 from rbmbench.kernels import numpy as numpy_kernels
 from rbmbench.kernels.splitting import factor_groups
 
-__all__ = ["hidden_log_weights"]
-
 TILE = 64
 
 

@@ -11,8 +11,6 @@ from numba import njit
 from rbmbench.kernels.numba.coupling import couple_some_rows, mean_of_some_rows, sample_some_rows
 from rbmbench.kernels.numba.differences import add_products_of_differences, multiply_neighbours, multiply_states
 
-__all__ = ["follow_pairs"]
-
 GENERAL, BOTH_LAYERS = 0, 2  # numbers of couplings
 # The draws of a step: hidden states of either chain, and the visible states of both.
 OTHER_HIDDEN, VISIBLE, A_STEP = np.uint64(1), np.uint64(2), np.uint64(3)
@@ -129,26 +127,9 @@ def _follow_pairs(visible, other, bounds, keys, model, words, t, last, coupling,
 def follow_pairs(visible, other, bounds, keys, model, draw, t, last, coupling, sums):
     """Run pairs of chains from step t until all have met, or to step ``last``, and add up their terms.
 
-    Parameters
-    ----------
-    visible, other : ndarray, shape (pairs, m)
-        v and v' at step t >= 1; overwritten.
-    bounds : ndarray, shape (replicas + 1,), int64
-        Replica r has the pairs ``bounds[r]`` to ``bounds[r + 1]`` - 1.
-    keys : RowKeys
-    model : `rbmbench.samplers._pairs.Model`
-    draw : Draw
-        The next draw; each step takes three.
-    t, last : int
-    coupling : int
-        Index into `rbmbench.samplers.coupled_gibbs.COUPLINGS`.
-    sums : `rbmbench.samplers._terms.TermArrays`
-        Changed in place.
-
-    Returns
-    -------
-    tau, rejections : ndarray, shape (pairs,), int64
-        The step at which a pair met, or 0 if it has not; the number of rejected proposals.
+    See `rbmbench.samplers._pairs.Pairs.follow`. ``visible`` and ``other`` (pairs, m) are v and v' at step t >= 1, and
+    are overwritten; replica r has the pairs ``bounds[r]`` to ``bounds[r + 1]`` - 1. ``draw`` is the next draw; each
+    step takes three. ``sums``, `rbmbench.samplers._terms.TermArrays`, are changed in place.
     """
     tau, rejections = np.zeros((2, len(visible)), np.int64)
     words = draw.seed, draw.trials, draw.number, draw.purpose

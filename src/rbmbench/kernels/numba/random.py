@@ -6,8 +6,6 @@ from numba.extending import overload
 
 from rbmbench.base.streams import Draw
 
-__all__ = ["fill_coins", "fill_uniforms", "refinement", "row_uniforms", "uniforms"]
-
 M0, M1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 W0, W1 = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)
 LOW, HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
@@ -41,19 +39,6 @@ def _philox(c0, number, purpose, seed, trial):
         c1, c3 = p1, p0
         k0, k1 = uint64(uint32(k0) + W0) & LOW, uint64(uint32(k1) + W1) & LOW
     return c0, c1, c2, c3
-
-
-@njit(cache=True, nogil=True)
-def _fill_uniform_chunks(seed, trial, number, purpose, first_chunk, chunks, out):
-    """Write the uniforms of whole chunks of 64 positions to ``out``."""
-    for chunk in range(chunks):
-        block, o = uint64((first_chunk + chunk) * 16), chunk * 64
-        for lane in range(16):
-            c0, c1, c2, c3 = _philox(block + uint64(lane), number, purpose, seed, trial)
-            out[o + lane] = _uniform(c0, out)
-            out[o + 16 + lane] = _uniform(c1, out)
-            out[o + 32 + lane] = _uniform(c2, out)
-            out[o + 48 + lane] = _uniform(c3, out)
 
 
 @njit(cache=True, nogil=True)
@@ -106,7 +91,14 @@ def fill_uniforms(seed, trial, number, purpose, start, stop, out):
     ``out`` must have room for stop - start + 126 values, since whole chunks of 64 are written.
     """
     first = start // 64
-    _fill_uniform_chunks(seed, trial, number, purpose, first, (stop + 63) // 64 - first, out)
+    for chunk in range((stop + 63) // 64 - first):
+        block, o = uint64((first + chunk) * 16), chunk * 64
+        for lane in range(16):
+            c0, c1, c2, c3 = _philox(block + uint64(lane), number, purpose, seed, trial)
+            out[o + lane] = _uniform(c0, out)
+            out[o + 16 + lane] = _uniform(c1, out)
+            out[o + 32 + lane] = _uniform(c2, out)
+            out[o + 48 + lane] = _uniform(c3, out)
     return start - first * 64
 
 
@@ -117,7 +109,6 @@ def _uniforms(seed, trials, number, purpose, out):
 
 
 def uniforms(draw: Draw, count: int, dtype=np.float32) -> np.ndarray:
-    """See `rbmbench.kernels.numpy.uniforms`."""
     out = np.empty((len(draw.trials), -(-count // 64) * 64), dtype)
     _uniforms(draw.seed, draw.trials, draw.number, draw.purpose, out)
     return out[:, :count]

@@ -5,11 +5,8 @@ from numba import njit
 
 from rbmbench.kernels.numba.bernoulli import sample_flat
 from rbmbench.kernels.numba.differences import add_one
+from rbmbench.kernels.numba.elementary import FAST
 from rbmbench.kernels.numpy.samples import LONGEST_WAIT, SMALLEST_SCALE
-
-__all__ = ["add_states", "add_states_and_sample", "count_distances", "unlearn_lazily", "unlearn_samples"]
-
-FAST = {"contract", "nsz", "nnan", "ninf", "arcp", "reassoc"}
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -52,16 +49,6 @@ def _add_rows(rows, count, matrix, share, out):
 
 
 @njit(cache=True, nogil=True)
-def _unlearn(W, b, c, drift_W, drift_b, drift_c, decay, share, visible, hidden):
-    """Update the parameters of one replica; ``share`` is the factor of each chain."""
-    _unlearn_biases(b, c, drift_b, drift_c, decay, share, visible, hidden)
-    chains, count = _on(visible)
-    for i in range(W.shape[0]):
-        _drift(W[i], decay, drift_W[i])
-        _add_rows(chains[i], count[i], hidden, share, W[i])
-
-
-@njit(cache=True, nogil=True)
 def _unlearn_biases(b, c, drift_b, drift_c, decay, share, visible, hidden):
     """Update the biases of one replica; ``share`` is the factor of each chain."""
     _drift(b, decay, drift_b)
@@ -72,19 +59,18 @@ def _unlearn_biases(b, c, drift_b, drift_c, decay, share, visible, hidden):
 
 
 @njit(cache=True, nogil=True)
-def _unlearn_all(W, b, c, drift_W, drift_b, drift_c, decay, rate, visible, hidden):
+def unlearn_samples(W, b, c, drift_W, drift_b, drift_c, decay, rate, visible, hidden):
     for r in range(W.shape[0]):
         share = -rate[r] / W.dtype.type(visible.shape[1])
-        _unlearn(W[r], b[r], c[r], drift_W[r], drift_b[r], drift_c[r], decay[r], share, visible[r], hidden[r])
-
-
-def unlearn_samples(W, b, c, drift_W, drift_b, drift_c, decay, rate, visible, hidden):
-    """See `rbmbench.kernels.numpy.unlearn_samples`."""
-    _unlearn_all(W, b, c, drift_W, drift_b, drift_c, decay, rate, visible, hidden)
+        _unlearn_biases(b[r], c[r], drift_b[r], drift_c[r], decay[r], share, visible[r], hidden[r])
+        chains, count = _on(visible[r])
+        for i in range(W.shape[1]):
+            _drift(W[r, i], decay[r], drift_W[r, i])
+            _add_rows(chains[i], count[i], hidden[r], share, W[r, i])
 
 
 @njit(cache=True, nogil=True)
-def _unlearn_lazily(W, b, c, drift_W, drift_b, drift_c, decay, rate, scale, factor, visible, hidden):
+def unlearn_lazily(W, b, c, drift_W, drift_b, drift_c, decay, rate, scale, factor, visible, hidden):
     kind = W.dtype.type
     for r in range(W.shape[0]):
         share = -rate[r] / kind(visible.shape[1])
@@ -102,11 +88,6 @@ def _unlearn_lazily(W, b, c, drift_W, drift_b, drift_c, decay, rate, scale, fact
                     add_one(hidden[r, chain], of_weights, W[r, i])
 
 
-def unlearn_lazily(W, b, c, drift_W, drift_b, drift_c, decay, rate, scale, factor, visible, hidden):
-    """See `rbmbench.kernels.numpy.unlearn_lazily`."""
-    _unlearn_lazily(W, b, c, drift_W, drift_b, drift_c, decay, rate, scale, factor, visible, hidden)
-
-
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _scale(values, number):
     for i in range(values.size):
@@ -114,7 +95,7 @@ def _scale(values, number):
 
 
 @njit(cache=True, nogil=True)
-def _add_states(activation, states, scale, factor, matrix):
+def add_states(activation, states, scale, factor, matrix):
     kind, units = activation.dtype.type, states.shape[2]
     rows = np.empty(units, np.int32)
     for r in range(activation.shape[0]):
@@ -128,26 +109,20 @@ def _add_states(activation, states, scale, factor, matrix):
             _add_rows(rows, count, matrix[r], kind(factor[r]), activation[r, chain])
 
 
-def add_states(activation, states, scale, factor, matrix):
-    """See `rbmbench.kernels.numpy.add_states`."""
-    _add_states(activation, states, scale, factor, matrix)
-
-
 @njit(cache=True, nogil=True)
 def _add_states_and_sample(activation, states, scale, factor, matrix, bias, seed, trials, number, purpose):
-    _add_states(activation, states, scale, factor, matrix)
+    add_states(activation, states, scale, factor, matrix)
     flat = activation.reshape((activation.shape[0], activation.shape[1] * activation.shape[2]))
     sample_flat(flat, activation.dtype.type(1), bias, seed, trials, number, purpose)
 
 
 def add_states_and_sample(activation, states, scale, factor, matrix, bias, draw):
-    """See `rbmbench.kernels.numpy.add_states_and_sample`."""
     words = draw.seed, draw.trials, draw.number, draw.purpose
     _add_states_and_sample(activation, states, scale, factor, matrix, bias, *words)
 
 
 @njit(cache=True, nogil=True)
-def _count(products, ones, sample_ones, counts):
+def count_distances(products, ones, sample_ones, counts):
     replicas, rows, samples = products.shape
     distance = np.empty(samples, np.int32)
     for r in range(replicas):
@@ -157,8 +132,3 @@ def _count(products, ones, sample_ones, counts):
                 distance[s] = np.int32(on + sample_ones[r, s] - (product[s] + product[s]))
             for s in range(samples):
                 count[distance[s]] += 1
-
-
-def count_distances(products, ones, sample_ones, counts):
-    """See `rbmbench.kernels.numpy.count_distances`."""
-    _count(products, ones, sample_ones, counts)

@@ -3,13 +3,10 @@
 import numpy as np
 from numba import njit
 
-from rbmbench.kernels.numba.elementary import exp_minus
-
-__all__ = ["bernoulli_mean_and_softplus_sum", "softplus_difference", "softplus_sum"]
+from rbmbench.kernels.numba.elementary import FAST, exp_minus
 
 BLOCK = 64
 LARGE = 1e270
-FAST = {"contract", "nsz", "nnan", "ninf", "arcp", "reassoc"}
 
 # The sum of softplus(a) over a row is the sum of max(a, 0) plus the log of the product of 1 + exp(-|a|). The factors
 # are in (1, 2], so BLOCK of them fit float32; NumPy's vectorised log is applied to all rows at once. Unsigned indices
@@ -17,7 +14,8 @@ FAST = {"contract", "nsz", "nnan", "ninf", "arcp", "reassoc"}
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
-def _softplus_parts(activation, bias, positive, product):
+def _softplus_parts(activation, bias, positive, product, means):
+    """Write the sums of the positive parts and the products; replace activations by means unless ``means`` is None."""
     replicas, rows, units = activation.shape
     zero, one = bias.dtype.type(0), bias.dtype.type(1)
     for r in range(replicas):
@@ -28,32 +26,11 @@ def _softplus_parts(activation, bias, positive, product):
                 for k in range(min(BLOCK, units - start)):
                     i = np.uint64(start) + np.uint64(k)
                     a = activation[r, row, i] + bias[r, i]
+                    t = exp_minus(abs(a))
                     block_positive += max(a, zero)
-                    block_product *= one + exp_minus(abs(a))
-                row_positive += block_positive
-                row_product *= block_product
-                if row_product > LARGE:
-                    row_positive += np.log(row_product)
-                    row_product = 1.0
-            positive[r, row], product[r, row] = row_positive, row_product
-
-
-@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
-def _mean_and_softplus_parts(a, bias, positive, product):
-    replicas, rows, units = a.shape
-    zero, one = bias.dtype.type(0), bias.dtype.type(1)
-    for r in range(replicas):
-        for row in range(rows):
-            row_positive, row_product = 0.0, 1.0
-            for start in range(0, units, BLOCK):
-                block_positive, block_product = zero, one
-                for k in range(min(BLOCK, units - start)):
-                    i = np.uint64(start) + np.uint64(k)
-                    x = a[r, row, i] + bias[r, i]
-                    t = exp_minus(abs(x))
-                    block_positive += max(x, zero)
                     block_product *= one + t
-                    a[r, row, i] = (one if x >= zero else t) / (one + t)
+                    if means is not None:  # decided when this is compiled
+                        activation[r, row, i] = (one if a >= zero else t) / (one + t)
                 row_positive += block_positive
                 row_product *= block_product
                 if row_product > LARGE:
@@ -89,7 +66,6 @@ def _softplus_difference(activation, bias, first, second, positive, first_produc
 
 
 def softplus_difference(activation, bias, first, second, difference):
-    """See `rbmbench.kernels.numpy.softplus_difference`."""
     products = np.empty((2, *difference.shape))
     kind = activation.dtype.type
     _softplus_difference(activation, bias, kind(first), kind(second), difference, *products)
@@ -97,15 +73,11 @@ def softplus_difference(activation, bias, first, second, difference):
     difference += products[1] - products[0]
 
 
-def softplus_sum(activation, bias, softplus):
-    """See `rbmbench.kernels.numpy.softplus_sum`."""
+def softplus_sum(activation, bias, softplus, means=None):
     product = np.empty_like(softplus)
-    _softplus_parts(activation, bias, softplus, product)
+    _softplus_parts(activation, bias, softplus, product, means)
     softplus += np.log(product, out=product)
 
 
 def bernoulli_mean_and_softplus_sum(activation, bias, softplus):
-    """See `rbmbench.kernels.numpy.bernoulli_mean_and_softplus_sum`."""
-    product = np.empty_like(softplus)
-    _mean_and_softplus_parts(activation, bias, softplus, product)
-    softplus += np.log(product, out=product)
+    softplus_sum(activation, bias, softplus, means=True)

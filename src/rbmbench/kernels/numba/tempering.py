@@ -6,12 +6,9 @@ from numba import njit
 
 from rbmbench.kernels import SMALL_PRODUCT
 from rbmbench.kernels.numba.differences import add_one
-from rbmbench.kernels.numba.elementary import exp_minus
+from rbmbench.kernels.numba.elementary import FAST, exp_minus
 from rbmbench.kernels.numba.random import fill_uniforms
 
-__all__ = ["tempered_sweeps"]
-
-FAST = {"contract", "nsz", "nnan", "ninf", "arcp", "reassoc"}
 # Multiplications up to which BLAS is faster than the loops below.
 SMALL = SMALL_PRODUCT if get_host_cpu_features().get("avx512f") else 40_000
 
@@ -129,6 +126,5 @@ def _tempered_sweeps(W, b, c, beta, seed, trials, number, purpose, visible, samp
 
 
 def tempered_sweeps(W, b, c, inverse_temperatures, draw, visible, samples):
-    """See `rbmbench.kernels.numpy.tempered_sweeps`."""
     beta = np.asarray(inverse_temperatures, W.dtype)
     _tempered_sweeps(W, b, c, beta, draw.seed, draw.trials, draw.number, draw.purpose, visible, samples)

@@ -7,22 +7,9 @@ import numpy as np
 
 from rbmbench.base.streams import Draw
 from rbmbench.kernels.numpy import elementary
-from rbmbench.kernels.numpy.coupling import (
-    add_products_of_differences,
-    couple_visible,
-    mean_of_rows,
-    multiply_neighbours,
-    multiply_states,
-    sample_rows,
-)
+from rbmbench.kernels.numpy.coupling import *
 from rbmbench.kernels.numpy.random import toss, uniforms
-from rbmbench.kernels.numpy.samples import (
-    add_states,
-    add_states_and_sample,
-    count_distances,
-    unlearn_lazily,
-    unlearn_samples,
-)
+from rbmbench.kernels.numpy.samples import *
 
 __all__ = [
     "add_products_of_differences",
@@ -153,16 +140,9 @@ def tempered_sweeps(W, b, c, inverse_temperatures, draw: Draw, visible, samples)
 
 
 def hidden_log_weights(W, b, c) -> np.ndarray:
-    """Return log sum_v exp(-E(v, h)) for all hidden states h of one RBM, in nats.
+    """Return log sum_v exp(-E(v, h)) for all hidden states h of one RBM, nats, float64 (2**n,).
 
-    Parameters
-    ----------
-    W, b, c : float64 ndarrays, shapes (m, n), (m,), (n,)
-
-    Returns
-    -------
-    ndarray, float64, shape (2**n,)
-        Hidden unit j of state s is bit n - 1 - j of s.
+    W (m, n), b and c are float64. Hidden unit j of state s is bit n - 1 - j of s.
     """
     n = len(c)
     log_weights = np.empty(2**n)

@@ -14,16 +14,6 @@ from rbmbench.base.streams import ATTEMPTS, Draw, RowKeys
 from rbmbench.kernels.numpy.elementary import sigmoid, softplus
 from rbmbench.kernels.numpy.random import row_uniforms, toss_rows
 
-__all__ = [
-    "add_products_of_differences",
-    "couple_visible",
-    "mean_of_rows",
-    "multiply_neighbours",
-    "multiply_states",
-    "parts_of",
-    "sample_rows",
-]
-
 
 def parts_of(bounds) -> Iterator[tuple[int, slice]]:
     """Yield each replica r that has rows, and their slice ``bounds[r]`` to ``bounds[r + 1]``."""

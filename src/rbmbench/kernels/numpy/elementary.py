@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["sigmoid", "softplus"]
-
 
 def sigmoid(a: np.ndarray) -> np.ndarray:
     """Return 1 / (1 + exp(-a))."""

@@ -9,8 +9,6 @@ import numpy as np
 
 from rbmbench.base.streams import Draw, RowKeys
 
-__all__ = ["coins", "philox", "row_uniforms", "toss", "toss_rows", "uniforms"]
-
 MULTIPLIERS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 WEYL = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)
 LOW = np.uint64(0xFFFFFFFF)
@@ -19,13 +17,9 @@ CHUNK = 64  # positions served by 16 Philox blocks, so that vector code writes e
 
 
 def philox(counter, key):
-    """Return the four output words of Philox4x32-10 (Salmon et al. 2011) for arrays of counters and keys.
+    """Return the four output words of Philox4x32-10 (Salmon et al. 2011).
 
-    Parameters
-    ----------
-    counter : sequence of 4 uint32 arrays
-    key : sequence of 2 uint32 arrays
-        Broadcast against the counters.
+    ``counter`` are 4 uint32 arrays, ``key`` 2 of them, broadcast against the counters.
     """
     c0, c1, c2, c3 = (np.asarray(word, dtype=np.uint64) for word in counter)
     k0, k1 = (np.asarray(word, dtype=np.uint64) for word in key)
@@ -37,20 +31,13 @@ def philox(counter, key):
 
 
 def uniforms(draw: Draw, count: int, dtype=np.float32) -> np.ndarray:
-    """Return the first ``count`` uniforms of a draw for every replica.
+    """Return the first ``count`` uniforms of a draw for every replica, (replicas, count), on [0, 1).
 
-    Position p is served by Philox block 16 * (p // 64) + p % 16, word (p // 16) % 4. A word x becomes
-    (x >> 8) * 2**-24 in float32 and (x + 1/2) * 2**-32 in float64.
-
-    Returns
-    -------
-    ndarray, shape (replicas, count), on [0, 1)
+    Position p is served by Philox block 16 * (p // 64) + p % 16, word (p // 16) % 4. A word x becomes (x >> 8) * 2**-24
+    in float32 and (x + 1/2) * 2**-32 in float64.
     """
     chunks = -(-count // CHUNK)
-    blocks = np.arange(16 * chunks, dtype=np.uint32)
-    words = _words(draw, draw.purpose, blocks)
-    bits = np.stack([word.reshape(len(draw.trials), chunks, 16) for word in words], axis=2)
-    bits = bits.reshape(len(draw.trials), chunks * CHUNK)[:, :count]
+    bits = _words(draw, chunks).reshape(len(draw.trials), chunks * CHUNK)[:, :count]
     if dtype == np.float32:
         return (bits >> np.uint32(8)).astype(np.float32) * np.float32(2**-24)
     return (bits + 0.5) * 2.0**-32
@@ -63,9 +50,7 @@ def coins(draw: Draw, count: int) -> np.ndarray:
     else the high half.
     """
     chunks = -(-count // (2 * CHUNK))
-    blocks = np.arange(16 * chunks, dtype=np.uint32)
-    words = _words(draw, draw.purpose, blocks)
-    bits = np.stack([word.reshape(len(draw.trials), chunks, 16) for word in words], axis=2)
+    bits = _words(draw, chunks)
     halves = np.stack([bits & np.uint32(0xFFFF), bits >> np.uint32(16)], axis=2)
     return halves.reshape(len(draw.trials), chunks * 2 * CHUNK)[:, :count]
 
@@ -121,7 +106,7 @@ def _words_at(draw: Draw, replica, block) -> tuple:
     return philox((block, low, high, draw.purpose), (draw.seed, draw.trials[replica]))
 
 
-def _words(draw: Draw, purpose, blocks) -> tuple:
-    """Return the output words of Philox blocks, shape (replicas, blocks) each."""
-    low, high = np.uint32(draw.number & LOW), np.uint32(draw.number >> np.uint64(32))
-    return philox((blocks, low, high, purpose), (draw.seed, draw.trials[:, None]))
+def _words(draw: Draw, chunks: int) -> np.ndarray:
+    """Return the output words of the first 16 * chunks Philox blocks: (replicas, chunks, words, 16)."""
+    words = _words_at(draw, np.arange(len(draw.trials))[:, None], np.arange(16 * chunks, dtype=np.uint32))
+    return np.stack([word.reshape(len(draw.trials), chunks, 16) for word in words], axis=2)

@@ -6,16 +6,6 @@ from rbmbench.base.streams import Draw
 from rbmbench.kernels.numpy.elementary import sigmoid
 from rbmbench.kernels.numpy.random import toss
 
-__all__ = [
-    "LONGEST_WAIT",
-    "SMALLEST_SCALE",
-    "add_states",
-    "add_states_and_sample",
-    "count_distances",
-    "unlearn_lazily",
-    "unlearn_samples",
-]
-
 LONGEST_WAIT = 64
 SMALLEST_SCALE = 1 / 32
 """Additions to weights with pending decay are divided by their scale, so it must not become too small."""
