@@ -37,10 +37,10 @@ class RBM:
 
     Parameters
     ----------
-    W : array, shape (..., m, n)
-        Weights, floating point.
-    b, c : array, shapes (..., m), (..., n)
-        Visible and hidden biases.
+    weights : array, shape (..., m, n)
+        W, floating point.
+    visible_bias, hidden_bias : array, shapes (..., m), (..., n)
+        b and c.
 
     Raises
     ------
@@ -48,9 +48,9 @@ class RBM:
         If the shapes are inconsistent or the types differ.
     """
 
-    W: Array
-    b: Array
-    c: Array
+    weights: Array
+    visible_bias: Array
+    hidden_bias: Array
 
     def __post_init__(self):
         W, b, c = self.parameters
@@ -65,7 +65,22 @@ class RBM:
     @property
     def parameters(self) -> Statistics:
         """W, b and c."""
-        return Statistics(self.W, self.b, self.c)
+        return Statistics(self.weights, self.visible_bias, self.hidden_bias)
+
+    @property
+    def W(self) -> Array:
+        """The weights, (..., m, n)."""
+        return self.weights
+
+    @property
+    def b(self) -> Array:
+        """The visible bias, (..., m)."""
+        return self.visible_bias
+
+    @property
+    def c(self) -> Array:
+        """The hidden bias, (..., n)."""
+        return self.hidden_bias
 
     @property
     def visible_units(self) -> int:

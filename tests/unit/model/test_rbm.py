@@ -94,6 +94,7 @@ def test_copies_types_and_sizes():
     for name in ("W", "b", "c"):
         np.testing.assert_array_equal(getattr(copy, name), getattr(rbm, name))
         assert not np.shares_memory(getattr(copy, name), getattr(rbm, name))
+    assert (rbm.W is rbm.weights, rbm.b is rbm.visible_bias, rbm.c is rbm.hidden_bias) == (True, True, True)
     assert all(p is getattr(rbm, name) for name, p in zip("Wbc", rbm.parameters, strict=True))
 
 
