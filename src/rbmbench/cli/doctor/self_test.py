@@ -50,9 +50,9 @@ def judged(what: str, place: Place, check: Callable[[Place], Measured]) -> Findi
     except Exception as error:  # a broken installation raises anything
         return Finding(name, first_line(error), FAILED, values)
     holds = math.isfinite(value) and value <= bound
-    for key, number in {"measured": value, "bound": bound}.items():
-        values[key] = number if math.isfinite(number) else None  # JSON has no other numbers
-    values["seconds"] = round(perf_counter() - started, 3)
+    if math.isfinite(value):  # JSON has no other numbers
+        values["measured"] = value
+    values |= {"bound": bound, "seconds": round(perf_counter() - started, 3)}
     return Finding(name, f"{value:.1e} {'<=' if holds else 'is not <='} {bound:.1e}", OK if holds else FAILED, values)
 
 
@@ -77,11 +77,5 @@ def _finished(function: Callable[[], object], place: Place) -> Callable[[], obje
     """Return the function followed by a wait for the device, whose calls return early."""
     if place.backend != "cupy":
         return function
-
-    def call() -> None:
-        import cupy
-
-        function()
-        cupy.cuda.get_current_stream().synchronize()
-
-    return call
+    synchronize = backends.namespace("cupy").cuda.get_current_stream().synchronize
+    return lambda: (function(), synchronize())

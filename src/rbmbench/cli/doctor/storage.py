@@ -37,7 +37,7 @@ def data_sets(mirror: str | None, cache: str | None, online: bool) -> Iterator[F
         if file.wrong:
             # As for `load`: a wrong copy in a mirror is an error, one in the cache is replaced.
             yield Finding(name, file.wrong, FAILED if file.origin == "mirror" else WARNING, values)
-        elif file.origin in ("mirror", "cache"):
+        elif file.origin != "public":
             yield Finding(name, f"{file.origin}, {_size(file.bytes)}", OK, values)
         else:
             unknown += [] if file.answers else [file]
