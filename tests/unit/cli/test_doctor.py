@@ -313,17 +313,6 @@ def test_folders_without_permission(tmp_path):
     assert (found["results"].state, "no permission" in found["results"].found) == (FAILED, True)
 
 
-def test_kernels_that_cannot_be_kept_are_a_warning(monkeypatch, tmp_path):
-    numba_kernels = pytest.importorskip("rbmbench.kernels.numba")
-    (tmp_path / "file").write_text("")
-    kept = SimpleNamespace(cache_path=str(tmp_path / "file" / "digest" / "kernel"))
-    monkeypatch.setattr(numba_kernels, "gather_rows", SimpleNamespace(stats=kept))
-    assert by_name(storage.folders(tmp_path, None, None))["compiled kernels"].state == WARNING
-    # Where Numba is told not to compile, its kernels are plain functions.
-    monkeypatch.setattr(numba_kernels, "gather_rows", lambda *arguments: None)
-    assert "NUMBA_DISABLE_JIT" in by_name(storage.folders(tmp_path, None, None))["compiled kernels"].found
-
-
 @pytest.mark.parametrize(("free", "state"), [(2**30 - 1, WARNING), (2**30, OK)])
 def test_little_room_is_a_warning(monkeypatch, tmp_path, free, state):
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=free))

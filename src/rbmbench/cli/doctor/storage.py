@@ -6,13 +6,10 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 
-import numpy as np
-
 from rbmbench.base.errors import DataError, ResultsError
 from rbmbench.cli.doctor.report import FAILED, OK, WARNING, Finding
 from rbmbench.datasets import Sources, file_status, without_credentials
 from rbmbench.io.results import check_writable
-from rbmbench.kernels import backend_name
 
 LEAST_BYTES = 2**30
 ANSWERS = {None: "", True: ", its address answers", False: ", no address answers"}
@@ -53,18 +50,10 @@ def _size(count: int | None) -> str:
 
 
 def folders(results: Path, mirror: str | None, cache: str | None) -> Iterator[Finding]:
-    """Yield whether results, downloads and compiled kernels can be written, and the free space there."""
+    """Yield whether results and downloads can be written, and the free space there."""
     yield _folder("results", results, FAILED)
     with suppress(DataError):  # reported with the data sets
         yield _folder("downloads", Sources.resolve(mirror, cache).cache, WARNING)
-    if backend_name(np.empty(0)) == "numba":
-        from rbmbench.kernels import numba as numba_kernels
-
-        compiled = getattr(numba_kernels.gather_rows, "stats", None)
-        if compiled is None:
-            yield Finding("compiled kernels", "none: Numba was told not to compile (NUMBA_DISABLE_JIT)", WARNING)
-        else:
-            yield _folder("compiled kernels", Path(compiled.cache_path).parent, WARNING)
 
 
 def _folder(what: str, folder: Path, otherwise: str) -> Finding:
