@@ -22,7 +22,7 @@ from rbmbench.base.settings import (
     SamplingSettings,
     Settings,
 )
-from rbmbench.cli.making import plain_data
+from rbmbench.cli.parser import plain_data
 from rbmbench.cli.progress import shown_progress
 from rbmbench.cli.stopping import StopSignals
 from rbmbench.io import provenance, results

@@ -8,7 +8,7 @@ from argparse import Namespace
 import pandas as pd
 from tabulate import tabulate
 
-from rbmbench.cli.making import plain_data
+from rbmbench.cli.parser import plain_data
 from rbmbench.cli.progress import duration
 from rbmbench.config.loading import load
 from rbmbench.io.atomic import replaced

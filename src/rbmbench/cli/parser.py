@@ -11,6 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from rbmbench.base.errors import SettingsError
+from rbmbench.io.guard import UnreadableError
+from rbmbench.io.text import plain_json
+
 
 def parser() -> ArgumentParser:
     """Return the parser; parsed arguments hold the function to run as ``command``."""
@@ -193,3 +197,14 @@ def _add_steps(commands) -> None:
         "--out": _required_file(help="CSV file to write"),
     }
     add("run-times", "making:run_times", "tabulate the run times in meta.json", own)
+
+
+def plain_data(argument: str, text: str) -> dict[str, Any]:
+    """Return the mapping that an argument holds as JSON."""
+    try:
+        values = plain_json(text)
+    except UnreadableError as error:
+        raise SettingsError(f"{argument}: is not JSON ({error})") from None
+    if not isinstance(values, dict):
+        raise SettingsError(f"{argument}: holds a {type(values).__name__}; should be a mapping of keys")
+    return values
