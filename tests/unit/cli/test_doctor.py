@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from rbmbench.cli import doctor, main
-from rbmbench.cli.doctor import machine, storage
-from rbmbench.cli.doctor.report import FAILED, OK, WARNING, Finding, examined
+from rbmbench.cli.doctor import FAILED, OK, WARNING, Finding, examined, machine, storage
 from rbmbench.datasets import _downloads
 from rbmbench.datasets._downloads import Entry, File, catalogue
 from rbmbench.kernels import backends
@@ -240,9 +239,9 @@ def test_files_are_found_in_mirror_and_cache(tmp_path, name):
     mirror, cache = put(tmp_path / "a", CONTENT, name), put(tmp_path / "b", CONTENT, name)
     found = list(storage.data_sets(mirror, cache, online=False))
     assert of_file(found).what == f"made: {name}"
-    assert (of_file(found).state, of_file(found).values["origin"]) == (OK, "mirror")
+    assert (of_file(found).state, of_file(found).found) == (OK, "mirror, 0.0 MB")
     found = list(storage.data_sets(None, cache, online=False))
-    assert (of_file(found).state, of_file(found).values["origin"]) == (OK, "cache")
+    assert (of_file(found).state, of_file(found).found) == (OK, "cache, 0.0 MB")
     assert not any(finding.state == WARNING for finding in found)
 
 
@@ -271,7 +270,7 @@ def test_nothing_at_hand_is_a_warning_unless_an_address_answers(monkeypatch):
     monkeypatch.setattr(requests, "head", head)
     answering = "two"
     found = list(storage.data_sets(None, None, online=False))
-    assert (of_file(found).values["origin"], found[-1].state, asked) == ("public", WARNING, [])
+    assert (of_file(found).found, found[-1].state, asked) == ("would be downloaded, 0.0 MB", WARNING, [])
     found = list(storage.data_sets(None, None, online=True))
     assert not any(finding.state == WARNING for finding in found)
     assert asked == ["http://one.example/rows.txt", "http://two.example/rows.txt"]
@@ -294,14 +293,13 @@ def test_folders_that_cannot_be_written(tmp_path):
     found = by_name(storage.folders(tmp_path / "file" / "results", None, str(tmp_path / "file" / "cache")))
     assert (found["results"].state, found["downloads"].state) == (FAILED, WARNING)
     assert "is not a folder" in found["results"].found
-    assert found["results"].values["writable"] is False
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="there is no folder that nobody may write in")
 def test_folders_that_nobody_can_write():
     # The superuser has all permissions there, and still cannot.
     found = by_name(storage.folders(Path("/proc/results"), None, None))["results"]
-    assert (found.state, found.values["writable"]) == (FAILED, False)
+    assert found.state == FAILED
     assert found.found.startswith("/proc/results: cannot be written (")
 
 
@@ -317,7 +315,7 @@ def test_folders_without_permission(tmp_path):
 def test_little_room_is_a_warning(monkeypatch, tmp_path, free, state):
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=free))
     found = by_name(storage.folders(tmp_path, None, None))["results"]
-    assert (found.state, found.values["free_bytes"]) == (state, free)
+    assert (found.state, found.found.startswith(f"{tmp_path}: writable, 1.0 GB free")) == (state, True)
 
 
 def test_one_section_that_breaks_is_one_finding():

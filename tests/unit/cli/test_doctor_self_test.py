@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from rbmbench.cli import main
-from rbmbench.cli.doctor import self_test
+from rbmbench.cli.doctor import FAILED, OK, self_test
 from rbmbench.cli.doctor.checks import CHECKS, Measured, Place
-from rbmbench.cli.doctor.report import FAILED, OK
 from rbmbench.kernels import backend_name, pair_kernels, reference_kernels
 from rbmbench.kernels import numpy as numpy_kernels
 from rbmbench.training.timing import best_seconds

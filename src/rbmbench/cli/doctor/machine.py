@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
-from rbmbench.cli.doctor.report import FAILED, WARNING, Finding
+from rbmbench.cli.doctor import FAILED, WARNING, Finding
 from rbmbench.io import provenance
 from rbmbench.kernels import backend_name, backends, is_installed
 

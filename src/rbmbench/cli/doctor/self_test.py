@@ -7,8 +7,8 @@ from time import perf_counter
 
 import numpy as np
 
+from rbmbench.cli.doctor import FAILED, OK, Finding, first_line
 from rbmbench.cli.doctor.checks import CHECKS, Measured, Place, same_training
-from rbmbench.cli.doctor.report import FAILED, OK, Finding, first_line
 from rbmbench.kernels import backend_name, backends, reference_kernels
 
 
@@ -34,14 +34,13 @@ def self_test() -> Iterator[Finding]:
 def judged(what: str, place: Place, check: Callable[[Place], Measured]) -> Finding:
     """Return the result of a check; one that raises has failed."""
     started, name = perf_counter(), f"{place.kernels}: {what}"
-    values = {"check": what, "kernels": place.kernels, "measured": None, "bound": None}
+    values = {"check": what, "kernels": place.kernels}
     try:
         with place.chosen():
             value, bound = map(float, check(place))
     except Exception as error:  # a broken installation raises anything
         return Finding(name, first_line(error), FAILED, values)
     holds = math.isfinite(value) and value <= bound
-    if math.isfinite(value):  # JSON has no other numbers
-        values["measured"] = value
-    values |= {"bound": bound, "seconds": round(perf_counter() - started, 3)}
+    seconds = round(perf_counter() - started, 3)
+    values |= {"measured": value if math.isfinite(value) else None, "bound": bound, "seconds": seconds}
     return Finding(name, f"{value:.1e} {'<=' if holds else 'is not <='} {bound:.1e}", OK if holds else FAILED, values)
