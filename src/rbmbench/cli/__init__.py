@@ -31,7 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     chosen = parser().parse_args(arguments)
     if "threads" in chosen:
-        _limit_threads(chosen.threads)
+        for variable in THREAD_VARIABLES:  # NumPy and Numba read them when they are imported
+            os.environ[variable] = str(chosen.threads)
     module, _, function = chosen.command.partition(":")
     try:
         with _one_line_warnings():
@@ -69,9 +70,3 @@ def _one_line_warnings():
     with warnings.catch_warnings():
         others, warnings.showwarning = warnings.showwarning, show
         yield
-
-
-def _limit_threads(threads: int) -> None:
-    """Limit the threads of NumPy and Numba, which read these variables when they are imported."""
-    for variable in THREAD_VARIABLES:
-        os.environ[variable] = str(threads)

@@ -5,16 +5,21 @@ import os
 import sys
 from argparse import Namespace
 
-from rbmbench.cli.making import plain_data
+import pandas as pd
+from tabulate import tabulate
+
+from rbmbench.cli.parser import plain_data
+from rbmbench.cli.progress import duration
+from rbmbench.config.loading import load
+from rbmbench.io.atomic import replaced
+from rbmbench.planning import forecast as forecasts
+from rbmbench.planning.forecast.costs import CostModel
+from rbmbench.planning.forecast.work import ASSUMED_STOPPING_TIME
+from rbmbench.planning.plan import plan
 
 
 def forecast(arguments: Namespace) -> None:
     """Print what is left to compute for every figure and table of a scale, and write it as CSV."""
-    from rbmbench.config.loading import load
-    from rbmbench.io.atomic import replaced
-    from rbmbench.planning import forecast as forecasts
-    from rbmbench.planning.plan import plan
-
     values = None if arguments.values is None else plain_data("--values", arguments.values)
     asked = plan(load([arguments.config, *arguments.configfile], values))
     records, notes = forecasts.read_records(arguments.results)
@@ -29,47 +34,29 @@ def forecast(arguments: Namespace) -> None:
     print(f"{asked.scale} scale, what is left to compute:\n\n{_shown(table, cores)}\n\n{_accuracy(model)}")
 
 
-def _shown(table, cores: int) -> str:
+def _shown(table: pd.DataFrame, cores: int) -> str:
     """Return the forecast as a text table."""
-    from tabulate import tabulate
-
     header = ("result", "jobs done", "processor time", f"on {cores} core{'s' * (cores > 1)}", "memory")
     rows = []
     for row in table.itertuples():
-        times = _duration(row.processor_seconds), _duration(row.wall_seconds)
+        times = duration(row.processor_seconds), duration(row.wall_seconds)
         rows.append((row.result, f"{row.done} of {row.jobs}", *times, f"{row.memory_mb:.0f} MB"))
     return tabulate(rows, header, colalign=("left", *["right"] * 4))
 
 
-def _accuracy(model) -> str:
+def _accuracy(model: CostModel) -> str:
     """Return the basis of the forecast, its accuracy, and what it leaves out, one line each."""
-    from rbmbench.planning.forecast.work import ASSUMED_STOPPING_TIME
-
     lines = [f"Fitted to {model.basis}."]
+    alike, new = (f"{median:.2f} (median), {most:.2f} (90 %)." for median, most in (model.off_alike, model.off_new))
     if math.isfinite(model.off_alike[0]):
-        median, most = model.off_alike
-        lines.append(
-            f"Recorded jobs, each forecast without itself: off by a factor of {median:.2f} (median), {most:.2f} (90 %)."
-        )
+        lines.append(f"Recorded jobs, each forecast without itself: off by a factor of {alike}")
     else:
         lines.append("Accuracy unknown: too few jobs were recorded.")
     if math.isfinite(model.off_new[0]):
-        median, most = model.off_new
-        lines.append(f"The same without all jobs of its data set and size: {median:.2f} (median), {most:.2f} (90 %).")
+        lines.append(f"The same without all jobs of its data set and size: {new}")
     if model.clock > 1.05:
         lines.append(f"Times are for otherwise idle cores; recorded runs took {model.clock:.2f} times as long.")
     lines.append("Not counted: data sets, notebooks and the report, seconds each.")
     lines.append(f"Coupled chains are assumed to meet after {ASSUMED_STOPPING_TIME} steps on average.")
     lines.append("Jobs shared by several results count once in the total.")
     return "\n".join(lines)
-
-
-def _duration(seconds: float) -> str:
-    """Return a time as text: "40 s", "12 min", "3 h 05 min", "2 d 4 h"."""
-    if seconds < 90:
-        return f"{math.ceil(seconds)} s"
-    minutes = math.ceil(seconds / 60)
-    if minutes < 90:
-        return f"{minutes} min"
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02d} min" if hours < 48 else f"{hours // 24} d {hours % 24} h"

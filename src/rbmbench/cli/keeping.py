@@ -7,10 +7,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from rbmbench.base.errors import ResultsError
 from rbmbench.base.parsing import parse
+from rbmbench.config.layers import read_yaml
 from rbmbench.io.atomic import replaced
 from rbmbench.io.layout import CURVE, FIGURE_ENDINGS, META, TABLE_ENDINGS, Layout
+from rbmbench.io.results import read_meta, write_json
+from rbmbench.planning.specs import parse_spec, read_values
+from rbmbench.reporting.claims import judge
 
 
 def keep(arguments: Namespace) -> None:
@@ -19,11 +25,6 @@ def keep(arguments: Namespace) -> None:
     Verdicts that were kept before stay, unless they are given anew. Of single runs the curve and meta are copied: laid
     below results/SCALE/runs/ again, they count as done, so that a long figure can be made in parts.
     """
-    from rbmbench.config.layers import read_yaml
-    from rbmbench.io.results import write_json
-    from rbmbench.planning.specs import read_values
-    from rbmbench.reporting.claims import judge
-
     source, target = Layout(str(arguments.folder)), Layout(str(arguments.out))
     for key in arguments.figures:
         for ending in FIGURE_ENDINGS:
@@ -45,17 +46,13 @@ def keep(arguments: Namespace) -> None:
     judge.write_claims(_with_earlier(verdicts, Path(target.claims)), target.claims)
 
 
-def _with_earlier(verdicts: Any, file: Path) -> Any:
+def _with_earlier(verdicts: pd.DataFrame, file: Path) -> pd.DataFrame:
     """Return the verdicts that have a measured value, and in the other claims' places those that the file has.
 
     Papers stay in the order in which the file has them; new ones come at the end.
     """
-    import pandas as pd
-
-    from rbmbench.reporting.claims.judge import read_claims
-
     given = verdicts[verdicts["measured"].notna()]
-    earlier = read_claims(file) if file.is_file() else given.iloc[:0]
+    earlier = judge.read_claims(file) if file.is_file() else given.iloc[:0]
     stays = earlier["claim"].isin(verdicts["claim"]) | ~earlier["paper"].isin(verdicts["paper"])
     known = earlier[stays & ~earlier["claim"].isin(given["claim"])]
     parts = [part for part in (given, known) if not part.empty]
@@ -79,7 +76,4 @@ def _copy(source: str | Path, target: str | Path, change: Callable[[bytes], byte
 
 def _metas(values: dict[str, Any]) -> dict[str, Any]:
     """Return the meta of every run and measurement that a figure or table rests on, by the folder's name."""
-    from rbmbench.io.results import read_meta
-    from rbmbench.planning.specs import parse_spec
-
     return {Path(folder).name: read_meta(folder) for folder in parse_spec(values, "spec").folders()}

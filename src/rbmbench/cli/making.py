@@ -5,16 +5,26 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from rbmbench.base.errors import DataError, SettingsError
-from rbmbench.io.guard import UnreadableError
-from rbmbench.io.text import plain_json
+import pandas as pd
+
+from rbmbench import datasets
+from rbmbench.base.errors import DataError
+from rbmbench.cli.parser import plain_data
+from rbmbench.config.layers import read_yaml
+from rbmbench.config.loading import load
+from rbmbench.config.paper import schemas
+from rbmbench.io.atomic import replaced
+from rbmbench.io.layout import Layout
+from rbmbench.io.results import check_writable, read_meta, write_json
+from rbmbench.planning.plan import plan
+from rbmbench.planning.specs import read_spec, read_values
+from rbmbench.reporting.claims import files
+from rbmbench.reporting.page.html import write_report
+from rbmbench.reporting.page.notebooks import run_notebook
 
 
 def data(arguments: Namespace) -> None:
     """Make or fetch a data set and write it."""
-    from rbmbench import datasets
-    from rbmbench.io.results import check_writable
-
     options = plain_data("--options", arguments.options)
     check_writable(arguments.out.parent)
     dataset = datasets.load(arguments.name, mirror=arguments.mirror, cache=arguments.cache, **options)
@@ -29,22 +39,16 @@ def data(arguments: Namespace) -> None:
 
 def spec(arguments: Namespace) -> None:
     """Write the spec of a figure or table."""
-    from rbmbench.io.results import write_json
-
     write_json(arguments.out, plain_data("--values", arguments.values))
 
 
 def render(arguments: Namespace) -> None:
     """Run a notebook with parameters."""
-    _run_notebook(arguments, dict(arguments.set))
+    run_notebook(arguments.template, dict(arguments.set), arguments.notebook, arguments.page, arguments.log)
 
 
 def claims(arguments: Namespace) -> None:
     """Write the spec of the claims, and run the notebook that judges them."""
-    from rbmbench.config.layers import read_yaml
-    from rbmbench.io.results import write_json
-    from rbmbench.planning.specs import read_values
-
     values = {
         "key": "claims",
         "scale": arguments.scale,
@@ -52,15 +56,12 @@ def claims(arguments: Namespace) -> None:
         "claims": {file.stem: read_yaml(file) for file in arguments.claims},
     }
     write_json(arguments.spec, values)
-    _run_notebook(arguments, {"spec": str(arguments.spec), "csv": str(arguments.csv)})
+    parameters = {"spec": str(arguments.spec), "csv": str(arguments.csv)}
+    run_notebook(arguments.template, parameters, arguments.notebook, arguments.page, arguments.log)
 
 
 def report(arguments: Namespace) -> None:
     """Write the page that shows everything of a scale."""
-    from rbmbench.io.layout import Layout
-    from rbmbench.planning.specs import read_spec
-    from rbmbench.reporting.page.html import write_report
-
     layout = Layout(str(arguments.folder))
     specs = arguments.specs or sorted(Path(layout.spec("x")).parent.glob("*_*.json"))
     write_report(layout, [read_spec(file) for file in specs], arguments.out)
@@ -69,11 +70,6 @@ def report(arguments: Namespace) -> None:
 
 def run_times(arguments: Namespace) -> None:
     """Tabulate what each run took."""
-    import pandas as pd
-
-    from rbmbench.io.atomic import replaced
-    from rbmbench.io.results import read_meta
-
     lines = [_run_time(read_meta(folder)) for folder in arguments.runs]
     with replaced(arguments.out) as temporary:
         pd.DataFrame(lines).to_csv(temporary, index=False, lineterminator="\n")
@@ -81,10 +77,6 @@ def run_times(arguments: Namespace) -> None:
 
 def config_check(arguments: Namespace) -> None:
     """Check the configuration with the claims, and print what it asks for."""
-    from rbmbench.config.loading import load
-    from rbmbench.planning.plan import plan
-    from rbmbench.reporting.claims import files
-
     configuration = load(arguments.files)
     files.check(Path(arguments.files[0]).parent / "claims", configuration)
     found = plan(configuration)
@@ -94,31 +86,9 @@ def config_check(arguments: Namespace) -> None:
 
 def config_schema(arguments: Namespace) -> None:
     """Write the JSON schemas of the configuration."""
-    from rbmbench.config.paper import schemas
-    from rbmbench.io.results import write_json
-    from rbmbench.reporting.claims import files
-
     for name, schema in (schemas() | {"claims.schema.json": files.schema()}).items():
         write_json(arguments.out / name, schema)
         print(arguments.out / name)
-
-
-def plain_data(argument: str, text: str) -> dict[str, Any]:
-    """Return the mapping that an argument holds as JSON."""
-    try:
-        values = plain_json(text)
-    except UnreadableError as error:
-        raise SettingsError(f"{argument}: is not JSON ({error})") from None
-    if not isinstance(values, dict):
-        raise SettingsError(f"{argument}: holds a {type(values).__name__}; should be a mapping of keys")
-    return values
-
-
-def _run_notebook(arguments: Namespace, parameters: dict[str, str]) -> None:
-    """Run the notebook that the arguments name."""
-    from rbmbench.reporting.page.notebooks import run_notebook
-
-    run_notebook(arguments.template, parameters, arguments.notebook, arguments.page, arguments.log)
 
 
 def _run_time(meta: dict[str, Any]) -> dict[str, Any]:

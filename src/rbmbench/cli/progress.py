@@ -1,5 +1,6 @@
 """Progress of long computations: a bar on a terminal, lines otherwise."""
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -44,20 +45,20 @@ def _bar_progress(bar, value: str) -> Callable[..., None]:
 
 def _line_progress(title: str, value: str) -> Callable[..., None]:
     """Return a function that prints a line for the first and the last call, and periodically between."""
-    first: list[tuple[float, float]] = []
-    shown = [0.0]
+    first, shown = None, 0.0
 
     def progress(done: float, total: int, found: float | None = None) -> None:
+        nonlocal first, shown
         now = time.monotonic()
-        first.append((now, done)) if not first else None
-        if now - shown[0] < SECONDS_BETWEEN_LINES and done < total:
+        first = first or (now, done)
+        if now - shown < SECONDS_BETWEEN_LINES and done < total:
             return
-        shown[0] = now
-        began, at = first[0]
+        shown = now
+        began, at = first
         left = (now - began) / (done - at) * (total - done) if done > at else None
         parts = [f"{done if done % 1 else int(done)} of {total}"]
         parts += [f"{value} {found:.4g}"] if found is not None else []
-        parts += [f"{_duration(left)} left"] if left else []
+        parts += [f"{duration(left)} left"] if left else []
         # The computation continues if the reader of stderr is gone.
         with suppress(OSError):
             print(f"{title}: {', '.join(parts)}", file=sys.stderr, flush=True)
@@ -65,9 +66,12 @@ def _line_progress(title: str, value: str) -> Callable[..., None]:
     return progress
 
 
-def _duration(seconds: float) -> str:
-    """Return a duration as text: "45 s", "12 min", "3 h 05 min"."""
-    minutes = round(seconds / 60)
+def duration(seconds: float) -> str:
+    """Return a time, rounded up, as text: "40 s", "12 min", "3 h 05 min", "2 d 4 h"."""
     if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
+        return f"{math.ceil(seconds)} s"
+    minutes = math.ceil(seconds / 60)
+    if minutes < 90:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02d} min" if hours < 48 else f"{hours // 24} d {hours % 24} h"

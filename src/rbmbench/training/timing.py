@@ -1,6 +1,6 @@
 """Training steps, and the matrix products that they consist of, as functions to be timed.
 
-Used by the benchmarks and ``rbmbench doctor``, which compare them, and by the forecast.
+Used by the benchmarks, which compare them, and by the forecast.
 """
 
 from collections.abc import Callable

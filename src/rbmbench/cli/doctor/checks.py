@@ -35,11 +35,6 @@ class Place(NamedTuple):
     chosen: Callable[[], AbstractContextManager]
     put: Callable[[np.ndarray], Any]
 
-    @property
-    def backend(self) -> str:
-        """The backend of runs."""
-        return "cupy" if self.kernels == "cupy" else "numpy"
-
     def rbm(self, rbm: RBM, dtype=np.float64) -> RBM:
         """Return an RBM with parameters of a type at this place."""
         return RBM(*(self.put(parameter.astype(dtype)) for parameter in (rbm.W, rbm.b, rbm.c)))
@@ -129,10 +124,11 @@ def same_training(place: Place) -> Measured:
     The bound lies between rounding and the effect of one differing sample, rate / batch.
     """
     rows, rate, batch, errors = _random_rows(23, 7), 0.1, 6, []
+    backend = "cupy" if place.kernels == "cupy" else "numpy"
     common = {"hidden": 5, "rate": rate, "batch": batch, "iterations": 37, "trials": 3, "precision": "float64"}
     for name, options in (("cd", {}), ("pcd", {}), ("pop_cd", {}), ("parallel_tempering", {"temperatures": 4})):
         common |= {"estimator": name, "options": options}
-        ours = trainer.train(rows, backend=place.backend, **common).rbm
+        ours = trainer.train(rows, backend=backend, **common).rbm
         with reference_kernels():
             theirs = trainer.train(rows, backend="numpy", **common).rbm
         errors += [np.abs(getattr(ours, part) - getattr(theirs, part)).max() for part in ("W", "b", "c")]

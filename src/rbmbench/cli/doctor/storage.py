@@ -6,13 +6,10 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 
-import numpy as np
-
 from rbmbench.base.errors import DataError, ResultsError
-from rbmbench.cli.doctor.report import FAILED, OK, WARNING, Finding
+from rbmbench.cli.doctor import FAILED, OK, WARNING, Finding
 from rbmbench.datasets import Sources, file_status, without_credentials
 from rbmbench.io.results import check_writable
-from rbmbench.kernels import backend_name
 
 LEAST_BYTES = 2**30
 ANSWERS = {None: "", True: ", its address answers", False: ", no address answers"}
@@ -33,15 +30,15 @@ def data_sets(mirror: str | None, cache: str | None, online: bool) -> Iterator[F
     yield Finding("cache", str(sources.cache))
     unknown = []
     for file in file_status(sources, online):
-        name, values = f"{file.data_set}: {file.name}", {"origin": file.origin, "bytes": file.bytes}
+        name = f"{file.data_set}: {file.name}"
         if file.wrong:
             # As for `load`: a wrong copy in a mirror is an error, one in the cache is replaced.
-            yield Finding(name, file.wrong, FAILED if file.origin == "mirror" else WARNING, values)
-        elif file.origin in ("mirror", "cache"):
-            yield Finding(name, f"{file.origin}, {_size(file.bytes)}", OK, values)
+            yield Finding(name, file.wrong, FAILED if file.origin == "mirror" else WARNING)
+        elif file.origin != "public":
+            yield Finding(name, f"{file.origin}, {_size(file.bytes)}", OK)
         else:
             unknown += [] if file.answers else [file]
-            yield Finding(name, f"would be downloaded, {_size(file.bytes)}{ANSWERS[file.answers]}", values=values)
+            yield Finding(name, f"would be downloaded, {_size(file.bytes)}{ANSWERS[file.answers]}")
     if unknown:
         total = sum(file.bytes or 0 for file in unknown)
         why = "no address answers" if online else "not asked if it answers; --online asks"
@@ -53,18 +50,10 @@ def _size(count: int | None) -> str:
 
 
 def folders(results: Path, mirror: str | None, cache: str | None) -> Iterator[Finding]:
-    """Yield whether results, downloads and compiled kernels can be written, and the free space there."""
+    """Yield whether results and downloads can be written, and the free space there."""
     yield _folder("results", results, FAILED)
     with suppress(DataError):  # reported with the data sets
         yield _folder("downloads", Sources.resolve(mirror, cache).cache, WARNING)
-    if backend_name(np.empty(0)) == "numba":
-        from rbmbench.kernels import numba as numba_kernels
-
-        compiled = getattr(numba_kernels.gather_rows, "stats", None)
-        if compiled is None:
-            yield Finding("compiled kernels", "none: Numba was told not to compile (NUMBA_DISABLE_JIT)", WARNING)
-        else:
-            yield _folder("compiled kernels", Path(compiled.cache_path).parent, WARNING)
 
 
 def _folder(what: str, folder: Path, otherwise: str) -> Finding:
@@ -77,8 +66,7 @@ def _folder(what: str, folder: Path, otherwise: str) -> Finding:
             file.write(b"x")
     except (ResultsError, OSError) as error:
         words = str(error) if isinstance(error, ResultsError) else f"{folder}: cannot be written ({error.strerror})"
-        return Finding(what, words, otherwise, {"folder": str(folder), "writable": False})
+        return Finding(what, words, otherwise)
     free = shutil.disk_usage(nearest).free
     state, more = (OK, "") if free >= LEAST_BYTES else (WARNING, ", which is little")
-    values = {"folder": str(folder), "writable": True, "free_bytes": free}
-    return Finding(what, f"{folder}: writable, {free / 2**30:.1f} GB free{more}", state, values)
+    return Finding(what, f"{folder}: writable, {free / 2**30:.1f} GB free{more}", state)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from heapq import heapify, heapreplace
+from heapq import heapreplace
 from typing import Any
 
 import pandas as pd
@@ -62,20 +62,16 @@ def jobs_of(plan: Plan) -> dict[str, Job]:
         return *sizes(run), plan.runs[run].settings.hidden, plan.runs[run].settings.trials
 
     for run in plan.runs.values():
-        counted = work.training(run.settings, *sizes(run.id))
-        add("run", run, counted)
+        add("run", run, work.training(run.settings, *sizes(run.id)))
     for part in plan.ground_truths.values():
-        counted = work.ground_truth(part.settings, *models(part.run))
-        add("ground_truth", part, counted, part.run)
+        add("ground_truth", part, work.ground_truth(part.settings, *models(part.run)), part.run)
     for part in plan.estimates.values():
-        counted = work.estimates(part.settings, *models(part.run))
-        add("estimate", part, counted, part.run, *part.ground_truths)
+        add("estimate", part, work.estimates(part.settings, *models(part.run)), part.run, *part.ground_truths)
     for part in plan.evaluations.values():
         counted = work.annealing(part.settings, plan.runs[part.run].settings, *sizes(part.run))
         add("evaluation", part, counted, part.run)
     for part in plan.samples.values():
-        counted = work.samples(part.settings, *models(part.run))
-        add("samples", part, counted, part.run)
+        add("samples", part, work.samples(part.settings, *models(part.run)), part.run)
     for part in plan.couplings.values():
         add("coupling", part, work.couplings(part.settings))
     return found
@@ -91,7 +87,8 @@ def forecast(plan: Plan, model: CostModel, cores: int) -> pd.DataFrame:
     jobs = jobs_of(plan)
     wanted = {key: _ids(plan, output) for key, output in plan.outputs.items()}
     wanted[TOTAL] = list(dict.fromkeys(job for ids in wanted.values() for job in ids))
-    rows = []
+    names = ("off_median", "off_90", "new_off_median", "new_off_90")
+    errors, rows = dict(zip(names, model.off_alike + model.off_new, strict=True)), []
     for key, ids in wanted.items():
         left = [jobs[job] for job in ids if not jobs[job].done]
         seconds = {job.id: model.seconds_of(job.work) for job in left}
@@ -105,8 +102,7 @@ def forecast(plan: Plan, model: CostModel, cores: int) -> pd.DataFrame:
                 "wall_seconds": makespan(left, seconds, cores),
                 "cores": cores,
                 "memory_mb": sum(largest),
-                **dict(zip(("off_median", "off_90"), model.off_alike, strict=True)),
-                **dict(zip(("new_off_median", "new_off_90"), model.off_new, strict=True)),
+                **errors,
                 "basis": model.basis,
             }
         )
@@ -115,8 +111,7 @@ def forecast(plan: Plan, model: CostModel, cores: int) -> pd.DataFrame:
 
 def makespan(jobs: Iterable[Job], seconds: dict[str, float], cores: int) -> float:
     """Return the wall time of jobs on some cores: longest first, and at least the longest chain of needs."""
-    ends = [0.0] * cores
-    heapify(ends)
+    ends = [0.0] * cores  # a heap
     for job in sorted(seconds.values(), reverse=True):
         heapreplace(ends, ends[0] + job)
     needs = {job.id: job.needs for job in jobs}

@@ -32,6 +32,13 @@ from rbmbench.training.timing import best_seconds, made_data, step_settings, tra
 OWN = ("*/runs/*/meta.json", "*/gradients/*/meta.json", "*/evaluations/*/meta.json", "*/samples/*/meta.json")
 KEPT = ("meta/*.json", "*/meta/*.json", "reference/*/meta/*.json")
 
+MEASUREMENTS = {
+    "method": (GroundTruthSettings, work.ground_truth),
+    "estimator": (EstimateSettings, work.estimates),
+    "samplers": (SamplingSettings, work.samples),
+}
+"""By a key that only their settings have: the settings of a measurement, and the function that counts its work."""
+
 CALIBRATION_SECONDS = 0.1
 CALIBRATION_ROWS = 1000
 # Visible and hidden units, batch, trials, estimator and its options: large and small, few calls and many.
@@ -66,10 +73,7 @@ class Record:
 def read_records(folders: Iterable[str | Path]) -> tuple[list[Record], list[str]]:
     """Return the records below folders like ``results`` or ``results/reference``, and a line for each unusable one.
 
-    Raises
-    ------
-    ResultsError
-        If a folder does not exist.
+    Raises a `ResultsError` if a folder does not exist.
     """
     found, notes = {}, []
     for folder in map(Path, folders):
@@ -91,12 +95,7 @@ def read_records(folders: Iterable[str | Path]) -> tuple[list[Record], list[str]
 def records_of(meta: dict[str, Any]) -> list[Record]:
     """Return the records in a meta: a run, a measurement, or a run and the annealing that evaluated it.
 
-    There are none of coupled chains, whose number of steps is random.
-
-    Raises
-    ------
-    KeyError, TypeError, ValueError, SettingsError
-        If the meta lacks something, or a value is not allowed.
+    There are none of coupled chains, whose number of steps is random. Errors are of several types, see `read_records`.
     """
     if not isinstance(meta, dict):
         raise TypeError(f"holds a {type(meta).__name__}, not a mapping")
@@ -123,7 +122,7 @@ def records_of(meta: dict[str, Any]) -> list[Record]:
 
 def this_machine() -> str:
     """Return the kind of this machine, as records name it: processor and kernels."""
-    return _machine(provenance.hardware()["cpu"], backend_name(np.empty(0)))
+    return f"{provenance.hardware()['cpu']}, {backend_name(np.empty(0))} kernels"
 
 
 def calibration_records() -> list[Record]:
@@ -154,17 +153,12 @@ def _timed(name: str, counts: work.Counts, function: Callable[[], object]) -> Re
 
 def _measurement(meta: dict[str, Any], sizes: tuple[int, int]) -> Record:
     """Return the record of a ground truth, of estimates or of samples."""
-    kinds = {
-        "method": (GroundTruthSettings, work.ground_truth),
-        "estimator": (EstimateSettings, work.estimates),
-        "samplers": (SamplingSettings, work.samples),
-    }
-    key = next((key for key in kinds if key in meta["settings"]), None)
-    if key is None:
+    kind = next((key for key in MEASUREMENTS if key in meta["settings"]), None)
+    if kind is None:
         raise ValueError("settings of an unknown kind")
     if not (hidden := re.search(r"-(\d+)h-", meta["run"])):
         raise ValueError(f"run {meta['run']!r}; its id should tell the hidden units")
-    model, count = kinds[key]
+    model, count = MEASUREMENTS[kind]
     settings, wall, hidden = parse(model, meta["settings"], "settings"), meta["wall"], int(hidden[1])
     name, counted = f"{meta['run']} {settings.digest()}", count(settings, *sizes, hidden, meta["trials"])
     elapsed = {"startup": wall["total_seconds"] - wall["measuring_seconds"], "measuring": wall["measuring_seconds"]}
@@ -182,12 +176,8 @@ def _record(
     seconds = {stage: value if stage == "startup" else value / slower for stage, value in elapsed.items()}
     if not all(math.isfinite(value) and value > 0 for value in seconds.values()):
         raise ValueError(f"seconds {seconds}; should be above 0")
-    problem, on = f"{meta['data']['title']}, {hidden} hidden", _machine(meta["hardware"]["cpu"], meta["backend"])
+    problem, on = f"{meta['data']['title']}, {hidden} hidden", f"{meta['hardware']['cpu']}, {meta['backend']} kernels"
     return Record(name, problem, on, counted, seconds, float(meta["peak_memory_mb"]), clock)
-
-
-def _machine(cpu: str, backend: str) -> str:
-    return f"{cpu}, {backend} kernels"
 
 
 def _metas(folder: Path, notes: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -71,16 +71,9 @@ class Work(NamedTuple):
     memory: Counts
 
 
-def training(settings: RunSettings, rows: int, visible: int) -> Work:
-    """Return the work of a training run: stages startup, training and evaluation.
-
-    Parameters
-    ----------
-    settings : RunSettings
-    rows, visible : int
-        Size of the training set.
-    """
-    m, n, trials = visible, settings.hidden, settings.trials
+def training(settings: RunSettings, rows: int, m: int) -> Work:
+    """Return the work of a training run on (rows, m) data: stages startup, training and evaluation."""
+    n, trials = settings.hidden, settings.trials
     steps, before = Counter(), 0
     for stage in settings.schedule:
         steps.update(_times(_iteration(stage, settings, m), stage.until - before))
@@ -97,9 +90,8 @@ def training(settings: RunSettings, rows: int, visible: int) -> Work:
     return Work(stages, kept)
 
 
-def ground_truth(settings: GroundTruthSettings, rows: int, visible: int, hidden: int, trials: int) -> Work:
+def ground_truth(settings: GroundTruthSettings, rows: int, m: int, n: int, trials: int) -> Work:
     """Return the work of the model expectations of ``trials`` trained models: stages startup and measuring."""
-    m, n = visible, hidden
     if settings.method == "exact":
         states, larger = 2 ** min(m, n), max(m, n)
         each = {"state": states, "state unit": 3 * states * larger, "row product": 4 * states * m * n}
@@ -109,18 +101,17 @@ def ground_truth(settings: GroundTruthSettings, rows: int, visible: int, hidden:
     return Work(_measuring(_times(each, trials)), _measurement_memory(rows, m, n, trials, batch=1))
 
 
-def estimates(settings: EstimateSettings, rows: int, visible: int, hidden: int, trials: int) -> Work:
+def estimates(settings: EstimateSettings, rows: int, m: int, n: int, trials: int) -> Work:
     """Return the work of gradient estimates of ``trials`` trained models: stages startup and measuring."""
-    m, n = visible, hidden
     counts = _times(_estimate(settings.estimator, m, n, settings.batch, trials), settings.estimates)
     counts["moment"] += settings.estimates * trials * (m * n + m + n)
     counts["row entry"] += trials * rows * m
     return Work(_measuring(counts), _measurement_memory(rows, m, n, trials, settings.batch))
 
 
-def annealing(settings: AnnealingBudget, run: RunSettings, rows: int, visible: int) -> Work:
+def annealing(settings: AnnealingBudget, run: RunSettings, rows: int, m: int) -> Work:
     """Return the work of the log-likelihoods of a run's snapshots by AIS: stages startup and measuring."""
-    m, n, steps = visible, run.hidden, settings.temperatures
+    n, steps = run.hidden, settings.temperatures
     chains = settings.particles * steps
     each = Counter({_product(m, n): 4 * chains * m * n, "row": chains, "unit": chains * (m + 2 * n), "call": steps})
     each.update({"row entry": rows * m, "row product": 2 * rows * m * n, "evaluation": 1})
@@ -129,9 +120,9 @@ def annealing(settings: AnnealingBudget, run: RunSettings, rows: int, visible: i
     return Work(_measuring(_times(each, run.trials * _evaluations(run))), memory)
 
 
-def samples(settings: SamplingSettings, rows: int, visible: int, hidden: int, trials: int) -> Work:
+def samples(settings: SamplingSettings, rows: int, m: int, n: int, trials: int) -> Work:
     """Return the work of streams of samples of ``trials`` trained models: stages startup and measuring."""
-    m, n, each = visible, hidden, Counter()
+    each = Counter()
     for grid in settings.samplers.values():
         for options in grid.settings:
             if grid.name == "parallel_tempering":
@@ -157,9 +148,8 @@ def couplings(settings: CouplingSettings) -> Work:
     return Work(_measuring(counts), {"process": 1, "byte": 16 * settings.replications * (m + n)})
 
 
-def evaluation(rows: int, visible: int, hidden: int) -> Counts:
+def evaluation(rows: int, m: int, n: int) -> Counts:
     """Return the operations of one log-likelihood of all rows, or of a snapshot where log Z cannot be enumerated."""
-    m, n = visible, hidden
     if min(m, n) > LARGEST_ENUMERABLE_LAYER:
         return {"evaluation": 1, "parameter": m * n}
     states = 2 ** min(m, n)
@@ -167,9 +157,9 @@ def evaluation(rows: int, visible: int, hidden: int) -> Counts:
     return enumerated | {"row entry": rows * m, "row product": 2 * rows * m * n, "evaluation": 1}
 
 
-def snapshots(settings: RunSettings, visible: int) -> int:
+def snapshots(settings: RunSettings, m: int) -> int:
     """Return the number of snapshots that a run keeps for AIS: 0 where log Z can be enumerated."""
-    return 0 if min(visible, settings.hidden) <= LARGEST_ENUMERABLE_LAYER else _evaluations(settings)
+    return 0 if min(m, settings.hidden) <= LARGEST_ENUMERABLE_LAYER else _evaluations(settings)
 
 
 def is_coupled(chosen: Choice) -> bool:
@@ -177,9 +167,9 @@ def is_coupled(chosen: Choice) -> bool:
     return chosen.name == "ucd"
 
 
-def _iteration(stage: Stage, settings: RunSettings, visible: int) -> Counter:
+def _iteration(stage: Stage, settings: RunSettings, m: int) -> Counter:
     """Return the operations of one iteration of all trials: its estimates, and what the update rule adds."""
-    m, n, trials = visible, settings.hidden, settings.trials
+    n, trials = settings.hidden, settings.trials
     estimate = _estimate(stage.estimator, m, n, settings.batch, trials, settings.precision)
     counts = _times(estimate, stage.update.options.get("inner_steps", 1))
     if stage.update.name == "ssd":
