@@ -22,6 +22,7 @@ from rbmbench.base.settings import (
 )
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.io import provenance
+from rbmbench.io.layout import META, Layout
 from rbmbench.io.results import read_json
 from rbmbench.kernels import backend_name
 from rbmbench.likelihood import exact_log_partition, log_likelihood
@@ -29,7 +30,7 @@ from rbmbench.model.rbm import RBM, initial_rbm
 from rbmbench.planning.forecast import work
 from rbmbench.training.timing import best_seconds, made_data, step_settings, training_step
 
-OWN = ("*/runs/*/meta.json", "*/gradients/*/meta.json", "*/evaluations/*/meta.json", "*/samples/*/meta.json")
+OWN = [Layout("*").job(kind, "*", META) for kind in ("run", "estimate", "evaluation", "samples")]
 KEPT = ("meta/*.json", "*/meta/*.json", "reference/*/meta/*.json")
 
 MEASUREMENTS = {
