@@ -60,26 +60,18 @@ def build(
     options: Mapping[str, Any],
     arrays: Mapping[str, np.ndarray] | None = None,
 ) -> Dataset:
-    """Return a checked data set with its provenance.
+    """Return a checked data set with its provenance; see `Dataset` for the arguments that it has.
 
     Parameters
     ----------
-    name, title : str
-        Name in the registry, and name for figures and tables.
     train, validation, test : numpy.ndarray
         Arrays (rows, m) of 0 and 1, of any numeric or boolean dtype; parts that are not given have no rows.
-    source : str
-        Where the data come from, and their licence.
-    preprocessing : str
-        How the rows were computed from the source.
+    source, preprocessing : str
+        Where the data come from, with their licence; and how the rows were computed from that.
     files : sequence of mapping
         Each file read: its name, its sha256, and where it was found.
     stand_in_for : str, optional
         The data set that this one stands in for, named in the title.
-    options : mapping
-        The options of the data set.
-    arrays : mapping, optional
-        Further arrays of numbers, by names other than those of the parts.
 
     Raises
     ------
@@ -90,10 +82,9 @@ def build(
     train = _binary(train, f"{name}: train")
     if 0 in train.shape:
         raise DataError(f"{name}: train: found shape {train.shape}; allowed: at least one row and one column")
-    empty = np.zeros((0, train.shape[1]), np.uint8)
     parts = {"train": train}
     for part, rows in (("validation", validation), ("test", test)):
-        parts[part] = empty if rows is None else _binary(rows, f"{name}: {part}")
+        parts[part] = train[:0] if rows is None else _binary(rows, f"{name}: {part}")
         if parts[part].shape[1] != train.shape[1]:
             widths = f"found {parts[part].shape[1]} columns; allowed: {train.shape[1]}, as the training part has"
             raise DataError(f"{name}: {part}: {widths}")
@@ -184,8 +175,7 @@ def _numbers(array: np.ndarray, name: str, where: str) -> np.ndarray:
 
 
 def _described(array: np.ndarray) -> dict:
-    """Return shape, dtype and sha256 of an array."""
-    sha256 = hashlib.sha256(np.array(array, order="C").tobytes()).hexdigest()
+    sha256 = hashlib.sha256(array.tobytes()).hexdigest()
     return {"shape": list(array.shape), "dtype": str(array.dtype), "sha256": sha256}
 
 

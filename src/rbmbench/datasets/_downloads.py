@@ -133,19 +133,11 @@ def catalogue() -> dict[str, Entry]:
 
 
 def fetch(files: Sequence[File], sources: Sources, read: Callable[[File, bytes, str], Any]) -> Copy:
-    """Return what ``read`` makes of the first good copy of one of the files.
+    """Return what ``read`` makes of the first good copy of one of the files, of which any one will do.
 
     The mirror is tried first, then the cache, then the public addresses; downloads from the latter are kept in the
-    cache. A copy is good if its sha256 is the declared one and ``read`` accepts it.
-
-    Parameters
-    ----------
-    files : sequence of File
-        Files of which any one will do.
-    sources : Sources
-        The mirror and the cache.
-    read : callable
-        Takes the file, its bytes and where they are from; raises a DataError for wrong bytes.
+    cache. A copy is good if its sha256 is the declared one and ``read`` accepts it: ``read`` takes the file, its bytes
+    and where they are from, and raises a DataError for wrong bytes.
 
     Raises
     ------
@@ -155,9 +147,8 @@ def fetch(files: Sequence[File], sources: Sources, read: Callable[[File, bytes, 
     failures = []
     for origin, file, place in _places(files, sources):
         try:
-            content, where = _content(file, place), without_credentials(place)
-            sha256 = _checked(file, content, where)
-            value = read(file, content, where)
+            content, sha256 = _content(file, place)
+            value = read(file, content, without_credentials(place))
         except DataError as error:
             # The user chose the mirror: passing over a wrong copy would hide that it is damaged.
             if origin == "mirror" and not isinstance(error, UnavailableError):
@@ -210,11 +201,9 @@ def _status(data_set: str, files: list[File], sources: Sources, online: bool) ->
             addresses.append(place)
             continue
         try:
-            content = _content(file, place)
-            _checked(file, content, place)
+            return FileStatus(data_set, file.name, origin, len(_content(file, place)[0]))
         except DataError as error:
             return FileStatus(data_set, file.name, origin, file.bytes, str(error))
-        return FileStatus(data_set, file.name, origin, len(content))
     found = any(map(answers, addresses)) if online else None
     return FileStatus(data_set, files[0].name, "public", files[0].bytes, answers=found)
 
@@ -249,26 +238,20 @@ def _in_mirror(file: File, mirror: str | None) -> list[str]:
 def _is_good(file: File, path: Path) -> bool:
     """Return whether a file on disk has the declared checksum."""
     try:
-        _checked(file, _content(file, str(path)), str(path))
+        _content(file, str(path))
     except DataError:
         return False
     return bool(file.sha256 or file.git_object)
 
 
-def _content(file: File, place: str) -> bytes:
-    """Return the bytes at a path or an address, at most ``file.limit``."""
-    if is_address(place):
-        return download(place, file.name, file.limit)
+def _content(file: File, place: str) -> tuple[bytes, str]:
+    """Return the bytes at a path or an address, and their sha256; raise a DataError if another is declared."""
     try:
-        return bounded_bytes(place, file.limit)
+        content = download(place, file.name, file.limit) if is_address(place) else bounded_bytes(place, file.limit)
     except OSError as error:
         raise DataError(f"{place}: cannot be read ({error.strerror})") from error
     except UnreadableError as error:
         raise DataError(f"{place}: wrong {file.name}: {error}; expected {file.expected}") from error
-
-
-def _checked(file: File, content: bytes, where: str) -> str:
-    """Return the sha256 of a copy; raise a DataError if a different checksum is declared."""
     sha256 = hashlib.sha256(content).hexdigest()
     kind, expected, found = "sha256", file.sha256, sha256
     if file.git_object:
@@ -278,10 +261,10 @@ def _checked(file: File, content: bytes, where: str) -> str:
         # Servers answer with web pages in place of files that they do not have.
         is_page = content[:1000].lstrip().lower().startswith((b"<!doctype html", b"<html"))
         raise DataError(
-            f"{where}: wrong checksum of {file.name}: expected {kind} {expected}, found {found}"
+            f"{without_credentials(place)}: wrong checksum of {file.name}: expected {kind} {expected}, found {found}"
             f"{' (a web page)' if is_page else ''}"
         )
-    return sha256
+    return content, sha256
 
 
 def _not_found(files: Sequence[File], sources: Sources, failures: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
 """Readers of published file formats: from the bytes of a file to an array, or a DataError of one line.
 
-Every reader takes the declared file, its bytes, and their path or address for error messages.
+Every reader takes the declared file, its bytes, and their path or address, which begins the message of the error.
 """
 
 import zlib
@@ -19,13 +19,7 @@ WIDTH, HEIGHT = 8, 16
 
 
 def gunzip(file, content: bytes, where: str) -> bytes:
-    """Return the content of a gzip file, at most ``file.unpacked_bytes``.
-
-    Raises
-    ------
-    DataError
-        If it is no gzip file, is truncated or damaged, or unpacks to more.
-    """
+    """Return the content of a gzip file, at most ``file.unpacked_bytes``."""
     unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
     try:
         unpacked = unpacker.decompress(content, file.unpacked_bytes + 1)
@@ -41,13 +35,7 @@ def gunzip(file, content: bytes, where: str) -> bytes:
 
 
 def idx_images(file, content: bytes, where: str) -> np.ndarray:
-    """Return the images of a gzipped idx3-ubyte file: uint8 (images, height, width), read-only.
-
-    Raises
-    ------
-    DataError
-        If the magic number is wrong or the sizes do not agree with the number of bytes.
-    """
+    """Return the images of a gzipped idx3-ubyte file: uint8 (images, height, width), read-only."""
     unpacked = gunzip(file, content, where)
     magic, header = b"\0\0\x08\x03", 16
     if unpacked[:4] != magic or len(unpacked) < header:
@@ -65,19 +53,14 @@ def taskar_text(file, content: bytes, where: str) -> np.ndarray:
 
     A line holds id, letter, next id, word id, position, fold and the 128 pixels, each followed by a tab; the last
     tab may be missing.
-
-    Raises
-    ------
-    DataError
-        If a line does not have this form.
     """
     lines = gunzip(file, content, where).splitlines()
     pixels = [line.split(b"\t", 6)[-1].rstrip(b"\t") for line in lines]
-    wrong = next((number for number, part in enumerate(pixels, 1) if len(part) != 2 * PIXELS - 1), None)
-    if wrong is not None:
-        raise DataError(f"{where}: line {wrong}: expected 6 fields and {PIXELS} pixels 0 or 1, separated by tabs")
     if not pixels:
         raise DataError(f"{where}: no lines")
+    for number, part in enumerate(pixels, 1):
+        if len(part) != 2 * PIXELS - 1:
+            raise DataError(f"{where}: line {number}: expected 6 fields and {PIXELS} pixels 0 or 1, separated by tabs")
     characters = np.frombuffer(b"\t".join([*pixels, b""]), np.uint8).reshape(len(lines), PIXELS, 2)
     bits = characters[:, :, 0] - np.uint8(ord("0"))
     bad = (bits > 1).any(axis=1) | (characters[:, :, 1] != ord("\t")).any(axis=1)
@@ -90,11 +73,6 @@ def taskar_mat(_file, content: bytes, where: str) -> np.ndarray:
     """Return the rows of ocr_taskar.mat: uint8 (rows, 128) of 0 and 1, row-major 16x8.
 
     The file holds a matrix (129, length) per word: the pixels of each letter column by column, and a constant 1.
-
-    Raises
-    ------
-    DataError
-        If it cannot be read, or does not have this form.
     """
     cells = _matlab_arrays(content, ("patterns_train", "patterns_test"), where)
     try:
@@ -108,18 +86,11 @@ def taskar_mat(_file, content: bytes, where: str) -> np.ndarray:
 
 
 def labelled_grey_text(file, content: bytes, where: str) -> np.ndarray:
-    """Return the images of a gzipped text of lines "label grey ... grey": float32 (rows, 256), -1 to 1.
-
-    Raises
-    ------
-    DataError
-        If a line does not have 257 numbers, or a grey value is out of range.
-    """
+    """Return the images of a gzipped text of lines "label grey ... grey": float32 (rows, 256), -1 to 1."""
     numbers = _numbers(gunzip(file, content, where), None, where)
     if numbers.shape[1] != GREY_PIXELS + 1:
-        raise DataError(
-            f"{where}: found {numbers.shape[1]} numbers per line; expected a label and {GREY_PIXELS} pixels"
-        )
+        found = f"found {numbers.shape[1]} numbers per line"
+        raise DataError(f"{where}: {found}; expected a label and {GREY_PIXELS} pixels")
     grey = numbers[:, 1:]
     if not (np.abs(grey) <= 1).all():
         raise DataError(f"{where}: found a grey value outside -1 to 1")
@@ -127,13 +98,7 @@ def labelled_grey_text(file, content: bytes, where: str) -> np.ndarray:
 
 
 def bits_with_commas(_file, content: bytes, where: str) -> np.ndarray:
-    """Return the rows of a text of 0 and 1 separated by commas: uint8 (rows, columns).
-
-    Raises
-    ------
-    DataError
-        If it holds anything else, or lines of different lengths.
-    """
+    """Return the rows of a text of 0 and 1 separated by commas: uint8 (rows, columns)."""
     numbers = _numbers(content, ",", where)
     if not ((numbers == 0) | (numbers == 1)).all():
         raise DataError(f"{where}: expected lines of 0 and 1 separated by commas")
@@ -152,11 +117,6 @@ def amat(file, content: bytes, where: str) -> np.ndarray:
     """Return the rows of binarized_mnist_PART.amat, plain or gzipped: uint8 (rows, 784) of 0 and 1.
 
     A line holds the 784 pixels of an image, separated by blanks.
-
-    Raises
-    ------
-    DataError
-        If it does not have this form.
     """
     text = gunzip(file, content, where) if file.name.endswith(".gz") else content
     characters = np.frombuffer(text, np.uint8)
@@ -172,11 +132,6 @@ def chardata_mat(_file, content: bytes, where: str) -> dict[str, np.ndarray]:
     """Return "train" and "test" of chardata.mat: grey values from 0 to 1, (rows, 784), row-major.
 
     The file holds a matrix (784, images) for each part, the pixels of an image column by column.
-
-    Raises
-    ------
-    DataError
-        If it cannot be read, or does not have this form.
     """
     found = _matlab_arrays(content, ("data", "testdata"), where)
     columns = {part: found[name] for part, name in {"train": "data", "test": "testdata"}.items()}
@@ -207,13 +162,7 @@ def _matlab_arrays(content: bytes, names: tuple[str, ...], where: str) -> dict[s
 
 
 def grey_npz(_file, content: bytes, where: str) -> dict[str, np.ndarray]:
-    """Return the arrays "train" and "test" of an npz file: grey values from 0 to 255, uint8 (rows, 784), row-major.
-
-    Raises
-    ------
-    DataError
-        If it cannot be read, or does not have this form.
-    """
+    """Return the arrays "train" and "test" of an npz file: grey values from 0 to 255, uint8 (rows, 784), row-major."""
     try:
         parts = npz_arrays(BytesIO(content), ("train", "test"))
     except UnreadableError as error:

@@ -1,11 +1,12 @@
 """Artificial modes: noisy copies of a few distant prototypes."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
-from rbmbench.datasets import REGISTRY, Dataset, build
-from rbmbench.datasets._options import check_number, check_whole_number
+from rbmbench.datasets import REGISTRY, Dataset
+from rbmbench.datasets._recipe import Recipe, Seed, number, whole_number
 
 
 def prototypes(dim: int, modes: int) -> np.ndarray:
@@ -21,7 +22,7 @@ def prototypes(dim: int, modes: int) -> np.ndarray:
 
 @REGISTRY.register
 @dataclass(frozen=True)
-class ArtificialModes:
+class ArtificialModes(Recipe):
     """Artificial modes (Krause, Fischer, Igel 2018; DistantModes of their library Shark).
 
     Rows are ordered by mode; the bits of the copies are flipped independently.
@@ -40,30 +41,20 @@ class ArtificialModes:
         Seed of the flips (numpy's Philox).
     """
 
-    dim: int = 16
-    modes: int = 4
-    copies: int = 2500
-    flip: float = 0.001
-    seed: int = 0
-
-    def __post_init__(self):
-        check_whole_number("artificial_modes", "dim", self.dim, 1, 4096)
-        check_whole_number("artificial_modes", "modes", self.modes, 1, 2 * self.dim)
-        # Keeps the uniforms of one mode, and the whole data set, within about 1 GB.
-        check_whole_number("artificial_modes", "copies", self.copies, 1, 10**8 // (self.dim * self.modes))
-        check_number("artificial_modes", "flip", self.flip, 0, 0.5)
-        check_whole_number("artificial_modes", "seed", self.seed, 0, 2**32 - 1)
+    dim: Annotated[int, whole_number(1, 4096)] = 16
+    modes: Annotated[int, whole_number(1, lambda data: 2 * data.dim)] = 4
+    # Keeps the uniforms of one mode, and the whole data set, within about 1 GB.
+    copies: Annotated[int, whole_number(1, lambda data: 10**8 // (data.dim * data.modes))] = 2500
+    flip: Annotated[float, number(0, 0.5)] = 0.001
+    seed: Seed = 0
 
     def load(self, _sources=None) -> Dataset:
         """Generate the data set."""
         rows = np.repeat(prototypes(self.dim, self.modes), self.copies, axis=0)
         uniforms = np.random.Generator(np.random.Philox(self.seed)).random(rows.shape)
-        return build(
-            "artificial_modes",
+        return self.build(
             "Artificial modes",
             train=rows ^ (uniforms < self.flip),
-            source="generated",
             preprocessing=f"{self.copies} copies of each of {self.modes} prototypes, "
             f"each bit flipped with probability {self.flip}",
-            options=asdict(self),
         )

@@ -1,18 +1,19 @@
 """Bars and stripes: every pattern of whole rows, and every pattern of whole columns, of a square image."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
-from rbmbench.datasets import REGISTRY, Dataset, build
-from rbmbench.datasets._options import check_truth_value, check_whole_number
+from rbmbench.datasets import REGISTRY, Dataset
+from rbmbench.datasets._recipe import Recipe, truth_value, whole_number
 
 PREPROCESSING = "none: every pattern of horizontal and of vertical bars once"
 
 
 @REGISTRY.register
 @dataclass(frozen=True)
-class BarsAndStripes:
+class BarsAndStripes(Recipe):
     """Bars and stripes (MacKay 2003): 2 * 2^side rows of side^2 pixels.
 
     First the 2^side patterns of horizontal bars, then those of vertical bars, in the order of their binary numbers
@@ -27,12 +28,8 @@ class BarsAndStripes:
         Whether the empty and the full image are left out of the second half: 2 * 2^side - 2 rows, at least 2.
     """
 
-    side: int = 4
-    distinct: bool = False
-
-    def __post_init__(self):
-        check_whole_number("bars_and_stripes", "side", self.side, 1, 12)
-        check_truth_value("bars_and_stripes", "distinct", self.distinct)
+    side: Annotated[int, whole_number(1, 12)] = 4
+    distinct: Annotated[bool, truth_value] = False
 
     def load(self, _sources=None) -> Dataset:
         """Generate the data set."""
@@ -40,12 +37,9 @@ class BarsAndStripes:
         horizontal = np.repeat(patterns, self.side, axis=1)
         vertical = np.tile(patterns, self.side)
         rows = np.concatenate([horizontal, vertical[1:-1] if self.distinct else vertical])
-        return build(
-            "bars_and_stripes",
+        return self.build(
             f"Bars and stripes {self.side}x{self.side}",
             train=rows,
             test=rows if self.distinct else None,
-            source="generated",
             preprocessing="none: every pattern once" if self.distinct else PREPROCESSING,
-            options=asdict(self),
         )

@@ -1,16 +1,17 @@
 """The 8x8 digits bundled with scikit-learn: real images without a download."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from typing import Annotated
 
-from rbmbench.datasets import REGISTRY, Dataset, build
-from rbmbench.datasets._options import check_text, check_whole_number
+from rbmbench.datasets import REGISTRY, Dataset
+from rbmbench.datasets._recipe import Recipe, text, whole_number
 
 ROWS = 1797
 
 
 @REGISTRY.register
 @dataclass(frozen=True)
-class Digits:
+class Digits(Recipe):
     """The 1797 digits of 8x8 pixels (0 to 16) in scikit-learn, from the UCI optical digits (test part).
 
     Parameters
@@ -23,17 +24,10 @@ class Digits:
         The data set that the digits stand in for, named in the title and the provenance.
     """
 
-    threshold: int = 7
-    validation: int = 0
-    test: int = 0
-    stands_in_for: str | None = None
-
-    def __post_init__(self):
-        check_whole_number("digits", "threshold", self.threshold, 0, 15)
-        check_whole_number("digits", "validation", self.validation, 0, ROWS - 1)
-        check_whole_number("digits", "test", self.test, 0, ROWS - 1 - self.validation)
-        if self.stands_in_for is not None:
-            check_text("digits", "stands_in_for", self.stands_in_for)
+    threshold: Annotated[int, whole_number(0, 15)] = 7
+    validation: Annotated[int, whole_number(0, ROWS - 1)] = 0
+    test: Annotated[int, whole_number(0, lambda data: ROWS - 1 - data.validation)] = 0
+    stands_in_for: Annotated[str | None, text] = None
 
     def load(self, _sources=None) -> Dataset:
         """Return the data set, from the images in scikit-learn."""
@@ -42,14 +36,11 @@ class Digits:
 
         bits = load_digits().data > self.threshold
         ends = ROWS - self.validation - self.test, ROWS - self.test
-        return build(
-            "digits",
+        return self.build(
             "Digits 8x8",
             train=bits[: ends[0]],
             validation=bits[ends[0] : ends[1]],
             test=bits[ends[1] :],
             source=f"optical digits of UCI (CC BY 4.0), as bundled with scikit-learn {sklearn.__version__}",
             preprocessing=f"1 where the value (0 to 16) is above {self.threshold}",
-            stand_in_for=self.stands_in_for,
-            options=asdict(self),
         )

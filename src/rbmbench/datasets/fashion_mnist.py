@@ -1,17 +1,18 @@
 """Fashion-MNIST: articles of clothing in 28x28 grey pixels, made binary."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from typing import Annotated
 
-from rbmbench.datasets import REGISTRY, Dataset, build
+from rbmbench.datasets import REGISTRY, Dataset
 from rbmbench.datasets._downloads import fetch_parts
 from rbmbench.datasets._formats import idx_images
 from rbmbench.datasets._images import binarised
-from rbmbench.datasets._options import check_choice, check_whole_number
+from rbmbench.datasets._recipe import Recipe, Seed, one_of, whole_number
 
 
 @REGISTRY.register
 @dataclass(frozen=True)
-class FashionMnist:
+class FashionMnist(Recipe):
     """Fashion-MNIST (Xiao, Rasul, Vollgraf 2017): 60000 training and 10000 test images of 784 pixels, row-major.
 
     Parameters
@@ -25,24 +26,12 @@ class FashionMnist:
         Seed of the draws, if ``binarise`` is "bernoulli".
     """
 
-    binarise: str = "bernoulli"
-    threshold: int = 127
-    seed: int = 0
-
-    def __post_init__(self):
-        check_choice("fashion_mnist", "binarise", self.binarise, ("bernoulli", "threshold"))
-        check_whole_number("fashion_mnist", "threshold", self.threshold, 0, 254)
-        check_whole_number("fashion_mnist", "seed", self.seed, 0, 2**32 - 1)
+    binarise: Annotated[str, one_of("bernoulli", "threshold")] = "bernoulli"
+    threshold: Annotated[int, whole_number(0, 254)] = 127
+    seed: Seed = 0
 
     def load(self, sources) -> Dataset:
         """Return the data set, downloading its two image files if necessary."""
         images, origin = fetch_parts("fashion_mnist", sources, idx_images, ("train", "test"))
         parts, preprocessing = binarised(images, self.binarise, self.threshold, self.seed)
-        return build(
-            "fashion_mnist",
-            "Fashion-MNIST",
-            **parts,
-            **origin,
-            preprocessing=preprocessing,
-            options=asdict(self),
-        )
+        return self.build("Fashion-MNIST", **parts, **origin, preprocessing=preprocessing)

@@ -1,18 +1,19 @@
 """Letters: the handwritten lower-case letters of 16x8 binary pixels collected by R. Kassel, prepared by B. Taskar."""
 
 import hashlib
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
 from rbmbench.base.errors import DataError
-from rbmbench.datasets import REGISTRY, Dataset, _downloads, build
+from rbmbench.datasets import REGISTRY, Dataset, _downloads
 from rbmbench.datasets._formats import taskar_mat, taskar_text
+from rbmbench.datasets._recipe import Recipe
 
 
 @REGISTRY.register
 @dataclass(frozen=True)
-class Letters:
+class Letters(Recipe):
     """All 52152 letters as training rows of 128 pixels, row-major.
 
     They come either from the original letter.data.gz or from ocr_taskar.mat, which holds the same images in another
@@ -36,13 +37,11 @@ class Letters:
             return rows
 
         content, origin = _downloads.fetch_parts("letters", sources, read)
-        return build(
-            "letters",
+        return self.build(
             "Letters",
             **content,
             **origin,
             preprocessing="none: pixels row-major, rows in lexicographic order",
-            options=asdict(self),
         )
 
 

@@ -1,19 +1,20 @@
 """MNIST: handwritten digits of 28x28 grey pixels, made binary."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from typing import Annotated
 
-from rbmbench.datasets import REGISTRY, Dataset, build
+from rbmbench.datasets import REGISTRY, Dataset
 from rbmbench.datasets._downloads import fetch_parts
 from rbmbench.datasets._formats import amat, idx_images
 from rbmbench.datasets._images import binarised
-from rbmbench.datasets._options import check_choice, check_whole_number
+from rbmbench.datasets._recipe import Recipe, Seed, one_of, whole_number
 
 TRAINING_IMAGES = 60_000
 
 
 @REGISTRY.register
 @dataclass(frozen=True)
-class Mnist:
+class Mnist(Recipe):
     """MNIST (LeCun, Cortes, Burges): 60000 training and 10000 test images of 784 pixels, row-major.
 
     Parameters
@@ -32,17 +33,10 @@ class Mnist:
         rows of their own.
     """
 
-    threshold: int = 127
-    validation: int = 0
-    binarise: str = "threshold"
-    seed: int = 0
-
-    def __post_init__(self):
-        check_choice("mnist", "binarise", self.binarise, ("threshold", "bernoulli", "fixed"))
-        check_whole_number("mnist", "threshold", self.threshold, 0, 254)
-        check_whole_number("mnist", "seed", self.seed, 0, 2**32 - 1)
-        most = 0 if self.binarise == "fixed" else TRAINING_IMAGES - 1
-        check_whole_number("mnist", "validation", self.validation, 0, most)
+    threshold: Annotated[int, whole_number(0, 254)] = 127
+    validation: Annotated[int, whole_number(0, lambda data: 0 if data.binarise == "fixed" else TRAINING_IMAGES - 1)] = 0
+    binarise: Annotated[str, one_of("threshold", "bernoulli", "fixed")] = "threshold"
+    seed: Seed = 0
 
     def load(self, sources) -> Dataset:
         """Return the data set, downloading its image files if necessary."""
@@ -54,4 +48,4 @@ class Mnist:
             parts, preprocessing = binarised(images, self.binarise, self.threshold, self.seed)
             cut = len(parts["train"]) - self.validation
             parts |= {"train": parts["train"][:cut], "validation": parts["train"][cut:]}
-        return build("mnist", "MNIST", **parts, **origin, preprocessing=preprocessing, options=asdict(self))
+        return self.build("MNIST", **parts, **origin, preprocessing=preprocessing)

@@ -1,14 +1,14 @@
 """OMNIGLOT: handwritten characters of many alphabets, 28x28 grey pixels made binary."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
-from rbmbench.datasets import REGISTRY, Dataset, build
+from rbmbench.datasets import REGISTRY, Dataset
 from rbmbench.datasets._downloads import fetch_parts
 from rbmbench.datasets._formats import chardata_mat, grey_npz
 from rbmbench.datasets._images import as_probabilities
-from rbmbench.datasets._options import check_whole_number
+from rbmbench.datasets._recipe import Recipe, Seed
 
 STAND_IN = "omniglot_28x28_area_standin.npz"
 OWN_WORDS = "the 28x28 images and split of Burda, Grosse, Salakhutdinov"
@@ -17,7 +17,7 @@ STAND_IN_WORDS = "a stand-in: the 105x105 originals averaged to 28x28 and split 
 
 @REGISTRY.register
 @dataclass(frozen=True)
-class Omniglot:
+class Omniglot(Recipe):
     """OMNIGLOT (Lake et al.), as split by Burda, Grosse, Salakhutdinov 2016: 24345 training and 8070 test images.
 
     The file is chardata.mat of these authors. If it is not available, images with another resampling and split, but the
@@ -30,10 +30,7 @@ class Omniglot:
         Seed of the draws: a pixel is 1 with probability grey value, drawn once.
     """
 
-    seed: int = 0
-
-    def __post_init__(self):
-        check_whole_number("omniglot", "seed", self.seed, 0, 2**32 - 1)
+    seed: Seed = 0
 
     def load(self, sources) -> Dataset:
         """Return the data set, downloading one of its two files if necessary."""
@@ -44,13 +41,11 @@ class Omniglot:
             name: as_probabilities(np.asarray(images), self.seed, part, 1.0 if own else 255.0)
             for part, (name, images) in enumerate(grey["train"].items())
         }
-        return build(
-            "omniglot",
+        return self.build(
             "OMNIGLOT" if own else "OMNIGLOT, other 28x28 images",
             **parts,
             **origin,
             preprocessing=f"{OWN_WORDS if own else STAND_IN_WORDS}; each pixel 1 with probability grey value, drawn"
             f" once with seed {self.seed}",
             stand_in_for=None if own else "OMNIGLOT",
-            options=asdict(self),
         )

@@ -1,13 +1,14 @@
 """Simulated RBM: rows of an RBM with random, known parameters."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.streams import Purpose, Stream
-from rbmbench.datasets import REGISTRY, Dataset, build
-from rbmbench.datasets._options import check_number, check_whole_number
+from rbmbench.datasets import REGISTRY, Dataset
+from rbmbench.datasets._recipe import Recipe, Seed, number, whole_number
 from rbmbench.likelihood.exact import LARGEST_ENUMERABLE_LAYER, is_enumerable
 from rbmbench.model.rbm import RBM, initial_rbm
 from rbmbench.samplers.exact import exact_samples
@@ -15,7 +16,7 @@ from rbmbench.samplers.exact import exact_samples
 
 @REGISTRY.register
 @dataclass(frozen=True)
-class SimulatedRbm:
+class SimulatedRbm(Recipe):
     """Independent rows of an RBM (Qiu, Zhang, Wang 2020, section 6.2), sampled exactly.
 
     The parameters are the arrays "true_W" (m, n), "true_b" (m,) and "true_c" (n,) of the data set, see `true_rbm`.
@@ -32,19 +33,15 @@ class SimulatedRbm:
         Seed of the parameters and of the rows.
     """
 
-    visible: int = 200
-    hidden: int = 20
-    rows: int = 1000
-    width: float = 1.0
-    seed: int = 0
+    visible: Annotated[int, whole_number(1, 4096)] = 200
+    hidden: Annotated[int, whole_number(1, 4096)] = 20
+    # Keeps the states and means of all rows within about 1 GB.
+    rows: Annotated[int, whole_number(1, lambda data: 5 * 10**7 // (data.visible + data.hidden))] = 1000
+    width: Annotated[float, number(0, 100)] = 1.0
+    seed: Seed = 0
 
     def __post_init__(self):
-        check_whole_number("simulated_rbm", "visible", self.visible, 1, 4096)
-        check_whole_number("simulated_rbm", "hidden", self.hidden, 1, 4096)
-        # Keeps the states and means of all rows within about 1 GB.
-        check_whole_number("simulated_rbm", "rows", self.rows, 1, 5 * 10**7 // (self.visible + self.hidden))
-        check_number("simulated_rbm", "width", self.width, 0, 100)
-        check_whole_number("simulated_rbm", "seed", self.seed, 0, 2**32 - 1)
+        super().__post_init__()
         if not is_enumerable(self.visible, self.hidden):
             raise SettingsError(
                 f"data set 'simulated_rbm': options 'visible', 'hidden': found {self.visible}, {self.hidden}; "
@@ -56,15 +53,12 @@ class SimulatedRbm:
         stream = Stream(self.seed, [0], Purpose.DATA)
         rbm = initial_rbm(self.visible, self.hidden, stream, "normal", self.width, np.float64)
         layer, units = min(("hidden", self.hidden), ("visible", self.visible), key=lambda pair: pair[1])
-        return build(
-            "simulated_rbm",
+        return self.build(
             f"Simulated RBM {self.visible}x{self.hidden}",
             train=exact_samples(rbm, self.rows, stream)[0],
-            source="generated",
             preprocessing=f"independent exact samples of an RBM whose parameters are normal with mean 0 and standard "
             f"deviation {self.width}: {layer} states by inverse CDF over all 2^{units} of them"
             + (", visible states given them" if layer == "hidden" else ""),
-            options=asdict(self),
             arrays={"true_W": rbm.W[0], "true_b": rbm.b[0], "true_c": rbm.c[0]},
         )
 

@@ -1,22 +1,23 @@
 """A user's own data: a matrix of 0 and 1 from an .npy, .npz or .csv file."""
 
 import hashlib
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
-from rbmbench.base.errors import DataError, SettingsError
-from rbmbench.datasets import REGISTRY, Dataset, build
-from rbmbench.datasets._options import check_text
+from rbmbench.base.errors import DataError
+from rbmbench.datasets import REGISTRY, Dataset
+from rbmbench.datasets._recipe import Recipe, text
 from rbmbench.io.arrays import npy_array, npz_arrays, text_array
 from rbmbench.io.guard import UnreadableError, bounded_bytes
 
 
 @REGISTRY.register
 @dataclass(frozen=True)
-class UserFile:
+class UserFile(Recipe):
     """Rows of 0 and 1 from a user's file.
 
     Parameters
@@ -29,18 +30,14 @@ class UserFile:
         Name for figures and tables. The default is the file's name.
     """
 
-    path: str = ""
-    key: str = "train"
-    title: str | None = None
+    path: Annotated[str, text] = ""
+    key: Annotated[str, text] = "train"
+    title: Annotated[str | None, text] = None
 
     def __post_init__(self):
-        for option in ("path", "key"):
-            check_text("user_file", option, getattr(self, option))
-        if self.title is not None:
-            check_text("user_file", "title", self.title)
+        super().__post_init__()
         if Path(self.path).suffix not in _READERS:
-            allowed = ", ".join(_READERS)
-            raise SettingsError(f"data set 'user_file': option 'path': found {self.path!r}; allowed: {allowed} files")
+            raise self.refused("path", f"{', '.join(_READERS)} files")
 
     def load(self, _sources=None) -> Dataset:
         """Return the data set."""
@@ -55,14 +52,12 @@ class UserFile:
             parts = _READERS[path.suffix](content, self.key)
         except ValueError as error:
             raise DataError(f"{path}: cannot be read as {path.suffix} ({error})") from error
-        return build(
-            "user_file",
+        return self.build(
             self.title or path.stem,
             **parts,
             source="a file of the user's own",
             preprocessing="none",
             files=[{"name": path.name, "sha256": hashlib.sha256(content).hexdigest(), "from": "user"}],
-            options=asdict(self),
         )
 
 

@@ -1,14 +1,15 @@
 """we8there: restaurant reviews as the presence of their most frequent stemmed bigrams."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from rbmbench.base.errors import DataError
 from rbmbench.base.streams import Purpose, Stream
-from rbmbench.datasets import REGISTRY, Dataset, build
+from rbmbench.datasets import REGISTRY, Dataset
 from rbmbench.datasets._downloads import fetch_parts
-from rbmbench.datasets._options import check_text, check_whole_number
+from rbmbench.datasets._recipe import Recipe, Seed, text, whole_number
 from rbmbench.kernels import kernels_for
 
 REVIEWS, TERMS = 6166, 2640
@@ -16,7 +17,7 @@ REVIEWS, TERMS = 6166, 2640
 
 @REGISTRY.register
 @dataclass(frozen=True)
-class We8there:
+class We8there(Recipe):
     """6166 reviews: which of the most frequent terms (stemmed pairs of words) each has.
 
     Parameters
@@ -31,19 +32,11 @@ class We8there:
         The data set that the reviews stand in for, named in the title and the provenance.
     """
 
-    terms: int = 1000
-    validation: int = 600
-    test: int = 600
-    seed: int = 0
-    stands_in_for: str | None = None
-
-    def __post_init__(self):
-        check_whole_number("we8there", "terms", self.terms, 1, TERMS)
-        check_whole_number("we8there", "validation", self.validation, 0, REVIEWS - 1)
-        check_whole_number("we8there", "test", self.test, 0, REVIEWS - 1 - self.validation)
-        check_whole_number("we8there", "seed", self.seed, 0, 2**32 - 1)
-        if self.stands_in_for is not None:
-            check_text("we8there", "stands_in_for", self.stands_in_for)
+    terms: Annotated[int, whole_number(1, TERMS)] = 1000
+    validation: Annotated[int, whole_number(0, REVIEWS - 1)] = 600
+    test: Annotated[int, whole_number(0, lambda data: REVIEWS - 1 - data.validation)] = 600
+    seed: Seed = 0
+    stands_in_for: Annotated[str | None, text] = None
 
     def load(self, sources) -> Dataset:
         """Return the data set, downloading its file if necessary."""
@@ -53,8 +46,7 @@ class We8there:
         keys = kernels_for(np.empty(0)).uniforms(Stream(self.seed, [0], Purpose.DATA).next(), len(present), np.float64)
         dealt = present[np.argsort(keys[0], kind="stable")][:, frequent]
         ends = np.cumsum([self.validation, self.test])
-        return build(
-            "we8there",
+        return self.build(
             "we8there reviews",
             validation=dealt[: ends[0]],
             test=dealt[ends[0] : ends[1]],
@@ -62,8 +54,6 @@ class We8there:
             **origin,
             preprocessing=f"1 where a review has one of the {self.terms} most frequent stemmed bigrams; reviews dealt "
             f"out to the parts with seed {self.seed}",
-            stand_in_for=self.stands_in_for,
-            options=asdict(self),
         )
 
 

@@ -1,0 +1,86 @@
+"""The base class of data sets, and checks of their options."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields
+from numbers import Integral, Real
+from typing import Annotated, Any, get_type_hints
+
+from rbmbench.base.errors import SettingsError
+from rbmbench.datasets._dataset import Dataset, build
+
+Check = Callable[[Any, Any], tuple[bool, str]]
+"""Takes the value of an option and the recipe; returns whether the value is allowed, and in words what is allowed."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Base of data sets, each a dataclass in a module of its name. The fields are the options.
+
+    A field is annotated with its type and its check, such as ``Annotated[int, whole_number(1, 4096)]``. Checks run on
+    creation, in the order of the fields; None is allowed where it is the default. A subclass defines ``load``.
+
+    Raises
+    ------
+    SettingsError
+        If the value of an option is not allowed.
+    """
+
+    def __post_init__(self):
+        hints = get_type_hints(type(self), include_extras=True)
+        for option in fields(self):
+            found = getattr(self, option.name)
+            is_allowed, allowed = hints[option.name].__metadata__[0](found, self)
+            if not is_allowed and not (found is None is option.default):
+                raise self.refused(option.name, allowed)
+
+    @property
+    def name(self) -> str:
+        """Name in the registry: that of the module."""
+        return type(self).__module__.rpartition(".")[2]
+
+    def refused(self, option: str, allowed: str) -> SettingsError:
+        """Return the error of an option whose value is not one of those ``allowed``."""
+        found = getattr(self, option)
+        return SettingsError(f"data set {self.name!r}: option {option!r}: found {found!r}; allowed: {allowed}")
+
+    def build(self, title: str, **contents) -> Dataset:
+        """Return the data set of these options; ``contents`` are further arguments of `rbmbench.datasets.build`."""
+        defaults = {"source": "generated", "stand_in_for": getattr(self, "stands_in_for", None)}
+        return build(self.name, title, options=asdict(self), **defaults | contents)
+
+
+def whole_number(low: int, high: int | Callable[[Any], int]) -> Check:
+    """Return the check of a whole number from ``low`` to ``high``, which may be a function of the recipe."""
+    return _within(Integral, "a whole number", low, high)
+
+
+def number(low: float, high: float) -> Check:
+    """Return the check of a number from ``low`` to ``high``."""
+    return _within(Real, "a number", low, high)
+
+
+def _within(kind: type, words: str, low: float, high: float | Callable[[Any], float]) -> Check:
+    def check(found, recipe):
+        most = high(recipe) if callable(high) else high
+        is_allowed = isinstance(found, kind) and not isinstance(found, bool) and low <= found <= most
+        return is_allowed, f"{words} from {low} to {most}"
+
+    return check
+
+
+def one_of(*allowed: str) -> Check:
+    """Return the check of a text that must be one of those ``allowed``."""
+    return lambda found, _: (found in allowed, ", ".join(allowed))
+
+
+def text(found: Any, _recipe: Any) -> tuple[bool, str]:
+    """Check a text, which must not be empty."""
+    return isinstance(found, str) and bool(found.strip()), "a text that is not empty"
+
+
+def truth_value(found: Any, _recipe: Any) -> tuple[bool, str]:
+    """Check a truth value."""
+    return isinstance(found, bool), "true, false"
+
+
+Seed = Annotated[int, whole_number(0, 2**32 - 1)]
