@@ -40,13 +40,17 @@ import pandas, pyarrow.parquet, scipy.io
 def published(reader):
     return lambda path: reader(File("made", path.name, (), unpacked_bytes=10**6), path.read_bytes(), str(path))
 
+def read_any(folder, name):
+    results.COLUMNS[name] = {}
+    return results.read_table(folder, name)
+
 READERS = {
     "idx": published(_formats.idx_images), "rda": published(_rdata.r_objects),
     "reviews": published(we8there._present), "reviews": published(we8there._present),
     "grey": published(_formats.grey_npz), "own": lambda path: datasets.load("user_file", path=str(path)),
     "data": datasets.read, "arrays": lambda path: results.read_arrays(path, ("W",)),
     "checkpoint": lambda path: load_checkpoint(path, "mine"), "json": results.read_json, "yaml": read_yaml,
-    "parquet": lambda path: results.read_table(path, {}), "csv": results.read_csv,
+    "parquet": lambda path: read_any(path.parent, path.name), "csv": results.read_csv,
 }
 pages = int(Path("/proc/self/statm").read_text().split()[0])
 most = pages * resource.getpagesize() + 2**30

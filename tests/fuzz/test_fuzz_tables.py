@@ -59,7 +59,7 @@ RIGHT = pa.Table.from_pandas(CURVE)
        | packings.flatmap(lambda packing: mutated(parquet_of(RIGHT, compression=packing))))  # fmt: skip
 def test_curves(folder, content):
     (folder / "curve.parquet").write_bytes(content)
-    found = read_or_refused("parquet", lambda: results.read_curve(folder), "curve.parquet")
+    found = read_or_refused("parquet", lambda: results.read_table(folder, "curve.parquet"), "curve.parquet")
     assert found is None or found["trial"].dtype.kind in "iu"
 
 
@@ -86,7 +86,9 @@ def test_measured_steps(folder, content):
 @pytest.mark.parametrize("table", [CURVE, CURVE.iloc[:0]])
 def test_what_is_right_is_read_as_pandas_reads_it(folder, table):
     results.write_table(folder / "curve.parquet", table)
-    pd.testing.assert_frame_equal(results.read_curve(folder), pd.read_parquet(folder / "curve.parquet"))
+    pd.testing.assert_frame_equal(
+        results.read_table(folder, "curve.parquet"), pd.read_parquet(folder / "curve.parquet")
+    )
 
 
 @pytest.mark.parametrize(
@@ -95,4 +97,4 @@ def test_what_is_right_is_read_as_pandas_reads_it(folder, table):
 def test_columns_of_other_kinds_are_refused(folder, more):
     (folder / "curve.parquet").write_bytes(parquet_of(RIGHT.append_column("more", more)))
     with pytest.raises(RbmbenchError, match="column 'more' holds"):
-        results.read_curve(folder)
+        results.read_table(folder, "curve.parquet")

@@ -5,7 +5,7 @@ import json
 import pytest
 from workspaces import run_cli, start_cli, wait_for
 
-from rbmbench.io.results import read_curve
+from rbmbench.io.results import read_table
 
 
 @pytest.mark.parametrize("estimator", ["pcd", "parallel_tempering"])
@@ -29,5 +29,5 @@ def test_kill_and_resume_give_the_same_bytes(tmp_path, estimator):
     assert (tmp_path / "cut.ckpt.npz").exists()
     run_cli(arguments("cut"))
     assert (tmp_path / "cut/model.npz").read_bytes() == (tmp_path / "whole/model.npz").read_bytes()
-    assert read_curve(tmp_path / "cut").equals(read_curve(tmp_path / "whole"))
+    assert read_table(tmp_path / "cut", "curve.parquet").equals(read_table(tmp_path / "whole", "curve.parquet"))
     assert not (tmp_path / "cut.ckpt.npz").exists()

@@ -14,7 +14,7 @@ import slurm_cluster
 from tiny_paper import FILES, PAPER
 from workspaces import Workspace, new_workspace, wait_for
 
-from rbmbench.io.results import read_curve
+from rbmbench.io.results import read_table
 
 PROFILE = "workflow/profiles/slurm"
 # Jobs are looked after more often than on a cluster that others use too.
@@ -74,7 +74,7 @@ def contents(folder) -> dict[str, bytes | str]:
     for pattern in ("runs/*/model.npz", "gradients/*/*.npz", "samples/*/shown.npz"):
         results |= {str(file.relative_to(folder)): file.read_bytes() for file in folder.glob(pattern)}
     for file in [*folder.glob("runs/*/curve.parquet"), *folder.glob("evaluations/*/curve.parquet")]:
-        results[str(file.relative_to(folder))] = read_curve(file.parent).to_csv()
+        results[str(file.relative_to(folder))] = read_table(file.parent, "curve.parquet").to_csv()
     for file in [*folder.glob("data/*.csv"), *folder.glob("tables/*.csv")]:
         numbers = pd.read_csv(file)
         if not is_run_times(folder / f"specs/{file.stem}.json"):

@@ -57,7 +57,7 @@ def evaluate(arguments: Namespace) -> None:
     """Evaluate the snapshots of one run by annealed importance sampling, and write the whole curve and its meta."""
     settings, dataset = _settings(AnnealingSettings, arguments), datasets.read(arguments.data)
     meta, snapshots = results.read_meta(arguments.model), results.read_snapshots(arguments.model)
-    diagnostics, models = results.read_curve(arguments.model), snapshots["snapshot_W"]
+    diagnostics, models = results.read_table(arguments.model, CURVE), snapshots["snapshot_W"]
     _check_width(models, dataset, arguments.model)
     # Two matrix products per step, for all trials of a snapshot.
     chosen = backends.choose(arguments.backend, 4.0 * settings.particles * models.size / len(models))

@@ -39,9 +39,8 @@ class File:
         """What a good copy is recognised by."""
         if self.sha256:
             return f"sha256 {self.sha256}"
-        if self.git_object:
-            return f"a {self.name} of git object {self.git_object}"
-        return f"a {self.name} with the right rows (its sha256 is not known)"
+        by = f"of git object {self.git_object}" if self.git_object else "with the right rows (its sha256 is not known)"
+        return f"a {self.name} {by}"
 
 
 @dataclass(frozen=True)
@@ -53,11 +52,6 @@ class Entry:
     files: tuple[File, ...]
     rows: int | None = None
     content_sha256: str | None = None
-
-    @property
-    def described(self) -> str:
-        """Source and licence in one text."""
-        return f"{self.source} (licence: {self.licence})"
 
     @property
     def choices(self) -> list[list[File]]:
@@ -168,19 +162,15 @@ def fetch(files: Sequence[File], sources: Sources, read: Callable[[File, bytes, 
 def fetch_parts(
     data_set: str, sources: Sources, read: Callable[[File, bytes, str], Any], parts: Sequence[str] = ("train",)
 ) -> tuple[dict[str, Any], dict]:
-    """Return what ``read`` makes of the files of a data set, one per part; see `fetch`.
+    """Return by part what ``read`` makes of the files of a data set, in the order of files.yaml; see `fetch`.
 
-    Returns
-    -------
-    content : dict
-        By part, in the order of files.yaml.
-    origin : dict
-        The arguments ``source`` and ``files`` of `rbmbench.datasets.build`.
+    The second value holds the arguments ``source`` and ``files`` of `rbmbench.datasets.build`.
     """
     entry = catalogue()[data_set]
     copies = [fetch(files, sources, read) for files in entry.choices]
     content = {part: copy.value for part, copy in zip(parts, copies, strict=True)}
-    return content, {"source": entry.described, "files": [copy.record for copy in copies]}
+    source = f"{entry.source} (licence: {entry.licence})"
+    return content, {"source": source, "files": [copy.record for copy in copies]}
 
 
 def file_status(sources: Sources, online: bool = False) -> Iterator[FileStatus]:
@@ -194,7 +184,6 @@ def file_status(sources: Sources, online: bool = False) -> Iterator[FileStatus]:
 
 
 def _status(data_set: str, files: list[File], sources: Sources, online: bool) -> FileStatus:
-    """Return where the first copy of one of the files is, in the order of `fetch`."""
     addresses = []
     for origin, file, place in _places(files, sources):
         if is_address(place):
@@ -268,7 +257,6 @@ def _content(file: File, place: str) -> tuple[bytes, str]:
 
 
 def _not_found(files: Sequence[File], sources: Sources, failures: Sequence[str]) -> str:
-    """Return the message about files of which there is no good copy: what was tried, what is expected, what to do."""
     names = " or ".join(file.name for file in files)
     expected = " or ".join(file.expected for file in files)
     if sources.mirror and not is_address(sources.mirror):

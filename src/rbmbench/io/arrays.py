@@ -1,4 +1,7 @@
-"""Arrays of numbers and text from .npy, .npz and text files, checked by their declared sizes; never a pickle."""
+"""Arrays of numbers and text from .npy, .npz and text files, checked by their declared sizes; never a pickle.
+
+Other and damaged files, and those that declare more than they may hold, are an `UnreadableError`.
+"""
 
 import math
 import os
@@ -20,13 +23,7 @@ KINDS = "buifU"
 
 @one_line
 def npy_array(content: bytes) -> np.ndarray:
-    """Return the array of an .npy file.
-
-    Raises
-    ------
-    UnreadableError
-        If it is no such file, holds anything but numbers and text, or its header does not agree with its size.
-    """
+    """Return the array of an .npy file."""
     stream = BytesIO(content)
     version = np.lib.format.read_magic(stream)
     headers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
@@ -43,14 +40,7 @@ def npy_array(content: bytes) -> np.ndarray:
 
 @one_line
 def npz_arrays(file: str | os.PathLike | BinaryIO, names: Iterable[str] | None = None) -> dict[str, np.ndarray]:
-    """Return arrays of an .npz file by name: those of ``names`` that it has, or all.
-
-    Raises
-    ------
-    UnreadableError
-        If it is no such file, an array is damaged or holds anything but numbers and text, or the archive declares
-        more bytes than allowed.
-    """
+    """Return arrays of an .npz file by name: those of ``names`` that it has, or all."""
     with ZipFile(file) as archive:
         members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
         if len(members) < len(archive.infolist()):
@@ -74,13 +64,7 @@ def npz_arrays(file: str | os.PathLike | BinaryIO, names: Iterable[str] | None =
 
 @one_line
 def text_array(content: bytes, delimiter: str | None, dtype: type) -> np.ndarray:
-    """Return the numbers of a text as a matrix (lines, numbers per line).
-
-    Raises
-    ------
-    UnreadableError
-        If it holds anything but numbers, lines of different lengths, or no numbers.
-    """
+    """Return the numbers of a text, of which there must be some, as a matrix (lines, numbers per line)."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # no numbers, which is an error below
         numbers = np.loadtxt(BytesIO(content), dtype, delimiter=delimiter, ndmin=2)

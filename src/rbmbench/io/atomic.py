@@ -37,7 +37,8 @@ def replaced(path: str | os.PathLike) -> Iterator[Path]:
         os.close(handle)
         temporary = Path(name)
         yield temporary
-        _reach_the_device(temporary)
+        with temporary.open("rb") as written:  # some file systems, such as NFS, report a full device only here
+            os.fsync(written)
         # mkstemp makes private files; results are for everyone the folder is for.
         umask = os.umask(0)
         os.umask(umask)
@@ -54,14 +55,9 @@ def replaced(path: str | os.PathLike) -> Iterator[Path]:
 
 
 def writable(path: str | os.PathLike) -> Path:
-    """Return ``path``, or what it is a symbolic link to, if a regular file is or can be there.
+    """Return ``path``, or what it is a symbolic link to; raise a ResultsError unless a regular file is or can be there.
 
     Renaming over a device, a pipe or a socket would replace it for every program of the machine, if run by root.
-
-    Raises
-    ------
-    ResultsError
-        If there is something else, such as a device or a folder.
     """
     real, mode = Path(path), stat.S_IFLNK
     for _ in range(MOST_LINKS):
@@ -79,7 +75,6 @@ def writable(path: str | os.PathLike) -> Path:
 
 
 def _kind_of(mode: int) -> str:
-    """Return in words what a file's mode says it is."""
     kinds = {
         stat.S_IFDIR: "a folder",
         stat.S_IFCHR: "a device",
@@ -91,17 +86,9 @@ def _kind_of(mode: int) -> str:
     return kinds.get(stat.S_IFMT(mode), "no regular file")
 
 
-def is_regular(path: str | os.PathLike) -> bool:
-    """Return whether ``path`` itself is a regular file; a symbolic link is none."""
-    try:
-        return stat.S_ISREG(os.lstat(path).st_mode)
-    except OSError:
-        return False
-
-
 def remove(path: str | os.PathLike) -> None:
-    """Remove a regular file; anything else that is at ``path`` stays, and nothing need be there."""
-    if is_regular(path):
+    """Remove a regular file; anything else that is at ``path``, such as a symbolic link, stays."""
+    if os.path.isfile(path) and not os.path.islink(path):
         Path(path).unlink(missing_ok=True)
 
 
@@ -124,12 +111,3 @@ def remove_leftovers(path: str | os.PathLike) -> None:
     path = Path(path)
     for leftover in path.parent.glob(f".{glob.escape(path.name)}.????????{glob.escape(path.suffix)}"):
         remove(leftover)
-
-
-def _reach_the_device(path: Path) -> None:
-    """Wait until a file is on the device: some file systems, NFS for one, only then tell that there is no room."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -2,10 +2,12 @@
 
 import os
 import platform
+import re
 import resource
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from importlib import metadata
@@ -45,10 +47,8 @@ def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that numbers can depend on, where installed."""
     found = {"python": platform.python_version()}
     for package in PACKAGES:
-        try:
+        with suppress(metadata.PackageNotFoundError):
             found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
     return found
 
 
@@ -58,13 +58,18 @@ def commit() -> str | None:
 
     It is looked up once: a process that asks as it begins is told what it runs, whatever is committed meanwhile.
     """
-    here = Path(__file__).resolve().parents[1]
     try:
-        head = _git(here, "rev-parse", "HEAD")
-        changes = _git(here, "status", "--porcelain", "--untracked-files=no")
+        head, changes = (_git(command) for command in ("rev-parse HEAD", "status --porcelain --untracked-files=no"))
     except (OSError, subprocess.SubprocessError):
         return None
     return f"{head}+changes" if changes else head
+
+
+def _git(command: str) -> str:
+    done = subprocess.run(
+        ["git", *command.split()], cwd=Path(__file__).parent, capture_output=True, text=True, timeout=20, check=True
+    )
+    return done.stdout.strip()
 
 
 def peak_memory_mb() -> float:
@@ -80,18 +85,8 @@ def seconds_since_start() -> float:
     return max(0.0, time.time() - psutil.Process().create_time())
 
 
-def _git(folder: Path, *arguments: str) -> str:
-    """Return what git prints; raise where there is no repository or no git."""
-    done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, timeout=20, check=True)
-    return done.stdout.strip()
-
-
 def _cpu_name() -> str:
-    """Return the processor's name, as far as the system tells it."""
-    try:
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    except OSError:
-        pass
+    with suppress(OSError):
+        if named := re.search(r"^model name\s*:(.*)", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.MULTILINE):
+            return named[1].strip()
     return platform.processor() or platform.machine()

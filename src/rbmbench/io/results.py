@@ -1,11 +1,13 @@
 """Read and write the folders of results: plain files, checked when read, never a pickle.
 
-Which files a folder holds is said in `rbmbench.io.layout`. Equal arrays give equal bytes.
+Which files a folder holds is said in `rbmbench.io.layout`. Equal arrays give equal bytes. Every function raises a
+`ResultsError` of one line if a file cannot be written, is missing or damaged, or does not hold what it should.
 """
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -22,18 +24,22 @@ from rbmbench.io.meta import Meta, checked_meta
 from rbmbench.io.tables import csv_table, parquet_table
 from rbmbench.io.text import MOST_JSON_BYTES, plain_json
 
-CURVE_COLUMNS = {"trial": "i", "iteration": "i", "metric": "s", "value": "f"}
-BIAS_COLUMNS = {"trial": "i", "ground_truth": "s", "quantity": "s", "value": "f"}
-STOPPING_TIME_COLUMNS = {"chain": "i", "stopping_time": "i"}
-ISL_COLUMNS = {
-    "sampler": "s",
-    "setting": "i",
-    "trial": "i",
-    "samples": "i",
-    "validation": "f",
-    "test": "f",
-    "flip": "f",
+COLUMNS = {
+    CURVE: {"trial": int, "iteration": int, "metric": str, "value": float},
+    BIAS: {"trial": int, "ground_truth": str, "quantity": str, "value": float},
+    STOPPING_TIMES: {"chain": int, "stopping_time": int},
+    ISL: {
+        "sampler": str,
+        "setting": int,
+        "trial": int,
+        "samples": int,
+        "validation": float,
+        "test": float,
+        "flip": float,
+    },
 }
+"""By file: the columns of a table, and the kind of each."""
+IS_KIND = {int: pd.api.types.is_integer_dtype, float: pd.api.types.is_float_dtype, str: pd.api.types.is_string_dtype}
 MODEL_ARRAYS = ("W", "b", "c", "iteration", "seed")
 SNAPSHOT_ARRAYS = ("snapshot_iterations", "snapshot_W", "snapshot_b", "snapshot_c")
 
@@ -41,13 +47,7 @@ Location = str | PathLike
 
 
 def check_writable(folder: Location) -> None:
-    """Raise an error unless files can be written below ``folder``, which need not be there yet.
-
-    Raises
-    ------
-    ResultsError
-        If the nearest folder that is there is none, is not writable, or is of a file system that is read-only.
-    """
+    """Raise an error unless files can be written below ``folder``, which need not be there yet."""
     folder = Path(folder)
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not there.is_dir():
@@ -59,56 +59,28 @@ def check_writable(folder: Location) -> None:
 
 
 def write_json(path: Location, values: Any) -> None:
-    """Write plain data as JSON with sorted keys: the same text for the same values.
-
-    Raises
-    ------
-    ResultsError
-        If the file cannot be written.
-    """
+    """Write plain data as JSON with sorted keys: the same text for the same values."""
     text = json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False)
     with replaced(path) as temporary:
         temporary.write_text(text + "\n", encoding="utf-8")
 
 
 def read_json(path: Location) -> Any:
-    """Return the plain data of a JSON file.
-
-    Raises
-    ------
-    ResultsError
-        If the file is missing or is not JSON.
-    """
-    try:
-        return plain_json(bounded_bytes(_existing(path), MOST_JSON_BYTES))
-    except (UnreadableError, OSError) as error:
-        raise _damaged(path, error) from None
+    """Return the plain data of a JSON file."""
+    with _reading(path) as file:
+        return plain_json(bounded_bytes(file, MOST_JSON_BYTES))
 
 
 def write_arrays(path: Location, arrays: Mapping[str, Any]) -> None:
-    """Write named arrays as a compressed npz file, without any time stamp in it.
-
-    Raises
-    ------
-    ResultsError
-        If the file cannot be written.
-    """
+    """Write named arrays as a compressed npz file, without any time stamp in it."""
     with replaced(path) as temporary, temporary.open("wb") as handle:
         np.savez_compressed(handle, allow_pickle=False, **{name: np.asarray(arrays[name]) for name in sorted(arrays)})
 
 
 def read_arrays(path: Location, names: Iterable[str]) -> dict[str, np.ndarray]:
-    """Return the arrays of an npz file, which must hold at least ``names``.
-
-    Raises
-    ------
-    ResultsError
-        If the file is missing, damaged, or lacks one of the names.
-    """
-    try:
-        arrays = npz_arrays(_existing(path))
-    except (UnreadableError, OSError) as error:
-        raise _damaged(path, error) from None
+    """Return the arrays of an npz file, which must hold at least ``names``."""
+    with _reading(path) as file:
+        arrays = npz_arrays(file)
     for name in names:
         if name not in arrays:
             raise ResultsError(f"{path}: array {name!r} is missing; found {', '.join(arrays) or 'nothing'}")
@@ -116,101 +88,43 @@ def read_arrays(path: Location, names: Iterable[str]) -> dict[str, np.ndarray]:
 
 
 def write_table(path: Location, table: pd.DataFrame) -> None:
-    """Write a tidy table as parquet.
-
-    Raises
-    ------
-    ResultsError
-        If the file cannot be written.
-    """
+    """Write a tidy table as parquet."""
     with replaced(path) as temporary:
         table.to_parquet(temporary, index=False, compression="zstd", write_page_checksum=True)
 
 
-def read_table(path: Location, columns: Mapping[str, str]) -> pd.DataFrame:
-    """Return the tidy table of a parquet file.
-
-    Parameters
-    ----------
-    path : path
-        The parquet file.
-    columns : mapping of str to str
-        The columns it must have, and of what kind: "i" integers, "f" floats, "s" text.
-
-    Raises
-    ------
-    ResultsError
-        If the file is missing or damaged, or a column is missing or of another kind.
-    """
-    try:
-        table = parquet_table(_existing(path))
-    except (UnreadableError, OSError) as error:
-        raise _damaged(path, error) from None
-    is_kind = {
-        "i": pd.api.types.is_integer_dtype,
-        "f": pd.api.types.is_float_dtype,
-        "s": pd.api.types.is_string_dtype,
-    }
-    for name, kind in columns.items():
-        if name not in table.columns:
-            raise ResultsError(f"{path}: column {name!r} is missing; found {', '.join(table.columns) or 'nothing'}")
-        if not is_kind[kind](table[name]):
+def read_table(folder: Location, file: str) -> pd.DataFrame:
+    """Return a tidy table of a result's folder, checked to have the columns that `COLUMNS` tells for the file."""
+    with _reading(Path(folder) / file) as path:
+        table = parquet_table(path)
+    _check_columns(path, table, COLUMNS[file])
+    for name, kind in COLUMNS[file].items():
+        if not IS_KIND[kind](table[name]):
             raise ResultsError(f"{path}: column {name!r} holds {table[name].dtype}, not what it should")
     return table
 
 
 def read_csv(path: Location, columns: Iterable[str] = (), **options: Any) -> pd.DataFrame:
-    """Return the table of a csv file, which must have ``columns``; ``options`` are those of ``pandas.read_csv``.
-
-    Raises
-    ------
-    ResultsError
-        If the file is missing or damaged, or lacks a column.
-    """
+    """Return the table of a csv file, which must have ``columns``; ``options`` are those of ``pandas.read_csv``."""
     try:
         table = csv_table(path, **options)
     except OSError as error:
         raise ResultsError(f"{path}: cannot be read ({error.strerror})") from None
     except UnreadableError as error:
         raise ResultsError(f"{path}: cannot be read ({error})") from None
-    for name in columns:
-        if name not in table.columns:
-            raise ResultsError(f"{path}: column {name!r} is missing; found {', '.join(map(str, table.columns))}")
+    _check_columns(path, table, columns)
     return table
 
 
-def read_curve(folder: Location) -> pd.DataFrame:
-    """Return the learning curves of a run: columns trial, iteration, metric, value (see `read_table` for errors)."""
-    return read_table(Path(folder) / CURVE, CURVE_COLUMNS)
-
-
-def read_bias(folder: Location) -> pd.DataFrame:
-    """Return what was measured of an estimator: columns trial, ground_truth, quantity, value (see `read_table`)."""
-    return read_table(Path(folder) / BIAS, BIAS_COLUMNS)
-
-
-def read_stopping_times(folder: Location) -> pd.DataFrame:
-    """Return the stopping times of coupled chains: columns chain, stopping_time (see `read_table` for errors)."""
-    return read_table(Path(folder) / STOPPING_TIMES, STOPPING_TIME_COLUMNS)
-
-
-def read_isl(folder: Location) -> pd.DataFrame:
-    """Return the likelihoods of streams of samples: columns sampler, setting, trial, samples, validation, test, flip.
-
-    See `read_table` for errors.
-    """
-    return read_table(Path(folder) / ISL, ISL_COLUMNS)
+def _check_columns(path: Location, table: pd.DataFrame, columns: Iterable[str]) -> None:
+    for name in columns:
+        if name not in table.columns:
+            found = ", ".join(map(str, table.columns)) or "nothing"
+            raise ResultsError(f"{path}: column {name!r} is missing; found {found}")
 
 
 def read_meta(folder: Location) -> Meta:
-    """Return the settings and provenance of a result's folder.
-
-    Raises
-    ------
-    ResultsError
-        If ``meta.json`` is missing, damaged, or not what it should be; and later, where a key that is asked for is not
-        there.
-    """
+    """Return the settings and provenance of a result's folder."""
     path = Path(folder) / META
     return checked_meta(read_json(path), str(path))
 
@@ -222,11 +136,6 @@ def read_model(folder: Location) -> dict[str, np.ndarray]:
     -------
     dict
         W (trials, m, n), b (trials, m), c (trials, n), and the 0-d integers iteration and seed.
-
-    Raises
-    ------
-    ResultsError
-        If the file is missing or damaged, or the shapes do not belong together.
     """
     path = Path(folder) / MODEL
     arrays = read_arrays(path, MODEL_ARRAYS)
@@ -241,11 +150,6 @@ def read_snapshots(folder: Location) -> dict[str, np.ndarray]:
     -------
     dict
         snapshot_iterations (snapshots,), and snapshot_W, snapshot_b, snapshot_c with leading axes (snapshots, trials).
-
-    Raises
-    ------
-    ResultsError
-        If the file is missing or damaged, or holds no snapshots.
     """
     path = Path(folder) / MODEL
     arrays = read_arrays(path, SNAPSHOT_ARRAYS)
@@ -273,15 +177,14 @@ def _check_parameters(path: Path, parameters: Mapping[str, np.ndarray], leading:
             raise ResultsError(f"{path}: {name}: found a number that is not finite; should be finite")
 
 
-def _existing(path: Location) -> Path:
-    """Return ``path``, or raise the error of a missing result."""
+@contextmanager
+def _reading(path: Location) -> Iterator[Path]:
+    """Give the path of an existing result, and raise the errors of its reader as one of a result, on one line."""
     path = Path(path)
     if not path.is_file():
         raise ResultsError(f"{path}: is missing")
-    return path
-
-
-def _damaged(path: Location, error: Exception) -> ResultsError:
-    """Return the error of a file that cannot be read, on one line."""
-    reason = " ".join(str(error).split())
-    return ResultsError(f"{path}: cannot be read, it may be damaged or cut short ({reason})")
+    try:
+        yield path
+    except (UnreadableError, OSError) as error:
+        reason = " ".join(str(error).split())
+        raise ResultsError(f"{path}: cannot be read, it may be damaged or cut short ({reason})") from None

@@ -1,4 +1,7 @@
-"""Tables of numbers and short texts from parquet and csv files."""
+"""Tables of numbers and short texts from parquet and csv files.
+
+Other and damaged files, and those that are too large, are an `UnreadableError`.
+"""
 
 import os
 from io import BytesIO
@@ -13,13 +16,7 @@ MOST_CSV_BYTES = 2**26
 
 @one_line
 def parquet_table(path: str | os.PathLike):
-    """Return the table of a parquet file with flat columns of numbers and text. Page checksums are verified.
-
-    Raises
-    ------
-    UnreadableError
-        If it is damaged, has columns of other kinds, or declares more than is allowed.
-    """
+    """Return the table of a parquet file with flat columns of numbers and text. Page checksums are verified."""
     import pyarrow as pa
     from pyarrow import compute, parquet
 
@@ -58,13 +55,7 @@ def _text_columns(path: str | os.PathLike) -> list[str]:
 
 @one_line
 def csv_table(path: str | os.PathLike, **options):
-    """Return the table of a csv file; ``options`` are those of ``pandas.read_csv``.
-
-    Raises
-    ------
-    UnreadableError
-        If it is damaged or too large.
-    """
+    """Return the table of a csv file; ``options`` are those of ``pandas.read_csv``."""
     import pandas as pd
 
     return pd.read_csv(BytesIO(bounded_bytes(path, MOST_CSV_BYTES)), **options)

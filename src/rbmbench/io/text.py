@@ -19,10 +19,8 @@ PLAIN = (str, int, float, bool, type(None), dict, list)
 def plain_json(text: str | bytes) -> Any:
     """Return the content of a JSON text.
 
-    Raises
-    ------
-    UnreadableError
-        If it is not JSON, too long, nested too deeply, has a key twice, or an integer of more than 64 bits.
+    An `UnreadableError` is raised if it is not JSON, too long, nested too deeply, has a key twice, or an integer of
+    more than 64 bits.
     """
     values = json.loads(_decoded(text, MOST_JSON_BYTES), object_pairs_hook=_without_duplicates)
     _check_plain(values, MOST_JSON_BYTES)
@@ -33,11 +31,8 @@ def plain_json(text: str | bytes) -> Any:
 def plain_yaml(text: str | bytes) -> Any:
     """Return the content of a YAML text.
 
-    Raises
-    ------
-    UnreadableError
-        If it is not YAML, too long, nested too deeply, too large with its aliases followed, has a key twice, or a value
-        that JSON does not have: a date, a set, bytes.
+    Errors are as for `plain_json`, also if it is too large with its aliases followed, or has a value that JSON does not
+    have: a date, a set, bytes.
     """
     import yaml
 

@@ -15,7 +15,7 @@ from rbmbench.config.checks import Checks
 from rbmbench.config.paper import KINDS, Paper
 from rbmbench.config.parts import Name, Names, Panel
 from rbmbench.io.layout import BIAS, META
-from rbmbench.io.results import read_bias, read_meta
+from rbmbench.io.results import read_meta, read_table
 from rbmbench.planning.jobs import EstimateJob, GroundTruthJob, Output, TrainingJob, digest_of, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner, schedule_of
@@ -313,7 +313,7 @@ def _read(row: Row, estimate: Estimate) -> pd.DataFrame:
     data, settings = data_of(model, row.model), meta.get("settings", {})
     labels = [row.name, row.data, data["title"], row.hidden, row.rate, estimate.k, estimate.algorithm, estimate.label]
     return (
-        read_bias(estimate.folder)
+        read_table(estimate.folder, BIAS)
         .rename(columns={"trial": "model"})
         .assign(
             **dict(zip(ROW_COLUMNS, [*labels, data["stand_in"]], strict=True)),

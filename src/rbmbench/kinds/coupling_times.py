@@ -14,7 +14,7 @@ from rbmbench.base.errors import ResultsError
 from rbmbench.base.settings import Count, Coupling, CouplingSettings
 from rbmbench.config.paper import KINDS, Paper
 from rbmbench.io.layout import META, STOPPING_TIMES
-from rbmbench.io.results import read_stopping_times
+from rbmbench.io.results import read_table
 from rbmbench.planning.jobs import CouplingJob, Output
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
@@ -117,7 +117,7 @@ class CouplingTimesSpec(FigureSpec):
 
     def _times(self, chains: Chains) -> pd.DataFrame:
         """Return the stopping times of one coupling; refuse times below 1."""
-        times = read_stopping_times(chains.folder)
+        times = read_table(chains.folder, STOPPING_TIMES)
         if times.empty or (times["stopping_time"] < 1).any():
             found = "none" if times.empty else times["stopping_time"].min()
             raise ResultsError(f"{chains.folder}/{STOPPING_TIMES}: found {found}; should be times of at least 1")

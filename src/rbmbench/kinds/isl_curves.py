@@ -16,7 +16,7 @@ from rbmbench.config.checks import Checks
 from rbmbench.config.paper import KINDS, Paper
 from rbmbench.config.parts import Name, Names, Panel
 from rbmbench.io.layout import ISL, META
-from rbmbench.io.results import read_isl, read_meta
+from rbmbench.io.results import read_meta, read_table
 from rbmbench.measurements.sampling import TRAINING_SET
 from rbmbench.planning.jobs import Output, SamplesJob, TrainingJob, digest_of, unique
 from rbmbench.planning.kinds import Kind
@@ -161,7 +161,7 @@ class FoundSamples:
     panel : SampledPanel
     meta : mapping
     table : DataFrame
-        Likelihoods of all settings, see `rbmbench.io.results.read_isl`.
+        Likelihoods of all settings, see `rbmbench.io.results.COLUMNS`.
     chosen : dict
         By sampler: the setting that covers the validation rows best after all samples, over the trials.
     """
@@ -174,7 +174,7 @@ class FoundSamples:
     @classmethod
     def read(cls, panel: SampledPanel) -> FoundSamples:
         """Return the files; `ResultsError` if one is missing or damaged, or a sampler of the panel is missing."""
-        table, chosen = read_isl(panel.samples.folder), {}
+        table, chosen = read_table(panel.samples.folder, ISL), {}
         for one in panel.samplers:
             last = table[(table["sampler"] == one.sampler) & (table["samples"] == panel.samples_count)]
             if last.empty:

@@ -10,7 +10,7 @@ import pandas as pd
 from rbmbench.base.errors import ResultsError
 from rbmbench.base.metrics import metric_of
 from rbmbench.io.layout import CURVE, META
-from rbmbench.io.results import read_curve, read_meta
+from rbmbench.io.results import read_meta, read_table
 
 FINAL_SHARE = 0.05
 """The final value of a curve is the mean over the evaluations in this last share of its iterations."""
@@ -37,7 +37,7 @@ class RunData:
     @classmethod
     def read(cls, folder: str) -> "RunData":
         """Return the files of a folder; `ResultsError` if one is missing or damaged."""
-        return cls(folder, read_meta(folder), read_curve(folder))
+        return cls(folder, read_meta(folder), read_table(folder, CURVE))
 
     @property
     def data(self) -> dict[str, Any]:

@@ -76,7 +76,11 @@ def test_help_imports_nothing_heavy():
 
 
 def test_a_run_has_curve_model_and_meta(trained):
-    curve, model, meta = results.read_curve(trained), results.read_model(trained), results.read_meta(trained)
+    curve, model, meta = (
+        results.read_table(trained, "curve.parquet"),
+        results.read_model(trained),
+        results.read_meta(trained),
+    )
     assert model["W"].shape == (2, 9, 3)
     assert int(model["iteration"]) == 20
     assert sorted(curve["iteration"].unique()) == [0, 5, 10, 15, 20]
@@ -96,7 +100,7 @@ def test_a_run_has_curve_model_and_meta(trained):
 def head(monkeypatch):
     """The head of the checkout, as git tells it; a list of one entry."""
     found = ["begun with"]
-    monkeypatch.setattr(provenance, "_git", lambda folder, command, *rest: found[0] if command == "rev-parse" else "")
+    monkeypatch.setattr(provenance, "_git", lambda command: found[0] if command.startswith("rev-parse") else "")
     provenance.commit.cache_clear()
     yield found
     provenance.commit.cache_clear()
@@ -134,7 +138,7 @@ def test_bias_is_measured(data, trained, tmp_path):
     values = json.dumps({"estimator": {"name": "pop_cd", "options": {"k": 1}}, "batch": 8, "estimates": 30})
     arguments = [*common, "--ground-truths", *truths, "--out", str(tmp_path / "bias")]
     assert main(["estimate", "--settings", values, *arguments]) == 0
-    found = results.read_bias(tmp_path / "bias")
+    found = results.read_table(tmp_path / "bias", "bias.parquet")
     assert set(found["ground_truth"]) == {"exact", "parallel_tempering"}
     assert set(found["trial"]) == {0, 1}
     assert {"variance", "bias", "bias_floor", "bias_debiased", "bias_low", "bias_high"} <= set(found["quantity"])

@@ -17,6 +17,10 @@ MODEL = {
 CURVE = pd.DataFrame({"trial": [0, 1], "iteration": [0, 0], "metric": ["log_likelihood"] * 2, "value": [-3.5, -2.5]})
 
 
+def read_curve(folder):
+    return results.read_table(folder, "curve.parquet")
+
+
 def refused(function, *arguments) -> str:
     with pytest.raises(ResultsError) as caught:
         function(*arguments)
@@ -44,7 +48,7 @@ def test_equal_models_have_equal_bytes(tmp_path, monkeypatch):
 
 def test_curve_comes_back(tmp_path):
     results.write_table(tmp_path / "curve.parquet", CURVE)
-    pd.testing.assert_frame_equal(results.read_curve(tmp_path), CURVE, check_dtype=False)
+    pd.testing.assert_frame_equal(results.read_table(tmp_path, "curve.parquet"), CURVE, check_dtype=False)
 
 
 def test_json_comes_back_and_is_sorted(tmp_path):
@@ -55,8 +59,8 @@ def test_json_comes_back_and_is_sorted(tmp_path):
 
 def test_missing_files_are_named(tmp_path):
     for function, name in (
-        (results.read_curve, "curve.parquet"),
-        (results.read_bias, "bias.parquet"),
+        (read_curve, "curve.parquet"),
+        (lambda folder: results.read_table(folder, "bias.parquet"), "bias.parquet"),
         (results.read_model, "model.npz"),
         (results.read_meta, "meta.json"),
     ):
@@ -67,7 +71,7 @@ def test_missing_files_are_named(tmp_path):
     ("write", "read", "name"),
     [
         (lambda path: results.write_arrays(path, MODEL), results.read_model, "model.npz"),
-        (lambda path: results.write_table(path, CURVE), results.read_curve, "curve.parquet"),
+        (lambda path: results.write_table(path, CURVE), read_curve, "curve.parquet"),
         (lambda path: results.write_json(path, {"a": 1}), results.read_meta, "meta.json"),
     ],
 )
@@ -103,9 +107,9 @@ def test_wrong_contents_are_refused(tmp_path):
     results.write_arrays(tmp_path / "model.npz", {"W": MODEL["W"]})
     assert "array 'b' is missing" in refused(results.read_model, tmp_path)
     results.write_table(tmp_path / "curve.parquet", CURVE.drop(columns="metric"))
-    assert "column 'metric' is missing" in refused(results.read_curve, tmp_path)
+    assert "column 'metric' is missing" in refused(results.read_table, tmp_path, "curve.parquet")
     results.write_table(tmp_path / "curve.parquet", CURVE.assign(value=["high", "low"]))
-    assert "column 'value'" in refused(results.read_curve, tmp_path)
+    assert "column 'value'" in refused(results.read_table, tmp_path, "curve.parquet")
     results.write_json(tmp_path / "meta.json", [1])
     assert "not a mapping" in refused(results.read_meta, tmp_path)
 
@@ -133,7 +137,7 @@ def test_a_flipped_bit_never_changes_what_is_read_from_a_table(tmp_path):
         flipped[place] ^= 1
         path.write_bytes(flipped)
         with suppress(ResultsError):
-            pd.testing.assert_frame_equal(results.read_curve(tmp_path), CURVE, check_dtype=False)
+            pd.testing.assert_frame_equal(results.read_table(tmp_path, "curve.parquet"), CURVE, check_dtype=False)
 
 
 def test_a_flipped_bit_in_a_page_is_told_by_its_checksum(tmp_path):
@@ -142,4 +146,4 @@ def test_a_flipped_bit_in_a_page_is_told_by_its_checksum(tmp_path):
     page = content.index(b"\x28\xb5\x2f\xfd")  # where the first page is compressed by zstd
     content[page + 8] ^= 1
     (tmp_path / "curve.parquet").write_bytes(content)
-    assert "checksum" in refused(results.read_curve, tmp_path).lower()
+    assert "checksum" in refused(results.read_table, tmp_path, "curve.parquet").lower()

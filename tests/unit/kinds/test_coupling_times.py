@@ -62,7 +62,7 @@ def test_couplings_share_model_and_starts_and_seeds_do_not(sampler):
 def test_the_subcommand_writes_times_and_meta(sampler, tmp_path):
     arguments = ["--settings", json.dumps(SETTINGS), "--scale", "tiny", "--out", str(tmp_path / "chains")]
     assert main(["couple", *arguments]) == 0
-    times = results.read_stopping_times(tmp_path / "chains")
+    times = results.read_table(tmp_path / "chains", "stopping_times.parquet")
     assert times["chain"].tolist() == list(range(503))
     assert times["stopping_time"].tolist() == [*range(1, 29), *[29] * 475]
     meta = results.read_meta(tmp_path / "chains")

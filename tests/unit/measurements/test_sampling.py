@@ -72,7 +72,7 @@ def test_a_grid_is_all_combinations_in_a_fixed_order():
 
 def test_every_setting_and_model_has_a_line_at_every_number(found):
     table = found.likelihoods
-    assert list(table.columns) == list(results.ISL_COLUMNS)
+    assert list(table.columns) == list(results.COLUMNS["isl.parquet"])
     streams = table[table["sampler"] != TRAINING_SET].groupby(["sampler", "setting", "trial"])["samples"].apply(list)
     assert streams.tolist() == [log_grid(37, 5)] * (TRIALS * (2 + 4 + 1 + 1))
 
@@ -164,7 +164,7 @@ def test_the_subcommand_writes_likelihoods_samples_and_meta(rbm, data, found, tm
     arguments = ["--settings", json.dumps(SETTINGS), "--data", str(tmp_path / "data.npz"), "--scale", "tiny"]
     arguments += ["--model", str(tmp_path / "made-5h-run"), "--out", str(tmp_path / "samples")]
     assert main(["sample", *arguments]) == 0
-    table = results.read_isl(tmp_path / "samples")
+    table = results.read_table(tmp_path / "samples", "isl.parquet")
     np.testing.assert_allclose(table["test"], found.likelihoods["test"], rtol=1e-12)
     shown = results.read_arrays(tmp_path / "samples" / "shown.npz", ["gibbs-0", "rates-3", "herding-0"])
     np.testing.assert_array_equal(shown["rates-3"], found.shown["rates-3"])

@@ -203,7 +203,7 @@ def evaluate(folder: Path, out: str, **changes):
 
 def test_the_command_writes_a_folder_like_a_run_s(folder, result):
     assert evaluate(folder, "evaluation") == 0
-    curve, meta = results.read_curve(folder / "evaluation"), results.read_meta(folder / "evaluation")
+    curve, meta = results.read_table(folder / "evaluation", "curve.parquet"), results.read_meta(folder / "evaluation")
     expected = annealed_curve(result.snapshots, DATA, ANNEALING, first_trial=4)
     np.testing.assert_array_equal(by_metric(curve, "log_likelihood"), by_metric(expected, "log_likelihood"))
     assert "effective_sample_size" in set(curve["metric"])
@@ -227,7 +227,7 @@ def test_the_command_anneals_the_test_rows_of_a_run_that_asks_for_them(tmp_path,
     assert main(["train", *arguments, "--out", str(tmp_path / "run")]) == 0
     assert evaluate(tmp_path, "evaluation") == 0
     expected = annealed_curve(result.snapshots, DATA, ANNEALING, test=TEST, first_trial=4)
-    found = results.read_curve(tmp_path / "evaluation")
+    found = results.read_table(tmp_path / "evaluation", "curve.parquet")
     for metric in ("log_likelihood", "test_log_likelihood"):
         np.testing.assert_array_equal(by_metric(found, metric), by_metric(expected, metric))
 
