@@ -6,19 +6,12 @@ A result depends on its settings and the data only. Run ids are hashes of the ca
 import hashlib
 import json
 import math
+from functools import partial
 from itertools import pairwise, product
+from operator import not_
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-    model_validator,
-)
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 Coupling = Literal["general", "rbm", "both_layers"]
 # Whole numbers that arrays and kernels can count with.
@@ -45,9 +38,9 @@ def _ascending(values: tuple[int, ...]) -> tuple[int, ...]:
 
 
 Iterations = Annotated[tuple[Count, ...], AfterValidator(_ascending)]
+# A setting that the canonical JSON omits unless it is set, so that older run ids stay valid.
+_IfSet = partial(Field, exclude_if=not_)
 MOST_COMBINATIONS = 10_000
-OPTIONAL = ("evaluate_at", "proxy", "bias_bound", "test_likelihood")
-"""Settings of a run that its canonical JSON omits unless they are set, so that older run ids stay valid."""
 
 
 class Settings(BaseModel):
@@ -79,13 +72,10 @@ class Initial(Settings):
     )
     width: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.1
     biases: Literal["drawn", "zero", "base_rate"] = Field(
-        default="drawn", description="b and c: drawn like W; zero; or c zero and b from the rates of the training rows"
+        default="drawn",
+        description="b and c: drawn like W; zero; or c zero and b from the rates of the training rows",
+        exclude_if=lambda biases: biases == "drawn",  # so that older run ids stay valid
     )
-
-    @model_serializer(mode="wrap")
-    def _omit_drawn_biases(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Omit the default of ``biases``, so that older run ids stay valid."""
-        return {key: value for key, value in plain(self).items() if key != "biases" or value != "drawn"}
 
 
 class Stage(Settings):
@@ -124,10 +114,10 @@ class RunSettings(Settings):
     initial: Initial = Initial()
     precision: Literal["float32", "float64"] = "float32"
     evaluate_every: Count = Field(default=100, description="iterations between evaluations")
-    evaluate_at: Iterations = Field(default=(), description="further iterations at which the run is evaluated")
-    proxy: Proxy | None = Field(default=None, description="proxy of the log-likelihood to evaluate; null: none")
-    bias_bound: BiasBound | None = Field(default=None, description="bias of CD to evaluate, with bounds; null: none")
-    test_likelihood: bool = Field(default=False, description="also evaluate the log-likelihood of the test rows")
+    evaluate_at: Iterations = _IfSet(default=(), description="further iterations at which the run is evaluated")
+    proxy: Proxy | None = _IfSet(default=None, description="proxy of the log-likelihood to evaluate; null: none")
+    bias_bound: BiasBound | None = _IfSet(default=None, description="bias of CD to evaluate, with bounds; null: none")
+    test_likelihood: bool = _IfSet(default=False, description="also evaluate the log-likelihood of the test rows")
 
     @property
     def iterations(self) -> int:
@@ -139,11 +129,6 @@ class RunSettings(Settings):
         """Largest number of rows in a step: the mini-batch, or the chains of an estimator if there are more."""
         chains = (stage.estimator.options.get("chains") for stage in self.schedule)
         return max([self.batch, *(count for count in chains if isinstance(count, int))])
-
-    @model_serializer(mode="wrap")
-    def _omit_unset(self, plain: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Omit optional settings that are not set, so that older run ids stay valid."""
-        return {key: value for key, value in plain(self).items() if key not in OPTIONAL or value}
 
     @model_validator(mode="after")
     def _stages_ascend(self) -> Self:

@@ -23,10 +23,10 @@ class Letters(Recipe):
     def load(self, sources) -> Dataset:
         """Return the data set, downloading one of its two files if necessary."""
         entry = _downloads.catalogue()["letters"]
-        readers = {".mat": taskar_mat, ".gz": taskar_text}
 
         def read(file, content: bytes, where: str) -> np.ndarray:
-            rows = in_order(readers["." + file.name.rpartition(".")[2]](file, content, where))
+            reader = taskar_mat if file.name.endswith(".mat") else taskar_text
+            rows = in_order(reader(file, content, where))
             # The sha256 of letter.data.gz is not published, so the rows are checked instead.
             found = content_sha256(rows)
             if found != entry.content_sha256:

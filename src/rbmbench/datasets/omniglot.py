@@ -34,8 +34,7 @@ class Omniglot(Recipe):
 
     def load(self, sources) -> Dataset:
         """Return the data set, downloading one of its two files if necessary."""
-        readers = {".mat": chardata_mat, ".npz": grey_npz}
-        grey, origin = fetch_parts("omniglot", sources, lambda file, *content: readers[file.name[-4:]](file, *content))
+        grey, origin = fetch_parts("omniglot", sources, _grey_images)
         own = origin["files"][0]["name"] != STAND_IN
         parts = {
             name: as_probabilities(np.asarray(images), self.seed, part, 1.0 if own else 255.0)
@@ -49,3 +48,7 @@ class Omniglot(Recipe):
             f" once with seed {self.seed}",
             stand_in_for=None if own else "OMNIGLOT",
         )
+
+
+def _grey_images(file, content: bytes, where: str) -> dict[str, np.ndarray]:
+    return (grey_npz if file.name == STAND_IN else chardata_mat)(file, content, where)

@@ -44,10 +44,8 @@ class UserFile(Recipe):
         path = Path(self.path)
         try:
             content = bounded_bytes(path, _MOST_BYTES[path.suffix])
-        except OSError as error:
-            raise DataError(f"{path}: cannot be read ({error.strerror})") from error
-        except UnreadableError as error:
-            raise DataError(f"{path}: cannot be read ({error})") from error
+        except (OSError, UnreadableError) as error:
+            raise DataError(f"{path}: cannot be read ({getattr(error, 'strerror', error)})") from error
         try:
             parts = _READERS[path.suffix](content, self.key)
         except ValueError as error:
@@ -61,11 +59,6 @@ class UserFile(Recipe):
         )
 
 
-def _from_npy(content: bytes, _key: str) -> dict:
-    """Return the one array of an .npy file."""
-    return {"train": npy_array(content)}
-
-
 def _from_npz(content: bytes, key: str) -> dict:
     """Return the training array ``key`` of an .npz file, and its validation and test arrays if there are any."""
     found = npz_arrays(BytesIO(content))
@@ -74,11 +67,10 @@ def _from_npz(content: bytes, key: str) -> dict:
     return {"train": found[key]} | {part: found[part] for part in ("validation", "test") if part in found}
 
 
-def _from_csv(content: bytes, _key: str) -> dict:
-    """Return the numbers of a .csv file."""
-    return {"train": text_array(content, ",", np.float64)}
-
-
 # The numbers of a .csv file take four times the memory of its text.
 _MOST_BYTES = {".npy": 2**30, ".npz": 2**30, ".csv": 2**27}
-_READERS = {".npy": _from_npy, ".npz": _from_npz, ".csv": _from_csv}
+_READERS = {
+    ".npy": lambda content, _key: {"train": npy_array(content)},
+    ".npz": _from_npz,
+    ".csv": lambda content, _key: {"train": text_array(content, ",", np.float64)},
+}

@@ -25,23 +25,15 @@ CURVE, MODEL, META = "curve.parquet", "model.npz", "meta.json"
 TRUTH, BIAS = "ground_truth.npz", "bias.parquet"
 STOPPING_TIMES, ISL, SHOWN = "stopping_times.parquet", "isl.parquet", "shown.npz"
 
-JOB_FILES = {
-    "run": (CURVE, MODEL, META),
-    "evaluation": (CURVE, META),
-    "ground_truth": (TRUTH, META),
-    "estimate": (BIAS, META),
-    "coupling": (STOPPING_TIMES, META),
-    "samples": (ISL, SHOWN, META),
+JOBS = {
+    "run": ("runs", CURVE, MODEL, META),
+    "evaluation": ("evaluations", CURVE, META),
+    "ground_truth": ("gradients", TRUTH, META),
+    "estimate": ("gradients", BIAS, META),
+    "coupling": ("couplings", STOPPING_TIMES, META),
+    "samples": ("samples", ISL, SHOWN, META),
 }
-"""By kind of job: the files of its folder. ``meta.json`` is written last."""
-JOB_FOLDERS = {
-    "run": "runs",
-    "evaluation": "evaluations",
-    "ground_truth": "gradients",
-    "estimate": "gradients",
-    "coupling": "couplings",
-    "samples": "samples",
-}
+"""By kind of job: its folder and the files in it. ``meta.json`` is written last."""
 FIGURE_ENDINGS, TABLE_ENDINGS, NOTEBOOK_ENDINGS = ("pdf", "png", "md"), ("csv", "md", "tex"), ("ipynb", "html")
 
 
@@ -58,13 +50,13 @@ class Layout:
     root: str
 
     def job(self, kind: str, identity: str, file: str = "") -> str:
-        """Return the folder of a job, or a file in it; ``kind`` is a key of `JOB_FILES`."""
-        folder = f"{self.root}/{JOB_FOLDERS[kind]}/{identity}"
+        """Return the folder of a job, or a file in it; ``kind`` is a key of `JOBS`."""
+        folder = f"{self.root}/{JOBS[kind][0]}/{identity}"
         return f"{folder}/{file}" if file else folder
 
     def job_files(self, kind: str, identity: str) -> list[str]:
         """Return all files of a job."""
-        return [self.job(kind, identity, file) for file in JOB_FILES[kind]]
+        return [self.job(kind, identity, file) for file in JOBS[kind][1:]]
 
     def is_done(self, kind: str, identity: str) -> bool:
         """Return whether all files of a job exist."""

@@ -34,11 +34,6 @@ class _RunSettings(_Part):
     method: str = ""
 
 
-class _File(_Part):
-    name: str = ""
-    sha256: str = ""
-
-
 class _Data(_Part):
     title: str = ""
     rows: Count | dict[str, int] = 1
@@ -46,7 +41,7 @@ class _Data(_Part):
     source: str | None = None
     preprocessing: str | None = None
     stand_in_for: str | None = None
-    files: tuple[_File, ...] | None = None
+    files: tuple[dict[str, str], ...] | None = None
 
 
 class _Hardware(_Part):
@@ -82,12 +77,11 @@ class Meta(dict):
         super().__init__(values)
         self._path, self._keys = path, keys
         for key, part in values.items():
-            self[key] = self._told(part, (*keys, key))
+            self[key] = self._wrapped(part, (*keys, key))
 
-    def _told(self, part: Any, keys: tuple[str, ...]) -> Any:
-        """Return a part whose own mappings name the keys that are missing."""
+    def _wrapped(self, part: Any, keys: tuple[str, ...]) -> Any:
         if isinstance(part, list):
-            return [self._told(one, (*keys, str(number))) for number, one in enumerate(part)]
+            return [self._wrapped(one, (*keys, str(number))) for number, one in enumerate(part)]
         return Meta(part, self._path, keys) if isinstance(part, dict) else part
 
     def __missing__(self, key: str) -> NoReturn:
@@ -96,13 +90,7 @@ class Meta(dict):
 
 
 def checked_meta(values: Any, path: str) -> Meta:
-    """Return the mapping that a ``meta.json`` holds.
-
-    Raises
-    ------
-    ResultsError
-        If it is no mapping, or a value is not what it should be; and later, where a key that is asked for is missing.
-    """
+    """Return the mapping of a ``meta.json``; raise a ResultsError if it is none, or a value is not allowed."""
     if not isinstance(values, dict):
         raise ResultsError(f"{path}: holds a {type(values).__name__}, not a mapping")
     try:
