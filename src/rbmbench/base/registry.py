@@ -48,13 +48,7 @@ class Registry:
         return sorted(name for name in modules if not name.startswith("_") and name not in self.exclude)
 
     def get(self, name: str) -> Callable:
-        """Return the factory of the part ``name``.
-
-        Raises
-        ------
-        SettingsError
-            If there is no such part; the message names the nearest.
-        """
+        """Return the factory of the part ``name``; raise a SettingsError that names the nearest if there is none."""
         if name not in self._makers:
             if name not in self.names():
                 raise SettingsError(unknown_name(self.kind, name, self.names()))

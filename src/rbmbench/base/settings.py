@@ -19,8 +19,7 @@ Count = Annotated[int, Field(ge=1, lt=2**31, strict=True)]
 
 
 def _no_truth_value(value: Any) -> Any:
-    """Refuse True and False for numbers; pydantic would convert them to 1 and 0."""
-    if isinstance(value, bool):
+    if isinstance(value, bool):  # pydantic would convert it to 1 or 0
         raise ValueError("input should be a number")
     return value
 
@@ -31,7 +30,6 @@ Seed = Annotated[int, Field(ge=0, lt=2**32, strict=True)]
 
 
 def _ascending(values: tuple[int, ...]) -> tuple[int, ...]:
-    """Refuse numbers that are not strictly ascending."""
     if any(later <= earlier for earlier, later in pairwise(values)):
         raise ValueError("should ascend")
     return values

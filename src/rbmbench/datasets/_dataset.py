@@ -109,12 +109,7 @@ def build(
 def save(dataset: Dataset, path: str | os.PathLike) -> None:
     """Write a data set to an .npz file: parts, further arrays, and the provenance as JSON.
 
-    Equal data sets give equal bytes.
-
-    Raises
-    ------
-    ResultsError
-        If the file cannot be written.
+    Equal data sets give equal bytes. A ResultsError is raised if the file cannot be written.
     """
     arrays = {part: getattr(dataset, part) for part in PARTS} | dataset.arrays
     arrays["provenance"] = np.array(json.dumps(dataset.provenance, sort_keys=True))
@@ -124,13 +119,7 @@ def save(dataset: Dataset, path: str | os.PathLike) -> None:
 
 
 def read(path: str | os.PathLike) -> Dataset:
-    """Return the data set that ``save`` wrote.
-
-    Raises
-    ------
-    DataError
-        If the file is missing, damaged or not a data set.
-    """
+    """Return the data set that ``save`` wrote; raise a DataError if it is missing, damaged or not a data set."""
     try:
         held = npz_arrays(path)
         parts = {part: _binary(held[part], f"{path}: {part}") for part in PARTS}
@@ -180,7 +169,6 @@ def _described(array: np.ndarray) -> dict:
 
 
 def _content_sha256(parts: Mapping[str, np.ndarray]) -> str:
-    """Return a sha256 over the shapes and bits of the three parts."""
     digest = hashlib.sha256()
     for part in PARTS:
         digest.update(repr((part, *parts[part].shape)).encode())

@@ -71,10 +71,7 @@ class Sources:
     def resolve(cls, mirror: str | os.PathLike | None = None, cache: str | os.PathLike | None = None) -> "Sources":
         """Return the given places, or else those of the environment, or else no mirror and the user's cache folder.
 
-        Raises
-        ------
-        DataError
-            If the mirror is neither an address nor an existing folder.
+        A DataError is raised if the mirror is neither an address nor an existing folder.
         """
         mirror = os.fspath(mirror or os.environ.get("RBMBENCH_DATA_MIRROR") or "") or None
         if mirror and not is_address(mirror) and not os.path.isdir(Path(mirror).expanduser()):
@@ -131,12 +128,8 @@ def fetch(files: Sequence[File], sources: Sources, read: Callable[[File, bytes, 
 
     The mirror is tried first, then the cache, then the public addresses; downloads from the latter are kept in the
     cache. A copy is good if its sha256 is the declared one and ``read`` accepts it: ``read`` takes the file, its bytes
-    and where they are from, and raises a DataError for wrong bytes.
-
-    Raises
-    ------
-    DataError
-        If the mirror holds a wrong copy, or no good copy is found.
+    and where they are from, and raises a DataError for wrong bytes. A DataError is raised if the mirror holds a wrong
+    copy, or no good copy is found.
     """
     failures = []
     for origin, file, place in _places(files, sources):

@@ -66,26 +66,22 @@ class _Reader:
         self._depth += 1
         if self._depth > MOST_DEPTH:
             raise ValueError(f"nested more than {MOST_DEPTH} deep")
-        value = self._item(self._integer())
+        flags = self._integer()
+        kind = flags & 0xFF
+        value = self._value(kind, flags)
+        # The attributes of S4 objects are their slots, those of pairs come first; the flags of references are numbers.
+        if flags & HAS_ATTRIBUTES and kind not in (NIL, PAIRS, S4, CHARACTERS, REFERENCE):
+            self.item()
         self._depth -= 1
         return value
 
-    def _item(self, flags: int):
-        """Return the item that starts with ``flags``."""
-        kind = flags & 0xFF
+    def _value(self, kind: int, flags: int):
         if kind == NIL:
             return {}
         if kind == PAIRS:
             return self._pairs(flags)
         if kind == S4:
             return self.item()
-        value = self._value(kind, flags)
-        # The flags of a reference are its number.
-        if flags & HAS_ATTRIBUTES and kind not in (CHARACTERS, REFERENCE):
-            self.item()
-        return value
-
-    def _value(self, kind: int, flags: int):
         if kind == SYMBOL:
             self._symbols.append(self.item())
             return self._symbols[-1]

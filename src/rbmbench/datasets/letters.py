@@ -52,5 +52,5 @@ def in_order(rows: np.ndarray) -> np.ndarray:
 
 
 def content_sha256(rows: np.ndarray) -> str:
-    """Return the sha256 of rows of bits, eight pixels per byte, the first one in the highest bit."""
+    """Return the sha256 of rows of bits, eight pixels per byte."""
     return hashlib.sha256(np.packbits(rows, axis=1).tobytes()).hexdigest()

@@ -40,15 +40,7 @@ def one_line(reader: Callable) -> Callable:
 
 
 def bounded_bytes(path: str | os.PathLike, most: int) -> bytes:
-    """Return the bytes of a file.
-
-    Raises
-    ------
-    OSError
-        If it cannot be opened or read.
-    UnreadableError
-        If it is no regular file, or has more than ``most`` bytes.
-    """
+    """Return the bytes of a file; raise an `UnreadableError` if it is not regular or has more than ``most`` bytes."""
     if "\0" in os.fspath(path):
         raise UnreadableError("its name holds a NUL character")
     status = os.stat(path)

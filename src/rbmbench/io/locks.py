@@ -41,7 +41,11 @@ def locked(path: Path) -> Iterator[None]:
         lock.acquire()
         file.write_text(f"process {os.getpid()} on {platform.node()}")
     except Timeout:
-        raise _in_use(path, file) from None
+        holder = "another process"
+        with suppress(OSError):
+            holder = file.read_text(errors="replace")[:1000] or holder
+        advice = "which computes the same; wait until it ends, or end it, and run the same command again"
+        raise InUseError(f"{path}: in use by {holder}, {advice}") from None
     except OSError as error:
         lock.release()
         if error.errno not in NO_LOCKS:
@@ -55,14 +59,3 @@ def locked(path: Path) -> Iterator[None]:
         with suppress(OSError):
             remove(file)
         lock.release()
-
-
-def _in_use(path: Path, file: Path) -> InUseError:
-    """Return the error that names the holder of a lock file."""
-    holder = "another process"
-    with suppress(OSError):
-        holder = file.read_text(errors="replace")[:1000] or holder
-    return InUseError(
-        f"{path}: in use by {holder}, which computes the same; wait until it ends, or end it, and run the same "
-        "command again"
-    )
