@@ -111,14 +111,12 @@ class Checks:
                 self._check_part(samplers.REGISTRY, entry.sampler, options, ("samplers", name))
 
     def _check_part(self, registry: Registry, name: str, options: Mapping[str, Any], location: tuple) -> None:
-        """Refuse a part that its registry refuses; nothing is loaded or computed."""
         try:
             registry.create(name, options)
         except SettingsError as error:
             raise self.refuse(location, str(error)) from None
 
     def _check_update(self, stage: AlgorithmStage, location: tuple) -> None:
-        """Refuse an update rule that cannot be used with the estimator of its stage."""
         try:
             rule = updates.REGISTRY.create(stage.update.name, stage.update.options)
             rule.check(estimators.REGISTRY.create(stage.estimator, stage.options))
@@ -126,7 +124,6 @@ class Checks:
             raise self.refuse((*location, "update"), str(error)) from None
 
     def _check_sizes(self, panel: Panel, names: Iterable[str], location: tuple) -> None:
-        """Refuse models too large for an estimator of the algorithms, or for the bias of CD to be enumerated."""
         size = self.paper.data[panel.data].visible, panel.hidden
         stages = [stage for name in names for stage in self.paper.algorithms[name].stages]
         checks = [estimators.REGISTRY.create(stage.estimator, stage.options).check_sizes for stage in stages]

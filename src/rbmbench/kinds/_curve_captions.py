@@ -109,12 +109,10 @@ def curves_caption(spec: FigureSpec, found: Any) -> str:
 
 
 def _one_trial(spec: FigureSpec) -> bool:
-    """Return whether there is no spread to show."""
     return all(panel.trials == 1 for panel in spec.panels)
 
 
 def _spread_note(spec: FigureSpec) -> str:
-    """Return what lines and bands are, in sentences."""
     if _one_trial(spec):
         return "Lines: a single trial."
     low, high = spec.band.percent
@@ -124,7 +122,6 @@ def _spread_note(spec: FigureSpec) -> str:
 
 
 def _likelihood_notes(spec: FigureSpec) -> list[str]:
-    """Return what panels of log-likelihoods show."""
     summed = [panel for panel in spec.panels if metric_of(panel.metrics[0]).summed]
     if not summed:
         return []
@@ -138,7 +135,6 @@ def _likelihood_notes(spec: FigureSpec) -> list[str]:
 
 
 def _metric_notes(spec: FigureSpec) -> list[str]:
-    """Return what panels of other metrics show, and what is dashed."""
     firsts = {panel.metrics[0] for panel in spec.panels if not metric_of(panel.metrics[0]).summed}
     notes = [
         f"{_panels([p for p in spec.panels if p.metrics[0] == name], capital=True)}: {metric_of(name).label},"
@@ -167,7 +163,6 @@ def further_lines(spec: FigureSpec) -> list[tuple[str, int]]:
 
 
 def _line_notes(spec: FigureSpec) -> list[str]:
-    """Return what the horizontal and the vertical lines of a figure are."""
     words = {
         "maximum": "no model has more, that of the frequencies of the rows",
         "true_model": "log-likelihood of the model that the training rows were drawn from",

@@ -158,7 +158,6 @@ def _visible_parts(curve: pd.DataFrame, ceiling: float) -> list[pd.DataFrame]:
 
 
 def _draw_curve(ax: Axes, curve: pd.DataFrame, look: dict, band: Any) -> None:
-    """Draw a mean curve, its band, and thin the median or the curves of single trials."""
     shown = {"x": "iteration", "y": "value", "ax": ax, "legend": False}
     trials = curve["trial"].unique()
     errorbar = (lambda values: np.quantile(values, band.quantiles)) if len(trials) > 1 else None
@@ -212,13 +211,11 @@ def _exponents(row: list[Trained], curves: dict[str, pd.DataFrame]) -> dict[tupl
 
 
 def _label_right(axis) -> None:
-    """Label a right axis, if there is one."""
     if axis is not None:
         axis.set_ylabel("mean per sample (nats)")
 
 
 def _add_legend(figure: Figure, spec: FigureSpec, looks: dict[str, dict]) -> None:
-    """Put one legend below all panels, with what lines and bands are."""
     labels = {run.algorithm: run.label for panel in spec.panels for run in panel.runs}
     entries = [(label, looks[algorithm]) for algorithm, label in labels.items()]
     entries += [(label, {"color": "0.4"} | FURTHER[place - 1]) for label, place in further_lines(spec)]
@@ -292,7 +289,6 @@ def full_limits(summary: pd.DataFrame, logarithmic: bool, heights: Sequence[floa
 
 
 def _scale_iterations(ax: Axes, iterations: pd.Series, axis: str, columns: int) -> None:
-    """Set range and ticks of the horizontal axis; a logarithmic one begins with the first iteration after 0."""
     ax.set_xscale(axis)
     if axis == "log":
         ax.set_xlim(iterations[iterations > 0].min(), iterations.max())
@@ -304,7 +300,6 @@ def _scale_iterations(ax: Axes, iterations: pd.Series, axis: str, columns: int) 
 
 
 def _scale(ax: Axes, limits: tuple[float, float], axis: str) -> None:
-    """Set range and ticks of the vertical axis of one panel."""
     ax.set_yscale(axis)
     ax.set_ylim(*limits)
     if axis == "linear":
@@ -355,5 +350,4 @@ def annotate(ax: Axes, panel: Trained, summary: pd.DataFrame, omitted: list[str]
 
 
 def _wrapped(lines: list[str], letters: int) -> list[str]:
-    """Return the lines, those that are too long in several."""
     return [part for line in lines for part in wrap(line, letters, break_on_hyphens=False)]

@@ -149,7 +149,6 @@ def _estimate(
 
 
 def _measured(planner: Planner, algorithm: str, estimate: str) -> Estimate:
-    """Return what the spec says of one estimator of a row."""
     chosen = planner.paper.algorithms[algorithm]
     k, folder = chosen.stages[0].options.get("k"), planner.layout.job("estimate", estimate)
     return Estimate(algorithm=algorithm, label=chosen.label, k=k, folder=folder)
@@ -269,7 +268,6 @@ class BiasVarianceSpec(TableSpec):
         return wide[["scale", *ROW_COLUMNS, "ground_truth", *budgets, *numbers]]
 
     def _budgets(self) -> pd.DataFrame:
-        """Return, by row, the paper's budgets, and how many samples the ground truth by parallel tempering has."""
         table = pd.DataFrame(
             {
                 "row": row.name,
@@ -308,7 +306,6 @@ class BiasVarianceSpec(TableSpec):
 
 
 def _read(row: Row, estimate: Estimate) -> pd.DataFrame:
-    """Return what was measured of one estimator, tidy, with the labels of its row."""
     model, meta = read_meta(row.model), read_meta(estimate.folder)
     data, settings = data_of(model, row.model), meta.get("settings", {})
     labels = [row.name, row.data, data["title"], row.hidden, row.rate, estimate.k, estimate.algorithm, estimate.label]
@@ -352,7 +349,6 @@ def _best_truth(wide: pd.DataFrame) -> pd.DataFrame:
 
 
 def _certainty_layout(wide: pd.DataFrame) -> pd.DataFrame:
-    """Return text cells of what stands behind each bias: ground truth, floor, debiased value, interval, spread."""
     table = pd.DataFrame(
         {
             "problem": _problem(entry),
@@ -381,7 +377,6 @@ def _problem(entry: Any) -> str:
 
 
 def _notes(wide: pd.DataFrame) -> Iterator[str]:
-    """Yield a sentence for the scale and each way in which the table differs from the paper's."""
     low, high = wide["models"].min(), wide["models"].max()
     models = count(low) if low == high else f"{count(low)} to {count(high)}"
     yield f"Scale: {listed(sorted(wide['scale'].unique()))}; trained models per row: {models}."

@@ -116,7 +116,6 @@ class CouplingTimesSpec(FigureSpec):
         return pd.concat([self._times(one) for one in self.couplings], ignore_index=True)
 
     def _times(self, chains: Chains) -> pd.DataFrame:
-        """Return the stopping times of one coupling; refuse times below 1."""
         times = read_stopping_times(chains.folder)
         if times.empty or (times["stopping_time"] < 1).any():
             found = "none" if times.empty else times["stopping_time"].min()
@@ -158,7 +157,6 @@ class CouplingTimesSpec(FigureSpec):
         return drawn
 
     def _cuts(self) -> list[str]:
-        """Return what the figure has less of than the paper's."""
         phrases = cuts(self.replications, self.paper_replications, "replications")
         phrases += cuts(self.longest, self.paper_longest, "steps at most")
         return [listed(phrases)] if phrases else []
@@ -203,7 +201,6 @@ def distribution(times: pd.DataFrame) -> pd.DataFrame:
 
 
 def _look(coupling: str) -> dict[str, Any]:
-    """Return the style of a coupling."""
     from rbmbench.reporting.style import BLUE, DASHED, DOTTED, GREEN, SOLID, VERMILLION, line_style
 
     looks = {"general": (VERMILLION, SOLID), "rbm": (GREEN, DASHED), "both_layers": (BLUE, DOTTED)}

@@ -164,7 +164,6 @@ class RunTimesSpec(TableSpec, Trained):
         return table
 
     def _line(self, run: RunFolder, meta: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the row of one run, without what depends on others."""
         data, wall = data_of(meta, run.folder), meta["wall"]
         return {
             "scale": self.scale,
@@ -188,7 +187,6 @@ class RunTimesSpec(TableSpec, Trained):
         }
 
     def _evaluated(self, reference: dict[str, Any], found: dict[str, Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the row of the reference with its log-likelihoods."""
         annealing = found[self.evaluation.folder]["wall"]["annealing_seconds"] if self.evaluation else 0.0
         evaluation = reference["evaluation_seconds"] + annealing
         return reference | {
@@ -214,7 +212,6 @@ class RunTimesSpec(TableSpec, Trained):
         return TextTable((TextPart(self._caption(), shown, 1),), tuple(self._notes(numbers)))
 
     def _caption(self) -> str:
-        """Return the caption."""
         label = next(run.label for run in self.runs if run.algorithm == self.reference)
         return (
             f"{self.title}. Seconds of training one trial of panel {self.panel}, {self.hidden} hidden units: processor"
@@ -225,7 +222,6 @@ class RunTimesSpec(TableSpec, Trained):
         )
 
     def _notes(self, numbers: pd.DataFrame) -> Iterator[str]:
-        """Yield a sentence for the scale, the machines, and each way in which the table differs from the paper's."""
         machines = numbers[["cpu", "threads", "backend"]].drop_duplicates()
         words = [
             f"{cpu}, {threads} thread{'s' * (threads != 1)}, {backend} kernels"

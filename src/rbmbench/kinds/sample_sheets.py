@@ -162,7 +162,6 @@ def sheet_of(images: np.ndarray, columns: int, side: int) -> np.ndarray:
 
 
 def _side(sheets: Iterable[Sheet], folder: str) -> int:
-    """Return the side of the square images of all sheets."""
     visible = next(iter(sheets)).images.shape[1]
     side = math.isqrt(visible)
     if side * side != visible:

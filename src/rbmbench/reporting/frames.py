@@ -132,7 +132,6 @@ def tidy_curves(panels: Iterable[Any], runs: Mapping[str, RunData]) -> pd.DataFr
 
 
 def _curve(panel: Any, run: Any, metric: str, files: RunData) -> pd.DataFrame:
-    """Return the tidy curve of one run, with the labels of its panel."""
     try:
         trials = files.trials(metric)
     except ResultsError as error:

@@ -144,5 +144,4 @@ def markdown(table: pd.DataFrame, meta: Mapping[str, Any]) -> str:
 
 
 def _left_out(meta: Mapping[str, Any]) -> str:
-    """Return a sentence for each thing that was not measured, and why."""
     return "".join(f" {words}." for words in meta.get("left_out") or [])

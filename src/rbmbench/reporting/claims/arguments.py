@@ -120,7 +120,6 @@ def mark_of(annotation: Any) -> Mark | None:
 
 
 def _first(name: str, parts: int) -> str:
-    """Return the first parts of a name."""
     return ".".join(name.split(".")[:parts])
 
 
@@ -141,7 +140,6 @@ def _names(kind: str) -> Callable[[Context], Iterator[str]]:
 
 
 def _items(paper: Paper) -> list[tuple[str, Any]]:
-    """Return all figures and tables with their keys."""
     return [*paper.figures.items(), *paper.tables.items()]
 
 

@@ -66,7 +66,6 @@ class Evidence:
         return found
 
     def _read(self, spec: Shown) -> Any:
-        """Return what a figure or table shows."""
         if spec.name not in self._found:
             self._found[spec.name] = spec.read()
         return self._found[spec.name]

@@ -117,7 +117,6 @@ def claim_models() -> dict[str, type[Claim]]:
 
 
 def _claim_model(kind: str) -> type[Claim]:
-    """Return the model of one kind of claim."""
     measure = MEASUREMENTS[kind]
     _, *arguments = inspect.signature(measure).parameters.values()
     fields = {one.name: (one.annotation, ... if one.default is one.empty else one.default) for one in arguments}
@@ -160,7 +159,6 @@ def expanded(entry: Mapping[str, Any], where: str = "claims") -> Iterator[dict[s
 
 
 def _filled(value: Any, names: Mapping[str, Any], place: str) -> Any:
-    """Return plain data with the names in braces in its texts replaced."""
     if isinstance(value, dict):
         return {key: _filled(part, names, f"{place}.{key}") for key, part in value.items()}
     if isinstance(value, list):
@@ -200,7 +198,6 @@ def claims_of(file: ClaimFile, where: str) -> Iterator[Claim]:
 
 
 def _model_of(values: Mapping[str, Any], place: str) -> type[Claim]:
-    """Return the model of the kind of a claim."""
     kind, models = values.get("kind"), claim_models()
     if isinstance(kind, str) and kind not in models:
         raise SettingsError(f"{place}: kind: {unknown_name('kind', kind, models)}")
@@ -270,18 +267,15 @@ def _checked_tables(file: ClaimFile, papers: tuple[Paper, ...], where: str) -> d
 
 
 def _published_table(kind: type, key: str, values: Mapping[str, Any], where: str) -> Any:
-    """Return a published table, checked against the model of its kind."""
     model = create_model("Tables", published_tables=(dict[str, _published_model(kind)], ...))
     return parse(model, {"published_tables": {key: values}}, where).published_tables[key]
 
 
 def _published_model(kind: type) -> type[Settings]:
-    """Return the model of what a paper prints in a table of a kind."""
     return kind.SPEC.model_fields["published"].annotation
 
 
 def _known(place: str, what: str, name: str, allowed: Collection[str]) -> None:
-    """Refuse a name that is not among the allowed ones."""
     if name not in allowed:
         raise SettingsError(f"{place}: {unknown_name(what, name, allowed)}")
 

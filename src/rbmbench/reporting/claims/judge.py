@@ -74,7 +74,6 @@ def evaluate(spec: ClaimsSpec) -> pd.DataFrame:
 
 
 def _judged(claim: Claim, evidence: Evidence) -> dict[str, Any]:
-    """Return the row of one claim, without its id and paper."""
     row = {"where": claim.where, "text": claim.text, "published": claim.published}
     try:
         found = MEASUREMENTS[claim.kind](evidence, **claim.arguments)
@@ -121,7 +120,6 @@ def verdict(low: float, high: float, above: float, below: float) -> str:
 
 
 def _note(found: Measurement, missing: list[str], judged: str, bounds: tuple[float, float]) -> str:
-    """Return what was measured, what the claim asks of it, and what stands in the way."""
     above, below = bounds
     asked = [f"above {above:.3g}"] * math.isfinite(above) + [f"below {below:.3g}"] * math.isfinite(below)
     parts = [found.what, f"should be {' and '.join(asked)}", *missing]
@@ -140,7 +138,6 @@ def _cuts(source: Any, name: str) -> list[str]:
 
 
 def _unique(phrases) -> list[str]:
-    """Return phrases without repetition, in order."""
     return list(dict.fromkeys(phrases))
 
 

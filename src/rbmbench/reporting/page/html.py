@@ -111,7 +111,6 @@ def _text(value: Any) -> str:
 
 
 def _counts(verdicts: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return how many claims have each verdict."""
     found = verdicts["verdict"].value_counts()
     return [
         {"verdict": name, "mark": mark, "sign": sign, "count": int(found.get(name, 0))}
@@ -127,7 +126,6 @@ def _links(files: Iterable[str], here: Path) -> list[tuple[str, str]]:
 
 
 def _figure(spec: FigureSpec, layout: Layout, here: Path) -> dict[str, Any]:
-    """Return what the page shows of a figure."""
     png, caption = (_content(layout.figure(spec.key, ending)) for ending in ("png", "md"))
     files = [layout.figure(spec.key, "pdf"), layout.figure(spec.key, "png"), layout.numbers(spec.key)]
     return {
@@ -141,7 +139,6 @@ def _figure(spec: FigureSpec, layout: Layout, here: Path) -> dict[str, Any]:
 
 
 def _content(file: str) -> bytes:
-    """Return the bytes of a file that the page shows."""
     try:
         return Path(file).read_bytes()
     except OSError as error:
@@ -149,7 +146,6 @@ def _content(file: str) -> bytes:
 
 
 def _table(spec: TableSpec, layout: Layout, here: Path) -> dict[str, Any]:
-    """Return what the page shows of a table."""
     table = spec.layout(read_csv(layout.table(spec.key, "csv")))
     files = [layout.table(spec.key, ending) for ending in TABLE_ENDINGS]
     return {
@@ -173,12 +169,10 @@ def _part(part: TextPart) -> dict[str, Any]:
 
 
 def _distinct(texts: Iterable[str]) -> list[str]:
-    """Return texts without repetition and without empty ones, in order."""
     return [text for text in dict.fromkeys(texts) if text]
 
 
 def _machine(meta: Mapping[str, Any]) -> str:
-    """Return the hardware of a run in words."""
     hardware = meta.get("hardware") or {}
     parts = [hardware.get("cpu"), hardware.get("gpu")]
     parts += [f"{hardware['cores']} cores"] * ("cores" in hardware)
@@ -187,7 +181,6 @@ def _machine(meta: Mapping[str, Any]) -> str:
 
 
 def _versions(meta: Mapping[str, Any]) -> str:
-    """Return the versions behind a run in words."""
     parts = [f"{name} {version}" for name, version in sorted((meta.get("versions") or {}).items())]
     return ", ".join(parts + [f"commit {str(meta['commit'])[:12]}"] * bool(meta.get("commit")))
 
@@ -209,7 +202,6 @@ def _data(metas: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _size(rows: Any) -> str:
-    """Return the number of rows of a data set, or of each of its parts."""
     parts = {name: number for name, number in (rows if isinstance(rows, dict) else {"train": rows}).items() if number}
     if list(parts) == ["train"]:
         return count(parts["train"])
@@ -217,12 +209,10 @@ def _size(rows: Any) -> str:
 
 
 def _wall(meta: Mapping[str, Any], name: str) -> float:
-    """Return one of a run's wall times in seconds, 0 where it is not known."""
     return float((meta.get("wall") or {}).get(name) or 0.0)
 
 
 def _run(meta: Mapping[str, Any]) -> dict[str, str]:
-    """Return the line of one run."""
     memory = meta.get("peak_memory_mb")
     return {
         "run": str(meta.get("run", "")),

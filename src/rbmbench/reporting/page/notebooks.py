@@ -99,7 +99,6 @@ def _execute(template: Path, parameters: Mapping[str, Any], log: Path) -> None:
 
 
 def _last_line(file: Path) -> str:
-    """Return the last line of a text file, "" when there is none."""
     lines = file.read_text(errors="replace").split("\n") if file.is_file() else []
     return next((line for line in reversed(lines) if line.strip()), "")
 

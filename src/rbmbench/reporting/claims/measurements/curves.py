@@ -168,7 +168,6 @@ def decline_difference(evidence: Evidence, *, curve: CurveName, against: CurveNa
 
 
 def _late(curves: Any) -> np.ndarray:
-    """Return which evaluations belong to the final value."""
     iterations = curves.trials.columns.to_numpy(dtype=float)
     return iterations > (1 - FINAL_SHARE) * iterations[-1]
 
@@ -257,7 +256,6 @@ def smallest_within(
 
 
 def _steps(curves: Any) -> int:
-    """Return the option k of the estimator of a run."""
     options = curves.meta["settings"]["schedule"][-1]["estimator"]["options"]
     if "k" not in options:
         raise SettingsError(f"claims: {curves.name}: its estimator has no option k; found {sorted(options) or 'none'}")

@@ -170,7 +170,6 @@ def _metric(evidence: Evidence, curve: str, metric: str | None, after: int = 0) 
 
 
 def _place(curves: Any, iteration: int) -> int:
-    """Return the index of the evaluation at an iteration."""
     iterations = list(curves.trials.columns)
     if iteration not in iterations:
         raise NotRun(f"{curves.name} has no evaluation at iteration {iteration}; its last one is at {iterations[-1]}")
@@ -207,5 +206,4 @@ def _before(settings: Mapping[str, Any], first: float) -> float:
 
 
 def _since(after: int) -> str:
-    """Return the iterations that a mean is over, in words."""
     return f"the iterations after {after}" if after else "all iterations"
