@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -16,7 +16,7 @@ from rbmbench.config.paper import KINDS, Paper
 from rbmbench.config.parts import Name, Names, Panel
 from rbmbench.io.layout import BIAS, META
 from rbmbench.io.results import read_bias, read_meta
-from rbmbench.planning.jobs import EstimateJob, GroundTruthJob, Output, TrainingJob, digest_of, unique
+from rbmbench.planning.jobs import Job, Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner, schedule_of
 from rbmbench.planning.specs import Spec, TableSpec, TextPart, TextTable
@@ -61,7 +61,6 @@ class BiasVariance(Kind):
     """A table of the bias and variance of gradient estimates of trained models."""
 
     kind: Literal["bias_variance"] = Field(description="kind of the table, and of its notebook template")
-    title: str = Field(description="title of the table")
     trained_with: Name = Field(description="key of the algorithm that trains the models")
     estimators: Names = Field(description="keys of the algorithms whose estimates are measured")
     models: Count = Field(description="trained models per row")
@@ -70,11 +69,6 @@ class BiasVariance(Kind):
     rows: Annotated[dict[Name, Panel], Field(min_length=1)] = Field(description="the rows, by name")
 
     IS_TABLE = True
-
-    @property
-    def parts(self) -> Mapping[str, Panel]:
-        """The rows."""
-        return {f"row {name}": row for name, row in self.rows.items()}
 
     def names(self, paper: Paper) -> Iterator[str]:
         """Yield ROW.ESTIMATOR of every entry."""
@@ -98,7 +92,7 @@ class BiasVariance(Kind):
         for name, row in self.rows.items():
             run = planner.run(row, self.trained_with, row.trials or self.models)
             truths = self._ground_truths(planner, row, run)
-            of_row = {algorithm: _estimate(planner, self, row, run, algorithm, truths) for algorithm in self.estimators}
+            of_row = {name: self._estimate(planner, row, run, name, truths) for name in self.estimators}
             runs.append(run.id)
             estimates += [estimate.id for estimate in of_row.values()]
             as_published = published.rows.get(name) if published else None
@@ -118,34 +112,25 @@ class BiasVariance(Kind):
             )
         return Output(BiasVarianceSpec(**planner.heading(key, self), rows=rows), unique(runs), unique(estimates))
 
-    def _ground_truths(self, planner: Planner, row: Panel, run: TrainingJob) -> tuple[str, ...]:
+    def _ground_truths(self, planner: Planner, row: Panel, run: Job) -> tuple[str, ...]:
         """Return the ids of a row's ground truths: by parallel tempering, and exact where that can be computed."""
         seed = planner.seed("ground_truth", row.data, row.hidden)
         chosen = [GroundTruthSettings(method="parallel_tempering", seed=seed, **self.ground_truth.model_dump())]
         if min(row.hidden, planner.paper.data[row.data].visible) <= ENUMERABLE_UNITS:
             chosen.insert(0, GroundTruthSettings(method="exact"))
-        ids = []
-        for settings in chosen:
-            digest = digest_of(run.id, settings.canonical())
-            identity = f"{row.data}-{row.hidden}h-{settings.method}-truth-{digest}"
-            planner.plan.ground_truths.setdefault(identity, GroundTruthJob(identity, run.id, settings))
-            ids.append(identity)
-        return tuple(ids)
+        jobs, size = planner.plan.ground_truths, f"{row.data}-{row.hidden}h"
+        return tuple(planner.measured(jobs, f"{size}-{one.method}-truth", run, one).id for one in chosen)
 
-
-def _estimate(
-    planner: Planner, table: BiasVariance, row: Panel, run: TrainingJob, algorithm: str, truths: tuple[str, ...]
-) -> EstimateJob:
-    """Return the estimates of one algorithm for a row, added to the plan; all algorithms see the same mini-batches."""
-    settings = EstimateSettings(
-        estimator=schedule_of(planner.paper.algorithms[algorithm], row)[0].estimator,
-        batch=planner.paper.data[row.data].batch,
-        estimates=table.estimates,
-        seed=planner.seed("estimates", row.data, row.hidden),
-    )
-    digest = digest_of(run.id, settings.canonical(), *truths)
-    identity = f"{row.data}-{row.hidden}h-{algorithm}-bias-{digest}"
-    return planner.plan.estimates.setdefault(identity, EstimateJob(identity, run.id, settings, truths))
+    def _estimate(self, planner: Planner, row: Panel, run: Job, algorithm: str, truths: tuple[str, ...]) -> Job:
+        """Return the estimates of one algorithm for a row; all algorithms see the same mini-batches."""
+        settings = EstimateSettings(
+            estimator=schedule_of(planner.paper.algorithms[algorithm], row)[0].estimator,
+            batch=planner.paper.data[row.data].batch,
+            estimates=self.estimates,
+            seed=planner.seed("estimates", row.data, row.hidden),
+        )
+        name = f"{row.data}-{row.hidden}h-{algorithm}-bias"
+        return planner.measured(planner.plan.estimates, name, run, settings, truths)
 
 
 def _measured(planner: Planner, algorithm: str, estimate: str) -> Estimate:

@@ -15,7 +15,7 @@ from rbmbench.base.settings import Count, Coupling, CouplingSettings
 from rbmbench.config.paper import KINDS, Paper
 from rbmbench.io.layout import META, STOPPING_TIMES
 from rbmbench.io.results import read_stopping_times
-from rbmbench.planning.jobs import CouplingJob, Output
+from rbmbench.planning.jobs import Job, Output
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import FigureSpec, Spec
@@ -41,7 +41,6 @@ class CouplingTimes(Kind):
     """A figure of how long coupled chains of one random model take to meet, for several couplings."""
 
     kind: Literal["coupling_times"] = Field(description="kind of the figure, and of its notebook template")
-    title: str = Field(description="title of the figure")
     visible: Count = Field(description="visible units of the model")
     hidden: Count = Field(description="hidden units of the model")
     width: Annotated[float, Field(ge=0, allow_inf_nan=False)] = Field(
@@ -65,7 +64,7 @@ class CouplingTimes(Kind):
         for coupling in self.couplings:
             settings = CouplingSettings(**sizes, coupling=coupling, seed=seed)
             identity = f"{self.visible}v-{self.hidden}h-{coupling}-couple-{settings.digest()}"
-            chains.append(planner.plan.couplings.setdefault(identity, CouplingJob(identity, settings)))
+            chains.append(planner.plan.couplings.setdefault(identity, Job(identity, settings)))
         spec = CouplingTimesSpec(
             **planner.heading(key, self),
             **sizes,

@@ -18,7 +18,7 @@ from rbmbench.config.parts import Name, Names, Panel
 from rbmbench.io.layout import ISL, META
 from rbmbench.io.results import read_isl, read_meta
 from rbmbench.measurements.sampling import TRAINING_SET
-from rbmbench.planning.jobs import Output, SamplesJob, TrainingJob, digest_of, unique
+from rbmbench.planning.jobs import Job, Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import FigureSpec, RunFolder, Spec, Trained
@@ -54,13 +54,7 @@ class IslCurves(Kind):
     """A figure of indirect sampling likelihoods against the number of samples, one curve per sampler."""
 
     kind: Literal["isl_curves"] = Field(description="kind of the figure, and of its notebook template")
-    title: str = Field(description="title of the figure")
     panels: Annotated[dict[Name, SamplesPanel], Field(min_length=1)] = Field(description="the panels, by their letter")
-
-    @property
-    def parts(self) -> Mapping[str, SamplesPanel]:
-        """The panels."""
-        return {f"panel {name}": panel for name, panel in self.panels.items()}
 
     def names(self, paper: Paper) -> Iterator[str]:
         """Yield PANEL.SAMPLER of every curve."""
@@ -88,7 +82,7 @@ class IslCurves(Kind):
         return Output(spec, unique(runs), samples=unique(samples))
 
 
-def planned_samples(planner: Planner, panel: SamplesPanel) -> tuple[TrainingJob, SamplesJob]:
+def planned_samples(planner: Planner, panel: SamplesPanel) -> tuple[Job, Job]:
     """Return the run that trains the models of a panel and the streams of samples, added to the plan.
 
     All samples of one data set and size have one seed: chains of one model start at the same rows.
@@ -100,17 +94,12 @@ def planned_samples(planner: Planner, panel: SamplesPanel) -> tuple[TrainingJob,
         seed=planner.seed("samples", panel.data, panel.hidden),
         **panel.model_dump(include={"samples", "points", "rows", "shown"}),
     )
-    identity = f"{run.id.rpartition('-')[0]}-samples-{digest_of(run.id, settings.canonical())}"
-    return run, planner.plan.samples.setdefault(identity, SamplesJob(identity, run.id, settings))
+    name = f"{run.id.rpartition('-')[0]}-samples"
+    return run, planner.measured(planner.plan.samples, name, run, settings)
 
 
 def sampled(
-    planner: Planner,
-    name: str,
-    panel: SamplesPanel,
-    published: SamplesPanel | None,
-    run: TrainingJob,
-    drawn: SamplesJob,
+    planner: Planner, name: str, panel: SamplesPanel, published: SamplesPanel | None, run: Job, drawn: Job
 ) -> SampledPanel:
     """Return what a spec says of the training and the samples of a panel, and of the paper's."""
     labels = {sampler: planner.paper.samplers[sampler].label for sampler in drawn.settings.samplers}

@@ -19,7 +19,7 @@ from rbmbench.config.checks import Checks
 from rbmbench.config.paper import KINDS, Paper
 from rbmbench.config.parts import Name, Names, Panel
 from rbmbench.io.layout import CURVE, META
-from rbmbench.planning.jobs import AnnealingJob, Output, unique
+from rbmbench.planning.jobs import Job, Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import FigureSpec, RunFolder, Trained
@@ -103,7 +103,6 @@ class LearningCurves(Kind):
     """A figure of metrics during training: one panel per data set, rate or metric, one curve per algorithm."""
 
     kind: Literal["learning_curves"] = Field(description="kind of the figure, and of its notebook template")
-    title: str = Field(description="title of the figure")
     algorithms: Names | None = Field(
         default=None, description="keys of the algorithms, in the order of the legend; null: all of the paper's"
     )
@@ -112,11 +111,6 @@ class LearningCurves(Kind):
         default="iterations", description="what the horizontal axes count; an epoch shows each training row once"
     )
     panels: Annotated[dict[Name, FigurePanel], Field(min_length=1)] = Field(description="the panels, by their letter")
-
-    @property
-    def parts(self) -> Mapping[str, FigurePanel]:
-        """The panels."""
-        return {f"panel {name}": panel for name, panel in self.panels.items()}
 
     def algorithms_of(self, paper: Paper, panel: FigurePanel) -> tuple[str, ...]:
         """Return the keys of a panel's algorithms, in the order of the legend."""
@@ -155,16 +149,11 @@ class LearningCurves(Kind):
                     **planner.trained(panel, as_published, of_panel),
                     **_annealing(planner, panel, as_published, annealed),
                     name=name,
+                    **panel.model_dump(include={"axis", "iteration_axis", "references", "mark", "batch", "initial"}),
                     metrics=panel.metric,
-                    axis=panel.axis,
-                    iteration_axis=panel.iteration_axis,
                     epoch=epoch if self.counted_in == "epochs" else None,
                     without=_left_out(planner, published, as_published, of_panel),
-                    references=panel.references,
                     data_file=planner.layout.data_set(panel.data) if panel.references else None,
-                    mark=panel.mark,
-                    batch=panel.batch,
-                    initial=panel.initial and panel.initial.model_dump(),
                     runs=planner.labelled(folders),
                 )
             )
@@ -173,7 +162,7 @@ class LearningCurves(Kind):
 
 
 def _annealing(
-    planner: Planner, panel: Panel, published: Panel | None, evaluations: Mapping[str, AnnealingJob]
+    planner: Planner, panel: Panel, published: Panel | None, evaluations: Mapping[str, Job]
 ) -> dict[str, Any]:
     """Return what the spec of a panel says of its annealing and the paper's; nothing where log Z is exact."""
     if not evaluations:

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rbmbench.base.settings import AnnealingSettings, Choice, RunSettings, Stage
+from rbmbench.base.settings import AnnealingSettings, Choice, RunSettings, Settings, Stage
 from rbmbench.config.paper import Paper
 from rbmbench.config.parts import Algorithm, Panel
 from rbmbench.io.layout import Layout
 from rbmbench.likelihood.exact import is_enumerable
-from rbmbench.planning.jobs import AnnealingJob, Plan, TrainingJob, derived_seed, digest_of
+from rbmbench.planning.jobs import Job, Plan, derived_seed, digest_of
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Planner:
         """Return the seed for one purpose, derived from the paper's."""
         return derived_seed(self.paper.defaults.seed, *purpose)
 
-    def run(self, panel: Panel, algorithm: str, trials: int | None = None) -> TrainingJob:
+    def run(self, panel: Panel, algorithm: str, trials: int | None = None) -> Job:
         """Return the run of one algorithm on one panel, added to the plan.
 
         All algorithms and rates of one data set and size have one seed: the same initial parameters and mini-batches.
@@ -64,13 +64,13 @@ class Planner:
             test_likelihood=defaults.test_likelihood,
         )
         identity = f"{panel.data}-{panel.hidden}h-{algorithm}-{panel.rate:g}-{settings.digest()}"
-        return self.plan.runs.setdefault(identity, TrainingJob(identity, panel.data, settings))
+        return self.plan.runs.setdefault(identity, Job(identity, settings, data=panel.data))
 
-    def runs(self, panel: Panel, algorithms: Iterable[str]) -> dict[str, TrainingJob]:
+    def runs(self, panel: Panel, algorithms: Iterable[str]) -> dict[str, Job]:
         """Return the runs of a panel by their algorithms, added to the plan."""
         return {algorithm: self.run(panel, algorithm) for algorithm in algorithms}
 
-    def evaluation(self, panel: Panel, run: TrainingJob) -> AnnealingJob | None:
+    def evaluation(self, panel: Panel, run: Job) -> Job | None:
         """Return the evaluation of a run whose likelihood cannot be enumerated, added to the plan; else None.
 
         All runs of a panel have one seed: errors of annealing are then alike for like models, and differences are known
@@ -80,8 +80,14 @@ class Planner:
             return None
         budget = panel.annealing or self.paper.defaults.annealing
         settings = AnnealingSettings(seed=self.seed("annealing", panel.data, panel.hidden), **budget.model_dump())
-        identity = f"{run.id.rpartition('-')[0]}-ais-{digest_of(run.id, settings.canonical())}"
-        return self.plan.evaluations.setdefault(identity, AnnealingJob(identity, run.id, settings))
+        return self.measured(self.plan.evaluations, f"{run.id.rpartition('-')[0]}-ais", run, settings)
+
+    def measured(
+        self, jobs: dict[str, Job], name: str, run: Job, settings: Settings, truths: tuple[str, ...] = ()
+    ) -> Job:
+        """Return the job NAME-DIGEST, which measures the models of a run, added to ``jobs`` of the plan."""
+        identity = f"{name}-{digest_of(run.id, settings.canonical(), *truths)}"
+        return jobs.setdefault(identity, Job(identity, settings, run=run.id, ground_truths=truths))
 
     def trained(self, panel: Panel, published: Panel | None, algorithms: Iterable[str]) -> dict[str, Any]:
         """Return what a spec says of the training of a panel, and of the paper's: `planning.specs.Trained`."""
