@@ -19,7 +19,7 @@ from rbmbench.io.results import read_bias, read_meta
 from rbmbench.planning.jobs import Job, Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner, schedule_of
-from rbmbench.planning.specs import Spec, TableSpec, TextPart, TextTable
+from rbmbench.planning.specs import Source, Spec, TableSpec, TextPart, TextTable
 from rbmbench.reporting.frames import data_of
 from rbmbench.reporting.text_tables import interval, significant
 from rbmbench.reporting.words import count, cuts, data_name, listed, stand_ins
@@ -188,6 +188,13 @@ class Published(Settings):
         return getattr(found[0], quantity) if found else None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Entry(Source):
+    """One estimator of one row; its frame has a row per trained model, as `BiasVarianceSpec.read` returns them."""
+
+    ground_truth: str
+
+
 class BiasVarianceSpec(TableSpec):
     """A table of bias and variance."""
 
@@ -287,7 +294,15 @@ class BiasVarianceSpec(TableSpec):
             return None
         truths = list(models["ground_truth"].unique())
         truth = "exact" if "exact" in truths else truths[0]
-        return Entry(f"{self.name}.{name}", truth, models[models["ground_truth"] == truth].set_index("model"), self)
+        best = models[models["ground_truth"] == truth].set_index("model")
+        first, printed = best.iloc[0], self.published
+        budget = {
+            "iterations": (int(first["iterations"]), printed.iterations.get(row)),
+            "estimates": (int(first["estimates"]), printed.estimates),
+            "models": (len(best), None),
+        }
+        label, stand_in = first["label"], first["stand_in"]
+        return Entry(label=label, stand_in=stand_in, budget=budget, frame=best, ground_truth=truth)
 
 
 def _read(row: Row, estimate: Estimate) -> pd.DataFrame:
@@ -372,51 +387,6 @@ def _notes(wide: pd.DataFrame) -> Iterator[str]:
         less = [phrase for name, what in BUDGETS.items() for phrase in cuts(known[name], known[f"paper_{name}"], what)]
         if less:
             yield f"{first['data_title']}, n = {first['hidden']} ({row}): {listed(less)}."
-
-
-# --- What claims measure ----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One estimator of one row, against the best ground truth there is."""
-
-    name: str
-    ground_truth: str
-    models: pd.DataFrame
-    """A row per trained model, with the quantities as columns; see `BiasVarianceSpec.read`."""
-    spec: BiasVarianceSpec
-    dropped: tuple[str, ...] = ()
-
-    @property
-    def label(self) -> str:
-        """The estimator's label."""
-        return self.models["label"].iloc[0]
-
-    @property
-    def stand_in(self) -> str:
-        """What the data stand in for, "" for the real ones."""
-        return self.models["stand_in"].iloc[0]
-
-    @property
-    def published(self) -> Published:
-        """The paper's numbers of the table."""
-        return self.spec.published
-
-    @property
-    def estimates(self) -> int:
-        """How many gradient estimates each model's numbers rest on."""
-        return int(self.models["estimates"].iloc[0])
-
-    @property
-    def budget(self) -> dict[str, tuple[float | None, float | None]]:
-        """What was run and what the paper ran: iterations of training, estimates, and models."""
-        row = self.name.split(".")[1]
-        return {
-            "iterations": (int(self.models["iterations"].iloc[0]), self.published.iterations.get(row)),
-            "estimates": (self.estimates, self.published.estimates),
-            "models": (len(self.models), None),
-        }
 
 
 BiasVariance.SPEC = BiasVarianceSpec

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -18,7 +17,7 @@ from rbmbench.io.results import read_stopping_times
 from rbmbench.planning.jobs import Job, Output
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
-from rbmbench.planning.specs import FigureSpec, Spec
+from rbmbench.planning.specs import FigureSpec, Source, Spec
 from rbmbench.reporting.words import count, cuts, listed
 
 if TYPE_CHECKING:
@@ -175,11 +174,12 @@ class CouplingTimesSpec(FigureSpec):
             f" logarithmic axis. Right: share of all pairs that met within so many steps. {'; '.join(shares)}."
         ) + "".join(f" Cut: {phrase}." for phrase in self._cuts())
 
-    def evidence(self, found: pd.DataFrame, name: str, **_: Any) -> StoppingTimes | None:
+    def evidence(self, found: pd.DataFrame, name: str, **_: Any) -> Source | None:
         """Return the stopping times of a coupling."""
         if name not in [one.coupling for one in self.couplings]:
             return None
-        return StoppingTimes(TITLES[name], self, found[found["coupling"] == name])
+        budget = {"replications": (self.replications, self.paper_replications)}
+        return Source(label=TITLES[name], frame=found[found["coupling"] == name], budget=budget)
 
 
 def distribution(times: pd.DataFrame) -> pd.DataFrame:
@@ -213,22 +213,6 @@ def _draw_histogram(ax: Axes, chains: pd.DataFrame, longest: int, look: dict) ->
     counts, _ = np.histogram(chains.loc[chains["met"], "stopping_time"], edges)
     ax.stairs(counts / len(chains), np.maximum(edges, 1.0), **look)
     ax.stairs(counts / len(chains), np.maximum(edges, 1.0), fill=True, color=look["color"], alpha=0.13)
-
-
-@dataclass(frozen=True)
-class StoppingTimes:
-    """The stopping times of the chains of one coupling, as `CouplingTimesSpec.read` returns them."""
-
-    label: str
-    spec: CouplingTimesSpec
-    frame: pd.DataFrame
-    stand_in: str = ""
-    dropped: tuple[str, ...] = ()
-
-    @property
-    def budget(self) -> dict[str, tuple[float | None, float | None]]:
-        """What was run and what the paper ran: replications."""
-        return {"replications": (self.spec.replications, self.spec.paper_replications)}
 
 
 CouplingTimes.SPEC = CouplingTimesSpec

@@ -21,7 +21,7 @@ from rbmbench.measurements.sampling import TRAINING_SET
 from rbmbench.planning.jobs import Job, Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
-from rbmbench.planning.specs import FigureSpec, RunFolder, Spec, Trained
+from rbmbench.planning.specs import FigureSpec, RunFolder, Source, Spec, Trained
 from rbmbench.reporting.frames import data_of
 from rbmbench.reporting.words import count, cuts, data_name, listed, panel_cuts
 
@@ -291,7 +291,7 @@ class IslCurvesSpec(FigureSpec):
         letter, _, sampler = name.partition(".")
         of_panel = next((one for one in found if one.panel.name == letter), None)
         one = next((one for one in (of_panel.panel.samplers if of_panel else ()) if one.sampler == sampler), None)
-        return SampleCurve(one.label, sampler, of_panel) if one else None
+        return SampleCurve.of(of_panel, sampler, one.label) if one else None
 
 
 def _draw_panel(ax: Axes, found: FoundSamples, width: int) -> None:
@@ -326,60 +326,51 @@ def _draw_panel(ax: Axes, found: FoundSamples, width: int) -> None:
 # --- What claims measure ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class SampleCurve:
-    """The test likelihoods of the chosen setting of one sampler, nats per row."""
+@dataclass(frozen=True, kw_only=True)
+class SampleCurve(Source):
+    """The test likelihoods of the chosen setting of one sampler, nats per row: trials by numbers of samples."""
 
-    label: str
-    sampler: str
-    found: FoundSamples
-    dropped: tuple[str, ...] = ()
+    panel: SampledPanel
+    training_set: float
+    """The likelihood of the training rows taken for samples."""
+    seconds: Mapping[int, float]
+    """Processor seconds per sample by k, the steps between samples: the least of all settings, where known."""
 
-    @property
-    def panel(self) -> SampledPanel:
-        """The panel of the curve."""
-        return self.found.panel
-
-    @property
-    def stand_in(self) -> str:
-        """What the data stand in for, "" for the real ones."""
-        return self.found.data["stand_in"]
+    @classmethod
+    def of(cls, found: FoundSamples, sampler: str, label: str) -> SampleCurve:
+        """Return the curve of one sampler of a panel."""
+        panel, meta = found.panel, found.meta
+        curves = found.curves[found.curves["sampler"] == sampler]
+        trials = curves.pivot(index="trial", columns="samples", values="test").sort_index(axis=1).astype(float)
+        fastest: dict[int, float] = {}
+        times = meta.get("seconds_per_sample", {}).get(sampler, ())
+        for options, seconds in zip(meta["grids"][sampler], times, strict=False):
+            k = options.get("k", 1)  # 1 where a sampler has no such option
+            if seconds:
+                fastest[k] = min(seconds, fastest.get(k, seconds))
+        return cls(
+            label=label,
+            stand_in=found.data["stand_in"],
+            frame=trials,
+            budget={
+                "iterations": (panel.iterations, panel.paper_iterations),
+                "samples": (panel.samples_count, panel.paper_samples),
+                "trials": (len(trials), panel.paper_trials),
+            },
+            panel=panel,
+            training_set=found.training_set,
+            seconds=fastest,
+        )
 
     @property
     def trials(self) -> pd.DataFrame:
         """The likelihoods as trials (index) by numbers of samples (columns), float64."""
-        curves = self.found.curves[self.found.curves["sampler"] == self.sampler]
-        return curves.pivot(index="trial", columns="samples", values="test").sort_index(axis=1).astype(float)
+        return self.frame
 
     @property
     def final(self) -> pd.Series:
         """The likelihood after all samples, by trial."""
-        return self.trials.iloc[:, -1]
-
-    @property
-    def training_set(self) -> float:
-        """The likelihood of the training rows taken for samples."""
-        return self.found.training_set
-
-    @property
-    def seconds(self) -> dict[int, float]:
-        """Processor seconds per sample by k, the steps between samples: the least of all settings, where known."""
-        meta, fastest = self.found.meta, {}
-        for options, seconds in zip(meta["grids"][self.sampler], meta["seconds_per_sample"][self.sampler], strict=True):
-            k = options.get("k", 1)  # 1 where a sampler has no such option
-            if seconds:
-                fastest[k] = min(seconds, fastest.get(k, seconds))
-        return fastest
-
-    @property
-    def budget(self) -> dict[str, tuple[float | None, float | None]]:
-        """What was run and what the paper ran: iterations of training, samples and trained models."""
-        panel = self.panel
-        return {
-            "iterations": (panel.iterations, panel.paper_iterations),
-            "samples": (panel.samples_count, panel.paper_samples),
-            "trials": (len(self.trials), panel.paper_trials),
-        }
+        return self.frame.iloc[:, -1]
 
 
 IslCurves.SPEC = IslCurvesSpec

@@ -330,11 +330,15 @@ class Curves:
         return float(self.found.runs[self.run.folder].trials("annealing_effective_sample_size").min(axis=None))
 
     @property
-    def final(self) -> pd.Series:
-        """The final value of every trial, by trial: see `FINAL_SHARE`."""
+    def late(self) -> np.ndarray:
+        """Which evaluations belong to the final value: see `FINAL_SHARE`."""
         iterations = self.trials.columns.to_numpy(dtype=float)
-        late = iterations > (1 - FINAL_SHARE) * iterations[-1]
-        return self.trials.loc[:, late].mean(axis=1)
+        return iterations > (1 - FINAL_SHARE) * iterations[-1]
+
+    @property
+    def final(self) -> pd.Series:
+        """The final value of every trial, by trial."""
+        return self.trials.loc[:, self.late].mean(axis=1)
 
     def around(self, iteration: float) -> np.ndarray:
         """Return, for every trial, the mean over the evaluations near an iteration, within half of `FINAL_SHARE`."""

@@ -9,7 +9,6 @@ the last row is the reference with its log-likelihoods: training, and the clock'
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import pandas as pd
@@ -25,7 +24,7 @@ from rbmbench.io.results import read_meta
 from rbmbench.planning.jobs import Output
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
-from rbmbench.planning.specs import RunFolder, Spec, TableSpec, TextPart, TextTable, Trained
+from rbmbench.planning.specs import RunFolder, Source, Spec, TableSpec, TextPart, TextTable, Trained
 from rbmbench.reporting.frames import data_of, machine_of, training_seconds
 from rbmbench.reporting.text_tables import significant
 from rbmbench.reporting.words import count, listed, panel_cuts, stand_ins
@@ -235,29 +234,14 @@ class RunTimesSpec(TableSpec, Trained):
         if apart := numbers.loc[numbers["ratio"].isna(), "label"].tolist():
             yield f"Without a ratio, run on another machine: {listed(apart)}."
 
-    def evidence(self, found: dict[str, Mapping[str, Any]], name: str, **_: Any) -> Times | None:
+    def evidence(self, found: dict[str, Mapping[str, Any]], name: str, **_: Any) -> Source | None:
         """Return the whole table, under no name but the table's own."""
-        return None if name else Times(self.name, self, self.numbers(found))
-
-
-@dataclass(frozen=True)
-class Times:
-    """A table of run times."""
-
-    label: str
-    spec: RunTimesSpec
-    frame: pd.DataFrame
-    dropped: tuple[str, ...] = ()
-
-    @property
-    def stand_in(self) -> str:
-        """What the data stand in for, "" for the real ones."""
-        return self.frame["stand_in"].iloc[0]
-
-    @property
-    def budget(self) -> dict[str, tuple[float | None, float | None]]:
-        """What was run and what the paper ran: iterations, since steps of UCD grow longer as training goes on."""
-        return {"iterations": (self.spec.iterations, self.spec.paper_iterations)}
+        if name:
+            return None
+        numbers = self.numbers(found)
+        # Steps of UCD grow longer as training goes on, so that iterations matter to times.
+        budget = {"iterations": (self.iterations, self.paper_iterations)}
+        return Source(label=self.name, frame=numbers, budget=budget, stand_in=numbers["stand_in"].iloc[0])
 
 
 RunTimes.SPEC = RunTimesSpec

@@ -56,6 +56,30 @@ class Trained(Spec):
     paper_trials: int | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """What claims are measured on: a curve, an entry of a table, or a whole table.
+
+    Attributes
+    ----------
+    label : str
+    frame : DataFrame
+        Its numbers.
+    budget : mapping
+        What was run and what the paper ran (None where that is not known), by name, such as iterations.
+    stand_in : str
+        What the data stand in for, "" for the real ones.
+    dropped : tuple of str
+        What is left out, in words.
+    """
+
+    label: str
+    frame: pd.DataFrame
+    budget: Mapping[str, tuple[float | None, float | None]]
+    stand_in: str = ""
+    dropped: tuple[str, ...] = ()
+
+
 class Shown(Spec):
     """Base of the specs of figures and tables."""
 
@@ -114,7 +138,7 @@ class Shown(Spec):
         raise NotImplementedError
 
     def evidence(self, found: Any, name: str, **options: Any) -> Any:
-        """Return what claims measure of one of its curves, rows or times, or None if it has none of this name.
+        """Return the `Source` of one of its curves, rows or times, or what has the same attributes; None for no such.
 
         Parameters
         ----------

@@ -15,7 +15,6 @@ from pydantic import Field
 
 from rbmbench.base.errors import ResultsError, unknown_name
 from rbmbench.base.parsing import parse
-from rbmbench.io.atomic import replaced
 from rbmbench.io.results import read_csv, read_json
 from rbmbench.planning.specs import Spec, parse_spec, rooted
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
@@ -142,7 +141,7 @@ def _unique(phrases) -> list[str]:
 
 
 def read_claims(path: str | PathLike) -> pd.DataFrame:
-    """Return the verdicts that `write_claims` has written.
+    """Return the verdicts of `evaluate` from their CSV.
 
     Raises
     ------
@@ -160,15 +159,3 @@ def read_claims(path: str | PathLike) -> pd.DataFrame:
     for name in ("claim", "paper"):
         table[name] = table[name].astype(str)
     return table
-
-
-def write_claims(verdicts: pd.DataFrame, path: str | PathLike) -> None:
-    """Write the verdicts as CSV, with every digit.
-
-    Raises
-    ------
-    ResultsError
-        If the file cannot be written.
-    """
-    with replaced(path) as temporary:
-        verdicts.to_csv(temporary, index=False, lineterminator="\n")

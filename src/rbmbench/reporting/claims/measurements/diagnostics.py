@@ -14,7 +14,7 @@ from rbmbench.base.metrics import metric_of
 from rbmbench.reporting.claims import intervals
 from rbmbench.reporting.claims.arguments import Bound, CurveName, Iteration, MetricName, TimesName
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
-from rbmbench.reporting.claims.measurements._base import Measurement, measures, paired
+from rbmbench.reporting.claims.measurements._base import Measurement, measures, pair, paired
 from rbmbench.reporting.frames import FINAL_SHARE
 
 
@@ -49,8 +49,7 @@ def metric_ratio(evidence: Evidence, *, curve: CurveName, against: CurveName, me
 
     It is the median over the common evaluations, which single extreme values do not move.
     """
-    one, other = evidence.of(curve, metric=metric), evidence.of(against, metric=metric)
-    trials = paired(one, other)
+    one, other, trials = pair(evidence, curve, against, metric=metric)
     common = one.trials.columns.intersection(other.trials.columns)
     if common.empty:
         raise NotRun(f"{curve} and {against} have no evaluation in common")
@@ -163,8 +162,7 @@ def stopping_time_share(evidence: Evidence, *, times: TimesName, within: Annotat
 def _metric(evidence: Evidence, curve: str, metric: str | None, after: int = 0) -> Any:
     """Return a metric of a curve, by default that of its panel; refuse one that ends at ``after`` or before."""
     found = evidence.of(curve, metric=metric)
-    if found.all_trials.columns[-1] <= after:
-        last = found.all_trials.columns[-1]
+    if (last := found.all_trials.columns[-1]) <= after:
         raise NotRun(f"{curve} ends at iteration {last}, the claim speaks of what follows {after}")
     return found
 

@@ -46,8 +46,7 @@ def isl_difference(
     """Measure the difference of two likelihoods after a number of samples, by default all, trial by trial."""
     one, other = evidence.of(curve), evidence.of(against)
     at = samples or min(one.trials.columns[-1], other.trials.columns[-1])
-    first, second = (_at(found, at) for found in (one, other))
-    difference = (first - second).dropna()
+    difference = (_at(one, at) - _at(other, at)).dropna()
     what = f"sampling likelihood after {at} samples, {one.label} minus {other.label}, nats a row"
     return Measurement(*intervals.student(difference), f"{what}, {len(difference)} trials", (one, other))
 
@@ -74,8 +73,7 @@ def mixing_speed(evidence: Evidence, *, curve: SampleCurveName, against: SampleC
     what = f"samples of {other.label} over those of {one.label} for the likelihood that {other.label} ends with"
     late = [trial for trial in trials if one.final[trial] < other.final[trial]]
     notes = (f"{one.label} does not get there in {len(late)} of {len(trials)} trials",) if late else ()
-    value, low, high = np.exp(intervals.student(np.array(logs))).tolist()
-    return Measurement(value, low, high, what, (one, other), notes=notes)
+    return Measurement(*np.exp(intervals.student(np.array(logs))).tolist(), what, (one, other), notes=notes)
 
 
 @measures()
