@@ -36,15 +36,7 @@ class ClaimsSpec(Spec):
 
 
 def read_spec(path: str | PathLike) -> ClaimsSpec:
-    """Return the spec of the claims from ``results/SCALE/specs/claims.json``.
-
-    Raises
-    ------
-    ResultsError
-        If the file is missing or is not JSON.
-    SettingsError
-        If a key is missing or its value is not what it should be.
-    """
+    """Return the spec of the claims from ``results/SCALE/specs/claims.json``; see `specs.read_values` for errors."""
     return parse(ClaimsSpec, rooted(read_json(path), Path(path)), str(path))
 
 
@@ -90,21 +82,18 @@ def _judged(claim: Claim, evidence: Evidence) -> dict[str, Any]:
 
 def _missing(needs: Needs, source: Any) -> list[str]:
     """Return, in words, what the results that a number is measured on lack of what a claim needs."""
-    reasons = []
-    if needs.real_data and source.stand_in:
-        reasons.append(f"stand-in data for {data_name(source.stand_in)}")
+    real = not (needs.real_data and source.stand_in)
+    reasons = [] if real else [f"stand-in data for {data_name(source.stand_in)}"]
     particles = getattr(source, "effective_particles", math.inf)
     if particles < needs.effective_particles:
         reasons.append(f"{particles:.3g} effective particles of annealing, needs {needs.effective_particles:g}")
     found, published = source.budget.get("iterations", (None, None))
     if published and found < needs.share_of_iterations * published:
-        reasons += [
-            f"{phrase}, needs {100 * needs.share_of_iterations:.0f} % of them" for phrase in _cuts(source, "iterations")
-        ]
-    for name in (name for name in source.budget if name != "iterations"):
-        found, needed = source.budget[name][0], getattr(needs, name)
-        reasons += [f"{found} {name}, needs {needed}"] if found < needed else []
-    return reasons
+        needed = f"{100 * needs.share_of_iterations:.0f} % of them"
+        reasons += [f"{phrase}, needs {needed}" for phrase in _cuts(source, "iterations")]
+    fewest = {name: getattr(needs, name) for name in source.budget if name != "iterations"}
+    found = {name: source.budget[name][0] for name in fewest}
+    return reasons + [f"{found[name]} {name}, needs {least}" for name, least in fewest.items() if found[name] < least]
 
 
 def verdict(low: float, high: float, above: float, below: float) -> str:
@@ -141,14 +130,8 @@ def _unique(phrases) -> list[str]:
 
 
 def read_claims(path: str | PathLike) -> pd.DataFrame:
-    """Return the verdicts of `evaluate` from their CSV.
-
-    Raises
-    ------
-    ResultsError
-        If the file is missing or damaged, lacks a column, or holds an unknown verdict or what is no number for one.
-    """
-    table = read_csv(path, COLUMNS)
+    """Return the verdicts of `evaluate` from their CSV; `ResultsError` if it is missing or damaged."""
+    table = read_csv(path, COLUMNS).astype({"claim": str, "paper": str})
     known = (REPRODUCED, NOT_REPRODUCED, INCONCLUSIVE)
     for found in table["verdict"]:
         if found not in known:
@@ -156,6 +139,4 @@ def read_claims(path: str | PathLike) -> pd.DataFrame:
     for name in ("measured", "low", "high"):
         if not pd.api.types.is_numeric_dtype(table[name]):
             raise ResultsError(f"{path}: column {name!r} holds {table[name].dtype}; should be numbers")
-    for name in ("claim", "paper"):
-        table[name] = table[name].astype(str)
     return table
