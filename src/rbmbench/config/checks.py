@@ -15,13 +15,7 @@ from rbmbench.training.evaluation import check_snapshots_fit
 
 
 def checked_paper(key: str, layers: Layers, values: Mapping[str, Any]) -> Paper:
-    """Return the checked settings of one paper.
-
-    Raises
-    ------
-    SettingsError
-        For the first value that is not allowed.
-    """
+    """Return the checked settings of one paper; `SettingsError` for the first value that is not allowed."""
     paper = parse(paper_model(), values, layers.place)
     if paper.key != key:
         raise layers.refuse(("key",), f"found {paper.key!r}; should be {key!r}, as the file is named")
@@ -36,13 +30,8 @@ def checked_paper(key: str, layers: Layers, values: Mapping[str, Any]) -> Paper:
 class Checks:
     """Checks of one paper's settings, for the kinds of figures and tables to use.
 
-    Every check raises a `SettingsError` of one line for the location that it is given.
-
-    Parameters
-    ----------
-    paper : Paper
-    layers : Layers
-        What its values were merged from.
+    Every check raises a `SettingsError` of one line for the location that it is given. ``layers`` is what the settings
+    were merged from.
     """
 
     def __init__(self, paper: Paper, layers: Layers):

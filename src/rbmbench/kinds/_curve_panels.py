@@ -70,20 +70,9 @@ def grid(panels: tuple[Trained, ...]) -> list[list[Trained]]:
 
 
 def draw_curves(spec: FigureSpec, found: Any) -> Figure:
-    """Draw mean learning curves with bands over the trials, one panel for each data set, learning rate or metric.
+    """Draw mean learning curves with bands over the trials; ``found`` is what the spec reads.
 
-    Parameters
-    ----------
-    spec : LearningCurvesSpec
-        Which panels, and how they differ from the paper's.
-    found : FoundCurves
-        What the spec reads.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Log-likelihoods in nats: summed over the training set on the left axes, mean per sample on the right ones. Other
-        metrics as they are.
+    Log-likelihoods are in nats, summed over the training set on the left axes, mean per sample on the right ones.
     """
     rows, summary, omitted = grid(spec.panels), summarise(found.frame, spec.band), left_out(found.frame)
     doubts = annealing_doubts(annealing_certainty(spec.panels, found.runs))
@@ -126,20 +115,7 @@ def _of(panel: Trained, frame: pd.DataFrame) -> pd.DataFrame:
 def _draw_panel(
     ax: Axes, panel: Trained, curves: pd.DataFrame, looks: dict[str, dict], band: Any, factor: float
 ) -> None:
-    """Draw the curves of a panel: means, bands, and thin medians or single trials.
-
-    Parameters
-    ----------
-    ax : Axes
-    panel : PanelSpec
-    curves : DataFrame
-        The whole trials of the panel, tidy.
-    looks : dict
-        By algorithm: keyword arguments of `matplotlib.axes.Axes.plot`.
-    band : Band
-    factor : float
-        What values are multiplied by.
-    """
+    """Draw the curves of a panel, its whole trials, times a factor: means, bands, and thin medians or single trials."""
     scaled = curves.assign(iteration=curves["iteration"] / (panel.epoch or 1), value=factor * curves["value"])
     for (algorithm, metric), curve in scaled.groupby(["algorithm", "metric"], sort=False):
         place = panel.metrics.index(metric)
@@ -171,13 +147,7 @@ def _draw_curve(ax: Axes, curve: pd.DataFrame, look: dict, band: Any) -> None:
 
 
 def _finish_panel(
-    ax: Axes,
-    panel: Trained,
-    summary: pd.DataFrame,
-    lines: list[Reference],
-    looks: dict[str, dict],
-    factor: float,
-    columns: int,
+    ax: Axes, panel: Trained, summary: pd.DataFrame, lines: list[Reference], looks: dict, factor: float, columns: int
 ) -> Axes | None:
     """Add reference lines and marks to a panel, and set its ranges; return the right axis if it has one."""
     scaled = summary.assign(iteration=summary["iteration"] / (panel.epoch or 1))
@@ -221,10 +191,8 @@ def _add_legend(figure: Figure, spec: FigureSpec, looks: dict[str, dict]) -> Non
     entries += [(label, {"color": "0.4"} | FURTHER[place - 1]) for label, place in further_lines(spec)]
     heights = dict.fromkeys(name for panel in spec.panels for name in panel.references)
     entries += [(TITLES[name], REFERENCE_LOOKS[name]) for name in heights]
-    lines = [Line2D([], [], **look) for _, look in entries]
     figure.legend(
-        lines,
-        [label for label, _ in entries],
+        handles=[Line2D([], [], label=label, **look) for label, look in entries],
         loc="outside lower center",
         ncols=_legend_columns([label for label, _ in entries]),
         frameon=False,
@@ -261,14 +229,8 @@ def left_label(panel: Trained, exponent: int) -> str:
 def vertical_limits(summary: pd.DataFrame, heights: Sequence[float] = (), start: float = START) -> tuple[float, float]:
     """Return the vertical range of log-likelihoods: all means and bands but for the climb of the first iterations.
 
-    Parameters
-    ----------
-    summary : DataFrame
-        Columns iteration, mean and high, in the units of the axis.
-    heights : sequence of float
-        Heights of lines that the range must hold.
-    start : float
-        Share of the iterations that may fall out of the range.
+    ``summary`` has columns iteration, mean and high, in the units of the axis. The range holds lines at ``heights``;
+    ``start`` is the share of the iterations that may fall out of it.
     """
     later = summary[summary["iteration"] >= start * summary["iteration"].max()]
     # A band may dive where one trial of ten fails; the means decide how far down the panel reaches.
@@ -333,16 +295,8 @@ def annotate(ax: Axes, panel: Trained, summary: pd.DataFrame, omitted: list[str]
     heading += initial_words(panel.initial) if panel.initial else []
     heading = _wrapped(heading if columns >= NARROW else [", ".join(heading)], TITLE_LETTERS[columns])
     ax.set_title("\n".join(heading), loc="left", pad=4 + 8.5 * len(lines))
-    note = ax.annotate(
-        "\n".join(lines),
-        (0, 1),
-        (0, 3),
-        xycoords="axes fraction",
-        textcoords="offset points",
-        va="bottom",
-        fontsize=6.8,
-        color="0.3",
-    )
+    small = {"va": "bottom", "fontsize": 6.8, "color": "0.3"}
+    note = ax.annotate("\n".join(lines), (0, 1), (0, 3), "axes fraction", textcoords="offset points", **small)
     # The title's padding keeps its place free; a long line must not make the panel narrow.
     note.set_in_layout(False)
     if summary.empty:

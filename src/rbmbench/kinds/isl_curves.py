@@ -143,22 +143,14 @@ class SampledPanel(Trained):
 
 @dataclass(frozen=True)
 class FoundSamples:
-    """The files of the streams of samples of one panel.
-
-    Attributes
-    ----------
-    panel : SampledPanel
-    meta : mapping
-    table : DataFrame
-        Likelihoods of all settings, see `rbmbench.io.results.read_isl`.
-    chosen : dict
-        By sampler: the setting that covers the validation rows best after all samples, over the trials.
-    """
+    """The files of the streams of samples of one panel."""
 
     panel: SampledPanel
     meta: Mapping[str, Any]
     table: pd.DataFrame
+    """Likelihoods of all settings, see `rbmbench.io.results.read_isl`."""
     chosen: dict[str, int]
+    """By sampler: the setting that covers the validation rows best after all samples, over the trials."""
 
     @classmethod
     def read(cls, panel: SampledPanel) -> FoundSamples:

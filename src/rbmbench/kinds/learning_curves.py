@@ -134,10 +134,8 @@ class LearningCurves(Kind):
         panels, runs, evaluations = [], [], []
         for name, panel in self.panels.items():
             of_panel = planner.runs(panel, self.algorithms_of(planner.paper, panel))
-            annealed = {}
-            if set(panel.metric) & set(ANNEALED):
-                annealed = {a: planner.evaluation(panel, run) for a, run in of_panel.items()}
-                annealed = {a: evaluation for a, evaluation in annealed.items() if evaluation}
+            asked = of_panel if set(panel.metric) & set(ANNEALED) else {}
+            annealed = {a: job for a, run in asked.items() if (job := planner.evaluation(panel, run))}
             runs += [run.id for run in of_panel.values()]
             evaluations += [evaluation.id for evaluation in annealed.values()]
             folders = {a: planner.layout.job("run", run.id) for a, run in of_panel.items()}
@@ -210,21 +208,14 @@ class PanelSpec(Trained):
 
 @dataclass(frozen=True)
 class FoundCurves:
-    """What a figure of learning curves is drawn from.
-
-    Attributes
-    ----------
-    runs : dict
-        The runs' files, by folder.
-    references : dict
-        Heights of horizontal lines, by panel.
-    frame : DataFrame
-        See `rbmbench.reporting.frames.tidy_curves`.
-    """
+    """What a figure of learning curves is drawn from."""
 
     runs: dict[str, RunData]
+    """The runs' files, by folder."""
     references: dict[str, list[Reference]]
+    """Horizontal lines, by panel."""
     frame: pd.DataFrame
+    """See `rbmbench.reporting.frames.tidy_curves`."""
 
 
 class LearningCurvesSpec(FigureSpec):
@@ -274,9 +265,7 @@ class LearningCurvesSpec(FigureSpec):
         letter, _, algorithm = name.partition(".")
         panel = next((panel for panel in self.panels if panel.name == letter), None)
         run = next((run for run in (panel.runs if panel else ()) if run.algorithm == algorithm), None)
-        if run is None:
-            return None
-        return Curves(self, panel, run, found, metric or panel.metrics[0])
+        return Curves(self, panel, run, found, metric or panel.metrics[0]) if run else None
 
 
 # --- What claims measure ----------------------------------------------------------------------------------------------

@@ -124,13 +124,7 @@ class Shown(Spec):
         raise NotImplementedError
 
     def read(self) -> Any:
-        """Return all that is shown, read from the files.
-
-        Raises
-        ------
-        ResultsError
-            If a file is missing or damaged.
-        """
+        """Return all that is shown, read from the files; `ResultsError` if one is missing or damaged."""
         raise NotImplementedError
 
     def numbers(self, found: Any) -> pd.DataFrame:
@@ -198,12 +192,7 @@ class TableSpec(Shown):
 def read_values(path: str | PathLike) -> dict[str, Any]:
     """Return a spec as plain data, once it is checked.
 
-    Raises
-    ------
-    ResultsError
-        If the file is missing or is not JSON.
-    SettingsError
-        If a key is missing or its value is not what it should be.
+    `ResultsError` if the file is missing or is not JSON, `SettingsError` as `parse_spec` raises it.
     """
     values = read_json(path)
     if not isinstance(values, dict):
@@ -215,10 +204,7 @@ def read_values(path: str | PathLike) -> dict[str, Any]:
 def parse_spec(values: Mapping[str, Any], where: str) -> Any:
     """Return plain data as the spec of its kind.
 
-    Raises
-    ------
-    SettingsError
-        If the kind is unknown, a key is missing or its value is not what it should be; names ``where``.
+    `SettingsError` if the kind is unknown, a key is missing or its value is not what it should be; names ``where``.
     """
     kind = values.get("kind")
     if not isinstance(kind, str) or kind not in KINDS.names():
