@@ -92,7 +92,7 @@ class BiasVariance(Kind):
         for name, row in self.rows.items():
             run = planner.run(row, self.trained_with, row.trials or self.models)
             truths = self._ground_truths(planner, row, run)
-            of_row = {name: self._estimate(planner, row, run, name, truths) for name in self.estimators}
+            of_row = {one: self._estimate(planner, row, run, one, truths) for one in self.estimators}
             runs.append(run.id)
             estimates += [estimate.id for estimate in of_row.values()]
             as_published = published.rows.get(name) if published else None
