@@ -123,7 +123,7 @@ class CouplingTimesSpec(FigureSpec):
         return times[["coupling", "chain", "stopping_time", "met"]]
 
     def numbers(self, found: pd.DataFrame) -> pd.DataFrame:
-        """Return the distribution of the stopping times; see `distribution`."""
+        """Return the `distribution` of the stopping times."""
         return distribution(found)
 
     def draw(self, found: pd.DataFrame) -> Figure:
@@ -143,12 +143,9 @@ class CouplingTimesSpec(FigureSpec):
                 label += count(self.longest)
                 right.step(steps, np.append(shares, shares[-1]), where="post", label=label, **look)
             left.set_ylabel("share of the chains in a bin")
-            right.set_ylabel("share of the chains that met")
-            right.set_ylim(0, 1.02)
+            right.set(ylabel="share of the chains that met", ylim=(0, 1.02))
             for ax in (left, right):
-                ax.set_xscale("log")
-                ax.set_xlim(1, self.longest)
-                ax.set_xlabel("stopping time τ (Gibbs steps)")
+                ax.set(xscale="log", xlim=(1, self.longest), xlabel="stopping time τ (Gibbs steps)")
                 finish_axes(ax)
             drawn.suptitle("\n".join([self.title, self.which, *self._cuts()]))
             drawn.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=1, frameon=False)
@@ -185,11 +182,8 @@ class CouplingTimesSpec(FigureSpec):
 def distribution(times: pd.DataFrame) -> pd.DataFrame:
     """Return the distribution of stopping times: one row for each coupling and each time that occurs.
 
-    Returns
-    -------
-    DataFrame
-        Columns coupling, stopping_time, met, chains (how many have this time), share, and share_within: the share of
-        all chains that met within this many steps.
+    Columns are coupling, stopping_time, met, chains (how many have this time), share, and share_within: the share of
+    all chains that met within this many steps.
     """
     groups = times.groupby(["coupling", "stopping_time", "met"], sort=False)
     table = groups.size().rename("chains").reset_index()

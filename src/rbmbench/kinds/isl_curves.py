@@ -166,12 +166,12 @@ class FoundSamples:
     @property
     def curves(self) -> pd.DataFrame:
         """The likelihoods of the chosen settings, nats per row: columns `COLUMNS`."""
-        parts = []
-        for one in self.panel.samplers:
-            setting = self.chosen[one.sampler]
-            of_setting = self.table[(self.table["sampler"] == one.sampler) & (self.table["setting"] == setting)]
-            named = {"panel": self.panel.name, "label": one.label, "options": self.options(one.sampler)}
-            parts.append(of_setting.assign(**named))
+        parts = [
+            self.table[
+                (self.table["sampler"] == one.sampler) & (self.table["setting"] == self.chosen[one.sampler])
+            ].assign(panel=self.panel.name, label=one.label, options=self.options(one.sampler))
+            for one in self.panel.samplers
+        ]
         return pd.concat(parts, ignore_index=True)[COLUMNS]
 
     def options(self, sampler: str, setting: int | None = None) -> str:
@@ -302,11 +302,9 @@ def _draw_panel(ax: Axes, found: FoundSamples, width: int) -> None:
         sns.lineplot(of_sampler, x="samples", y="test", ax=ax, label=name, legend=False, **band, **looks[sampler])
         ends.append(of_sampler.loc[of_sampler["samples"] == of_sampler["samples"].max(), "test"].mean())
     ax.axhline(line, color="0.25", linewidth=1.0, linestyle=(0, (6, 2)), label=f"training set: {line:.1f}")
-    ax.set_xscale("log")
-    ax.set_xlim(1, panel.samples_count)
     top, bottom = max(*ends, line), min(float(curves["test"].quantile(0.02)), *ends, line)
-    ax.set_ylim(bottom - 0.04 * (top - bottom), top + 0.05 * (top - bottom))
-    ax.set_xlabel("samples")
+    ax.set(xscale="log", xlim=(1, panel.samples_count), xlabel="samples")
+    ax.set(ylim=(bottom - 0.04 * (top - bottom), top + 0.05 * (top - bottom)))
     ax.set_ylabel("test log-likelihood (ISL, nats per row)")
     taking = f" (stand-in for {data_name(found.data['stand_in'])})" if found.data["stand_in"] else ""
     model = f"{found.data['title']}{taking}, {panel.hidden} hidden units, {panel.runs[0].label}"

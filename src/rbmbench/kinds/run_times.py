@@ -221,10 +221,7 @@ class RunTimesSpec(TableSpec, Trained):
 
     def _notes(self, numbers: pd.DataFrame) -> Iterator[str]:
         machines = numbers[["cpu", "threads", "backend"]].drop_duplicates()
-        words = [
-            f"{cpu}, {threads} thread{'s' * (threads != 1)}, {backend} kernels"
-            for cpu, threads, backend in machines.values
-        ]
+        words = (f"{cpu}, {n} thread{'s' * (n != 1)}, {backend} kernels" for cpu, n, backend in machines.values)
         yield f"Scale: {self.scale}. Timed on: {'; '.join(words)}."
         if self.published.machine:
             yield f"Published times: {self.published.machine}."

@@ -39,15 +39,9 @@ class Kind(Settings):
         """Refuse what cannot be run; ``location`` is that of this figure or table in the paper's file."""
 
     def plan(self, planner: Planner, key: str, published: Self | None) -> Output:
-        """Return what has to be computed and shown, its jobs added to the plan.
+        """Return what is shown under a key such as popcd_fig1, its jobs added to the plan.
 
-        Parameters
-        ----------
-        planner : Planner
-        key : str
-            Key of the figure or table, such as popcd_fig1.
-        published : Kind or None
-            The same figure or table with the paper's own settings, where it is of the same kind.
+        ``published`` is the same figure or table with the paper's own settings, where it is of the same kind.
         """
         raise NotImplementedError
 

@@ -14,20 +14,13 @@ from rbmbench.planning.jobs import Job, Plan, derived_seed, digest_of
 
 @dataclass(frozen=True)
 class Planner:
-    """Adds jobs of one paper to a plan.
-
-    Attributes
-    ----------
-    plan : Plan
-    paper : Paper
-        The paper as it is run at this scale.
-    published : Paper
-        The paper with its own settings.
-    """
+    """Adds jobs of one paper to a plan."""
 
     plan: Plan
     paper: Paper
+    """The paper as it is run at this scale."""
     published: Paper
+    """The paper with its own settings."""
 
     @property
     def layout(self) -> Layout:
@@ -48,20 +41,16 @@ class Planner:
         All algorithms and rates of one data set and size have one seed: the same initial parameters and mini-batches.
         """
         entry, defaults = self.paper.data[panel.data], self.paper.defaults
+        shared = ("initial", "evaluate_every", "evaluate_at", "proxy", "bias_bound")
+        of_panel = {name: value for name in shared if (value := getattr(panel, name)) is not None}
         settings = RunSettings(
+            **{name: getattr(defaults, name) for name in (*shared, "precision", "test_likelihood")} | of_panel,
             data=Choice(name=entry.name, options=entry.options),
             hidden=panel.hidden,
             batch=panel.batch or entry.batch,
             schedule=schedule_of(self.paper.algorithms[algorithm], panel),
             trials=trials or panel.trials or defaults.trials,
             seed=self.seed("train", panel.data, panel.hidden),
-            initial=panel.initial or defaults.initial,
-            precision=defaults.precision,
-            evaluate_every=panel.evaluate_every or defaults.evaluate_every,
-            evaluate_at=defaults.evaluate_at if panel.evaluate_at is None else panel.evaluate_at,
-            proxy=panel.proxy or defaults.proxy,
-            bias_bound=panel.bias_bound or defaults.bias_bound,
-            test_likelihood=defaults.test_likelihood,
         )
         identity = f"{panel.data}-{panel.hidden}h-{algorithm}-{panel.rate:g}-{settings.digest()}"
         return self.plan.runs.setdefault(identity, Job(identity, settings, data=panel.data))
