@@ -17,6 +17,7 @@ from rbmbench.io.layout import CURVE, FIGURE_ENDINGS, META, TABLE_ENDINGS, Layou
 from rbmbench.io.results import read_meta, write_json
 from rbmbench.planning.specs import parse_spec, read_values
 from rbmbench.reporting.claims import judge
+from rbmbench.reporting.text_tables import write_csv
 
 
 def keep(arguments: Namespace) -> None:
@@ -43,7 +44,7 @@ def keep(arguments: Namespace) -> None:
     claims = {file.stem: read_yaml(file) for file in arguments.claims}
     given = {"scale": arguments.scale, "outputs": outputs, "claims": claims}
     verdicts = judge.evaluate(parse(judge.ClaimsSpec, given, "claims"))
-    judge.write_claims(_with_earlier(verdicts, Path(target.claims)), target.claims)
+    write_csv(_with_earlier(verdicts, Path(target.claims)), target.claims)
 
 
 def _with_earlier(verdicts: pd.DataFrame, file: Path) -> pd.DataFrame:

@@ -26,13 +26,7 @@ class Layers:
 
 
 def read_yaml(path: str | Path) -> dict[str, Any]:
-    """Return the mapping a YAML file holds.
-
-    Raises
-    ------
-    SettingsError
-        If the file is missing, is not YAML, or holds no mapping.
-    """
+    """Return the mapping a YAML file holds; `SettingsError` if it is missing, is not YAML, or holds no mapping."""
     try:
         values = plain_yaml(bounded_bytes(path, MOST_YAML_BYTES))
     except OSError as error:

@@ -15,27 +15,19 @@ from rbmbench.config.parts import MainConfig
 
 @dataclass(frozen=True)
 class Configuration:
-    """All settings of one scale.
-
-    Attributes
-    ----------
-    main : MainConfig
-    papers : tuple of Paper
-        Each paper as it is run.
-    published : mapping of str to Paper
-        Each paper without the overrides, by its key.
-    published_tables : mapping
-        By the papers' keys, then by table: the printed numbers, from ``config/claims/KEY.yaml``.
-    """
+    """All settings of one scale."""
 
     main: MainConfig
     papers: tuple[Paper, ...]
+    """Each paper as it is run."""
     published: Mapping[str, Paper]
+    """Each paper without the overrides, by its key."""
     published_tables: Mapping[str, Mapping[str, Any]]
+    """By the papers' keys, then by table: the printed numbers, from ``config/claims/KEY.yaml``."""
 
 
 def load(files: Iterable[str | Path], config: Mapping[str, Any] | None = None) -> Configuration:
-    """Return the checked configuration.
+    """Return the checked configuration; `SettingsError` for the first value that is not allowed.
 
     Parameters
     ----------
@@ -43,35 +35,29 @@ def load(files: Iterable[str | Path], config: Mapping[str, Any] | None = None) -
         config.yaml first, then its overlays. The papers are read from ``papers/`` beside the first.
     config : mapping, optional
         The merged values, where they are known already (Snakemake adds ``--config``); by default the files' own.
-
-    Raises
-    ------
-    SettingsError
-        For the first value that is not allowed.
     """
     files = [Path(file) for file in files]
-    layers = [(str(file), read_yaml(file)) for file in files]
-    values = merged(*(values for _, values in layers)) if config is None else config
-    main = parse(MainConfig, values, Layers(tuple(layers)).place)
-    unknown = [key for key in main.overrides if key not in main.papers]
-    if unknown:
-        message = unknown_name("paper", unknown[0], main.papers)
-        raise Layers(tuple(layers)).refuse(("overrides", unknown[0]), message)
+    layers = Layers(tuple((str(file), read_yaml(file)) for file in files))
+    values = merged(*(values for _, values in layers.parts)) if config is None else config
+    main = parse(MainConfig, values, layers.place)
+    for key in main.overrides:
+        if key not in main.papers:
+            raise layers.refuse(("overrides", key), unknown_name("paper", key, main.papers))
     published, papers = {}, []
     for key in main.papers:
         file = files[0].parent / "papers" / f"{key}.yaml"
         if not file.is_file():
             known = sorted(path.stem for path in file.parent.glob("*.yaml"))
-            raise Layers(tuple(layers)).refuse(("papers",), unknown_name("paper", key, known))
-        paper_layers = [(str(file), read_yaml(file))]
-        published[key] = checked_paper(key, Layers(tuple(paper_layers)), paper_layers[0][1])
-        paper_layers += [
+            raise layers.refuse(("papers",), unknown_name("paper", key, known))
+        own = read_yaml(file)
+        published[key] = checked_paper(key, Layers(((str(file), own),)), own)
+        overrides = [
             (f"{name}: overrides.{key}", over)
-            for name, layer in layers
+            for name, layer in layers.parts
             if isinstance(over := (layer.get("overrides") or {}).get(key), dict)
         ]
-        values = _without_nulls(merged(paper_layers[0][1], main.overrides.get(key, {})), paper_layers[0][1])
-        papers.append(checked_paper(key, Layers(tuple(paper_layers)), values))
+        values = _without_nulls(merged(own, main.overrides.get(key, {})), own)
+        papers.append(checked_paper(key, Layers(((str(file), own), *overrides)), values))
     tables = {key: _published_tables(files[0].parent / "claims" / f"{key}.yaml") for key in main.papers}
     return Configuration(main, tuple(papers), published, tables)
 

@@ -8,16 +8,7 @@ from pydantic import Field, create_model
 
 from rbmbench.base.registry import Registry
 from rbmbench.base.settings import Settings
-from rbmbench.config.parts import (
-    Algorithm,
-    DataEntry,
-    Defaults,
-    FigureName,
-    MainConfig,
-    Name,
-    SamplerEntry,
-    TableName,
-)
+from rbmbench.config.parts import Algorithm, DataEntry, Defaults, FigureName, MainConfig, Name, SamplerEntry, TableName
 
 KINDS = Registry("rbmbench.kinds", "kind")
 """Kinds of figures and tables: subclasses of `rbmbench.planning.kinds.Kind`."""

@@ -58,13 +58,7 @@ def figure_notes(spec: FigureSpec, frame: pd.DataFrame) -> list[str]:
 
 
 def annealing_doubts(certainty: pd.DataFrame) -> dict[str, str]:
-    """Return, for each panel, where log Z rests on so few particles that its standard error means little.
-
-    Parameters
-    ----------
-    certainty : DataFrame
-        As `annealing_certainty` returns it.
-    """
+    """Return, for each panel of `annealing_certainty`, where so few particles count that its error means little."""
     effective = certainty["least share of particles"] * certainty["particles"]
     few = certainty.assign(effective=effective)[effective < FEW_PARTICLES]
     return {
@@ -74,15 +68,15 @@ def annealing_doubts(certainty: pd.DataFrame) -> dict[str, str]:
     }
 
 
-def annealing_note(certainty: pd.DataFrame) -> str:
-    """Return a sentence on how sure log Z is, from `annealing_certainty`; "" where exact."""
+def annealing_notes(certainty: pd.DataFrame) -> list[str]:
+    """Return how sure log Z is, from `annealing_certainty`; nothing where exact."""
     if certainty.empty:
-        return ""
+        return []
     error, share = certainty["largest standard error"].max(), certainty["least share of particles"].min()
-    return (
-        f" log Z by annealed importance sampling: standard error at most {error:.2g} nats, effective sample size at"
+    return [
+        f"log Z by annealed importance sampling: standard error at most {error:.2g} nats, effective sample size at"
         f" least {100 * share:.2g} % of the particles."
-    )
+    ]
 
 
 def band_note(spec: FigureSpec) -> str:
@@ -98,23 +92,17 @@ def band_note(spec: FigureSpec) -> str:
 
 def curves_caption(spec: FigureSpec, found: Any) -> str:
     """Return the caption of a figure of learning curves; ``found`` is what its spec reads."""
-    return (
-        " ".join([*_likelihood_notes(spec), *_metric_notes(spec), _spread_note(spec)])
-        + annealing_note(annealing_certainty(spec.panels, found.runs))
-        + "".join(
-            f" {note}"
-            for note in [*_line_notes(spec), *_schedule_notes(spec, found.runs), *figure_notes(spec, found.frame)]
-        )
-    )
+    notes = [*_likelihood_notes(spec), *_metric_notes(spec), _spread_note(spec)]
+    notes += annealing_notes(annealing_certainty(spec.panels, found.runs))
+    notes += [*_line_notes(spec), *_schedule_notes(spec, found.runs), *figure_notes(spec, found.frame)]
+    return " ".join(notes)
 
 
 def _one_trial(spec: FigureSpec) -> bool:
-    """Return whether there is no spread to show."""
     return all(panel.trials == 1 for panel in spec.panels)
 
 
 def _spread_note(spec: FigureSpec) -> str:
-    """Return what lines and bands are, in sentences."""
     if _one_trial(spec):
         return "Lines: a single trial."
     low, high = spec.band.percent
@@ -124,7 +112,6 @@ def _spread_note(spec: FigureSpec) -> str:
 
 
 def _likelihood_notes(spec: FigureSpec) -> list[str]:
-    """Return what panels of log-likelihoods show."""
     summed = [panel for panel in spec.panels if metric_of(panel.metrics[0]).summed]
     if not summed:
         return []
@@ -138,7 +125,6 @@ def _likelihood_notes(spec: FigureSpec) -> list[str]:
 
 
 def _metric_notes(spec: FigureSpec) -> list[str]:
-    """Return what panels of other metrics show, and what is dashed."""
     firsts = {panel.metrics[0] for panel in spec.panels if not metric_of(panel.metrics[0]).summed}
     notes = [
         f"{_panels([p for p in spec.panels if p.metrics[0] == name], capital=True)}: {metric_of(name).label},"
@@ -167,7 +153,6 @@ def further_lines(spec: FigureSpec) -> list[tuple[str, int]]:
 
 
 def _line_notes(spec: FigureSpec) -> list[str]:
-    """Return what the horizontal and the vertical lines of a figure are."""
     words = {
         "maximum": "no model has more, that of the frequencies of the rows",
         "true_model": "log-likelihood of the model that the training rows were drawn from",

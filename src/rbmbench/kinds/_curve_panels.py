@@ -70,20 +70,9 @@ def grid(panels: tuple[Trained, ...]) -> list[list[Trained]]:
 
 
 def draw_curves(spec: FigureSpec, found: Any) -> Figure:
-    """Draw mean learning curves with bands over the trials, one panel for each data set, learning rate or metric.
+    """Draw mean learning curves with bands over the trials; ``found`` is what the spec reads.
 
-    Parameters
-    ----------
-    spec : LearningCurvesSpec
-        Which panels, and how they differ from the paper's.
-    found : FoundCurves
-        What the spec reads.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        Log-likelihoods in nats: summed over the training set on the left axes, mean per sample on the right ones. Other
-        metrics as they are.
+    Log-likelihoods are in nats, summed over the training set on the left axes, mean per sample on the right ones.
     """
     rows, summary, omitted = grid(spec.panels), summarise(found.frame, spec.band), left_out(found.frame)
     doubts = annealing_doubts(annealing_certainty(spec.panels, found.runs))
@@ -126,20 +115,7 @@ def _of(panel: Trained, frame: pd.DataFrame) -> pd.DataFrame:
 def _draw_panel(
     ax: Axes, panel: Trained, curves: pd.DataFrame, looks: dict[str, dict], band: Any, factor: float
 ) -> None:
-    """Draw the curves of a panel: means, bands, and thin medians or single trials.
-
-    Parameters
-    ----------
-    ax : Axes
-    panel : PanelSpec
-    curves : DataFrame
-        The whole trials of the panel, tidy.
-    looks : dict
-        By algorithm: keyword arguments of `matplotlib.axes.Axes.plot`.
-    band : Band
-    factor : float
-        What values are multiplied by.
-    """
+    """Draw the curves of a panel, its whole trials, times a factor: means, bands, and thin medians or single trials."""
     scaled = curves.assign(iteration=curves["iteration"] / (panel.epoch or 1), value=factor * curves["value"])
     for (algorithm, metric), curve in scaled.groupby(["algorithm", "metric"], sort=False):
         place = panel.metrics.index(metric)
@@ -158,7 +134,6 @@ def _visible_parts(curve: pd.DataFrame, ceiling: float) -> list[pd.DataFrame]:
 
 
 def _draw_curve(ax: Axes, curve: pd.DataFrame, look: dict, band: Any) -> None:
-    """Draw a mean curve, its band, and thin the median or the curves of single trials."""
     shown = {"x": "iteration", "y": "value", "ax": ax, "legend": False}
     trials = curve["trial"].unique()
     errorbar = (lambda values: np.quantile(values, band.quantiles)) if len(trials) > 1 else None
@@ -172,13 +147,7 @@ def _draw_curve(ax: Axes, curve: pd.DataFrame, look: dict, band: Any) -> None:
 
 
 def _finish_panel(
-    ax: Axes,
-    panel: Trained,
-    summary: pd.DataFrame,
-    lines: list[Reference],
-    looks: dict[str, dict],
-    factor: float,
-    columns: int,
+    ax: Axes, panel: Trained, summary: pd.DataFrame, lines: list[Reference], looks: dict, factor: float, columns: int
 ) -> Axes | None:
     """Add reference lines and marks to a panel, and set its ranges; return the right axis if it has one."""
     scaled = summary.assign(iteration=summary["iteration"] / (panel.epoch or 1))
@@ -212,22 +181,18 @@ def _exponents(row: list[Trained], curves: dict[str, pd.DataFrame]) -> dict[tupl
 
 
 def _label_right(axis) -> None:
-    """Label a right axis, if there is one."""
     if axis is not None:
         axis.set_ylabel("mean per sample (nats)")
 
 
 def _add_legend(figure: Figure, spec: FigureSpec, looks: dict[str, dict]) -> None:
-    """Put one legend below all panels, with what lines and bands are."""
     labels = {run.algorithm: run.label for panel in spec.panels for run in panel.runs}
     entries = [(label, looks[algorithm]) for algorithm, label in labels.items()]
     entries += [(label, {"color": "0.4"} | FURTHER[place - 1]) for label, place in further_lines(spec)]
     heights = dict.fromkeys(name for panel in spec.panels for name in panel.references)
     entries += [(TITLES[name], REFERENCE_LOOKS[name]) for name in heights]
-    lines = [Line2D([], [], **look) for _, look in entries]
     figure.legend(
-        lines,
-        [label for label, _ in entries],
+        handles=[Line2D([], [], label=label, **look) for label, look in entries],
         loc="outside lower center",
         ncols=_legend_columns([label for label, _ in entries]),
         frameon=False,
@@ -264,14 +229,8 @@ def left_label(panel: Trained, exponent: int) -> str:
 def vertical_limits(summary: pd.DataFrame, heights: Sequence[float] = (), start: float = START) -> tuple[float, float]:
     """Return the vertical range of log-likelihoods: all means and bands but for the climb of the first iterations.
 
-    Parameters
-    ----------
-    summary : DataFrame
-        Columns iteration, mean and high, in the units of the axis.
-    heights : sequence of float
-        Heights of lines that the range must hold.
-    start : float
-        Share of the iterations that may fall out of the range.
+    ``summary`` has columns iteration, mean and high, in the units of the axis. The range holds lines at ``heights``;
+    ``start`` is the share of the iterations that may fall out of it.
     """
     later = summary[summary["iteration"] >= start * summary["iteration"].max()]
     # A band may dive where one trial of ten fails; the means decide how far down the panel reaches.
@@ -292,7 +251,6 @@ def full_limits(summary: pd.DataFrame, logarithmic: bool, heights: Sequence[floa
 
 
 def _scale_iterations(ax: Axes, iterations: pd.Series, axis: str, columns: int) -> None:
-    """Set range and ticks of the horizontal axis; a logarithmic one begins with the first iteration after 0."""
     ax.set_xscale(axis)
     if axis == "log":
         ax.set_xlim(iterations[iterations > 0].min(), iterations.max())
@@ -304,7 +262,6 @@ def _scale_iterations(ax: Axes, iterations: pd.Series, axis: str, columns: int) 
 
 
 def _scale(ax: Axes, limits: tuple[float, float], axis: str) -> None:
-    """Set range and ticks of the vertical axis of one panel."""
     ax.set_yscale(axis)
     ax.set_ylim(*limits)
     if axis == "linear":
@@ -338,16 +295,8 @@ def annotate(ax: Axes, panel: Trained, summary: pd.DataFrame, omitted: list[str]
     heading += initial_words(panel.initial) if panel.initial else []
     heading = _wrapped(heading if columns >= NARROW else [", ".join(heading)], TITLE_LETTERS[columns])
     ax.set_title("\n".join(heading), loc="left", pad=4 + 8.5 * len(lines))
-    note = ax.annotate(
-        "\n".join(lines),
-        (0, 1),
-        (0, 3),
-        xycoords="axes fraction",
-        textcoords="offset points",
-        va="bottom",
-        fontsize=6.8,
-        color="0.3",
-    )
+    small = {"va": "bottom", "fontsize": 6.8, "color": "0.3"}
+    note = ax.annotate("\n".join(lines), (0, 1), (0, 3), "axes fraction", textcoords="offset points", **small)
     # The title's padding keeps its place free; a long line must not make the panel narrow.
     note.set_in_layout(False)
     if summary.empty:
@@ -355,5 +304,4 @@ def annotate(ax: Axes, panel: Trained, summary: pd.DataFrame, omitted: list[str]
 
 
 def _wrapped(lines: list[str], letters: int) -> list[str]:
-    """Return the lines, those that are too long in several."""
     return [part for line in lines for part in wrap(line, letters, break_on_hyphens=False)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -16,10 +16,10 @@ from rbmbench.config.paper import KINDS, Paper
 from rbmbench.config.parts import Name, Names, Panel
 from rbmbench.io.layout import BIAS, META
 from rbmbench.io.results import read_meta, read_table
-from rbmbench.planning.jobs import EstimateJob, GroundTruthJob, Output, TrainingJob, digest_of, unique
+from rbmbench.planning.jobs import Job, Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner, schedule_of
-from rbmbench.planning.specs import Spec, TableSpec, TextPart, TextTable
+from rbmbench.planning.specs import Source, Spec, TableSpec, TextPart, TextTable
 from rbmbench.reporting.frames import data_of
 from rbmbench.reporting.text_tables import interval, significant
 from rbmbench.reporting.words import count, cuts, data_name, listed, stand_ins
@@ -61,7 +61,6 @@ class BiasVariance(Kind):
     """A table of the bias and variance of gradient estimates of trained models."""
 
     kind: Literal["bias_variance"] = Field(description="kind of the table, and of its notebook template")
-    title: str = Field(description="title of the table")
     trained_with: Name = Field(description="key of the algorithm that trains the models")
     estimators: Names = Field(description="keys of the algorithms whose estimates are measured")
     models: Count = Field(description="trained models per row")
@@ -70,11 +69,6 @@ class BiasVariance(Kind):
     rows: Annotated[dict[Name, Panel], Field(min_length=1)] = Field(description="the rows, by name")
 
     IS_TABLE = True
-
-    @property
-    def parts(self) -> Mapping[str, Panel]:
-        """The rows."""
-        return {f"row {name}": row for name, row in self.rows.items()}
 
     def names(self, paper: Paper) -> Iterator[str]:
         """Yield ROW.ESTIMATOR of every entry."""
@@ -98,7 +92,7 @@ class BiasVariance(Kind):
         for name, row in self.rows.items():
             run = planner.run(row, self.trained_with, row.trials or self.models)
             truths = self._ground_truths(planner, row, run)
-            of_row = {algorithm: _estimate(planner, self, row, run, algorithm, truths) for algorithm in self.estimators}
+            of_row = {one: self._estimate(planner, row, run, one, truths) for one in self.estimators}
             runs.append(run.id)
             estimates += [estimate.id for estimate in of_row.values()]
             as_published = published.rows.get(name) if published else None
@@ -118,38 +112,28 @@ class BiasVariance(Kind):
             )
         return Output(BiasVarianceSpec(**planner.heading(key, self), rows=rows), unique(runs), unique(estimates))
 
-    def _ground_truths(self, planner: Planner, row: Panel, run: TrainingJob) -> tuple[str, ...]:
+    def _ground_truths(self, planner: Planner, row: Panel, run: Job) -> tuple[str, ...]:
         """Return the ids of a row's ground truths: by parallel tempering, and exact where that can be computed."""
         seed = planner.seed("ground_truth", row.data, row.hidden)
         chosen = [GroundTruthSettings(method="parallel_tempering", seed=seed, **self.ground_truth.model_dump())]
         if min(row.hidden, planner.paper.data[row.data].visible) <= ENUMERABLE_UNITS:
             chosen.insert(0, GroundTruthSettings(method="exact"))
-        ids = []
-        for settings in chosen:
-            digest = digest_of(run.id, settings.canonical())
-            identity = f"{row.data}-{row.hidden}h-{settings.method}-truth-{digest}"
-            planner.plan.ground_truths.setdefault(identity, GroundTruthJob(identity, run.id, settings))
-            ids.append(identity)
-        return tuple(ids)
+        jobs, size = planner.plan.ground_truths, f"{row.data}-{row.hidden}h"
+        return tuple(planner.measured(jobs, f"{size}-{one.method}-truth", run, one).id for one in chosen)
 
-
-def _estimate(
-    planner: Planner, table: BiasVariance, row: Panel, run: TrainingJob, algorithm: str, truths: tuple[str, ...]
-) -> EstimateJob:
-    """Return the estimates of one algorithm for a row, added to the plan; all algorithms see the same mini-batches."""
-    settings = EstimateSettings(
-        estimator=schedule_of(planner.paper.algorithms[algorithm], row)[0].estimator,
-        batch=planner.paper.data[row.data].batch,
-        estimates=table.estimates,
-        seed=planner.seed("estimates", row.data, row.hidden),
-    )
-    digest = digest_of(run.id, settings.canonical(), *truths)
-    identity = f"{row.data}-{row.hidden}h-{algorithm}-bias-{digest}"
-    return planner.plan.estimates.setdefault(identity, EstimateJob(identity, run.id, settings, truths))
+    def _estimate(self, planner: Planner, row: Panel, run: Job, algorithm: str, truths: tuple[str, ...]) -> Job:
+        """Return the estimates of one algorithm for a row; all algorithms see the same mini-batches."""
+        settings = EstimateSettings(
+            estimator=schedule_of(planner.paper.algorithms[algorithm], row)[0].estimator,
+            batch=planner.paper.data[row.data].batch,
+            estimates=self.estimates,
+            seed=planner.seed("estimates", row.data, row.hidden),
+        )
+        name = f"{row.data}-{row.hidden}h-{algorithm}-bias"
+        return planner.measured(planner.plan.estimates, name, run, settings, truths)
 
 
 def _measured(planner: Planner, algorithm: str, estimate: str) -> Estimate:
-    """Return what the spec says of one estimator of a row."""
     chosen = planner.paper.algorithms[algorithm]
     k, folder = chosen.stages[0].options.get("k"), planner.layout.job("estimate", estimate)
     return Estimate(algorithm=algorithm, label=chosen.label, k=k, folder=folder)
@@ -202,6 +186,13 @@ class Published(Settings):
         """Return the published number, or None where the paper gives none."""
         found = [entry for entry in self.entries if (entry.row, entry.algorithm) == (row, algorithm)]
         return getattr(found[0], quantity) if found else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry(Source):
+    """One estimator of one row; its frame has a row per trained model, as `BiasVarianceSpec.read` returns them."""
+
+    ground_truth: str
 
 
 class BiasVarianceSpec(TableSpec):
@@ -269,7 +260,6 @@ class BiasVarianceSpec(TableSpec):
         return wide[["scale", *ROW_COLUMNS, "ground_truth", *budgets, *numbers]]
 
     def _budgets(self) -> pd.DataFrame:
-        """Return, by row, the paper's budgets, and how many samples the ground truth by parallel tempering has."""
         table = pd.DataFrame(
             {
                 "row": row.name,
@@ -304,11 +294,18 @@ class BiasVarianceSpec(TableSpec):
             return None
         truths = list(models["ground_truth"].unique())
         truth = "exact" if "exact" in truths else truths[0]
-        return Entry(f"{self.name}.{name}", truth, models[models["ground_truth"] == truth].set_index("model"), self)
+        best = models[models["ground_truth"] == truth].set_index("model")
+        first, printed = best.iloc[0], self.published
+        budget = {
+            "iterations": (int(first["iterations"]), printed.iterations.get(row)),
+            "estimates": (int(first["estimates"]), printed.estimates),
+            "models": (len(best), None),
+        }
+        label, stand_in = first["label"], first["stand_in"]
+        return Entry(label=label, stand_in=stand_in, budget=budget, frame=best, ground_truth=truth)
 
 
 def _read(row: Row, estimate: Estimate) -> pd.DataFrame:
-    """Return what was measured of one estimator, tidy, with the labels of its row."""
     model, meta = read_meta(row.model), read_meta(estimate.folder)
     data, settings = data_of(model, row.model), meta.get("settings", {})
     labels = [row.name, row.data, data["title"], row.hidden, row.rate, estimate.k, estimate.algorithm, estimate.label]
@@ -352,7 +349,6 @@ def _best_truth(wide: pd.DataFrame) -> pd.DataFrame:
 
 
 def _certainty_layout(wide: pd.DataFrame) -> pd.DataFrame:
-    """Return text cells of what stands behind each bias: ground truth, floor, debiased value, interval, spread."""
     table = pd.DataFrame(
         {
             "problem": _problem(entry),
@@ -381,7 +377,6 @@ def _problem(entry: Any) -> str:
 
 
 def _notes(wide: pd.DataFrame) -> Iterator[str]:
-    """Yield a sentence for the scale and each way in which the table differs from the paper's."""
     low, high = wide["models"].min(), wide["models"].max()
     models = count(low) if low == high else f"{count(low)} to {count(high)}"
     yield f"Scale: {listed(sorted(wide['scale'].unique()))}; trained models per row: {models}."
@@ -392,51 +387,6 @@ def _notes(wide: pd.DataFrame) -> Iterator[str]:
         less = [phrase for name, what in BUDGETS.items() for phrase in cuts(known[name], known[f"paper_{name}"], what)]
         if less:
             yield f"{first['data_title']}, n = {first['hidden']} ({row}): {listed(less)}."
-
-
-# --- What claims measure ----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One estimator of one row, against the best ground truth there is."""
-
-    name: str
-    ground_truth: str
-    models: pd.DataFrame
-    """A row per trained model, with the quantities as columns; see `BiasVarianceSpec.read`."""
-    spec: BiasVarianceSpec
-    dropped: tuple[str, ...] = ()
-
-    @property
-    def label(self) -> str:
-        """The estimator's label."""
-        return self.models["label"].iloc[0]
-
-    @property
-    def stand_in(self) -> str:
-        """What the data stand in for, "" for the real ones."""
-        return self.models["stand_in"].iloc[0]
-
-    @property
-    def published(self) -> Published:
-        """The paper's numbers of the table."""
-        return self.spec.published
-
-    @property
-    def estimates(self) -> int:
-        """How many gradient estimates each model's numbers rest on."""
-        return int(self.models["estimates"].iloc[0])
-
-    @property
-    def budget(self) -> dict[str, tuple[float | None, float | None]]:
-        """What was run and what the paper ran: iterations of training, estimates, and models."""
-        row = self.name.split(".")[1]
-        return {
-            "iterations": (int(self.models["iterations"].iloc[0]), self.published.iterations.get(row)),
-            "estimates": (self.estimates, self.published.estimates),
-            "models": (len(self.models), None),
-        }
 
 
 BiasVariance.SPEC = BiasVarianceSpec

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -15,10 +14,10 @@ from rbmbench.base.settings import Count, Coupling, CouplingSettings
 from rbmbench.config.paper import KINDS, Paper
 from rbmbench.io.layout import META, STOPPING_TIMES
 from rbmbench.io.results import read_table
-from rbmbench.planning.jobs import CouplingJob, Output
+from rbmbench.planning.jobs import Job, Output
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
-from rbmbench.planning.specs import FigureSpec, Spec
+from rbmbench.planning.specs import FigureSpec, Source, Spec
 from rbmbench.reporting.words import count, cuts, listed
 
 if TYPE_CHECKING:
@@ -41,7 +40,6 @@ class CouplingTimes(Kind):
     """A figure of how long coupled chains of one random model take to meet, for several couplings."""
 
     kind: Literal["coupling_times"] = Field(description="kind of the figure, and of its notebook template")
-    title: str = Field(description="title of the figure")
     visible: Count = Field(description="visible units of the model")
     hidden: Count = Field(description="hidden units of the model")
     width: Annotated[float, Field(ge=0, allow_inf_nan=False)] = Field(
@@ -65,7 +63,7 @@ class CouplingTimes(Kind):
         for coupling in self.couplings:
             settings = CouplingSettings(**sizes, coupling=coupling, seed=seed)
             identity = f"{self.visible}v-{self.hidden}h-{coupling}-couple-{settings.digest()}"
-            chains.append(planner.plan.couplings.setdefault(identity, CouplingJob(identity, settings)))
+            chains.append(planner.plan.couplings.setdefault(identity, Job(identity, settings)))
         spec = CouplingTimesSpec(
             **planner.heading(key, self),
             **sizes,
@@ -116,7 +114,6 @@ class CouplingTimesSpec(FigureSpec):
         return pd.concat([self._times(one) for one in self.couplings], ignore_index=True)
 
     def _times(self, chains: Chains) -> pd.DataFrame:
-        """Return the stopping times of one coupling; refuse times below 1."""
         times = read_table(chains.folder, STOPPING_TIMES)
         if times.empty or (times["stopping_time"] < 1).any():
             found = "none" if times.empty else times["stopping_time"].min()
@@ -126,7 +123,7 @@ class CouplingTimesSpec(FigureSpec):
         return times[["coupling", "chain", "stopping_time", "met"]]
 
     def numbers(self, found: pd.DataFrame) -> pd.DataFrame:
-        """Return the distribution of the stopping times; see `distribution`."""
+        """Return the `distribution` of the stopping times."""
         return distribution(found)
 
     def draw(self, found: pd.DataFrame) -> Figure:
@@ -146,19 +143,15 @@ class CouplingTimesSpec(FigureSpec):
                 label += count(self.longest)
                 right.step(steps, np.append(shares, shares[-1]), where="post", label=label, **look)
             left.set_ylabel("share of the chains in a bin")
-            right.set_ylabel("share of the chains that met")
-            right.set_ylim(0, 1.02)
+            right.set(ylabel="share of the chains that met", ylim=(0, 1.02))
             for ax in (left, right):
-                ax.set_xscale("log")
-                ax.set_xlim(1, self.longest)
-                ax.set_xlabel("stopping time τ (Gibbs steps)")
+                ax.set(xscale="log", xlim=(1, self.longest), xlabel="stopping time τ (Gibbs steps)")
                 finish_axes(ax)
             drawn.suptitle("\n".join([self.title, self.which, *self._cuts()]))
             drawn.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=1, frameon=False)
         return drawn
 
     def _cuts(self) -> list[str]:
-        """Return what the figure has less of than the paper's."""
         phrases = cuts(self.replications, self.paper_replications, "replications")
         phrases += cuts(self.longest, self.paper_longest, "steps at most")
         return [listed(phrases)] if phrases else []
@@ -178,21 +171,19 @@ class CouplingTimesSpec(FigureSpec):
             f" logarithmic axis. Right: share of all pairs that met within so many steps. {'; '.join(shares)}."
         ) + "".join(f" Cut: {phrase}." for phrase in self._cuts())
 
-    def evidence(self, found: pd.DataFrame, name: str, **_: Any) -> StoppingTimes | None:
+    def evidence(self, found: pd.DataFrame, name: str, **_: Any) -> Source | None:
         """Return the stopping times of a coupling."""
         if name not in [one.coupling for one in self.couplings]:
             return None
-        return StoppingTimes(TITLES[name], self, found[found["coupling"] == name])
+        budget = {"replications": (self.replications, self.paper_replications)}
+        return Source(label=TITLES[name], frame=found[found["coupling"] == name], budget=budget)
 
 
 def distribution(times: pd.DataFrame) -> pd.DataFrame:
     """Return the distribution of stopping times: one row for each coupling and each time that occurs.
 
-    Returns
-    -------
-    DataFrame
-        Columns coupling, stopping_time, met, chains (how many have this time), share, and share_within: the share of
-        all chains that met within this many steps.
+    Columns are coupling, stopping_time, met, chains (how many have this time), share, and share_within: the share of
+    all chains that met within this many steps.
     """
     groups = times.groupby(["coupling", "stopping_time", "met"], sort=False)
     table = groups.size().rename("chains").reset_index()
@@ -203,7 +194,6 @@ def distribution(times: pd.DataFrame) -> pd.DataFrame:
 
 
 def _look(coupling: str) -> dict[str, Any]:
-    """Return the style of a coupling."""
     from rbmbench.reporting.style import BLUE, DASHED, DOTTED, GREEN, SOLID, VERMILLION, line_style
 
     looks = {"general": (VERMILLION, SOLID), "rbm": (GREEN, DASHED), "both_layers": (BLUE, DOTTED)}
@@ -217,22 +207,6 @@ def _draw_histogram(ax: Axes, chains: pd.DataFrame, longest: int, look: dict) ->
     counts, _ = np.histogram(chains.loc[chains["met"], "stopping_time"], edges)
     ax.stairs(counts / len(chains), np.maximum(edges, 1.0), **look)
     ax.stairs(counts / len(chains), np.maximum(edges, 1.0), fill=True, color=look["color"], alpha=0.13)
-
-
-@dataclass(frozen=True)
-class StoppingTimes:
-    """The stopping times of the chains of one coupling, as `CouplingTimesSpec.read` returns them."""
-
-    label: str
-    spec: CouplingTimesSpec
-    frame: pd.DataFrame
-    stand_in: str = ""
-    dropped: tuple[str, ...] = ()
-
-    @property
-    def budget(self) -> dict[str, tuple[float | None, float | None]]:
-        """What was run and what the paper ran: replications."""
-        return {"replications": (self.spec.replications, self.spec.paper_replications)}
 
 
 CouplingTimes.SPEC = CouplingTimesSpec

@@ -18,10 +18,10 @@ from rbmbench.config.parts import Name, Names, Panel
 from rbmbench.io.layout import ISL, META
 from rbmbench.io.results import read_meta, read_table
 from rbmbench.measurements.sampling import TRAINING_SET
-from rbmbench.planning.jobs import Output, SamplesJob, TrainingJob, digest_of, unique
+from rbmbench.planning.jobs import Job, Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
-from rbmbench.planning.specs import FigureSpec, RunFolder, Spec, Trained
+from rbmbench.planning.specs import FigureSpec, RunFolder, Source, Spec, Trained
 from rbmbench.reporting.frames import data_of
 from rbmbench.reporting.words import count, cuts, data_name, listed, panel_cuts
 
@@ -54,13 +54,7 @@ class IslCurves(Kind):
     """A figure of indirect sampling likelihoods against the number of samples, one curve per sampler."""
 
     kind: Literal["isl_curves"] = Field(description="kind of the figure, and of its notebook template")
-    title: str = Field(description="title of the figure")
     panels: Annotated[dict[Name, SamplesPanel], Field(min_length=1)] = Field(description="the panels, by their letter")
-
-    @property
-    def parts(self) -> Mapping[str, SamplesPanel]:
-        """The panels."""
-        return {f"panel {name}": panel for name, panel in self.panels.items()}
 
     def names(self, paper: Paper) -> Iterator[str]:
         """Yield PANEL.SAMPLER of every curve."""
@@ -88,7 +82,7 @@ class IslCurves(Kind):
         return Output(spec, unique(runs), samples=unique(samples))
 
 
-def planned_samples(planner: Planner, panel: SamplesPanel) -> tuple[TrainingJob, SamplesJob]:
+def planned_samples(planner: Planner, panel: SamplesPanel) -> tuple[Job, Job]:
     """Return the run that trains the models of a panel and the streams of samples, added to the plan.
 
     All samples of one data set and size have one seed: chains of one model start at the same rows.
@@ -100,17 +94,12 @@ def planned_samples(planner: Planner, panel: SamplesPanel) -> tuple[TrainingJob,
         seed=planner.seed("samples", panel.data, panel.hidden),
         **panel.model_dump(include={"samples", "points", "rows", "shown"}),
     )
-    identity = f"{run.id.rpartition('-')[0]}-samples-{digest_of(run.id, settings.canonical())}"
-    return run, planner.plan.samples.setdefault(identity, SamplesJob(identity, run.id, settings))
+    name = f"{run.id.rpartition('-')[0]}-samples"
+    return run, planner.measured(planner.plan.samples, name, run, settings)
 
 
 def sampled(
-    planner: Planner,
-    name: str,
-    panel: SamplesPanel,
-    published: SamplesPanel | None,
-    run: TrainingJob,
-    drawn: SamplesJob,
+    planner: Planner, name: str, panel: SamplesPanel, published: SamplesPanel | None, run: Job, drawn: Job
 ) -> SampledPanel:
     """Return what a spec says of the training and the samples of a panel, and of the paper's."""
     labels = {sampler: planner.paper.samplers[sampler].label for sampler in drawn.settings.samplers}
@@ -154,22 +143,14 @@ class SampledPanel(Trained):
 
 @dataclass(frozen=True)
 class FoundSamples:
-    """The files of the streams of samples of one panel.
-
-    Attributes
-    ----------
-    panel : SampledPanel
-    meta : mapping
-    table : DataFrame
-        Likelihoods of all settings, see `rbmbench.io.results.COLUMNS`.
-    chosen : dict
-        By sampler: the setting that covers the validation rows best after all samples, over the trials.
-    """
+    """The files of the streams of samples of one panel; ``chosen`` is the best setting of each sampler."""
 
     panel: SampledPanel
     meta: Mapping[str, Any]
     table: pd.DataFrame
+    """Likelihoods of all settings, see `rbmbench.io.results.read_isl`."""
     chosen: dict[str, int]
+    """By sampler: the setting that covers the validation rows best after all samples, over the trials."""
 
     @classmethod
     def read(cls, panel: SampledPanel) -> FoundSamples:
@@ -185,12 +166,12 @@ class FoundSamples:
     @property
     def curves(self) -> pd.DataFrame:
         """The likelihoods of the chosen settings, nats per row: columns `COLUMNS`."""
-        parts = []
-        for one in self.panel.samplers:
-            setting = self.chosen[one.sampler]
-            of_setting = self.table[(self.table["sampler"] == one.sampler) & (self.table["setting"] == setting)]
-            named = {"panel": self.panel.name, "label": one.label, "options": self.options(one.sampler)}
-            parts.append(of_setting.assign(**named))
+        parts = [
+            self.table[
+                (self.table["sampler"] == one.sampler) & (self.table["setting"] == self.chosen[one.sampler])
+            ].assign(panel=self.panel.name, label=one.label, options=self.options(one.sampler))
+            for one in self.panel.samplers
+        ]
         return pd.concat(parts, ignore_index=True)[COLUMNS]
 
     def options(self, sampler: str, setting: int | None = None) -> str:
@@ -302,7 +283,7 @@ class IslCurvesSpec(FigureSpec):
         letter, _, sampler = name.partition(".")
         of_panel = next((one for one in found if one.panel.name == letter), None)
         one = next((one for one in (of_panel.panel.samplers if of_panel else ()) if one.sampler == sampler), None)
-        return SampleCurve(one.label, sampler, of_panel) if one else None
+        return SampleCurve.of(of_panel, sampler, one.label) if one else None
 
 
 def _draw_panel(ax: Axes, found: FoundSamples, width: int) -> None:
@@ -321,11 +302,9 @@ def _draw_panel(ax: Axes, found: FoundSamples, width: int) -> None:
         sns.lineplot(of_sampler, x="samples", y="test", ax=ax, label=name, legend=False, **band, **looks[sampler])
         ends.append(of_sampler.loc[of_sampler["samples"] == of_sampler["samples"].max(), "test"].mean())
     ax.axhline(line, color="0.25", linewidth=1.0, linestyle=(0, (6, 2)), label=f"training set: {line:.1f}")
-    ax.set_xscale("log")
-    ax.set_xlim(1, panel.samples_count)
     top, bottom = max(*ends, line), min(float(curves["test"].quantile(0.02)), *ends, line)
-    ax.set_ylim(bottom - 0.04 * (top - bottom), top + 0.05 * (top - bottom))
-    ax.set_xlabel("samples")
+    ax.set(xscale="log", xlim=(1, panel.samples_count), xlabel="samples")
+    ax.set(ylim=(bottom - 0.04 * (top - bottom), top + 0.05 * (top - bottom)))
     ax.set_ylabel("test log-likelihood (ISL, nats per row)")
     taking = f" (stand-in for {data_name(found.data['stand_in'])})" if found.data["stand_in"] else ""
     model = f"{found.data['title']}{taking}, {panel.hidden} hidden units, {panel.runs[0].label}"
@@ -337,60 +316,51 @@ def _draw_panel(ax: Axes, found: FoundSamples, width: int) -> None:
 # --- What claims measure ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class SampleCurve:
-    """The test likelihoods of the chosen setting of one sampler, nats per row."""
+@dataclass(frozen=True, kw_only=True)
+class SampleCurve(Source):
+    """The test likelihoods of the chosen setting of one sampler, nats per row: trials by numbers of samples."""
 
-    label: str
-    sampler: str
-    found: FoundSamples
-    dropped: tuple[str, ...] = ()
+    panel: SampledPanel
+    training_set: float
+    """The likelihood of the training rows taken for samples."""
+    seconds: Mapping[int, float]
+    """Processor seconds per sample by k, the steps between samples: the least of all settings, where known."""
 
-    @property
-    def panel(self) -> SampledPanel:
-        """The panel of the curve."""
-        return self.found.panel
-
-    @property
-    def stand_in(self) -> str:
-        """What the data stand in for, "" for the real ones."""
-        return self.found.data["stand_in"]
+    @classmethod
+    def of(cls, found: FoundSamples, sampler: str, label: str) -> SampleCurve:
+        """Return the curve of one sampler of a panel."""
+        panel, meta = found.panel, found.meta
+        curves = found.curves[found.curves["sampler"] == sampler]
+        trials = curves.pivot(index="trial", columns="samples", values="test").sort_index(axis=1).astype(float)
+        fastest: dict[int, float] = {}
+        times = meta.get("seconds_per_sample", {}).get(sampler, ())
+        for options, seconds in zip(meta["grids"][sampler], times, strict=False):
+            k = options.get("k", 1)  # 1 where a sampler has no such option
+            if seconds:
+                fastest[k] = min(seconds, fastest.get(k, seconds))
+        return cls(
+            label=label,
+            stand_in=found.data["stand_in"],
+            frame=trials,
+            budget={
+                "iterations": (panel.iterations, panel.paper_iterations),
+                "samples": (panel.samples_count, panel.paper_samples),
+                "trials": (len(trials), panel.paper_trials),
+            },
+            panel=panel,
+            training_set=found.training_set,
+            seconds=fastest,
+        )
 
     @property
     def trials(self) -> pd.DataFrame:
         """The likelihoods as trials (index) by numbers of samples (columns), float64."""
-        curves = self.found.curves[self.found.curves["sampler"] == self.sampler]
-        return curves.pivot(index="trial", columns="samples", values="test").sort_index(axis=1).astype(float)
+        return self.frame
 
     @property
     def final(self) -> pd.Series:
         """The likelihood after all samples, by trial."""
-        return self.trials.iloc[:, -1]
-
-    @property
-    def training_set(self) -> float:
-        """The likelihood of the training rows taken for samples."""
-        return self.found.training_set
-
-    @property
-    def seconds(self) -> dict[int, float]:
-        """Processor seconds per sample by k, the steps between samples: the least of all settings, where known."""
-        meta, fastest = self.found.meta, {}
-        for options, seconds in zip(meta["grids"][self.sampler], meta["seconds_per_sample"][self.sampler], strict=True):
-            k = options.get("k", 1)  # 1 where a sampler has no such option
-            if seconds:
-                fastest[k] = min(seconds, fastest.get(k, seconds))
-        return fastest
-
-    @property
-    def budget(self) -> dict[str, tuple[float | None, float | None]]:
-        """What was run and what the paper ran: iterations of training, samples and trained models."""
-        panel = self.panel
-        return {
-            "iterations": (panel.iterations, panel.paper_iterations),
-            "samples": (panel.samples_count, panel.paper_samples),
-            "trials": (len(self.trials), panel.paper_trials),
-        }
+        return self.frame.iloc[:, -1]
 
 
 IslCurves.SPEC = IslCurvesSpec

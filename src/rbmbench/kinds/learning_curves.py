@@ -19,7 +19,7 @@ from rbmbench.config.checks import Checks
 from rbmbench.config.paper import KINDS, Paper
 from rbmbench.config.parts import Name, Names, Panel
 from rbmbench.io.layout import CURVE, META
-from rbmbench.planning.jobs import AnnealingJob, Output, unique
+from rbmbench.planning.jobs import Job, Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import FigureSpec, RunFolder, Trained
@@ -103,7 +103,6 @@ class LearningCurves(Kind):
     """A figure of metrics during training: one panel per data set, rate or metric, one curve per algorithm."""
 
     kind: Literal["learning_curves"] = Field(description="kind of the figure, and of its notebook template")
-    title: str = Field(description="title of the figure")
     algorithms: Names | None = Field(
         default=None, description="keys of the algorithms, in the order of the legend; null: all of the paper's"
     )
@@ -112,11 +111,6 @@ class LearningCurves(Kind):
         default="iterations", description="what the horizontal axes count; an epoch shows each training row once"
     )
     panels: Annotated[dict[Name, FigurePanel], Field(min_length=1)] = Field(description="the panels, by their letter")
-
-    @property
-    def parts(self) -> Mapping[str, FigurePanel]:
-        """The panels."""
-        return {f"panel {name}": panel for name, panel in self.panels.items()}
 
     def algorithms_of(self, paper: Paper, panel: FigurePanel) -> tuple[str, ...]:
         """Return the keys of a panel's algorithms, in the order of the legend."""
@@ -140,10 +134,8 @@ class LearningCurves(Kind):
         panels, runs, evaluations = [], [], []
         for name, panel in self.panels.items():
             of_panel = planner.runs(panel, self.algorithms_of(planner.paper, panel))
-            annealed = {}
-            if set(panel.metric) & set(ANNEALED):
-                annealed = {a: planner.evaluation(panel, run) for a, run in of_panel.items()}
-                annealed = {a: evaluation for a, evaluation in annealed.items() if evaluation}
+            asked = of_panel if set(panel.metric) & set(ANNEALED) else {}
+            annealed = {a: job for a, run in asked.items() if (job := planner.evaluation(panel, run))}
             runs += [run.id for run in of_panel.values()]
             evaluations += [evaluation.id for evaluation in annealed.values()]
             folders = {a: planner.layout.job("run", run.id) for a, run in of_panel.items()}
@@ -155,16 +147,11 @@ class LearningCurves(Kind):
                     **planner.trained(panel, as_published, of_panel),
                     **_annealing(planner, panel, as_published, annealed),
                     name=name,
+                    **panel.model_dump(include={"axis", "iteration_axis", "references", "mark", "batch", "initial"}),
                     metrics=panel.metric,
-                    axis=panel.axis,
-                    iteration_axis=panel.iteration_axis,
                     epoch=epoch if self.counted_in == "epochs" else None,
                     without=_left_out(planner, published, as_published, of_panel),
-                    references=panel.references,
                     data_file=planner.layout.data_set(panel.data) if panel.references else None,
-                    mark=panel.mark,
-                    batch=panel.batch,
-                    initial=panel.initial and panel.initial.model_dump(),
                     runs=planner.labelled(folders),
                 )
             )
@@ -173,7 +160,7 @@ class LearningCurves(Kind):
 
 
 def _annealing(
-    planner: Planner, panel: Panel, published: Panel | None, evaluations: Mapping[str, AnnealingJob]
+    planner: Planner, panel: Panel, published: Panel | None, evaluations: Mapping[str, Job]
 ) -> dict[str, Any]:
     """Return what the spec of a panel says of its annealing and the paper's; nothing where log Z is exact."""
     if not evaluations:
@@ -221,21 +208,14 @@ class PanelSpec(Trained):
 
 @dataclass(frozen=True)
 class FoundCurves:
-    """What a figure of learning curves is drawn from.
-
-    Attributes
-    ----------
-    runs : dict
-        The runs' files, by folder.
-    references : dict
-        Heights of horizontal lines, by panel.
-    frame : DataFrame
-        See `rbmbench.reporting.frames.tidy_curves`.
-    """
+    """What a figure of learning curves is drawn from."""
 
     runs: dict[str, RunData]
+    """The runs' files, by folder."""
     references: dict[str, list[Reference]]
+    """Horizontal lines, by panel."""
     frame: pd.DataFrame
+    """See `rbmbench.reporting.frames.tidy_curves`."""
 
 
 class LearningCurvesSpec(FigureSpec):
@@ -285,9 +265,7 @@ class LearningCurvesSpec(FigureSpec):
         letter, _, algorithm = name.partition(".")
         panel = next((panel for panel in self.panels if panel.name == letter), None)
         run = next((run for run in (panel.runs if panel else ()) if run.algorithm == algorithm), None)
-        if run is None:
-            return None
-        return Curves(self, panel, run, found, metric or panel.metrics[0])
+        return Curves(self, panel, run, found, metric or panel.metrics[0]) if run else None
 
 
 # --- What claims measure ----------------------------------------------------------------------------------------------
@@ -341,11 +319,15 @@ class Curves:
         return float(self.found.runs[self.run.folder].trials("annealing_effective_sample_size").min(axis=None))
 
     @property
-    def final(self) -> pd.Series:
-        """The final value of every trial, by trial: see `FINAL_SHARE`."""
+    def late(self) -> np.ndarray:
+        """Which evaluations belong to the final value: see `FINAL_SHARE`."""
         iterations = self.trials.columns.to_numpy(dtype=float)
-        late = iterations > (1 - FINAL_SHARE) * iterations[-1]
-        return self.trials.loc[:, late].mean(axis=1)
+        return iterations > (1 - FINAL_SHARE) * iterations[-1]
+
+    @property
+    def final(self) -> pd.Series:
+        """The final value of every trial, by trial."""
+        return self.trials.loc[:, self.late].mean(axis=1)
 
     def around(self, iteration: float) -> np.ndarray:
         """Return, for every trial, the mean over the evaluations near an iteration, within half of `FINAL_SHARE`."""

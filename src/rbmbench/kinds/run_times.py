@@ -9,7 +9,6 @@ the last row is the reference with its log-likelihoods: training, and the clock'
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import pandas as pd
@@ -25,7 +24,7 @@ from rbmbench.io.results import read_meta
 from rbmbench.planning.jobs import Output
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
-from rbmbench.planning.specs import RunFolder, Spec, TableSpec, TextPart, TextTable, Trained
+from rbmbench.planning.specs import RunFolder, Source, Spec, TableSpec, TextPart, TextTable, Trained
 from rbmbench.reporting.frames import data_of, machine_of, training_seconds
 from rbmbench.reporting.text_tables import significant
 from rbmbench.reporting.words import count, listed, panel_cuts, stand_ins
@@ -36,7 +35,6 @@ class RunTimes(Kind):
     """A table of how long the runs of one panel took, beside the published times."""
 
     kind: Literal["run_times"] = Field(description="kind of the table, and of its notebook template")
-    title: str = Field(description="title of the table")
     panel: PanelAddress = Field(description="whose runs are timed, as FIGURE.PANEL")
     algorithms: Names | None = Field(default=None, description="keys of the algorithms, by row; null: the panel's")
     reference: Name = Field(description="key of the algorithm that times are divided by")
@@ -164,7 +162,6 @@ class RunTimesSpec(TableSpec, Trained):
         return table
 
     def _line(self, run: RunFolder, meta: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the row of one run, without what depends on others."""
         data, wall = data_of(meta, run.folder), meta["wall"]
         return {
             "scale": self.scale,
@@ -188,7 +185,6 @@ class RunTimesSpec(TableSpec, Trained):
         }
 
     def _evaluated(self, reference: dict[str, Any], found: dict[str, Mapping[str, Any]]) -> dict[str, Any]:
-        """Return the row of the reference with its log-likelihoods."""
         annealing = found[self.evaluation.folder]["wall"]["annealing_seconds"] if self.evaluation else 0.0
         evaluation = reference["evaluation_seconds"] + annealing
         return reference | {
@@ -214,7 +210,6 @@ class RunTimesSpec(TableSpec, Trained):
         return TextTable((TextPart(self._caption(), shown, 1),), tuple(self._notes(numbers)))
 
     def _caption(self) -> str:
-        """Return the caption."""
         label = next(run.label for run in self.runs if run.algorithm == self.reference)
         return (
             f"{self.title}. Seconds of training one trial of panel {self.panel}, {self.hidden} hidden units: processor"
@@ -225,12 +220,8 @@ class RunTimesSpec(TableSpec, Trained):
         )
 
     def _notes(self, numbers: pd.DataFrame) -> Iterator[str]:
-        """Yield a sentence for the scale, the machines, and each way in which the table differs from the paper's."""
         machines = numbers[["cpu", "threads", "backend"]].drop_duplicates()
-        words = [
-            f"{cpu}, {threads} thread{'s' * (threads != 1)}, {backend} kernels"
-            for cpu, threads, backend in machines.values
-        ]
+        words = (f"{cpu}, {n} thread{'s' * (n != 1)}, {backend} kernels" for cpu, n, backend in machines.values)
         yield f"Scale: {self.scale}. Timed on: {'; '.join(words)}."
         if self.published.machine:
             yield f"Published times: {self.published.machine}."
@@ -240,29 +231,14 @@ class RunTimesSpec(TableSpec, Trained):
         if apart := numbers.loc[numbers["ratio"].isna(), "label"].tolist():
             yield f"Without a ratio, run on another machine: {listed(apart)}."
 
-    def evidence(self, found: dict[str, Mapping[str, Any]], name: str, **_: Any) -> Times | None:
+    def evidence(self, found: dict[str, Mapping[str, Any]], name: str, **_: Any) -> Source | None:
         """Return the whole table, under no name but the table's own."""
-        return None if name else Times(self.name, self, self.numbers(found))
-
-
-@dataclass(frozen=True)
-class Times:
-    """A table of run times."""
-
-    label: str
-    spec: RunTimesSpec
-    frame: pd.DataFrame
-    dropped: tuple[str, ...] = ()
-
-    @property
-    def stand_in(self) -> str:
-        """What the data stand in for, "" for the real ones."""
-        return self.frame["stand_in"].iloc[0]
-
-    @property
-    def budget(self) -> dict[str, tuple[float | None, float | None]]:
-        """What was run and what the paper ran: iterations, since steps of UCD grow longer as training goes on."""
-        return {"iterations": (self.spec.iterations, self.spec.paper_iterations)}
+        if name:
+            return None
+        numbers = self.numbers(found)
+        # Steps of UCD grow longer as training goes on, so that iterations matter to times.
+        budget = {"iterations": (self.iterations, self.paper_iterations)}
+        return Source(label=self.name, frame=numbers, budget=budget, stand_in=numbers["stand_in"].iloc[0])
 
 
 RunTimes.SPEC = RunTimesSpec

@@ -38,7 +38,6 @@ class SampleSheets(Kind):
     """A figure of consecutive samples as images, one sheet per sampler, of a panel of another figure."""
 
     kind: Literal["sample_sheets"] = Field(description="kind of the figure, and of its notebook template")
-    title: str = Field(description="title of the figure")
     panel: PanelAddress = Field(description="whose samples are shown, as FIGURE.PANEL")
     samplers: Names | None = Field(default=None, description="keys of the samplers, a sheet each; null: the panel's")
     columns: Count = Field(default=20, description="images in a row of a sheet")
@@ -100,22 +99,21 @@ class SampleSheetsSpec(FigureSpec):
         """Return the files of the samples, and the images of each sheet."""
         (panel,) = self.panels
         found = FoundSamples.read(panel)
-        names = {one.sampler: f"{one.sampler}-{found.chosen[one.sampler]}" for one in panel.samplers}
-        arrays = read_arrays(f"{panel.samples.folder}/{SHOWN}", names.values())
-        images = {sampler: arrays[name][: self.columns * self.lines] for sampler, name in names.items()}
-        sheets = [
-            Sheet(one.sampler, one.label, found.options(one.sampler), images[one.sampler]) for one in panel.samplers
+        names = [f"{one.sampler}-{found.chosen[one.sampler]}" for one in panel.samplers]
+        arrays = read_arrays(f"{panel.samples.folder}/{SHOWN}", names)
+        return found, [
+            Sheet(one.sampler, one.label, found.options(one.sampler), arrays[name][: self.columns * self.lines])
+            for one, name in zip(panel.samplers, names, strict=True)
         ]
-        return found, sheets
 
     def numbers(self, found: tuple[FoundSamples, list[Sheet]]) -> pd.DataFrame:
         """Return a row per image: sampler, label, options, sample (its number), and ink, the mean grey in [0, 1]."""
         parts = []
         for sheet in found[1]:
-            ink = sheet.images.mean(axis=1) / 255
             named = {"sampler": sheet.sampler, "label": sheet.label, "options": sheet.options}
-            parts.append(pd.DataFrame({"sample": range(1, len(ink) + 1), "ink": ink}).assign(**named))
-        return pd.concat(parts, ignore_index=True)[["sampler", "label", "options", "sample", "ink"]]
+            images = {"sample": range(1, len(sheet.images) + 1), "ink": sheet.images.mean(axis=1) / 255}
+            parts.append(pd.DataFrame(named | images))
+        return pd.concat(parts, ignore_index=True)
 
     def draw(self, found: tuple[FoundSamples, list[Sheet]]) -> Figure:
         """Return the sheets, two in a row; `ResultsError` if samples are no square images."""
@@ -162,7 +160,6 @@ def sheet_of(images: np.ndarray, columns: int, side: int) -> np.ndarray:
 
 
 def _side(sheets: Iterable[Sheet], folder: str) -> int:
-    """Return the side of the square images of all sheets."""
     visible = next(iter(sheets)).images.shape[1]
     side = math.isqrt(visible)
     if side * side != visible:

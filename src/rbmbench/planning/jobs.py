@@ -5,71 +5,33 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from rbmbench.base.settings import (
-    AnnealingSettings,
-    CouplingSettings,
-    EstimateSettings,
-    GroundTruthSettings,
-    RunSettings,
-    SamplingSettings,
-)
 from rbmbench.config.parts import DataEntry
 from rbmbench.io.layout import Layout
 from rbmbench.planning.specs import Shown
 
 
 @dataclass(frozen=True)
-class TrainingJob:
-    """A training run: its id, the key of its data set, and its settings."""
+class Job:
+    """What is computed once, whatever figures and tables show of it.
+
+    Attributes
+    ----------
+    id : str
+    settings : Settings
+        `RunSettings`, or the settings of another job of `rbmbench.base.settings`.
+    data : str
+        Key of the data set of a training run.
+    run : str
+        Id of the training run whose models are measured.
+    ground_truths : tuple of str
+        Ids of the ground truths that gradient estimates are compared with.
+    """
 
     id: str
-    data: str
-    settings: RunSettings
-
-
-@dataclass(frozen=True)
-class AnnealingJob:
-    """The log-likelihoods of a run's snapshots, estimated by annealed importance sampling."""
-
-    id: str
-    run: str
-    settings: AnnealingSettings
-
-
-@dataclass(frozen=True)
-class GroundTruthJob:
-    """The model expectations of a run's trained models."""
-
-    id: str
-    run: str
-    settings: GroundTruthSettings
-
-
-@dataclass(frozen=True)
-class EstimateJob:
-    """Gradient estimates of a run's trained models, and the ground truths they are compared with."""
-
-    id: str
-    run: str
-    settings: EstimateSettings
-    ground_truths: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class CouplingJob:
-    """Pairs of coupled chains of a random model, by one coupling."""
-
-    id: str
-    settings: CouplingSettings
-
-
-@dataclass(frozen=True)
-class SamplesJob:
-    """Streams of samples of a run's trained models, by several samplers."""
-
-    id: str
-    run: str
-    settings: SamplingSettings
+    settings: Any
+    data: str = ""
+    run: str = ""
+    ground_truths: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -91,12 +53,12 @@ class Plan:
     scale: str
     papers: tuple[str, ...]
     data: dict[str, DataEntry] = field(default_factory=dict)
-    runs: dict[str, TrainingJob] = field(default_factory=dict)
-    evaluations: dict[str, AnnealingJob] = field(default_factory=dict)
-    ground_truths: dict[str, GroundTruthJob] = field(default_factory=dict)
-    estimates: dict[str, EstimateJob] = field(default_factory=dict)
-    couplings: dict[str, CouplingJob] = field(default_factory=dict)
-    samples: dict[str, SamplesJob] = field(default_factory=dict)
+    runs: dict[str, Job] = field(default_factory=dict)
+    evaluations: dict[str, Job] = field(default_factory=dict)
+    ground_truths: dict[str, Job] = field(default_factory=dict)
+    estimates: dict[str, Job] = field(default_factory=dict)
+    couplings: dict[str, Job] = field(default_factory=dict)
+    samples: dict[str, Job] = field(default_factory=dict)
     figures: dict[str, Output] = field(default_factory=dict)
     tables: dict[str, Output] = field(default_factory=dict)
 

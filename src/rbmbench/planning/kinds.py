@@ -23,7 +23,7 @@ class Kind(Settings):
     """Base of what the configuration says of a figure or a table."""
 
     kind: str = Field(description="kind of figure or table, and name of its notebook template")
-    title: str
+    title: str = Field(description="title of the figure or table")
 
     IS_TABLE: ClassVar[bool] = False
     SPEC: ClassVar[type[Shown]]
@@ -31,22 +31,17 @@ class Kind(Settings):
 
     @property
     def parts(self) -> Mapping[str, Any]:
-        """What it is made of, by name in words: "panel a", "row mnist_16"; nothing for one that has no parts."""
-        return {}
+        """Its panels or rows, by name in words: "panel a", "row mnist_16"."""
+        parts = {"panel": getattr(self, "panels", {}), "row": getattr(self, "rows", {})}
+        return {f"{what} {name}": part for what, of_kind in parts.items() for name, part in of_kind.items()}
 
     def check(self, checks: Checks, location: tuple) -> None:
         """Refuse what cannot be run; ``location`` is that of this figure or table in the paper's file."""
 
     def plan(self, planner: Planner, key: str, published: Self | None) -> Output:
-        """Return what has to be computed and shown, its jobs added to the plan.
+        """Return what is shown under a key such as popcd_fig1, its jobs added to the plan.
 
-        Parameters
-        ----------
-        planner : Planner
-        key : str
-            Key of the figure or table, such as popcd_fig1.
-        published : Kind or None
-            The same figure or table with the paper's own settings, where it is of the same kind.
+        ``published`` is the same figure or table with the paper's own settings, where it is of the same kind.
         """
         raise NotImplementedError
 

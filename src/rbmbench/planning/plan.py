@@ -17,13 +17,7 @@ from rbmbench.planning.runs import Planner
 
 
 def plan(configuration: Configuration) -> Plan:
-    """Return what has to be computed and shown for a configuration.
-
-    Raises
-    ------
-    SettingsError
-        If two papers mean different data sets by one key.
-    """
+    """Return what has to be computed and shown; `SettingsError` if two papers mean different data sets by one key."""
     result = Plan(configuration.main.scale, configuration.main.papers)
     for paper in configuration.papers:
         _add_data(result, paper)

@@ -4,30 +4,23 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rbmbench.base.settings import AnnealingSettings, Choice, RunSettings, Stage
+from rbmbench.base.settings import AnnealingSettings, Choice, RunSettings, Settings, Stage
 from rbmbench.config.paper import Paper
 from rbmbench.config.parts import Algorithm, Panel
 from rbmbench.io.layout import Layout
 from rbmbench.likelihood.exact import is_enumerable
-from rbmbench.planning.jobs import AnnealingJob, Plan, TrainingJob, derived_seed, digest_of
+from rbmbench.planning.jobs import Job, Plan, derived_seed, digest_of
 
 
 @dataclass(frozen=True)
 class Planner:
-    """Adds jobs of one paper to a plan.
-
-    Attributes
-    ----------
-    plan : Plan
-    paper : Paper
-        The paper as it is run at this scale.
-    published : Paper
-        The paper with its own settings.
-    """
+    """Adds jobs of one paper to a plan."""
 
     plan: Plan
     paper: Paper
+    """The paper as it is run at this scale."""
     published: Paper
+    """The paper with its own settings."""
 
     @property
     def layout(self) -> Layout:
@@ -42,35 +35,31 @@ class Planner:
         """Return the seed for one purpose, derived from the paper's."""
         return derived_seed(self.paper.defaults.seed, *purpose)
 
-    def run(self, panel: Panel, algorithm: str, trials: int | None = None) -> TrainingJob:
+    def run(self, panel: Panel, algorithm: str, trials: int | None = None) -> Job:
         """Return the run of one algorithm on one panel, added to the plan.
 
         All algorithms and rates of one data set and size have one seed: the same initial parameters and mini-batches.
         """
         entry, defaults = self.paper.data[panel.data], self.paper.defaults
+        shared = ("initial", "evaluate_every", "evaluate_at", "proxy", "bias_bound")
+        of_panel = {name: value for name in shared if (value := getattr(panel, name)) is not None}
         settings = RunSettings(
+            **{name: getattr(defaults, name) for name in (*shared, "precision", "test_likelihood")} | of_panel,
             data=Choice(name=entry.name, options=entry.options),
             hidden=panel.hidden,
             batch=panel.batch or entry.batch,
             schedule=schedule_of(self.paper.algorithms[algorithm], panel),
             trials=trials or panel.trials or defaults.trials,
             seed=self.seed("train", panel.data, panel.hidden),
-            initial=panel.initial or defaults.initial,
-            precision=defaults.precision,
-            evaluate_every=panel.evaluate_every or defaults.evaluate_every,
-            evaluate_at=defaults.evaluate_at if panel.evaluate_at is None else panel.evaluate_at,
-            proxy=panel.proxy or defaults.proxy,
-            bias_bound=panel.bias_bound or defaults.bias_bound,
-            test_likelihood=defaults.test_likelihood,
         )
         identity = f"{panel.data}-{panel.hidden}h-{algorithm}-{panel.rate:g}-{settings.digest()}"
-        return self.plan.runs.setdefault(identity, TrainingJob(identity, panel.data, settings))
+        return self.plan.runs.setdefault(identity, Job(identity, settings, data=panel.data))
 
-    def runs(self, panel: Panel, algorithms: Iterable[str]) -> dict[str, TrainingJob]:
+    def runs(self, panel: Panel, algorithms: Iterable[str]) -> dict[str, Job]:
         """Return the runs of a panel by their algorithms, added to the plan."""
         return {algorithm: self.run(panel, algorithm) for algorithm in algorithms}
 
-    def evaluation(self, panel: Panel, run: TrainingJob) -> AnnealingJob | None:
+    def evaluation(self, panel: Panel, run: Job) -> Job | None:
         """Return the evaluation of a run whose likelihood cannot be enumerated, added to the plan; else None.
 
         All runs of a panel have one seed: errors of annealing are then alike for like models, and differences are known
@@ -80,8 +69,14 @@ class Planner:
             return None
         budget = panel.annealing or self.paper.defaults.annealing
         settings = AnnealingSettings(seed=self.seed("annealing", panel.data, panel.hidden), **budget.model_dump())
-        identity = f"{run.id.rpartition('-')[0]}-ais-{digest_of(run.id, settings.canonical())}"
-        return self.plan.evaluations.setdefault(identity, AnnealingJob(identity, run.id, settings))
+        return self.measured(self.plan.evaluations, f"{run.id.rpartition('-')[0]}-ais", run, settings)
+
+    def measured(
+        self, jobs: dict[str, Job], name: str, run: Job, settings: Settings, truths: tuple[str, ...] = ()
+    ) -> Job:
+        """Return the job NAME-DIGEST, which measures the models of a run, added to ``jobs`` of the plan."""
+        identity = f"{name}-{digest_of(run.id, settings.canonical(), *truths)}"
+        return jobs.setdefault(identity, Job(identity, settings, run=run.id, ground_truths=truths))
 
     def trained(self, panel: Panel, published: Panel | None, algorithms: Iterable[str]) -> dict[str, Any]:
         """Return what a spec says of the training of a panel, and of the paper's: `planning.specs.Trained`."""

@@ -56,6 +56,30 @@ class Trained(Spec):
     paper_trials: int | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """What claims are measured on: a curve, an entry of a table, or a whole table.
+
+    Attributes
+    ----------
+    label : str
+    frame : DataFrame
+        Its numbers.
+    budget : mapping
+        What was run and what the paper ran (None where that is not known), by name, such as iterations.
+    stand_in : str
+        What the data stand in for, "" for the real ones.
+    dropped : tuple of str
+        What is left out, in words.
+    """
+
+    label: str
+    frame: pd.DataFrame
+    budget: Mapping[str, tuple[float | None, float | None]]
+    stand_in: str = ""
+    dropped: tuple[str, ...] = ()
+
+
 class Shown(Spec):
     """Base of the specs of figures and tables."""
 
@@ -100,13 +124,7 @@ class Shown(Spec):
         raise NotImplementedError
 
     def read(self) -> Any:
-        """Return all that is shown, read from the files.
-
-        Raises
-        ------
-        ResultsError
-            If a file is missing or damaged.
-        """
+        """Return all that is shown, read from the files; `ResultsError` if one is missing or damaged."""
         raise NotImplementedError
 
     def numbers(self, found: Any) -> pd.DataFrame:
@@ -114,7 +132,7 @@ class Shown(Spec):
         raise NotImplementedError
 
     def evidence(self, found: Any, name: str, **options: Any) -> Any:
-        """Return what claims measure of one of its curves, rows or times, or None if it has none of this name.
+        """Return the `Source` of one of its curves, rows or times, or what has the same attributes; None for no such.
 
         Parameters
         ----------
@@ -174,12 +192,7 @@ class TableSpec(Shown):
 def read_values(path: str | PathLike) -> dict[str, Any]:
     """Return a spec as plain data, once it is checked.
 
-    Raises
-    ------
-    ResultsError
-        If the file is missing or is not JSON.
-    SettingsError
-        If a key is missing or its value is not what it should be.
+    `ResultsError` if the file is missing or is not JSON, `SettingsError` as `parse_spec` raises it.
     """
     values = read_json(path)
     if not isinstance(values, dict):
@@ -191,10 +204,7 @@ def read_values(path: str | PathLike) -> dict[str, Any]:
 def parse_spec(values: Mapping[str, Any], where: str) -> Any:
     """Return plain data as the spec of its kind.
 
-    Raises
-    ------
-    SettingsError
-        If the kind is unknown, a key is missing or its value is not what it should be; names ``where``.
+    `SettingsError` if the kind is unknown, a key is missing or its value is not what it should be; names ``where``.
     """
     kind = values.get("kind")
     if not isinstance(kind, str) or kind not in KINDS.names():

@@ -19,20 +19,13 @@ PANEL_COLUMNS = ["panel", "data", "data_title", "hidden", "rate", "algorithm", "
 
 @dataclass(frozen=True)
 class RunData:
-    """The files of a run, or of a run's evaluation.
-
-    Attributes
-    ----------
-    folder : str
-    meta : mapping
-        Settings and provenance.
-    curve : DataFrame
-        Tidy curves: trial, iteration, metric, value.
-    """
+    """The files of a run, or of a run's evaluation."""
 
     folder: str
     meta: Mapping[str, Any]
+    """Settings and provenance."""
     curve: pd.DataFrame
+    """Tidy curves: trial, iteration, metric, value."""
 
     @classmethod
     def read(cls, folder: str) -> "RunData":
@@ -52,12 +45,8 @@ class RunData:
     def trials(self, metric: str = "log_likelihood") -> pd.DataFrame:
         """Return one metric as a frame of trials (index) by iterations (columns), float64.
 
-        A trial or an evaluation that the run should have and has not is NaN, so that it can be named.
-
-        Raises
-        ------
-        ResultsError
-            If the run has no such metric.
+        A trial or an evaluation that the run should have and has not is NaN, so that it can be named. `ResultsError` if
+        the run has no such metric.
         """
         chosen = self.curve[self.curve["metric"] == metric]
         if chosen.empty:
@@ -72,10 +61,7 @@ class RunData:
 def data_of(meta: Mapping[str, Any], folder: str) -> dict[str, Any]:
     """Return title, rows and stand_in (what the data stand in for, "" for the real ones) from a run's meta.
 
-    Raises
-    ------
-    ResultsError
-        If the meta does not say where the data come from.
+    `ResultsError` if the meta does not say where the data come from.
     """
     provenance = meta.get("data") or {}
     for key in ("title", "rows"):
@@ -110,29 +96,19 @@ def machine_of(meta: Mapping[str, Any]) -> tuple:
 def tidy_curves(panels: Iterable[Any], runs: Mapping[str, RunData]) -> pd.DataFrame:
     """Return the curves of all panels of a figure in one tidy frame, each panel's of the metrics that it shows.
 
-    Parameters
-    ----------
-    panels : iterable of PanelSpec
-    runs : mapping
-        The runs' files, by folder.
+    ``runs`` are the runs' files, by folder. `ResultsError` if a run has no metric that its panel shows.
 
     Returns
     -------
     DataFrame
         Columns panel, data, data_title, hidden, rate, algorithm, label, stand_in, rows, trial, iteration, metric,
         value. Log-likelihoods are means over the rows of the training set, in nats. What is missing from a run is NaN.
-
-    Raises
-    ------
-    ResultsError
-        If a run has no metric that its panel shows.
     """
     curves = [(panel, run, metric) for panel in panels for metric in panel.metrics for run in panel.runs]
     return pd.concat([_curve(panel, run, metric, runs[run.folder]) for panel, run, metric in curves], ignore_index=True)
 
 
 def _curve(panel: Any, run: Any, metric: str, files: RunData) -> pd.DataFrame:
-    """Return the tidy curve of one run, with the labels of its panel."""
     try:
         trials = files.trials(metric)
     except ResultsError as error:
@@ -145,13 +121,7 @@ def _curve(panel: Any, run: Any, metric: str, files: RunData) -> pd.DataFrame:
 
 
 def trials_left_out(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the trials with a missing or non-finite value, and the first iteration where.
-
-    Returns
-    -------
-    DataFrame
-        Columns panel, algorithm, label, trial, iteration; no rows when every value is finite.
-    """
+    """Return the trials with a missing or non-finite value: panel, algorithm, label, trial, first such iteration."""
     bad = frame[~np.isfinite(frame["value"])]
     keys = ["panel", "algorithm", "label", "trial"]
     return bad.groupby(keys, sort=False, as_index=False)["iteration"].min()
@@ -168,14 +138,7 @@ def whole_trials(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def summarise(frame: pd.DataFrame, band: Any) -> pd.DataFrame:
-    """Return mean and band over the trials at each iteration: the numbers that a figure shows.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        See `tidy_curves`; only whole trials count, see `whole_trials`.
-    band : Band
-        Quantiles of the band, and what is shown of single trials.
+    """Return mean and band over the `whole_trials` of `tidy_curves` at each iteration: the numbers that a figure shows.
 
     Returns
     -------
@@ -201,13 +164,7 @@ def summarise(frame: pd.DataFrame, band: Any) -> pd.DataFrame:
 
 
 def final_means(summary: pd.DataFrame) -> pd.DataFrame:
-    """Return the means at the last evaluation, per sample: a row per panel and metric, a column per algorithm.
-
-    Parameters
-    ----------
-    summary : DataFrame
-        As `summarise` returns it.
-    """
+    """Return the last means of `summarise`, per sample: a row per panel and metric, a column per algorithm."""
     curves = summary.groupby(["panel", "algorithm", "metric"])
     last = summary[summary["iteration"] == curves["iteration"].transform("max")]
     table = last.pivot(index=["panel", "data_title", "rate", "metric"], columns="label", values="mean")
@@ -227,11 +184,10 @@ def annealing_certainty(panels: Iterable[Any], runs: Mapping[str, RunData]) -> p
     rows = []
     curves = [(panel, run) for panel in panels if panel.annealing for run in panel.runs]
     for panel, run in curves:
-        error = runs[run.folder].trials("log_partition_error").to_numpy()
-        size = runs[run.folder].trials("annealing_effective_sample_size").to_numpy()
+        error = runs[run.folder].trials("log_partition_error").max(axis=None)
+        size = runs[run.folder].trials("annealing_effective_sample_size").min(axis=None)
         particles, temperatures = panel.annealing["particles"], panel.annealing["temperatures"]
-        share = np.nanmin(size) / particles
-        rows.append((panel.name, run.label, particles, temperatures, np.nanmax(error), share))
+        rows.append((panel.name, run.label, particles, temperatures, error, size / particles))
     return pd.DataFrame(rows, columns=columns)
 
 

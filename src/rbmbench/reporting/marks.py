@@ -26,14 +26,9 @@ def first_reached(means: np.ndarray, iterations: np.ndarray, level: np.ndarray) 
 
 
 def marks(summary: pd.DataFrame, metric: str, share: float) -> dict[str, float]:
-    """Return the iteration of each algorithm of a panel at which its mean first reaches the level; inf for never.
+    """Return the iteration of each algorithm at which its mean first reaches the level; inf for never.
 
-    Parameters
-    ----------
-    summary : DataFrame
-        The rows of one panel, as `rbmbench.reporting.frames.summarise` returns them.
-    metric : str
-    share : float
+    ``summary`` has the rows of one panel, as `rbmbench.reporting.frames.summarise` returns them.
     """
     chosen = summary[summary["metric"] == metric]
     means = chosen.pivot(index="algorithm", columns="iteration", values="mean")

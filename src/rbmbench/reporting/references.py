@@ -41,10 +41,7 @@ def maximum(rows: np.ndarray) -> float:
 def true_model(rows: np.ndarray, rbm: RBM) -> float:
     """Return the mean log-likelihood of rows (N, m) under one RBM without leading axes, nats per sample.
 
-    Raises
-    ------
-    SettingsError
-        If neither of its layers can be enumerated.
+    `SettingsError` if neither of its layers can be enumerated.
     """
     return float(log_likelihood(rbm, rows, exact_log_partition(rbm)))
 
@@ -59,9 +56,9 @@ def references(panel: Any) -> list[Reference]:
     ResultsError
         If it does not hold the model that the rows were drawn from, or this one cannot be enumerated.
     """
-    found = []
     part = "train" if "log_likelihood" in panel.metrics else "test"
     rows = getattr(datasets.read(panel.data_file), part) if panel.references else None
+    found = []
     for name in panel.references:
         value = maximum(rows) if name == "maximum" else true_model(rows, _true_rbm(panel))
         found.append(Reference(name, TITLES[name], value))

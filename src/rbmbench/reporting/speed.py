@@ -26,37 +26,26 @@ BAR_HEIGHT = 0.19
 
 
 def read_steps(path: str | PathLike) -> pd.DataFrame:
-    """Return the table that ``benchmarks/measure.py`` has written.
-
-    Raises
-    ------
-    ResultsError
-        If the file is missing or damaged, or lacks a column.
-    """
+    """Return the table that ``benchmarks/measure.py`` has written; `ResultsError` if it is missing or damaged."""
     return read_csv(path, COLUMNS, keep_default_na=False)
 
 
 def step_bars(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the bars of the picture, in milliseconds: for each step with a floor the floor, rbmbench and peers.
+    """Return the bars of the picture: for each step with a floor the floor, rbmbench and peers.
 
     Returns
     -------
     DataFrame
-        Columns step, kind ("floor", "rbmbench", "peer"), name, milliseconds, and ratio, which is that to the floor.
-
-    Raises
-    ------
-    ResultsError
-        If no step was measured against a floor.
+        Columns step, kind ("floor", "rbmbench", "peer"), name, milliseconds, and ratio, which is that to the floor;
+        `ResultsError` if no step was measured against a floor.
     """
     lines = []
     for step, of_step in table.groupby("what", sort=False):
-        floors = of_step[of_step["kind"] == FLOOR]
-        if floors.empty:
+        line = next(of_step[of_step["kind"] == FLOOR].itertuples(), None)
+        if line is None:
             continue
-        floor = floors["reference_milliseconds"].iloc[0]
-        found = [(FLOOR, floors["against"].iloc[0].removeprefix("its "), floor)]
-        found.append((OURS, OURS, floors["milliseconds"].iloc[0]))
+        floor = line.reference_milliseconds
+        found = [(FLOOR, line.against.removeprefix("its "), floor), (OURS, OURS, line.milliseconds)]
         others = of_step[of_step["kind"] == PEER]
         found += [(PEER, name, t) for name, t in zip(others["against"], others["reference_milliseconds"], strict=True)]
         lines += [(step, kind, name, time, time / floor) for kind, name, time in found]
@@ -66,19 +55,9 @@ def step_bars(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def bars(table: pd.DataFrame, meta: Mapping[str, Any]) -> Figure:
-    """Draw milliseconds per update as bars, with the ratio to the floor beside each.
+    """Draw milliseconds per update as bars, with the ratio to the floor beside each; see `step_bars`.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `read_steps` returns it.
-    meta : mapping
-        What it was measured with: hardware, threads, precision, finished.
-
-    Raises
-    ------
-    ResultsError
-        If no step was measured against a floor.
+    ``meta`` is what they were measured with: hardware, threads, precision, finished.
     """
     shown = step_bars(table)
     steps = [of_step for _, of_step in shown.groupby("step", sort=False)]
@@ -144,5 +123,4 @@ def markdown(table: pd.DataFrame, meta: Mapping[str, Any]) -> str:
 
 
 def _left_out(meta: Mapping[str, Any]) -> str:
-    """Return a sentence for each thing that was not measured, and why."""
     return "".join(f" {words}." for words in meta.get("left_out") or [])

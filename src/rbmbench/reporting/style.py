@@ -48,13 +48,8 @@ LOOK = {
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 BLUE, VERMILLION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#7F7F7F"
 COLOURS = (GREY, GREEN, PURPLE, SKY, ORANGE, BLUE, VERMILLION, BLACK)
-SOLID, DASHED, DOTTED, DASH_DOTTED, LONG = (
-    "solid",
-    (0, (4, 2.6)),
-    (0, (1, 2.2)),
-    (0, (5, 1.4, 1, 1.4)),
-    (0, (8, 2.5)),
-)
+SOLID, DASHED, DOTTED = "solid", (0, (4, 2.6)), (0, (1, 2.2))
+DASH_DOTTED, LONG = (0, (5, 1.4, 1, 1.4)), (0, (8, 2.5))
 PATTERNS = (LONG, DASH_DOTTED, DASHED, DOTTED, SOLID)
 WIDTHS = {SOLID: 2.4, LONG: 1.6, DASHED: 1.5, DASH_DOTTED: 1.4, DOTTED: 1.5}
 HEIGHTS = {SOLID: 2.0, LONG: 2.2, DASHED: 2.4, DASH_DOTTED: 2.6, DOTTED: 2.8}
@@ -92,41 +87,27 @@ ALGORITHMS = {
 
 # Trained as another one, with more diagnostics, in expectation, or with other numbers of steps.
 ALIKE = {
-    "cd_1_variance": "cd_1",
-    "pcd_1_variance": "pcd_1",
-    "ucd_variance": "ucd",
-    "expected_cd_1": "cd_1",
-    "expected_cd_2": "cd_2",
-    "expected_cd_5": "cd_5",
-    "expected_cd_10": "cd_10",
-    "cd_12": "cd_1",
-    "cd_24": "cd_1",
-    "cd_25": "cd_1",
-    "pcd_12": "pcd_1",
-    "pcd_24": "pcd_1",
-    "pcd_25": "pcd_1",
-    "cg_12": "cg_24",
-    "cg_25": "cg_24",
-    "sdcp_3x4": "sdcp_6x4",
-    "cs_dcp_3x4": "cs_dcp_6x4",
+    alike: algorithm
+    for algorithm, others in {
+        "cd_1": ("cd_1_variance", "expected_cd_1", "cd_12", "cd_24", "cd_25"),
+        "cd_2": ("expected_cd_2",),
+        "cd_5": ("expected_cd_5",),
+        "cd_10": ("expected_cd_10",),
+        "pcd_1": ("pcd_1_variance", "pcd_12", "pcd_24", "pcd_25"),
+        "ucd": ("ucd_variance",),
+        "cg_24": ("cg_12", "cg_25"),
+        "sdcp_6x4": ("sdcp_3x4",),
+        "cs_dcp_6x4": ("cs_dcp_3x4",),
+    }.items()
+    for alike in others
 }
 
 
 def styles(algorithms: Iterable[str]) -> dict[str, dict]:
-    """Return the style of each algorithm.
+    """Return keyword arguments of `matplotlib.axes.Axes.plot` for each algorithm of a figure, in the order given.
 
     An algorithm that has no fixed style takes the first that is left, in alphabetical order of the newcomers: a new
     estimator needs no line here.
-
-    Parameters
-    ----------
-    algorithms : iterable of str
-        Ids of the algorithms of one figure.
-
-    Returns
-    -------
-    dict
-        Keyword arguments of `matplotlib.axes.Axes.plot` by algorithm, in the order given.
     """
     algorithms = list(dict.fromkeys(algorithms))
     taken = set(ALGORITHMS.values())
@@ -167,10 +148,7 @@ def finish_axes(ax: Axes) -> None:
 def save(figure: Figure, path: str | PathLike) -> None:
     """Write a figure as PDF or PNG, as the ending of ``path`` says; equal figures give equal bytes.
 
-    Raises
-    ------
-    ResultsError
-        If the file cannot be written.
+    `ResultsError` if the file cannot be written.
     """
     metadata = {"CreationDate": None} if str(path).endswith(".pdf") else {"Software": None}
     with theme(), replaced(path) as temporary:

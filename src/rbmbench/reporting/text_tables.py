@@ -65,7 +65,6 @@ def write_tex(spec: TableSpec, table: TextTable, path: str | PathLike) -> None:
 
 
 def _tabular(part: TextPart) -> str:
-    """Return text cells as a tabular, columns of words to the left."""
     shown = part.cells.rename(columns=tex_text).map(tex_text).style.hide(axis="index")
     columns = "l" * part.words + "r" * (part.cells.shape[1] - part.words)
     text = shown.to_latex(hrules=True, multicol_align="c", column_format=columns)

@@ -25,7 +25,7 @@ from rbmbench.io import results
 from rbmbench.planning import forecast as forecasts
 from rbmbench.planning import plan
 from rbmbench.planning.forecast import costs, jobs, records, work
-from rbmbench.planning.jobs import AnnealingJob
+from rbmbench.planning.jobs import Job
 
 MACHINE = "Fast, numba kernels"
 COLUMNS = (
@@ -286,7 +286,7 @@ def test_annealed_evaluations_of_a_plan_are_counted(smoke, known):
     before = jobs.forecast(smoke, known, 1).set_index("result")
     run = smoke.figures["popcd_fig2"].runs[0]
     budget = AnnealingSettings(particles=512, temperatures=50_000)
-    smoke.evaluations["an-ais"] = AnnealingJob("an-ais", run, budget)
+    smoke.evaluations["an-ais"] = Job("an-ais", budget, run=run)
     figure = smoke.figures["popcd_fig2"]
     smoke.figures["popcd_fig2"] = replace(figure, evaluations=("an-ais",))
     after = jobs.forecast(smoke, known, 1).set_index("result")

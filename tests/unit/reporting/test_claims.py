@@ -21,8 +21,8 @@ from rbmbench.reporting.claims.judge import (
     ClaimsSpec,
     evaluate,
     verdict,
-    write_claims,
 )
+from rbmbench.reporting.text_tables import write_csv
 
 SHIPPED = Path(__file__).resolve().parents[3] / "config" / "claims" / "popcd.yaml"
 
@@ -62,7 +62,7 @@ def test_claims_become_a_table_with_verdicts(tmp_path):
     assert verdicts["verdict"].tolist() == [REPRODUCED, NOT_REPRODUCED]
     assert verdicts["measured"].tolist() == pytest.approx([1.0, 1.0], rel=1e-4)
     assert verdicts["published"].tolist() == ["higher", "higher"]
-    write_claims(verdicts, tmp_path / "claims.csv")
+    write_csv(verdicts, tmp_path / "claims.csv")
     read = pd.read_csv(tmp_path / "claims.csv")
     assert read["low"].tolist() == verdicts["low"].tolist()
     assert read["where"].tolist() == ["Figure 1a", "Figure 1a"]

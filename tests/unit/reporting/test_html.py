@@ -73,7 +73,7 @@ def outputs(tmp_path, layout):
         ],
         columns=judge.COLUMNS,
     )
-    judge.write_claims(verdicts, layout.claims)
+    text_tables.write_csv(verdicts, layout.claims)
     return [rendered(layout, drawn), rendered(layout, shown)]
 
 

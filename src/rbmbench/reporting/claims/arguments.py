@@ -6,7 +6,7 @@ or `UpTo`. A mark tells from the papers alone, before anything is computed, whet
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Protocol, get_args
+from typing import Annotated, Any, get_args
 
 from pydantic import Field
 
@@ -17,21 +17,14 @@ from rbmbench.config.paper import Paper
 
 @dataclass(frozen=True)
 class Context:
-    """What the value of one argument is checked against.
-
-    Attributes
-    ----------
-    paper : Paper
-        A paper as published, or as one scale runs it.
-    tables : mapping
-        The entries of the paper's published tables, by table.
-    arguments : mapping
-        All arguments of the claim.
-    """
+    """What the value of one argument is checked against."""
 
     paper: Paper
+    """A paper as published, or as one scale runs it."""
     tables: Mapping[str, Iterable[Any]]
+    """The entries of the paper's published tables, by table."""
     arguments: Mapping[str, Any]
+    """All arguments of the claim."""
 
     @property
     def panel(self) -> Any:
@@ -40,32 +33,19 @@ class Context:
         return getattr(self.paper.figures.get(figure), "panels", {}).get(letter)
 
 
-class Mark(Protocol):
-    """What limits an argument by the papers."""
-
-    def problem(self, value: Any, contexts: Iterable[Context]) -> str | None:
-        """Return what is wrong with a value in words, None if any of the contexts allows it."""
-
-
 @dataclass(frozen=True)
 class Names:
-    """Marks an argument as the name of a part of the paper, such as ``fig1.a.cd_1``.
-
-    Attributes
-    ----------
-    parts : tuple of str
-        What the parts of the name between dots are, in words.
-    known : callable
-        Returns the names that are known in a context.
-    """
+    """Marks an argument as the name of a part of the paper, such as ``fig1.a.cd_1``."""
 
     parts: tuple[str, ...]
+    """What the parts of the name between dots are, in words."""
     known: Callable[[Context], Iterable[str]]
+    """Returns the names that are known in a context."""
 
     def problem(self, value: str, contexts: Iterable[Context]) -> str | None:
-        """Return the message for an unknown name, which names the nearest; None for a known one.
+        """Return the message for a name that is unknown in all contexts, else None.
 
-        The message lists only names that agree with the value up to the first part that is unknown.
+        It names the nearest of the names that agree with the value up to the first part that is unknown.
         """
         known = sorted({name for context in contexts for name in self.known(context)})
         if value in known:
@@ -80,21 +60,15 @@ class Names:
 
 @dataclass(frozen=True)
 class UpTo:
-    """Marks a number that a setting of the paper limits, such as an iteration.
-
-    Attributes
-    ----------
-    what : str
-        The setting, in words.
-    most : callable
-        Returns the limit in a context; None: no limit.
-    """
+    """Marks a number that a setting of the paper limits, such as an iteration."""
 
     what: str
+    """The setting, in words."""
     most: Callable[[Context], int | None]
+    """Returns the limit in a context; None: no limit."""
 
     def problem(self, value: int, contexts: Iterable[Context]) -> str | None:
-        """Return the message for a number above the limit, None for others."""
+        """Return the message for a number above the limits of all contexts, else None."""
         limits = [limit for limit in map(self.most, contexts) if limit is not None]
         if not limits or value <= max(limits):
             return None
@@ -106,12 +80,11 @@ def problems(key: str, annotation: Any, value: Any, contexts: list[Context]) -> 
     mark = mark_of(annotation)
     items = [(f"{key}.{n}", item) for n, item in enumerate(value)] if isinstance(value, list) else [(key, value)]
     for place, item in items:
-        message = mark.problem(item, contexts) if mark and item is not None else None
-        if message:
+        if mark and item is not None and (message := mark.problem(item, contexts)):
             yield f"{place}: {message}"
 
 
-def mark_of(annotation: Any) -> Mark | None:
+def mark_of(annotation: Any) -> Names | UpTo | None:
     """Return the mark of an annotation, which may stand inside a list or a union; None if there is none."""
     for part in getattr(annotation, "__metadata__", ()):
         if isinstance(part, Names | UpTo):
@@ -120,29 +93,23 @@ def mark_of(annotation: Any) -> Mark | None:
 
 
 def _first(name: str, parts: int) -> str:
-    """Return the first parts of a name."""
     return ".".join(name.split(".")[:parts])
-
-
-def _keys(kind: str) -> Callable[[Context], Iterator[str]]:
-    """Return a function that yields the keys of all figures or tables of one kind."""
-    return lambda context: (key for key, item in _items(context.paper) if item.kind == kind)
 
 
 def _names(kind: str) -> Callable[[Context], Iterator[str]]:
     """Return a function that yields the names of the parts of all figures or tables of one kind."""
-
-    def known(context: Context) -> Iterator[str]:
-        for key, item in _items(context.paper):
-            if item.kind == kind:
-                yield from (f"{key}.{name}" for name in item.names(context.paper))
-
-    return known
+    return lambda context: (
+        f"{key}.{name}" for key, item in _of_kind(kind, context.paper) for name in item.names(context.paper)
+    )
 
 
-def _items(paper: Paper) -> list[tuple[str, Any]]:
-    """Return all figures and tables with their keys."""
-    return [*paper.figures.items(), *paper.tables.items()]
+def _keys(kind: str) -> Callable[[Context], Iterator[str]]:
+    """Return a function that yields the keys of all figures or tables of one kind."""
+    return lambda context: (key for key, _ in _of_kind(kind, context.paper))
+
+
+def _of_kind(kind: str, paper: Paper) -> Iterator[tuple[str, Any]]:
+    return ((key, item) for key, item in [*paper.figures.items(), *paper.tables.items()] if item.kind == kind)
 
 
 _curves, _sample_curves, _entries = _names("learning_curves"), _names("isl_curves"), _names("bias_variance")
@@ -191,8 +158,8 @@ def _timed_algorithms(context: Context) -> Iterator[str]:
 
 def _metrics(context: Context) -> set[str]:
     """Return the metrics that the package knows, and those that panels of the paper show."""
-    figures = [figure for figure in context.paper.figures.values() if figure.kind == "learning_curves"]
-    return {*METRICS, *(name for figure in figures for panel in figure.panels.values() for name in panel.metric)}
+    panels = context.paper.panels_of("learning_curves").values()
+    return {*METRICS, *(name for _, panel in panels for name in panel.metric)}
 
 
 def _name(parts: tuple[str, ...], known: Callable[[Context], Iterable[str]], description: str) -> Any:
@@ -208,36 +175,24 @@ def _setting(name: str, otherwise: Any = None) -> Callable[[Context], Any]:
 _CURVE = ("figure of learning curves", "panel", "curve")
 _SAMPLES = ("figure of sampling likelihoods", "panel", "curve")
 _ENTRY = ("table of bias and variance", "row", "entry")
+_PUBLISHED = (_ENTRY[0], "row with published values", "entry with a published value")
+_TIMES = ("figure of stopping times", "coupling")
+_BESIDE = ("curve of the same panel",)
+_WITH_K = "of an estimator with the option k"
 _OF_CURVE = "name of a learning curve: FIGURE.PANEL.ALGORITHM"
 _OF_SAMPLES = "name of a curve of sampling likelihoods: FIGURE.PANEL.SAMPLER"
 _OF_ENTRY = "name of an entry of a table of bias and variance: TABLE.ROW.ESTIMATOR"
 
 CurveName = _name(_CURVE, _curves, _OF_CURVE)
-CurveBesideName = _name(("curve of the same panel",), _beside(_curves), f"{_OF_CURVE}; of the same panel")
-CurveOfStepsName = _name(
-    (*_CURVE[:2], "curve of an estimator with the option k"),
-    _curves_of_steps,
-    f"{_OF_CURVE}; of an estimator with the option k",
-)
+CurveBesideName = _name(_BESIDE, _beside(_curves), f"{_OF_CURVE}; of the same panel")
+CurveOfStepsName = _name((*_CURVE[:2], f"curve {_WITH_K}"), _curves_of_steps, f"{_OF_CURVE}; {_WITH_K}")
 SampleCurveName = _name(_SAMPLES, _sample_curves, _OF_SAMPLES)
-SampleCurveBesideName = _name(
-    ("curve of the same panel",), _beside(_sample_curves), f"{_OF_SAMPLES}; of the same panel"
-)
+SampleCurveBesideName = _name(_BESIDE, _beside(_sample_curves), f"{_OF_SAMPLES}; of the same panel")
 EntryName = _name(_ENTRY, _entries, _OF_ENTRY)
-PublishedEntryName = _name(
-    (_ENTRY[0], "row with published values", "entry with a published value"),
-    _published_entries,
-    f"{_OF_ENTRY}; with a published value",
-)
-TimesName = _name(
-    ("figure of stopping times", "coupling"), _names("coupling_times"), "name of stopping times: FIGURE.COUPLING"
-)
+PublishedEntryName = _name(_PUBLISHED, _published_entries, f"{_OF_ENTRY}; with a published value")
+TimesName = _name(_TIMES, _names("coupling_times"), "name of stopping times: FIGURE.COUPLING")
 TableName = _name(("table of run times",), _keys("run_times"), "name of a table of run times")
-FigureName = _name(
-    ("figure of learning curves",),
-    _keys("learning_curves"),
-    "name of a figure of learning curves",
-)
+FigureName = _name(_CURVE[:1], _keys("learning_curves"), "name of a figure of learning curves")
 AlgorithmName = _name(("algorithm of these figures",), _algorithms_of_figures, "key of an algorithm of the figures")
 TimedAlgorithmName = _name(
     ("algorithm with a published time",), _timed_algorithms, "key of an algorithm of the table with a published time"
@@ -247,16 +202,10 @@ ReferenceName = _name(
     ("reference line of the panel",), _setting("references", ()), "name of a reference line of the panel of the curve"
 )
 
-Iteration = Annotated[
-    int,
-    Field(ge=0, description="an iteration of training"),
-    UpTo("the published iterations of the curve", _setting("iterations")),
-]
-SampleCount = Annotated[
-    int,
-    Field(ge=1, description="a number of samples"),
-    UpTo("the published samples of the panel", _setting("samples")),
-]
+_OF_TRAINING = UpTo("the published iterations of the curve", _setting("iterations"))
+_OF_STREAM = UpTo("the published samples of the panel", _setting("samples"))
+Iteration = Annotated[int, Field(ge=0, description="an iteration of training"), _OF_TRAINING]
+SampleCount = Annotated[int, Field(ge=1, description="a number of samples"), _OF_STREAM]
 Share = Annotated[float, Field(gt=0, le=1, description="a share, above 0 and at most 1")]
 Factor = Annotated[float, Field(gt=1, description="how far the published value may be off: times and over this factor")]
 # JSON has no infinite numbers, so that an infinite default stands in no schema.

@@ -23,14 +23,8 @@ class NotRun(Exception):
 class Evidence:
     """The figures and tables of one paper at one scale; each is read once, when it is first asked for.
 
-    Parameters
-    ----------
-    paper : str
-        Key of the paper.
-    specs : iterable of Shown
-        Figures and tables; those of other papers are ignored.
-    published : mapping, optional
-        The numbers that the paper prints in its tables, by table, as its claims file has them.
+    ``specs`` of other papers are ignored. ``published`` has the numbers that the paper prints in its tables, by table,
+    as its claims file has them.
     """
 
     def __init__(self, paper: str, specs: Iterable[Shown], published: Mapping[str, Any] | None = None):
@@ -38,14 +32,8 @@ class Evidence:
         self._published = dict(published or {})
         self._found: dict[str, Any] = {}
 
-    def of(self, name: str, **options: Any) -> Any:
-        """Return what a name stands for, such as the trials of the curve ``fig1.a.cd_1``.
-
-        Parameters
-        ----------
-        name : str
-        **options
-            What else the kind takes, such as the metric of a curve.
+    def of(self, name: str, kind: str = "learning_curves", **options: Any) -> Any:
+        """Return the source that a name such as ``fig1.a.cd_1`` stands for; see `Shown.evidence` for the options.
 
         Raises
         ------
@@ -54,22 +42,20 @@ class Evidence:
         ResultsError
             If it is, and its files are missing or damaged or have no such metric.
         SettingsError
-            If the name has another form than those of its figure or table.
+            If its figure or table is of another kind, or has names of another form.
         """
         key, _, part = str(name).partition(".")
         spec = self._specs.get(key)
+        if spec is not None and spec.kind != kind:
+            raise SettingsError(f"claims: found {name!r}, of the kind {spec.kind!r}; allowed: {kind!r}")
         if spec is not None and name.count(".") != spec.NAMES.count("."):
-            raise SettingsError(f"claims: found {name!r}; should have the form {spec.NAMES or 'of another figure'}")
-        found = None if spec is None else spec.evidence(self._read(spec), part, **options)
+            raise SettingsError(f"claims: found {name!r}; should have the form {spec.NAMES}")
+        if spec is not None and key not in self._found:
+            self._found[key] = spec.read()
+        found = None if spec is None else spec.evidence(self._found[key], part, **options)
         if found is None:
             raise NotRun(f"{name} is not part of this scale")
         return found
-
-    def _read(self, spec: Shown) -> Any:
-        """Return what a figure or table shows."""
-        if spec.name not in self._found:
-            self._found[spec.name] = spec.read()
-        return self._found[spec.name]
 
     def spec(self, name: str) -> Shown | None:
         """Return the spec of a figure or table, None when it is not part of this scale."""

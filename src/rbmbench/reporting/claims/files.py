@@ -113,17 +113,14 @@ class RangedClaim(Claim):
 @cache
 def claim_models() -> dict[str, type[Claim]]:
     """Return the model of each kind of claim: the arguments of its measurement as fields beside those of `Claim`."""
-    return {kind: _claim_model(kind) for kind in sorted(MEASUREMENTS)}
-
-
-def _claim_model(kind: str) -> type[Claim]:
-    """Return the model of one kind of claim."""
-    measure = MEASUREMENTS[kind]
-    _, *arguments = inspect.signature(measure).parameters.values()
-    fields = {one.name: (one.annotation, ... if one.default is one.empty else one.default) for one in arguments}
-    base = Claim if kind in SETS_RANGE else RangedClaim
-    summary = inspect.getdoc(measure).splitlines()[0]
-    return create_model(kind, __base__=base, __doc__=summary, kind=(Literal[kind], ...), **fields)
+    models = {}
+    for kind, measure in sorted(MEASUREMENTS.items()):
+        _, *arguments = inspect.signature(measure).parameters.values()
+        fields = {one.name: (one.annotation, ... if one.default is one.empty else one.default) for one in arguments}
+        base = Claim if kind in SETS_RANGE else RangedClaim
+        summary = inspect.getdoc(measure).splitlines()[0]
+        models[kind] = create_model(kind, __base__=base, __doc__=summary, kind=(Literal[kind], ...), **fields)
+    return models
 
 
 class ClaimFile(Settings):
@@ -143,12 +140,7 @@ def expanded(entry: Mapping[str, Any], where: str = "claims") -> Iterator[dict[s
     """Yield the claims that one entry of a file stands for.
 
     The key ``each`` holds lists of mappings. For every combination of one mapping from each list, the names in braces
-    in the entry's texts are replaced by the mappings' values.
-
-    Raises
-    ------
-    SettingsError
-        If ``each`` is no list of lists of mappings, or a text names what no mapping holds.
+    in the entry's texts are replaced by the mappings' values; `SettingsError` for a name that no mapping holds.
     """
     place = f"{where}: claim {entry.get('id')!r}"
     rest = {key: value for key, value in entry.items() if key != "each"}
@@ -160,7 +152,6 @@ def expanded(entry: Mapping[str, Any], where: str = "claims") -> Iterator[dict[s
 
 
 def _filled(value: Any, names: Mapping[str, Any], place: str) -> Any:
-    """Return plain data with the names in braces in its texts replaced."""
     if isinstance(value, dict):
         return {key: _filled(part, names, f"{place}.{key}") for key, part in value.items()}
     if isinstance(value, list):
@@ -178,10 +169,7 @@ def _filled(value: Any, names: Mapping[str, Any], place: str) -> Any:
 def claims_of(file: ClaimFile, where: str) -> Iterator[Claim]:
     """Yield all claims of a file, expanded and checked except for names, with the needs of the file filled in.
 
-    Raises
-    ------
-    SettingsError
-        For the first mistake; the message begins with ``where``, which names the file.
+    `SettingsError` for the first mistake; the message begins with ``where``, which names the file.
     """
     known = set()
     for number, entry in enumerate(file.claims):
@@ -200,27 +188,24 @@ def claims_of(file: ClaimFile, where: str) -> Iterator[Claim]:
 
 
 def _model_of(values: Mapping[str, Any], place: str) -> type[Claim]:
-    """Return the model of the kind of a claim."""
-    kind, models = values.get("kind"), claim_models()
-    if isinstance(kind, str) and kind not in models:
-        raise SettingsError(f"{place}: kind: {unknown_name('kind', kind, models)}")
-    return models[kind] if isinstance(kind, str) else Claim
+    kind = values.get("kind")
+    if not isinstance(kind, str):
+        return Claim
+    _known(f"{place}: kind", "kind", kind, claim_models())
+    return claim_models()[kind]
 
 
 def check(folder: Path, configuration: Configuration) -> None:
     """Check the files of claims of all papers before anything is computed.
+
+    Claims may name what a paper has as it is published, or as the scale runs it. `SettingsError` for the first mistake:
+    one line that names file, claim, key, what was found and what is allowed.
 
     Parameters
     ----------
     folder : path
         The folder of the files, ``KEY.yaml`` for each paper.
     configuration : Configuration
-        Claims may name what a paper has as it is published, or as the scale runs it.
-
-    Raises
-    ------
-    SettingsError
-        For the first mistake: one line that names file, claim, key, what was found and what is allowed.
     """
     for paper in configuration.papers:
         path = folder / f"{paper.key}.yaml"
@@ -230,12 +215,7 @@ def check(folder: Path, configuration: Configuration) -> None:
 def check_file(values: Mapping[str, Any], papers: tuple[Paper, ...], where: str) -> None:
     """Check the values of one file of claims against the forms of its paper; see `check`."""
     file = parse(ClaimFile, values, where)
-    _check_names(file, _checked_tables(file, papers, where), papers, where)
-
-
-def _check_names(file: ClaimFile, tables: Mapping[str, Any], papers: tuple[Paper, ...], where: str) -> None:
-    """Refuse claims with arguments that name what no form of the paper has."""
-    entries = {key: table.entries for key, table in tables.items()}
+    entries = {key: table.entries for key, table in _checked_tables(file, papers, where).items()}
     for claim in claims_of(file, where):
         given = claim.arguments
         contexts = [Context(paper, entries, given) for paper in papers]
@@ -246,7 +226,7 @@ def _check_names(file: ClaimFile, tables: Mapping[str, Any], papers: tuple[Paper
 
 
 def _checked_tables(file: ClaimFile, papers: tuple[Paper, ...], where: str) -> dict[str, Any]:
-    """Return the published tables; refuse those that the paper does not have, and unknown rows and algorithms."""
+    """Return the published tables, by key; refuse unknown tables, rows and algorithms."""
     algorithms = {name for paper in papers for name in paper.algorithms}
     known = {name: table for paper in papers for name, table in paper.tables.items()}
     tables = {}
@@ -270,18 +250,15 @@ def _checked_tables(file: ClaimFile, papers: tuple[Paper, ...], where: str) -> d
 
 
 def _published_table(kind: type, key: str, values: Mapping[str, Any], where: str) -> Any:
-    """Return a published table, checked against the model of its kind."""
     model = create_model("Tables", published_tables=(dict[str, _published_model(kind)], ...))
     return parse(model, {"published_tables": {key: values}}, where).published_tables[key]
 
 
 def _published_model(kind: type) -> type[Settings]:
-    """Return the model of what a paper prints in a table of a kind."""
     return kind.SPEC.model_fields["published"].annotation
 
 
 def _known(place: str, what: str, name: str, allowed: Collection[str]) -> None:
-    """Refuse a name that is not among the allowed ones."""
     if name not in allowed:
         raise SettingsError(f"{place}: {unknown_name(what, name, allowed)}")
 
@@ -299,12 +276,8 @@ def schema() -> dict[str, Any]:
         result["$defs"] |= table.pop("$defs", {})
     (names,) = result["properties"]["published_tables"]["patternProperties"]
     result["properties"]["published_tables"]["patternProperties"][names] = {"anyOf": tables}
-    result["properties"]["claims"]["items"] = {
-        "type": "object",
-        "required": ["kind"],
-        "properties": {"kind": kind},
-        "allOf": cases,
-    }
+    entry = {"type": "object", "required": ["kind"], "properties": {"kind": kind}, "allOf": cases}
+    result["properties"]["claims"]["items"] = entry
     return result
 
 
@@ -312,9 +285,9 @@ def _schema_of(model: type[Claim], common: Mapping[str, Any]) -> dict[str, Any]:
     """Return the schema of one kind of claim, which refers to the common keys."""
     result = model.model_json_schema()
     del result["$defs"]
-    own = {key: _or_placeholder(key, one) for key, one in result["properties"].items() if key not in common}
     result["properties"] = {
-        key: own.get(key, {"$ref": f"#/$defs/claim/properties/{key}"}) for key in result["properties"]
+        key: {"$ref": f"#/$defs/claim/properties/{key}"} if key in common else _or_placeholder(key, one)
+        for key, one in result["properties"].items()
     }
     return result
 

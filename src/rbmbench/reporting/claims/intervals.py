@@ -51,38 +51,30 @@ def bootstrap(curves: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray])
     if trials < 2:
         return value, NAN, NAN
     draws = np.random.default_rng(0).multinomial(trials, np.full(trials, 1 / trials), size=RESAMPLES) / trials
-    low, high = np.quantile(
-        # Quantiles without interpolation, which has no result between two infinite values.
-        statistic(np.tensordot(draws, curves, 1)),
-        [(1 - LEVEL) / 2, (1 + LEVEL) / 2],
-        method="inverted_cdf",
-    )
-    return value, float(low), float(high)
+    return value, *_ends(statistic(np.tensordot(draws, curves, 1)))
+
+
+def _ends(resamples: np.ndarray) -> tuple[float, float]:
+    """Return the ends of the percentile interval; without interpolation, which fails between two infinite values."""
+    low, high = np.quantile(resamples, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], method="inverted_cdf")
+    return float(low), float(high)
 
 
 def resampled(values: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray]) -> tuple[float, float, float]:
-    """Return a statistic of the trials themselves, such as a quantile, and its percentile bootstrap interval.
+    """Return a statistic of the trials themselves, such as a quantile, and its interval as in `bootstrap`.
 
     Parameters
     ----------
     values : array, shape (trials, ...)
-        Whole trials are drawn with replacement.
     statistic : callable
         Takes trials of shape (resamples, trials, ...) and returns one number per resample.
-
-    Returns
-    -------
-    tuple of float
-        The statistic of all trials, low, high; NaN ends with fewer than two trials. The resamples are the same at every
-        call.
     """
     values = np.asarray(values, dtype=float)
     value = float(statistic(values[None])[0])
     if len(values) < 2:
         return value, NAN, NAN
     drawn = np.random.default_rng(0).integers(len(values), size=(RESAMPLES, len(values)))
-    ends = np.quantile(statistic(values[drawn]), [(1 - LEVEL) / 2, (1 + LEVEL) / 2], method="inverted_cdf")
-    return value, *map(float, ends)
+    return value, *_ends(statistic(values[drawn]))
 
 
 def share(successes: int, trials: int) -> tuple[float, float, float]:
@@ -96,12 +88,7 @@ def share(successes: int, trials: int) -> tuple[float, float, float]:
 def variance(value: float, samples: int) -> tuple[float, float, float]:
     """Return a sample variance and its interval by the chi-squared distribution, conservative as in `variance_ratio`.
 
-    Parameters
-    ----------
-    value : float
-        The variance of the estimates.
-    samples : int
-        Number of independent estimates, at least 2.
+    ``samples`` is the number of independent estimates, at least 2.
     """
     from scipy import stats
 
@@ -113,14 +100,7 @@ def variance_ratio(above: float, below: float, samples: int) -> tuple[float, flo
     """Return the ratio of two sample variances and its interval by the F distribution.
 
     The interval is that for a single normal variable. A variance summed over many parameters is known more precisely,
-    so that the interval is conservative.
-
-    Parameters
-    ----------
-    above, below : float
-        The variances of the estimates.
-    samples : int
-        Number of independent estimates of each, at least 2.
+    so that the interval is conservative. ``samples`` is the number of independent estimates of each, at least 2.
     """
     from scipy import stats
 

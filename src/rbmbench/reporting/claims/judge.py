@@ -15,7 +15,6 @@ from pydantic import Field
 
 from rbmbench.base.errors import ResultsError, unknown_name
 from rbmbench.base.parsing import parse
-from rbmbench.io.atomic import replaced
 from rbmbench.io.results import read_csv, read_json
 from rbmbench.planning.specs import Spec, parse_spec, rooted
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
@@ -37,15 +36,7 @@ class ClaimsSpec(Spec):
 
 
 def read_spec(path: str | PathLike) -> ClaimsSpec:
-    """Return the spec of the claims from ``results/SCALE/specs/claims.json``.
-
-    Raises
-    ------
-    ResultsError
-        If the file is missing or is not JSON.
-    SettingsError
-        If a key is missing or its value is not what it should be.
-    """
+    """Return the spec of the claims from ``results/SCALE/specs/claims.json``; see `specs.read_values` for errors."""
     return parse(ClaimsSpec, rooted(read_json(path), Path(path)), str(path))
 
 
@@ -74,7 +65,6 @@ def evaluate(spec: ClaimsSpec) -> pd.DataFrame:
 
 
 def _judged(claim: Claim, evidence: Evidence) -> dict[str, Any]:
-    """Return the row of one claim, without its id and paper."""
     row = {"where": claim.where, "text": claim.text, "published": claim.published}
     try:
         found = MEASUREMENTS[claim.kind](evidence, **claim.arguments)
@@ -92,21 +82,18 @@ def _judged(claim: Claim, evidence: Evidence) -> dict[str, Any]:
 
 def _missing(needs: Needs, source: Any) -> list[str]:
     """Return, in words, what the results that a number is measured on lack of what a claim needs."""
-    reasons = []
-    if needs.real_data and source.stand_in:
-        reasons.append(f"stand-in data for {data_name(source.stand_in)}")
+    real = not (needs.real_data and source.stand_in)
+    reasons = [] if real else [f"stand-in data for {data_name(source.stand_in)}"]
     particles = getattr(source, "effective_particles", math.inf)
     if particles < needs.effective_particles:
         reasons.append(f"{particles:.3g} effective particles of annealing, needs {needs.effective_particles:g}")
     found, published = source.budget.get("iterations", (None, None))
     if published and found < needs.share_of_iterations * published:
-        reasons += [
-            f"{phrase}, needs {100 * needs.share_of_iterations:.0f} % of them" for phrase in _cuts(source, "iterations")
-        ]
-    for name in (name for name in source.budget if name != "iterations"):
-        found, needed = source.budget[name][0], getattr(needs, name)
-        reasons += [f"{found} {name}, needs {needed}"] if found < needed else []
-    return reasons
+        needed = f"{100 * needs.share_of_iterations:.0f} % of them"
+        reasons += [f"{phrase}, needs {needed}" for phrase in _cuts(source, "iterations")]
+    fewest = {name: getattr(needs, name) for name in source.budget if name != "iterations"}
+    found = {name: source.budget[name][0] for name in fewest}
+    return reasons + [f"{found[name]} {name}, needs {least}" for name, least in fewest.items() if found[name] < least]
 
 
 def verdict(low: float, high: float, above: float, below: float) -> str:
@@ -121,7 +108,6 @@ def verdict(low: float, high: float, above: float, below: float) -> str:
 
 
 def _note(found: Measurement, missing: list[str], judged: str, bounds: tuple[float, float]) -> str:
-    """Return what was measured, what the claim asks of it, and what stands in the way."""
     above, below = bounds
     asked = [f"above {above:.3g}"] * math.isfinite(above) + [f"below {below:.3g}"] * math.isfinite(below)
     parts = [found.what, f"should be {' and '.join(asked)}", *missing]
@@ -140,19 +126,12 @@ def _cuts(source: Any, name: str) -> list[str]:
 
 
 def _unique(phrases) -> list[str]:
-    """Return phrases without repetition, in order."""
     return list(dict.fromkeys(phrases))
 
 
 def read_claims(path: str | PathLike) -> pd.DataFrame:
-    """Return the verdicts that `write_claims` has written.
-
-    Raises
-    ------
-    ResultsError
-        If the file is missing or damaged, lacks a column, or holds an unknown verdict or what is no number for one.
-    """
-    table = read_csv(path, COLUMNS)
+    """Return the verdicts of `evaluate` from their CSV; `ResultsError` if it is missing or damaged."""
+    table = read_csv(path, COLUMNS).astype({"claim": str, "paper": str})
     known = (REPRODUCED, NOT_REPRODUCED, INCONCLUSIVE)
     for found in table["verdict"]:
         if found not in known:
@@ -160,18 +139,4 @@ def read_claims(path: str | PathLike) -> pd.DataFrame:
     for name in ("measured", "low", "high"):
         if not pd.api.types.is_numeric_dtype(table[name]):
             raise ResultsError(f"{path}: column {name!r} holds {table[name].dtype}; should be numbers")
-    for name in ("claim", "paper"):
-        table[name] = table[name].astype(str)
     return table
-
-
-def write_claims(verdicts: pd.DataFrame, path: str | PathLike) -> None:
-    """Write the verdicts as CSV, with every digit.
-
-    Raises
-    ------
-    ResultsError
-        If the file cannot be written.
-    """
-    with replaced(path) as temporary:
-        verdicts.to_csv(temporary, index=False, lineterminator="\n")

@@ -1,7 +1,6 @@
 """The report: one HTML page that holds verdicts, figures, tables and provenance, and needs nothing from elsewhere."""
 
 import base64
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike, path
 from pathlib import Path
@@ -13,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from rbmbench.base.errors import ResultsError
 from rbmbench.io.layout import TABLE_ENDINGS, Layout
 from rbmbench.io.results import read_csv, read_meta
-from rbmbench.planning.specs import FigureSpec, Shown, TableSpec, TextPart
+from rbmbench.planning.specs import FigureSpec, Shown, TableSpec
 from rbmbench.reporting.claims import judge
 from rbmbench.reporting.text_tables import interval, significant, write_text
 from rbmbench.reporting.words import count, data_name
@@ -29,7 +28,8 @@ def write_report(layout: Layout, outputs: Sequence[Shown], page: str | PathLike 
     """Write the page of a scale.
 
     Pictures are part of the page, so that it can be sent on its own; the links to PDF, CSV and notebooks are relative
-    to the page's folder and work where the results lie.
+    to the page's folder and work where the results lie. `ResultsError` if a file that the page shows is missing or
+    damaged, or the page cannot be written.
 
     Parameters
     ----------
@@ -39,11 +39,6 @@ def write_report(layout: Layout, outputs: Sequence[Shown], page: str | PathLike 
         The specs of the figures and tables that the page shows.
     page : path, optional
         The page to write; by default that of the layout.
-
-    Raises
-    ------
-    ResultsError
-        If a file that the page shows is missing or damaged, or the page cannot be written.
     """
     page = Path(page or layout.report)
     folders = sorted({folder for spec in outputs for folder in spec.folders()})
@@ -54,7 +49,7 @@ def write_report(layout: Layout, outputs: Sequence[Shown], page: str | PathLike 
     text = _template("index.html.j2").render(
         title=f"rbmbench: {Path(layout.root).name} scale",
         scale=Path(layout.root).name,
-        counts=_counts(verdicts),
+        counts=[(name, *marks, (verdicts["verdict"] == name).sum()) for name, marks in VERDICTS.items()],
         claims=claims_table(verdicts),
         figures=[_figure(spec, layout, page.parent) for spec in figures],
         tables=[_table(spec, layout, page.parent) for spec in outputs if spec not in figures],
@@ -68,28 +63,13 @@ def write_report(layout: Layout, outputs: Sequence[Shown], page: str | PathLike 
 
 
 def claims_table(verdicts: pd.DataFrame) -> str:
-    """Return the verdicts as an HTML table, one section a group of claims (the id up to its first dot).
-
-    Parameters
-    ----------
-    verdicts : DataFrame
-        As `rbmbench.reporting.claims.judge.evaluate` returns it or as its CSV is read back.
-    """
+    """Return the verdicts of `judge.evaluate` as an HTML table, one section per group: the id up to its first dot."""
     groups = {}
     for claim in verdicts.to_dict("records"):
         mark, sign = VERDICTS[claim["verdict"]]
-        line = {
-            "id": claim["claim"],
-            "where": _text(claim["where"]),
-            "text": _text(claim["text"]),
-            "published": _text(claim["published"]),
-            "measured": significant(claim["measured"]),
-            "interval": interval(claim["low"], claim["high"]),
-            "verdict": claim["verdict"],
-            "mark": mark,
-            "sign": sign,
-            "note": _text(claim["note"]),
-        }
+        line = {name: _text(claim[name]) for name in ("where", "text", "published", "note")}
+        line |= {"id": claim["claim"], "verdict": claim["verdict"], "mark": mark, "sign": sign}
+        line |= {"measured": significant(claim["measured"]), "interval": interval(claim["low"], claim["high"])}
         groups.setdefault(claim["claim"].partition(".")[0], []).append(line)
     return _template("claims.html.j2").render(groups=groups)
 
@@ -102,7 +82,7 @@ def _template(name: str):
 
 def _text(value: Any) -> str:
     """Return a cell as text: nothing for a missing value, a number with three significant digits."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
+    if pd.isna(value):
         return ""
     try:
         return significant(float(value))
@@ -110,38 +90,31 @@ def _text(value: Any) -> str:
         return str(value)
 
 
-def _counts(verdicts: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return how many claims have each verdict."""
-    found = verdicts["verdict"].value_counts()
-    return [
-        {"verdict": name, "mark": mark, "sign": sign, "count": int(found.get(name, 0))}
-        for name, (mark, sign) in VERDICTS.items()
-    ]
-
-
-def _links(files: Iterable[str], here: Path) -> list[tuple[str, str]]:
-    """Return name and address, relative to the page, of the files that belong to a figure or a table."""
+def _shown(spec: Shown, layout: Layout, here: Path, files: Iterable[str]) -> dict[str, Any]:
+    """Return what the page shows of a figure as of a table; links are names and addresses relative to the page."""
     titles = {".html": "notebook", ".md": "Markdown", ".tex": "LaTeX"}
-    named = [(titles.get(Path(file).suffix, Path(file).suffix[1:].upper()), file) for file in files]
-    return [(name, Path(path.relpath(file, here)).as_posix()) for name, file in named]
-
-
-def _figure(spec: FigureSpec, layout: Layout, here: Path) -> dict[str, Any]:
-    """Return what the page shows of a figure."""
-    png, caption = (_content(layout.figure(spec.key, ending)) for ending in ("png", "md"))
-    files = [layout.figure(spec.key, "pdf"), layout.figure(spec.key, "png"), layout.numbers(spec.key)]
+    paths = [Path(file) for file in (*files, layout.notebook(spec.key, "html"))]
     return {
         "key": spec.key,
         "heading": f"{spec.number} of {spec.paper}: {spec.title}",
+        "links": [
+            (titles.get(file.suffix, file.suffix[1:].upper()), Path(path.relpath(file, here)).as_posix())
+            for file in paths
+        ],
+    }
+
+
+def _figure(spec: FigureSpec, layout: Layout, here: Path) -> dict[str, Any]:
+    png, caption = (_content(layout.figure(spec.key, ending)) for ending in ("png", "md"))
+    files = [layout.figure(spec.key, "pdf"), layout.figure(spec.key, "png"), layout.numbers(spec.key)]
+    return _shown(spec, layout, here, files) | {
         "picture": base64.b64encode(png).decode(),
         "alt": f"{spec.title}; described below, and the numbers are in the CSV.",
         "caption": caption.decode().strip(),
-        "links": _links([*files, layout.notebook(spec.key, "html")], here),
     }
 
 
 def _content(file: str) -> bytes:
-    """Return the bytes of a file that the page shows."""
     try:
         return Path(file).read_bytes()
     except OSError as error:
@@ -149,36 +122,16 @@ def _content(file: str) -> bytes:
 
 
 def _table(spec: TableSpec, layout: Layout, here: Path) -> dict[str, Any]:
-    """Return what the page shows of a table."""
     table = spec.layout(read_csv(layout.table(spec.key, "csv")))
     files = [layout.table(spec.key, ending) for ending in TABLE_ENDINGS]
-    return {
-        "key": spec.key,
-        "heading": f"{spec.number} of {spec.paper}: {spec.title}",
-        "parts": [_part(part) for part in table.parts],
-        "notes": table.notes,
-        "links": _links([*files, layout.notebook(spec.key, "html")], here),
-    }
-
-
-def _part(part: TextPart) -> dict[str, Any]:
-    """Return one part of a table: caption, column names, rows of cells, and how many columns hold words."""
-    cells = part.flat
-    return {
-        "caption": part.caption,
-        "columns": list(cells.columns),
-        "lines": cells.to_numpy().tolist(),
-        "words": part.words,
-    }
+    return _shown(spec, layout, here, files) | {"parts": table.parts, "notes": table.notes}
 
 
 def _distinct(texts: Iterable[str]) -> list[str]:
-    """Return texts without repetition and without empty ones, in order."""
     return [text for text in dict.fromkeys(texts) if text]
 
 
 def _machine(meta: Mapping[str, Any]) -> str:
-    """Return the hardware of a run in words."""
     hardware = meta.get("hardware") or {}
     parts = [hardware.get("cpu"), hardware.get("gpu")]
     parts += [f"{hardware['cores']} cores"] * ("cores" in hardware)
@@ -187,7 +140,6 @@ def _machine(meta: Mapping[str, Any]) -> str:
 
 
 def _versions(meta: Mapping[str, Any]) -> str:
-    """Return the versions behind a run in words."""
     parts = [f"{name} {version}" for name, version in sorted((meta.get("versions") or {}).items())]
     return ", ".join(parts + [f"commit {str(meta['commit'])[:12]}"] * bool(meta.get("commit")))
 
@@ -209,7 +161,6 @@ def _data(metas: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _size(rows: Any) -> str:
-    """Return the number of rows of a data set, or of each of its parts."""
     parts = {name: number for name, number in (rows if isinstance(rows, dict) else {"train": rows}).items() if number}
     if list(parts) == ["train"]:
         return count(parts["train"])
@@ -217,12 +168,10 @@ def _size(rows: Any) -> str:
 
 
 def _wall(meta: Mapping[str, Any], name: str) -> float:
-    """Return one of a run's wall times in seconds, 0 where it is not known."""
     return float((meta.get("wall") or {}).get(name) or 0.0)
 
 
 def _run(meta: Mapping[str, Any]) -> dict[str, str]:
-    """Return the line of one run."""
     memory = meta.get("peak_memory_mb")
     return {
         "run": str(meta.get("run", "")),

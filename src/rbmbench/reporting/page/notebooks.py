@@ -45,12 +45,7 @@ def run_notebook(
     executed, html : path
         What is written.
     log : path, optional
-        By default ``executed`` with the ending ``.log.ipynb``.
-
-    Raises
-    ------
-    ResultsError
-        If the template is missing, a cell fails or the kernel does not start; names the reason and the log.
+        By default ``executed`` with the ending ``.log.ipynb``. The `ResultsError` of a cell that fails names it.
     """
     template, executed = Path(template), Path(executed)
     log = Path(log) if log else executed.with_suffix(".log.ipynb")
@@ -72,9 +67,8 @@ def run_notebook(
 
 def _execute(template: Path, parameters: Mapping[str, Any], log: Path) -> None:
     """Run the template in a private kernel, writing to ``log`` after every cell."""
-    with warnings.catch_warnings():
-        # Papermill and its kernels warn about parts of their own that will change.
-        warnings.simplefilter("ignore")
+    # Papermill and its kernels warn about parts of their own that will change.
+    with warnings.catch_warnings(action="ignore"):
         import papermill
         from papermill.exceptions import PapermillExecutionError
 
@@ -99,19 +93,16 @@ def _execute(template: Path, parameters: Mapping[str, Any], log: Path) -> None:
 
 
 def _last_line(file: Path) -> str:
-    """Return the last line of a text file, "" when there is none."""
-    lines = file.read_text(errors="replace").split("\n") if file.is_file() else []
-    return next((line for line in reversed(lines) if line.strip()), "")
+    return file.read_text(errors="replace").rstrip().rpartition("\n")[2] if file.is_file() else ""
 
 
 @contextmanager
 def _private_folder() -> Iterator[Path]:
     """Give a folder that only this run uses, with a path short enough for Unix sockets."""
     short = len(os.fsencode(tempfile.gettempdir())) + len("/rbmbench-12345678/kernel") <= SOCKET_PATH_BYTES
+    parent = None if short else "/tmp"
     # A kernel that is still ending may write once more while the folder is being removed.
-    with tempfile.TemporaryDirectory(
-        prefix="rbmbench-", dir=None if short else "/tmp", ignore_cleanup_errors=True
-    ) as folder:
+    with tempfile.TemporaryDirectory(prefix="rbmbench-", dir=parent, ignore_cleanup_errors=True) as folder:
         yield Path(folder)
 
 
@@ -152,8 +143,7 @@ def _private_kernel_manager(folder: Path) -> type:
 
 def _page(notebook: Path) -> str:
     """Return an executed notebook as one HTML page that needs nothing from elsewhere."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         from nbconvert import HTMLExporter
 
         exporter = HTMLExporter(mathjax_url="", require_js_url="", jquery_url="", mermaid_js_url="")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from rbmbench.reporting.claims.evidence import NotRun
+from rbmbench.reporting.claims.evidence import Evidence, NotRun
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Measurement:
     high: float
     what: str
     sources: tuple[Any, ...]
-    """What it is measured on; each has label, stand_in, dropped and budget, as the kinds of figures and tables say."""
+    """What it is measured on: `rbmbench.planning.specs.Source`, or what has the same attributes."""
     bounds: tuple[float, float] | None = None
     """The range in which the claim holds, where the measurement sets it; None where the claim does."""
     published: float | None = None
@@ -53,14 +53,14 @@ def measures(*, sets_range: bool = False) -> Callable:
     return register
 
 
-def paired(*curves: Any) -> pd.Index:
-    """Return the trials that are complete in all curves.
+def pair(evidence: Evidence, curve: str, against: str, **options: Any) -> tuple[Any, Any, pd.Index]:
+    """Return two curves, and the trials that are complete in both."""
+    one, other = evidence.of(curve, **options), evidence.of(against, **options)
+    return one, other, paired(one, other)
 
-    Raises
-    ------
-    NotRun
-        If there is none.
-    """
+
+def paired(*curves: Any) -> pd.Index:
+    """Return the trials that are complete in all curves; `NotRun` if there is none."""
     trials = curves[0].trials.index
     for other in curves[1:]:
         trials = trials.intersection(other.trials.index)

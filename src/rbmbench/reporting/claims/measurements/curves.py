@@ -24,8 +24,7 @@ from rbmbench.reporting.claims.arguments import (
     Share,
 )
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
-from rbmbench.reporting.claims.measurements._base import Measurement, measures, paired
-from rbmbench.reporting.frames import FINAL_SHARE
+from rbmbench.reporting.claims.measurements._base import Measurement, measures, pair, paired
 from rbmbench.reporting.marks import first_reached, levels
 
 
@@ -34,22 +33,19 @@ def final_difference(
     evidence: Evidence, *, curve: CurveName, against: CurveName, metric: MetricName = "log_likelihood"
 ) -> Measurement:
     """Measure the difference of the final values of two curves, with Student's interval over the trials."""
-    one, other = evidence.of(curve, metric=metric), evidence.of(against, metric=metric)
-    trials = paired(one, other)
-    value, low, high = intervals.student((one.final - other.final).loc[trials])
+    one, other, trials = pair(evidence, curve, against, metric=metric)
     first, second = (
         curves.label if one.panel == other.panel else f"{curves.label} at rate {curves.panel.rate:g}"
         for curves in (one, other)
     )
     what = f"final {metric_of(metric).title}, {first} minus {second}, nats per sample, {len(trials)} trials"
-    return Measurement(value, low, high, what, (one, other))
+    return Measurement(*intervals.student((one.final - other.final).loc[trials]), what, (one, other))
 
 
 @measures()
 def final_lead(evidence: Evidence, *, curve: CurveName, against: CurveName) -> Measurement:
     """Measure the difference of two final values as a share of the second curve's rise; bootstrap over the trials."""
-    one, other = evidence.of(curve), evidence.of(against)
-    trials = paired(one, other)
+    one, other, trials = pair(evidence, curve, against)
     values = one.final.loc[trials], other.final.loc[trials]
     return _lead(one, other, values, other.trials.loc[trials].iloc[:, 0], "final log-likelihood")
 
@@ -74,11 +70,10 @@ def lead_after(
 
 def _lead(one: Any, other: Any, values, start, what: str) -> Measurement:
     """Return the difference of the values of two curves as a share of the rise of ``other``."""
-    value, low, high = intervals.bootstrap(
-        np.stack([*values, start], axis=1), lambda x: (x[:, 0] - x[:, 1]) / (x[:, 1] - x[:, 2])
-    )
     what = f"{what}, {one.label} minus {other.label}, as a share of the rise of {other.label}"
-    return Measurement(value, low, high, what, (one, other))
+    stacked = np.stack([*values, start], axis=1)
+    found = intervals.bootstrap(stacked, lambda x: (x[:, 0] - x[:, 1]) / (x[:, 1] - x[:, 2]))
+    return Measurement(*found, what, (one, other))
 
 
 @measures()
@@ -111,9 +106,8 @@ def final_gap(evidence: Evidence, *, curve: CurveName, reference: ReferenceName)
     """Measure the final log-likelihood minus a reference line of the panel, with Student's interval over the trials."""
     found = evidence.of(curve)
     line = found.reference(reference)
-    value, low, high = intervals.student(found.final.loc[paired(found)] - line.value)
     what = f"final log-likelihood of {found.label} minus that of the {line.title}, nats per sample"
-    return Measurement(value, low, high, what, (found,))
+    return Measurement(*intervals.student(found.final.loc[paired(found)] - line.value), what, (found,))
 
 
 @measures()
@@ -122,8 +116,8 @@ def final_band_ratio(evidence: Evidence, *, curve: CurveName, against: CurveName
 
     The width of a band is the distance between the quantiles of the figure, over the final values of the trials.
     """
-    one, other = evidence.of(curve), evidence.of(against)
-    trials, band = paired(one, other), one.spec.band
+    one, other, trials = pair(evidence, curve, against)
+    band = one.spec.band
 
     def ratio(finals: np.ndarray) -> np.ndarray:
         low, high = np.quantile(finals, band.quantiles, axis=1)
@@ -146,31 +140,23 @@ def decline(evidence: Evidence, *, curve: CurveName, metric: MetricName = "log_l
     """
     found = evidence.of(curve, metric=metric)
     trials = found.trials.loc[paired(found)]
-    late = _late(found)
     title = metric_of(metric).title.removeprefix("mean ")
     what = f"fall of the mean {title} of {found.label} from its maximum to its end, share of its rise"
-    return Measurement(*intervals.bootstrap(trials.to_numpy(), lambda means: _fallen(means, late)), what, (found,))
+    fall = intervals.bootstrap(trials.to_numpy(), lambda means: _fallen(means, found.late))
+    return Measurement(*fall, what, (found,))
 
 
 @measures()
 def decline_difference(evidence: Evidence, *, curve: CurveName, against: CurveName) -> Measurement:
     """Measure the difference of the falls of two mean curves, as in `decline`; bootstrap over the trials."""
-    one, other = evidence.of(curve), evidence.of(against)
-    trials = paired(one, other)
-    ends = _late(one), _late(other)
+    one, other, trials = pair(evidence, curve, against)
     both = np.concatenate([one.trials.loc[trials], other.trials.loc[trials]], axis=1)
     cut = one.trials.shape[1]
-    value, low, high = intervals.bootstrap(
-        both, lambda means: _fallen(means[:, :cut], ends[0]) - _fallen(means[:, cut:], ends[1])
-    )
     what = f"fall from the maximum as a share of the rise, {one.label} minus {other.label}"
-    return Measurement(value, low, high, what, (one, other))
-
-
-def _late(curves: Any) -> np.ndarray:
-    """Return which evaluations belong to the final value."""
-    iterations = curves.trials.columns.to_numpy(dtype=float)
-    return iterations > (1 - FINAL_SHARE) * iterations[-1]
+    found = intervals.bootstrap(
+        both, lambda means: _fallen(means[:, :cut], one.late) - _fallen(means[:, cut:], other.late)
+    )
+    return Measurement(*found, what, (one, other))
 
 
 def _fallen(means: np.ndarray, late: np.ndarray) -> np.ndarray:
@@ -192,9 +178,9 @@ def gain_after(evidence: Evidence, *, curve: CurveName, after: Iteration) -> Mea
     if trials.columns[-1] <= after:
         raise NotRun(f"{curve} ends at iteration {trials.columns[-1]}, the claim speaks of what follows {after}")
     stacked = np.stack([trials.iloc[:, 0], found.around(after), found.final], axis=1)
-    value, low, high = intervals.bootstrap(stacked, lambda x: (x[:, 2] - x[:, 1]) / (x[:, 1] - x[:, 0]))
     what = f"gain of {found.label} after iteration {after}, as a share of its rise until then"
-    return Measurement(value, low, high, what, (found,))
+    gain = intervals.bootstrap(stacked, lambda x: (x[:, 2] - x[:, 1]) / (x[:, 1] - x[:, 0]))
+    return Measurement(*gain, what, (found,))
 
 
 @measures()
@@ -257,7 +243,6 @@ def smallest_within(
 
 
 def _steps(curves: Any) -> int:
-    """Return the option k of the estimator of a run."""
     options = curves.meta["settings"]["schedule"][-1]["estimator"]["options"]
     if "k" not in options:
         raise SettingsError(f"claims: {curves.name}: its estimator has no option k; found {sorted(options) or 'none'}")

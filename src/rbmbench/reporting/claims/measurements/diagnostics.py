@@ -14,7 +14,7 @@ from rbmbench.base.metrics import metric_of
 from rbmbench.reporting.claims import intervals
 from rbmbench.reporting.claims.arguments import Bound, CurveName, Iteration, MetricName, TimesName
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
-from rbmbench.reporting.claims.measurements._base import Measurement, measures, paired
+from rbmbench.reporting.claims.measurements._base import Measurement, measures, pair, paired
 from rbmbench.reporting.frames import FINAL_SHARE
 
 
@@ -49,8 +49,7 @@ def metric_ratio(evidence: Evidence, *, curve: CurveName, against: CurveName, me
 
     It is the median over the common evaluations, which single extreme values do not move.
     """
-    one, other = evidence.of(curve, metric=metric), evidence.of(against, metric=metric)
-    trials = paired(one, other)
+    one, other, trials = pair(evidence, curve, against, metric=metric)
     common = one.trials.columns.intersection(other.trials.columns)
     if common.empty:
         raise NotRun(f"{curve} and {against} have no evaluation in common")
@@ -154,7 +153,7 @@ def steepest_rise(evidence: Evidence, *, curve: CurveName, metric: MetricName | 
 @measures()
 def stopping_time_share(evidence: Evidence, *, times: TimesName, within: Annotated[int, Field(ge=0)]) -> Measurement:
     """Measure the share of pairs of coupled chains that met within a number of steps, with the exact interval."""
-    found = evidence.of(times)
+    found = evidence.of(times, "coupling_times")
     met = int((found.frame["met"] & (found.frame["stopping_time"] <= within)).sum())
     what = f"share of {len(found.frame)} pairs of chains, {found.label}, that met within {within} steps"
     return Measurement(*intervals.share(met, len(found.frame)), what, (found,))
@@ -163,14 +162,12 @@ def stopping_time_share(evidence: Evidence, *, times: TimesName, within: Annotat
 def _metric(evidence: Evidence, curve: str, metric: str | None, after: int = 0) -> Any:
     """Return a metric of a curve, by default that of its panel; refuse one that ends at ``after`` or before."""
     found = evidence.of(curve, metric=metric)
-    if found.all_trials.columns[-1] <= after:
-        last = found.all_trials.columns[-1]
+    if (last := found.all_trials.columns[-1]) <= after:
         raise NotRun(f"{curve} ends at iteration {last}, the claim speaks of what follows {after}")
     return found
 
 
 def _place(curves: Any, iteration: int) -> int:
-    """Return the index of the evaluation at an iteration."""
     iterations = list(curves.trials.columns)
     if iteration not in iterations:
         raise NotRun(f"{curves.name} has no evaluation at iteration {iteration}; its last one is at {iterations[-1]}")
@@ -207,5 +204,4 @@ def _before(settings: Mapping[str, Any], first: float) -> float:
 
 
 def _since(after: int) -> str:
-    """Return the iterations that a mean is over, in words."""
     return f"the iterations after {after}" if after else "all iterations"

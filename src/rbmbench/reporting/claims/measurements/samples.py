@@ -18,7 +18,7 @@ from rbmbench.reporting.claims.measurements._base import Measurement, measures
 @measures()
 def isl_final(evidence: Evidence, *, curve: SampleCurveName) -> Measurement:
     """Measure the sampling likelihood of the test rows after all samples, with Student's interval over the trials."""
-    found = evidence.of(curve)
+    found = evidence.of(curve, "isl_curves")
     what = f"sampling likelihood of {found.label} after {found.panel.samples_count} samples, nats a row"
     return Measurement(*intervals.student(found.final), what, (found,))
 
@@ -26,7 +26,7 @@ def isl_final(evidence: Evidence, *, curve: SampleCurveName) -> Measurement:
 @measures()
 def isl_training_set(evidence: Evidence, *, curve: SampleCurveName) -> Measurement:
     """Measure the likelihood of the test rows with the training rows as samples: one number, no interval."""
-    found = evidence.of(curve)
+    found = evidence.of(curve, "isl_curves")
     value = found.training_set
     return Measurement(value, value, value, "sampling likelihood of the training set, nats a row", (found,))
 
@@ -34,7 +34,7 @@ def isl_training_set(evidence: Evidence, *, curve: SampleCurveName) -> Measureme
 @measures()
 def isl_lead_on_training_set(evidence: Evidence, *, curve: SampleCurveName) -> Measurement:
     """Measure the likelihood after all samples minus that of the training set, with Student's interval."""
-    found = evidence.of(curve)
+    found = evidence.of(curve, "isl_curves")
     what = f"sampling likelihood of {found.label} minus that of the training set, nats a row"
     return Measurement(*intervals.student(found.final - found.training_set), what, (found,))
 
@@ -44,10 +44,9 @@ def isl_difference(
     evidence: Evidence, *, curve: SampleCurveName, against: SampleCurveName, samples: SampleCount | None = None
 ) -> Measurement:
     """Measure the difference of two likelihoods after a number of samples, by default all, trial by trial."""
-    one, other = evidence.of(curve), evidence.of(against)
+    one, other = evidence.of(curve, "isl_curves"), evidence.of(against, "isl_curves")
     at = samples or min(one.trials.columns[-1], other.trials.columns[-1])
-    first, second = (_at(found, at) for found in (one, other))
-    difference = (first - second).dropna()
+    difference = (_at(one, at) - _at(other, at)).dropna()
     what = f"sampling likelihood after {at} samples, {one.label} minus {other.label}, nats a row"
     return Measurement(*intervals.student(difference), f"{what}, {len(difference)} trials", (one, other))
 
@@ -55,7 +54,7 @@ def isl_difference(
 @measures()
 def isl_decline(evidence: Evidence, *, curve: SampleCurveName) -> Measurement:
     """Measure the fall of the likelihood of each trial from its maximum to its end, with Student's interval."""
-    found = evidence.of(curve)
+    found = evidence.of(curve, "isl_curves")
     what = f"fall of the sampling likelihood of {found.label} from its maximum to its end, nats a row"
     return Measurement(*intervals.student(found.trials.max(axis=1) - found.final), what, (found,))
 
@@ -68,20 +67,19 @@ def mixing_speed(evidence: Evidence, *, curve: SampleCurveName, against: SampleC
     that does not reach the likelihood counts with all its samples, so that the ratio is then too large. The interval is
     Student's, of the logarithms over the trials.
     """
-    one, other = evidence.of(curve), evidence.of(against)
+    one, other = evidence.of(curve, "isl_curves"), evidence.of(against, "isl_curves")
     trials = one.trials.index.intersection(other.trials.index)
     logs = [np.log(other.trials.columns[-1] / _reached(one, other.final[trial], trial)) for trial in trials]
     what = f"samples of {other.label} over those of {one.label} for the likelihood that {other.label} ends with"
     late = [trial for trial in trials if one.final[trial] < other.final[trial]]
     notes = (f"{one.label} does not get there in {len(late)} of {len(trials)} trials",) if late else ()
-    value, low, high = np.exp(intervals.student(np.array(logs))).tolist()
-    return Measurement(value, low, high, what, (one, other), notes=notes)
+    return Measurement(*np.exp(intervals.student(np.array(logs))).tolist(), what, (one, other), notes=notes)
 
 
 @measures()
 def sample_cost_ratio(evidence: Evidence, *, curve: SampleCurveName, against: SampleCurveBesideName) -> Measurement:
     """Measure the ratio of the processor times of a sample, as the geometric mean over k; the interval is the range."""
-    one, other = evidence.of(curve), evidence.of(against)
+    one, other = evidence.of(curve, "isl_curves"), evidence.of(against, "isl_curves")
     if one.panel.samples != other.panel.samples:
         raise SettingsError(f"claims: {curve}, {against}: should be of one panel, drawn in one job")
     steps = sorted(set(one.seconds) & set(other.seconds))

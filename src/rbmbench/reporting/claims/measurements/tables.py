@@ -28,13 +28,13 @@ def variance_ratio(evidence: Evidence, *, entry: EntryName, against: EntryName) 
 
     The interval is Student's over the logarithms of the models' ratios; for a single model that of the F distribution.
     """
-    one, other = evidence.of(entry), evidence.of(against)
-    above, below = one.models["variance"].align(other.models["variance"], join="inner")
+    one, other = evidence.of(entry, "bias_variance"), evidence.of(against, "bias_variance")
+    above, below = one.frame["variance"].align(other.frame["variance"], join="inner")
     what = f"variance of {one.label} over that of {other.label}"
     if len(above) > 1:
         logs = intervals.student(np.log(above / below))
         return Measurement(*np.exp(logs).tolist(), f"{what}, {len(above)} models", (one, other))
-    ratio = intervals.variance_ratio(above.iloc[0], below.iloc[0], min(one.estimates, other.estimates))
+    ratio = intervals.variance_ratio(above.iloc[0], below.iloc[0], min(_estimates(one), _estimates(other)))
     return Measurement(*ratio, what, (one, other))
 
 
@@ -44,12 +44,12 @@ def bias_difference(evidence: Evidence, *, entry: EntryName, against: EntryName)
 
     The interval is Student's over the models; for a single model the difference of the two intervals, which is wide.
     """
-    one, other = evidence.of(entry), evidence.of(against)
+    one, other = evidence.of(entry, "bias_variance"), evidence.of(against, "bias_variance")
     what = f"debiased bias, {one.label} minus {other.label}, ground truth {one.ground_truth}"
-    difference = (one.models["bias_debiased"] - other.models["bias_debiased"]).dropna()
+    difference = (one.frame["bias_debiased"] - other.frame["bias_debiased"]).dropna()
     if len(difference) > 1:
         return Measurement(*intervals.student(difference), f"{what}, {len(difference)} models", (one, other))
-    low, high = (one.models[a].iloc[0] - other.models[b].iloc[0] for a, b in (_LOW_HIGH, _LOW_HIGH[::-1]))
+    low, high = (one.frame[a].iloc[0] - other.frame[b].iloc[0] for a, b in (_LOW_HIGH, _LOW_HIGH[::-1]))
     return Measurement(float(difference.iloc[0]), float(low), float(high), what, (one, other))
 
 
@@ -69,28 +69,33 @@ def order_of_magnitude(
     if published is None:
         raise NotRun(f"no published {quantity} of {entry}")
     try:
-        found = evidence.of(entry)
+        found = evidence.of(entry, "bias_variance")
     except NotRun as reason:
         raise NotRun(str(reason), published) from None
     lower, what = published / factor, f"{quantity} of {found.label}"
     if quantity == "bias":
         what = f"debiased bias of {found.label}, ground truth {found.ground_truth}"
         variance = evidence.published(entry, "variance")
-        if variance and found.published.estimates and published <= 3 * variance / found.published.estimates:
+        _, estimates = found.budget["estimates"]
+        if variance and estimates and published <= 3 * variance / estimates:
             lower, what = -np.inf, f"{what}; the published value is at its floor, no bias seen"
-    return Measurement(
-        *_entry_interval(found, quantity), what, (found,), bounds=(lower, published * factor), published=published
-    )
+    bounds = lower, published * factor
+    return Measurement(*_entry_interval(found, quantity), what, (found,), bounds, published)
+
+
+def _estimates(entry: Any) -> int:
+    """Return how many gradient estimates each model's numbers rest on."""
+    return entry.budget["estimates"][0]
 
 
 def _entry_interval(found: Any, quantity: str) -> tuple[float, float, float]:
     """Return a variance or a debiased bias with its interval over the models, or that of a single model."""
     column = {"bias": "bias_debiased"}.get(quantity, quantity)
-    if len(found.models) > 1:
-        return intervals.student(found.models[column])
-    single = found.models.iloc[0]
+    if len(found.frame) > 1:
+        return intervals.student(found.frame[column])
+    single = found.frame.iloc[0]
     if quantity == "variance":
-        return intervals.variance(float(single["variance"]), found.estimates)
+        return intervals.variance(float(single["variance"]), _estimates(found))
     return tuple(float(single[name]) for name in (column, *_LOW_HIGH))
 
 
@@ -133,14 +138,14 @@ def run_time_magnitude(
 
     It is one number of one machine, without an interval.
     """
-    found = evidence.of(table)
-    line = found.frame[(found.frame["algorithm"] == algorithm) & ~found.frame["with_log_likelihood"]]
-    if line.empty or np.isnan(line["ratio"].iloc[0]):
+    found = evidence.of(table, "run_times")
+    lines = found.frame[(found.frame["algorithm"] == algorithm) & ~found.frame["with_log_likelihood"]]
+    line = next(lines.dropna(subset="ratio").itertuples(), None)
+    if line is None:
         raise NotRun(f"{table} has no ratio of {algorithm}")
-    value, published = float(line["ratio"].iloc[0]), float(line["published_ratio"].iloc[0])
+    value, published = float(line.ratio), float(line.published_ratio)
     if np.isnan(published):
         raise NotRun(f"no published time of {algorithm} in {table}")
-    what = f"training time of {line['label'].iloc[0]} over that of the reference of {table}"
-    return Measurement(
-        value, value, value, what, (found,), bounds=(published / factor, published * factor), published=published
-    )
+    what = f"training time of {line.label} over that of the reference of {table}"
+    bounds = published / factor, published * factor
+    return Measurement(value, value, value, what, (found,), bounds, published)
