@@ -89,7 +89,7 @@ def arrays_of(path) -> dict:
 
 
 def test_train(folder, data, monkeypatch):
-    monkeypatch.setattr(trainer.Loop, "go", lambda *_: None)
+    monkeypatch.setattr(trainer.Loop, "run", lambda *_: None)
     monkeypatch.setattr(trainer, "_warm_up", lambda *_: None)
 
     @few

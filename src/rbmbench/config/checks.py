@@ -38,7 +38,7 @@ class Checks:
         self.paper, self._layers = paper, layers
 
     def refuse(self, location: tuple, message: str) -> SettingsError:
-        """Return the error for what stands at ``location``."""
+        """Return the error for the value at ``location``."""
         return self._layers.refuse(location, message)
 
     def check_names(self, what: str, names: Iterable[str], known: Iterable[str], location: tuple) -> None:

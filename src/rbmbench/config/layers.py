@@ -21,7 +21,7 @@ class Layers:
         return max(enumerate(self.parts), key=lambda part: (_depth(part[1][1], location), part[0]))[1][0]
 
     def refuse(self, location: tuple, message: str) -> SettingsError:
-        """Return the error for what stands at ``location``."""
+        """Return the error for the value at ``location``."""
         return SettingsError(f"{self.place(location)}: {'.'.join(map(str, location))}: {message}")
 
 

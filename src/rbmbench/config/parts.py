@@ -108,7 +108,7 @@ class Algorithm(Settings):
     options: dict[str, Any] = Field(default={}, description="options of the estimator")
     update: Choice = Field(default=Choice(name="sgd"), description="update rule: a module of rbmbench.updates")
     schedule: Annotated[tuple[AlgorithmStage, ...], Field(min_length=1)] | None = Field(
-        default=None, description="stages in place of a single estimator; each goes on from the one before"
+        default=None, description="stages instead of a single estimator; each continues from the one before"
     )
 
     @property

@@ -99,7 +99,7 @@ class FileStatus(NamedTuple):
     """Where a published file, or one that replaces it, is found.
 
     ``origin`` is "mirror" or "cache", or "public" if it would be downloaded; ``bytes`` is its size, None if unknown;
-    ``wrong`` is an error message about a wrong copy; ``answers`` tells whether an address has it, None if not asked.
+    ``wrong`` is an error message about a wrong copy; ``answers`` says whether an address has it, None if not asked.
     """
 
     data_set: str

@@ -46,7 +46,7 @@ def replaced(path: str | os.PathLike) -> Iterator[Path]:
         writable(path)
         os.replace(temporary, path)
     except OSError as error:
-        if temporary is not None:  # before what is free is told
+        if temporary is not None:  # before free space is measured
             temporary.unlink(missing_ok=True)
         raise cannot_write(path, error) from error
     finally:
@@ -63,7 +63,7 @@ def writable(path: str | os.PathLike) -> Path:
     for _ in range(MOST_LINKS):
         try:
             mode = os.lstat(real).st_mode
-        except (OSError, ValueError):  # nothing there, or nothing that can be: writing tells which
+        except (OSError, ValueError):  # nothing exists there; whether it can, writing will show
             return real
         if not stat.S_ISLNK(mode):
             break

@@ -56,7 +56,7 @@ def versions() -> dict[str, str]:
 def commit() -> str | None:
     """Return the commit of the checkout this package runs from, "+changes" added for uncommitted ones; else None.
 
-    It is looked up once: a process that asks as it begins is told what it runs, whatever is committed meanwhile.
+    It is looked up once, so that a process which asks at its start gets what it runs, whatever is committed later.
     """
     try:
         head, changes = (_git(command) for command in ("rev-parse HEAD", "status --porcelain --untracked-files=no"))

@@ -94,7 +94,7 @@ def write_table(path: Location, table: pd.DataFrame) -> None:
 
 
 def read_table(folder: Location, file: str) -> pd.DataFrame:
-    """Return a tidy table of a result's folder, checked to have the columns that `COLUMNS` tells for the file."""
+    """Return a tidy table of a result's folder, checked to have the columns that `COLUMNS` names for the file."""
     with _reading(Path(folder) / file) as path:
         table = parquet_table(path)
     _check_columns(path, table, COLUMNS[file])

@@ -9,7 +9,7 @@ from rbmbench.base.metrics import metric_of
 from rbmbench.planning.specs import FigureSpec, Trained
 from rbmbench.reporting.frames import annealing_certainty, trials_left_out
 from rbmbench.reporting.references import TITLES
-from rbmbench.reporting.words import FEW_PARTICLES, count, cuts, listed, panel_cuts, stand_ins, unbroken
+from rbmbench.reporting.words import FEW_PARTICLES, count, listed, panel_reductions, reductions, stand_ins, unbroken
 
 FURTHER_LINES = ("dashed", "dotted")
 """What the lines of a panel's second and third metric are."""
@@ -21,11 +21,13 @@ def counted_in(spec: FigureSpec) -> str:
     return "epoch" if spec.panels[0].epoch else "iteration"
 
 
-def annealing_cuts(panel: Trained) -> list[str]:
+def annealing_reductions(panel: Trained) -> list[str]:
     """Return what the annealing of a panel has less of than the paper's; nothing where log Z is exact."""
     published = panel.paper_annealing or {}
     return [
-        phrase for name, found in (panel.annealing or {}).items() for phrase in cuts(found, published.get(name), name)
+        phrase
+        for name, found in (panel.annealing or {}).items()
+        for phrase in reductions(found, published.get(name), name)
     ]
 
 
@@ -50,7 +52,7 @@ def figure_notes(spec: FigureSpec, frame: pd.DataFrame) -> list[str]:
     """Return one sentence for each way in which a figure differs from the paper's."""
     notes = [f"Stand-in data: {phrase}." for phrase in stand_ins(frame)]
     for panel in spec.panels:
-        less = [*panel_cuts(panel), *(f"{phrase} of the annealing" for phrase in annealing_cuts(panel))]
+        less = [*panel_reductions(panel), *(f"{phrase} of the annealing" for phrase in annealing_reductions(panel))]
         less += [f"no {label}" for label in panel.without]
         notes += [f"Panel {panel.name}: {listed(less)}."] if less else []
     notes += [f"Panel {panel}: left out of the means: {listed(words)}." for panel, words in left_out(frame).items()]

@@ -15,8 +15,8 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, ScalarF
 
 from rbmbench.base.metrics import metric_of
 from rbmbench.kinds._curve_captions import (
-    annealing_cuts,
     annealing_doubts,
+    annealing_reductions,
     band_note,
     figure_title,
     further_lines,
@@ -27,7 +27,7 @@ from rbmbench.reporting.frames import annealing_certainty, initial_words, summar
 from rbmbench.reporting.marks import marks
 from rbmbench.reporting.references import TITLES, Reference
 from rbmbench.reporting.style import page, styles, theme
-from rbmbench.reporting.words import count, data_name, panel_cuts
+from rbmbench.reporting.words import count, data_name, panel_reductions
 
 MOST_COLUMNS = 3
 MOST_IN_LEGEND = 6
@@ -281,10 +281,10 @@ def annotate(ax: Axes, panel: Trained, summary: pd.DataFrame, omitted: list[str]
     title, other = (panel.data, "") if summary.empty else summary[["data_title", "stand_in"]].iloc[0]
     lines = [f"stands in for {data_name(other)}"] if other else []
     # Side by side, panels have no room for a long line.
-    cut, at_once = panel_cuts(panel), {1: 4, 2: 2}.get(columns, 1)
+    cut, at_once = panel_reductions(panel), {1: 4, 2: 2}.get(columns, 1)
     lines += [", ".join(cut[first : first + at_once]) for first in range(0, len(cut), at_once)]
     lines += [f"without {', '.join(panel.without)}"] if panel.without else []
-    lines += [f"annealing: {', '.join(annealing_cuts(panel))}"] if annealing_cuts(panel) else []
+    lines += [f"annealing: {', '.join(annealing_reductions(panel))}"] if annealing_reductions(panel) else []
     lines += [doubt] if doubt else []
     lines += [f"left out: {words}" for words in omitted[:MOST_OMITTED]]
     lines += [f"and {len(omitted) - MOST_OMITTED} trials more"] if len(omitted) > MOST_OMITTED else []

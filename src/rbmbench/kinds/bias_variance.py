@@ -22,7 +22,7 @@ from rbmbench.planning.runs import Planner, schedule_of
 from rbmbench.planning.specs import Source, Spec, TableSpec, TextPart, TextTable
 from rbmbench.reporting.frames import data_of
 from rbmbench.reporting.text_tables import interval, significant
-from rbmbench.reporting.words import count, cuts, data_name, listed, stand_ins
+from rbmbench.reporting.words import count, data_name, listed, reductions, stand_ins
 
 ENUMERABLE_UNITS = 20
 """Most units of the smaller layer for which an exact ground truth is computed beside the sampled one."""
@@ -273,7 +273,7 @@ class BiasVarianceSpec(TableSpec):
         return table.astype(dict.fromkeys(table.columns[1:], "Int64"))
 
     def layout(self, numbers: pd.DataFrame) -> TextTable:
-        """Return the table as the paper lays it out, and what stands behind each bias."""
+        """Return the table as the paper lays it out, and how sure each bias is."""
         caption = (
             f"{self.title}. Variance and squared bias of the gradient estimated from one mini-batch, over the number of"
             " parameters; mean over the trained models. Bias is the raw value, against the exact expectation where it"
@@ -384,7 +384,9 @@ def _notes(wide: pd.DataFrame) -> Iterator[str]:
     for row, lines in wide.groupby("row", sort=False):
         first = lines.iloc[0]
         known = first.where(pd.notna(first), None)
-        less = [phrase for name, what in BUDGETS.items() for phrase in cuts(known[name], known[f"paper_{name}"], what)]
+        less = [
+            phrase for name, what in BUDGETS.items() for phrase in reductions(known[name], known[f"paper_{name}"], what)
+        ]
         if less:
             yield f"{first['data_title']}, n = {first['hidden']} ({row}): {listed(less)}."
 

@@ -18,7 +18,7 @@ from rbmbench.planning.jobs import Job, Output
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import FigureSpec, Source, Spec
-from rbmbench.reporting.words import count, cuts, listed
+from rbmbench.reporting.words import count, listed, reductions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -147,13 +147,13 @@ class CouplingTimesSpec(FigureSpec):
             for ax in (left, right):
                 ax.set(xscale="log", xlim=(1, self.longest), xlabel="stopping time τ (Gibbs steps)")
                 finish_axes(ax)
-            drawn.suptitle("\n".join([self.title, self.which, *self._cuts()]))
+            drawn.suptitle("\n".join([self.title, self.which, *self._reductions()]))
             drawn.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=1, frameon=False)
         return drawn
 
-    def _cuts(self) -> list[str]:
-        phrases = cuts(self.replications, self.paper_replications, "replications")
-        phrases += cuts(self.longest, self.paper_longest, "steps at most")
+    def _reductions(self) -> list[str]:
+        phrases = reductions(self.replications, self.paper_replications, "replications")
+        phrases += reductions(self.longest, self.paper_longest, "steps at most")
         return [listed(phrases)] if phrases else []
 
     def caption(self, found: pd.DataFrame) -> str:
@@ -169,7 +169,7 @@ class CouplingTimesSpec(FigureSpec):
             f" {self.width:g}; the chains start at fair coins and are cut after {count(self.longest)} steps;"
             f" {count(self.replications)} pairs per coupling. Left: histogram, bins of about equal width on the"
             f" logarithmic axis. Right: share of all pairs that met within so many steps. {'; '.join(shares)}."
-        ) + "".join(f" Cut: {phrase}." for phrase in self._cuts())
+        ) + "".join(f" Cut: {phrase}." for phrase in self._reductions())
 
     def evidence(self, found: pd.DataFrame, name: str, **_: Any) -> Source | None:
         """Return the stopping times of a coupling."""

@@ -23,7 +23,7 @@ from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import FigureSpec, RunFolder, Source, Spec, Trained
 from rbmbench.reporting.frames import data_of
-from rbmbench.reporting.words import count, cuts, data_name, listed, panel_cuts
+from rbmbench.reporting.words import count, data_name, listed, panel_reductions, reductions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -196,7 +196,7 @@ def differences(panels: list[FoundSamples]) -> list[str]:
     for found in panels:
         panel, other = found.panel, data_name(found.data["stand_in"])
         less = [f"stand-in data for {other}"] if other else []
-        less += [*panel_cuts(panel), *cuts(panel.samples_count, panel.paper_samples, "samples")]
+        less += [*panel_reductions(panel), *reductions(panel.samples_count, panel.paper_samples, "samples")]
         phrases += [f"panel {panel.name}: {listed(less)}"] if less else []
     return phrases
 

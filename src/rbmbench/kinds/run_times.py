@@ -27,7 +27,7 @@ from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import RunFolder, Source, Spec, TableSpec, TextPart, TextTable, Trained
 from rbmbench.reporting.frames import data_of, machine_of, training_seconds
 from rbmbench.reporting.text_tables import significant
-from rbmbench.reporting.words import count, listed, panel_cuts, stand_ins
+from rbmbench.reporting.words import count, listed, panel_reductions, stand_ins
 
 
 @KINDS.register
@@ -225,8 +225,8 @@ class RunTimesSpec(TableSpec, Trained):
         yield f"Scale: {self.scale}. Timed on: {'; '.join(words)}."
         if self.published.machine:
             yield f"Published times: {self.published.machine}."
-        if cuts := panel_cuts(self):
-            yield f"Iterations and trials: {listed(cuts)}."
+        if reductions := panel_reductions(self):
+            yield f"Iterations and trials: {listed(reductions)}."
         yield from (f"Stand-in data: {phrase}." for phrase in stand_ins(numbers))
         if apart := numbers.loc[numbers["ratio"].isna(), "label"].tolist():
             yield f"Without a ratio, run on another machine: {listed(apart)}."

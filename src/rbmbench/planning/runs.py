@@ -84,7 +84,7 @@ class Planner:
             "data": panel.data,
             "hidden": panel.hidden,
             "paper_hidden": published and published.hidden,
-            "option_cuts": self._option_cuts(algorithms),
+            "option_reductions": self._option_cuts(algorithms),
             "rate": panel.rate,
             "iterations": panel.iterations,
             "paper_iterations": published and published.iterations,

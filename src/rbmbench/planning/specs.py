@@ -41,12 +41,12 @@ class RunFolder(Spec):
 
 
 class Trained(Spec):
-    """What runs were trained with. Pairs of numbers tell what is below the paper's budget."""
+    """What runs were trained with. Pairs of numbers show what is below the paper's budget."""
 
     data: str
     hidden: int
     paper_hidden: int | None = None
-    option_cuts: tuple[tuple[str, float, float], ...] = Field(
+    option_reductions: tuple[tuple[str, float, float], ...] = Field(
         default=(), description="options of estimators below the paper's: name, found, published"
     )
     rate: float

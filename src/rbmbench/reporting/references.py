@@ -1,4 +1,4 @@
-"""Horizontal lines of a panel: log-likelihoods that training is held against. Mean per sample, nats, exact.
+"""Horizontal lines of a panel: exact log-likelihoods to compare training with. Mean per sample, nats.
 
 maximum     (1/N) sum_i log p^(v_i),  p^ the frequencies of the rows: no model has more;
 true_model  (1/N) sum_i log p(v_i),   p the RBM that the rows were drawn from.

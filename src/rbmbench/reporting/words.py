@@ -29,20 +29,24 @@ def listed(words: list[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
-def cuts(found: float | None, published: float | None, what: str) -> list[str]:
+def reductions(found: float | None, published: float | None, what: str) -> list[str]:
     """Return a phrase such as "500 of 50 000 iterations" when the budget is below the paper's, else nothing."""
     if not found or not published or found >= published:
         return []
     return [f"{count(found)} of {count(published)} {what}"]
 
 
-def panel_cuts(panel: Trained) -> list[str]:
+def panel_reductions(panel: Trained) -> list[str]:
     """Return what a panel has less of than the paper's."""
     return [
-        *cuts(panel.iterations, panel.paper_iterations, "iterations"),
-        *cuts(panel.trials, panel.paper_trials, "trials"),
-        *cuts(panel.hidden, panel.paper_hidden, "hidden units"),
-        *(phrase for name, found, published in panel.option_cuts for phrase in cuts(found, published, name)),
+        *reductions(panel.iterations, panel.paper_iterations, "iterations"),
+        *reductions(panel.trials, panel.paper_trials, "trials"),
+        *reductions(panel.hidden, panel.paper_hidden, "hidden units"),
+        *(
+            phrase
+            for name, found, published in panel.option_reductions
+            for phrase in reductions(found, published, name)
+        ),
     ]
 
 

@@ -304,7 +304,7 @@ def test_run_times_are_those_of_a_panel_s_runs(configurations, paper):
 def test_a_panel_says_what_is_smaller_than_the_paper_s(everything):
     panel = plan(everything).figures["ucd_fig3"].spec.panels[0]
     assert (panel.hidden, panel.paper_hidden) == (11, 100)
-    assert panel.option_cuts == (("chains", 60, 1000),)
+    assert panel.option_reductions == (("chains", 60, 1000),)
 
 
 def test_the_bias_of_cd_is_measured_as_published(repository):

@@ -1,7 +1,7 @@
 """Types of the arguments of measurements, and the check of their values against the papers.
 
 An argument that names a part of a paper, or that is limited by one of its settings, is annotated with a mark: `Names`
-or `UpTo`. A mark tells from the papers alone, before anything is computed, whether a value is allowed.
+or `UpTo`. A mark checks a value against the papers alone, before anything is computed.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -20,7 +20,7 @@ from rbmbench.planning.specs import Spec, parse_spec, rooted
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
 from rbmbench.reporting.claims.files import Claim, ClaimFile, Needs, claims_of
 from rbmbench.reporting.claims.measurements import MEASUREMENTS, Measurement
-from rbmbench.reporting.words import cuts, data_name
+from rbmbench.reporting.words import data_name, reductions
 
 REPRODUCED, NOT_REPRODUCED = "reproduced", "not reproduced"
 INCONCLUSIVE = "inconclusive at this scale"
@@ -90,7 +90,7 @@ def _missing(needs: Needs, source: Any) -> list[str]:
     found, published = source.budget.get("iterations", (None, None))
     if published and found < needs.share_of_iterations * published:
         needed = f"{100 * needs.share_of_iterations:.0f} % of them"
-        reasons += [f"{phrase}, needs {needed}" for phrase in _cuts(source, "iterations")]
+        reasons += [f"{phrase}, needs {needed}" for phrase in _reductions(source, "iterations")]
     fewest = {name: getattr(needs, name) for name in source.budget if name != "iterations"}
     found = {name: source.budget[name][0] for name in fewest}
     return reasons + [f"{found[name]} {name}, needs {least}" for name, least in fewest.items() if found[name] < least]
@@ -113,16 +113,16 @@ def _note(found: Measurement, missing: list[str], judged: str, bounds: tuple[flo
     parts = [found.what, f"should be {' and '.join(asked)}", *missing]
     if judged == INCONCLUSIVE and not missing:
         parts.append("no interval" if math.isnan(found.low) else "the interval holds the boundary")
-    cut = _unique(phrase for source in found.sources for name in source.budget for phrase in _cuts(source, name))
+    cut = _unique(phrase for source in found.sources for name in source.budget for phrase in _reductions(source, name))
     # A cut that is named as missing above need not be named twice.
     parts += [phrase for phrase in cut if not any(reason.startswith(phrase) for reason in missing)]
     parts += _unique(phrase for source in found.sources for phrase in source.dropped)
     return "; ".join([*parts, *found.notes])
 
 
-def _cuts(source: Any, name: str) -> list[str]:
+def _reductions(source: Any, name: str) -> list[str]:
     """Return the cut of one budget below the paper's, in words, with plain spaces."""
-    return [phrase.replace("\N{NO-BREAK SPACE}", " ") for phrase in cuts(*source.budget[name], name)]
+    return [phrase.replace("\N{NO-BREAK SPACE}", " ") for phrase in reductions(*source.budget[name], name)]
 
 
 def _unique(phrases) -> list[str]:

@@ -42,7 +42,7 @@ def write_report(layout: Layout, outputs: Sequence[Shown], page: str | PathLike 
     """
     page = Path(page or layout.report)
     folders = sorted({folder for spec in outputs for folder in spec.folders()})
-    # Evaluations, estimates and samples have a meta of their own, which tells of no training.
+    # Evaluations, estimates and samples have a meta of their own, without a training.
     metas = [meta for meta in map(read_meta, folders) if "training_seconds" in (meta.get("wall") or {})]
     verdicts = judge.read_claims(layout.claims)
     figures = [spec for spec in outputs if isinstance(spec, FigureSpec)]
