@@ -84,7 +84,7 @@ class Planner:
             "data": panel.data,
             "hidden": panel.hidden,
             "paper_hidden": published and published.hidden,
-            "option_reductions": self._option_cuts(algorithms),
+            "option_reductions": self._option_reductions(algorithms),
             "rate": panel.rate,
             "iterations": panel.iterations,
             "paper_iterations": published and published.iterations,
@@ -92,7 +92,7 @@ class Planner:
             "paper_trials": published and (published.trials or self.published.defaults.trials),
         }
 
-    def _option_cuts(self, algorithms: Iterable[str]) -> list[tuple[str, float, float]]:
+    def _option_reductions(self, algorithms: Iterable[str]) -> list[tuple[str, float, float]]:
         """Return which options of the algorithms' estimators are below the paper's: name, found, published."""
         found = []
         for name in algorithms:
