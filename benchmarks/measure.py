@@ -26,8 +26,7 @@ def write(lines: list[dict], folder: Path) -> None:
     import gpu
     import peers
     from rbmbench.io import provenance
-    from rbmbench.io.atomic import replaced
-    from rbmbench.io.results import write_json
+    from rbmbench.io.atomic import replaced, write_json
     from rbmbench.reporting import speed
 
     left_out = [f"Not installed: {peer}" for peer in peers.missing()] + [gpu.why_none()]

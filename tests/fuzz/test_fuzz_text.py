@@ -25,6 +25,7 @@ from rbmbench.base.settings import (
 )
 from rbmbench.config import loading
 from rbmbench.io import results
+from rbmbench.io.atomic import write_json
 from rbmbench.io.guard import UnreadableError
 from rbmbench.io.text import plain_json, plain_yaml
 from rbmbench.measurements import meeting_times
@@ -218,7 +219,7 @@ def test_metas(folder, meta):
 
     @given(edited(meta))
     def holds(values):
-        results.write_json(folder / "meta.json", values)
+        write_json(folder / "meta.json", values)
         found = read_or_refused("meta.json", lambda: results.read_meta(folder), "meta.json")
         if found is not None:
             read_or_refused("meta.json", lambda: (found["settings"]["first_trial"], found["data"]["rows"]), "meta.json")
@@ -229,7 +230,7 @@ def test_metas(folder, meta):
 def test_specs(folder, shown):
     @given(edited(shown))
     def holds(values):
-        results.write_json(folder / "spec.json", values)
+        write_json(folder / "spec.json", values)
         for read in (specs.read_spec, specs.read_values):
             read_or_refused("specs/*.json", lambda: read(folder / "spec.json"), "spec.json")  # noqa: B023
 
@@ -299,13 +300,13 @@ def test_models_that_would_not_fit_are_refused_by_their_size(size, told):
     ("change", "key"), [({"wall": 3}, "wall"), ({"data": {"rows": None}}, "data.rows"), ({"trials": 0}, "trials")]
 )
 def test_metas_that_cannot_be(folder, meta, change, key):
-    results.write_json(folder / "meta.json", meta | change)
+    write_json(folder / "meta.json", meta | change)
     with pytest.raises(RbmbenchError, match=rf"meta\.json: {key}.*: found"):
         results.read_meta(folder)
 
 
 def test_a_key_that_a_meta_lacks_is_named(folder):
-    results.write_json(folder / "meta.json", {"settings": {"schedule": [{"until": 3}]}})
+    write_json(folder / "meta.json", {"settings": {"schedule": [{"until": 3}]}})
     found = results.read_meta(folder)
     with pytest.raises(
         RbmbenchError, match=r"meta\.json: key 'settings\.schedule\.0\.estimator' is missing; found until"

@@ -11,6 +11,7 @@ from disks import small_disk
 from rbmbench.base.errors import ResultsError
 from rbmbench.cli import main
 from rbmbench.io import results
+from rbmbench.io.atomic import write_json
 
 # Neither layer can be enumerated: the run keeps its parameters, so that its checkpoint grows with every evaluation.
 STAGE = {"until": 12, "estimator": {"name": "cd"}, "rate": 0.1}
@@ -112,10 +113,10 @@ def test_what_a_file_system_tells_late_is_told_too(tmp_path, monkeypatch):
     def full(_descriptor):
         raise OSError(122, os.strerror(122))
 
-    results.write_json(tmp_path / "values.json", 1)
+    write_json(tmp_path / "values.json", 1)
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(ResultsError, match=r"values\.json: cannot be written \(disk quota exceeded, "):
-        results.write_json(tmp_path / "values.json", 2)
+        write_json(tmp_path / "values.json", 2)
     assert results.read_json(tmp_path / "values.json") == 1
     assert os.listdir(tmp_path) == ["values.json"]
 

@@ -26,6 +26,7 @@ from rbmbench.cli.parser import plain_data
 from rbmbench.cli.progress import shown_progress
 from rbmbench.cli.stopping import StopSignals
 from rbmbench.io import provenance, results
+from rbmbench.io.atomic import write_json
 from rbmbench.io.layout import BIAS, CURVE, ISL, META, MODEL, SHOWN, STOPPING_TIMES, TRUTH
 from rbmbench.kernels import backend_name, backends
 from rbmbench.measurements import gradient_bias, meeting_times, sampling
@@ -50,7 +51,7 @@ def train(arguments: Namespace) -> None:
         meta = _meta(arguments, settings, dataset.provenance, rbm.W) | result.backend | more
         results.write_table(arguments.out / CURVE, result.curve)
         results.write_arrays(arguments.out / MODEL, model | result.snapshots)
-        results.write_json(arguments.out / META, meta)
+        write_json(arguments.out / META, meta)
 
 
 def evaluate(arguments: Namespace) -> None:
@@ -78,7 +79,7 @@ def evaluate(arguments: Namespace) -> None:
         own = _meta(arguments, settings, dataset.provenance, chosen.arrays.empty(0))
         results.write_table(arguments.out / CURVE, pd.concat([curve, diagnostics], ignore_index=True))
         evaluation = own | {"backend_reason": chosen.reason}
-        results.write_json(arguments.out / META, meta | {"wall": wall, "evaluation": evaluation})
+        write_json(arguments.out / META, meta | {"wall": wall, "evaluation": evaluation})
 
 
 def ground_truth(arguments: Namespace) -> None:
@@ -119,7 +120,7 @@ def couple(arguments: Namespace) -> None:
     wall = _seconds_since(start, "measuring") | {"total_seconds": provenance.seconds_since_start()}
     table = pd.DataFrame({"chain": range(len(times)), "stopping_time": times})
     results.write_table(arguments.out / STOPPING_TIMES, table)
-    results.write_json(arguments.out / META, _meta(arguments, settings, {}, times) | {"wall": wall})
+    write_json(arguments.out / META, _meta(arguments, settings, {}, times) | {"wall": wall})
 
 
 class _Measurement:
@@ -145,7 +146,7 @@ class _Measurement:
         wall = self._seconds | {"total_seconds": provenance.seconds_since_start()}
         meta = _meta(self.arguments, self.settings, self.dataset.provenance, self.rbm.W)
         meta |= {"run": self.arguments.model.name, "wall": wall, "trials": len(self.rbm.W)}
-        results.write_json(self.arguments.out / META, meta | more)
+        write_json(self.arguments.out / META, meta | more)
 
 
 @contextmanager

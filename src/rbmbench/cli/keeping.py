@@ -12,9 +12,9 @@ import pandas as pd
 from rbmbench.base.errors import ResultsError
 from rbmbench.base.parsing import parse
 from rbmbench.config.layers import read_yaml
-from rbmbench.io.atomic import replaced
+from rbmbench.io.atomic import replaced, write_json
 from rbmbench.io.layout import CURVE, FIGURE_ENDINGS, META, TABLE_ENDINGS, Layout
-from rbmbench.io.results import read_meta, write_json
+from rbmbench.io.results import read_meta
 from rbmbench.planning.specs import parse_spec, read_values
 from rbmbench.reporting.claims import judge
 from rbmbench.reporting.text_tables import write_csv

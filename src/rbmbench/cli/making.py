@@ -1,30 +1,23 @@
-"""The subcommands that make data sets, specs, notebooks, the report and the schemas of the configuration."""
+"""The subcommands that make data sets, specs, notebooks, the report and the schemas of the configuration.
+
+A workflow calls some of them often: what only one needs is imported there.
+"""
 
 import json
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
-from rbmbench import datasets
 from rbmbench.base.errors import DataError
 from rbmbench.cli.parser import plain_data
-from rbmbench.config.layers import read_yaml
-from rbmbench.config.loading import load
-from rbmbench.config.paper import schemas
-from rbmbench.io.atomic import replaced
-from rbmbench.io.layout import Layout
-from rbmbench.io.results import check_writable, read_meta, write_json
-from rbmbench.planning.plan import plan
-from rbmbench.planning.specs import read_spec, read_values
-from rbmbench.reporting.claims import files
-from rbmbench.reporting.page.html import write_report
-from rbmbench.reporting.page.notebooks import run_notebook
+from rbmbench.io.atomic import replaced, write_json
 
 
 def data(arguments: Namespace) -> None:
     """Make or fetch a data set and write it."""
+    from rbmbench import datasets
+    from rbmbench.io.results import check_writable
+
     options = plain_data("--options", arguments.options)
     check_writable(arguments.out.parent)
     dataset = datasets.load(arguments.name, mirror=arguments.mirror, cache=arguments.cache, **options)
@@ -44,11 +37,17 @@ def spec(arguments: Namespace) -> None:
 
 def render(arguments: Namespace) -> None:
     """Run a notebook with parameters."""
+    from rbmbench.reporting.page.notebooks import run_notebook
+
     run_notebook(arguments.template, dict(arguments.set), arguments.notebook, arguments.page, arguments.log)
 
 
 def claims(arguments: Namespace) -> None:
     """Write the spec of the claims, and run the notebook that judges them."""
+    from rbmbench.config.layers import read_yaml
+    from rbmbench.planning.specs import read_values
+    from rbmbench.reporting.page.notebooks import run_notebook
+
     values = {
         "key": "claims",
         "scale": arguments.scale,
@@ -62,6 +61,10 @@ def claims(arguments: Namespace) -> None:
 
 def report(arguments: Namespace) -> None:
     """Write the page that shows everything of a scale."""
+    from rbmbench.io.layout import Layout
+    from rbmbench.planning.specs import read_spec
+    from rbmbench.reporting.page.html import write_report
+
     layout = Layout(str(arguments.folder))
     specs = arguments.specs or sorted(Path(layout.spec("x")).parent.glob("*_*.json"))
     write_report(layout, [read_spec(file) for file in specs], arguments.out)
@@ -70,6 +73,10 @@ def report(arguments: Namespace) -> None:
 
 def run_times(arguments: Namespace) -> None:
     """Tabulate what each run took."""
+    import pandas as pd
+
+    from rbmbench.io.results import read_meta
+
     lines = [_run_time(read_meta(folder)) for folder in arguments.runs]
     with replaced(arguments.out) as temporary:
         pd.DataFrame(lines).to_csv(temporary, index=False, lineterminator="\n")
@@ -77,6 +84,10 @@ def run_times(arguments: Namespace) -> None:
 
 def config_check(arguments: Namespace) -> None:
     """Check the configuration with the claims, and print what it asks for."""
+    from rbmbench.config.loading import load
+    from rbmbench.planning.plan import plan
+    from rbmbench.reporting.claims import files
+
     configuration = load(arguments.files)
     files.check(Path(arguments.files[0]).parent / "claims", configuration)
     found = plan(configuration)
@@ -86,6 +97,9 @@ def config_check(arguments: Namespace) -> None:
 
 def config_schema(arguments: Namespace) -> None:
     """Write the JSON schemas of the configuration."""
+    from rbmbench.config.paper import schemas
+    from rbmbench.reporting.claims import files
+
     for name, schema in (schemas() | {"claims.schema.json": files.schema()}).items():
         write_json(arguments.out / name, schema)
         print(arguments.out / name)

@@ -2,6 +2,7 @@
 
 import errno
 import glob
+import json
 import os
 import shutil
 import stat
@@ -9,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from rbmbench.base.errors import ResultsError
 
@@ -52,6 +54,13 @@ def replaced(path: str | os.PathLike) -> Iterator[Path]:
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+def write_json(path: str | os.PathLike, values: Any) -> None:
+    """Write plain data as JSON with sorted keys: the same text for the same values."""
+    text = json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False)
+    with replaced(path) as temporary:
+        temporary.write_text(text + "\n", encoding="utf-8")
 
 
 def writable(path: str | os.PathLike) -> Path:

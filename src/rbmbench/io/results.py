@@ -4,7 +4,6 @@ Which files a folder holds is said in `rbmbench.io.layout`. Equal arrays give eq
 `ResultsError` of one line if a file cannot be written, is missing or damaged, or does not hold what it should.
 """
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -56,13 +55,6 @@ def check_writable(folder: Location) -> None:
         raise ResultsError(f"{folder}: cannot be written ({there} is on a read-only file system)")
     if not os.access(there, os.W_OK | os.X_OK):
         raise ResultsError(f"{folder}: cannot be written (no permission to write in {there})")
-
-
-def write_json(path: Location, values: Any) -> None:
-    """Write plain data as JSON with sorted keys: the same text for the same values."""
-    text = json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False)
-    with replaced(path) as temporary:
-        temporary.write_text(text + "\n", encoding="utf-8")
 
 
 def read_json(path: Location) -> Any:

@@ -18,7 +18,6 @@ from time import perf_counter
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtrit
 from threadpoolctl import threadpool_limits
 
 from rbmbench import estimators
@@ -240,6 +239,8 @@ def _estimate_moments(rbm, data, settings, reference, progress) -> tuple[_Moment
 
 def _bias(mean, blocks, variance_of_mean, truth: GroundTruth) -> dict[str, np.ndarray]:
     """Return the raw bias, its floor, the debiased bias and its 95 % interval, each (trials,)."""
+    from scipy.special import stdtrit  # slow to import, and training needs none of it
+
     parameters = mean.shape[1]
     difference = mean - truth.mean
     raw = np.einsum("tp,tp->t", difference, difference) / parameters

@@ -6,6 +6,7 @@ import pytest
 
 from rbmbench.base.errors import ResultsError
 from rbmbench.io import results
+from rbmbench.io.atomic import write_json
 
 MODEL = {
     "W": np.arange(3 * 5 * 7, dtype=np.float32).reshape(3, 5, 7),
@@ -52,7 +53,7 @@ def test_curve_comes_back(tmp_path):
 
 
 def test_json_comes_back_and_is_sorted(tmp_path):
-    results.write_json(tmp_path / "meta.json", {"b": [1, None], "a": "ä"})
+    write_json(tmp_path / "meta.json", {"b": [1, None], "a": "ä"})
     assert results.read_meta(tmp_path) == {"b": [1, None], "a": "ä"}
     assert (tmp_path / "meta.json").read_text(encoding="utf-8").index('"a"') < 5
 
@@ -72,7 +73,7 @@ def test_missing_files_are_named(tmp_path):
     [
         (lambda path: results.write_arrays(path, MODEL), results.read_model, "model.npz"),
         (lambda path: results.write_table(path, CURVE), read_curve, "curve.parquet"),
-        (lambda path: results.write_json(path, {"a": 1}), results.read_meta, "meta.json"),
+        (lambda path: write_json(path, {"a": 1}), results.read_meta, "meta.json"),
     ],
 )
 def test_files_cut_short_are_refused(tmp_path, write, read, name):
@@ -110,13 +111,13 @@ def test_wrong_contents_are_refused(tmp_path):
     assert "column 'metric' is missing" in refused(results.read_table, tmp_path, "curve.parquet")
     results.write_table(tmp_path / "curve.parquet", CURVE.assign(value=["high", "low"]))
     assert "column 'value'" in refused(results.read_table, tmp_path, "curve.parquet")
-    results.write_json(tmp_path / "meta.json", [1])
+    write_json(tmp_path / "meta.json", [1])
     assert "not a mapping" in refused(results.read_meta, tmp_path)
 
 
 def test_unwritable_folder_is_one_line(tmp_path):
     (tmp_path / "file").write_text("in the way")
-    assert "cannot be written" in refused(results.write_json, tmp_path / "file" / "meta.json", {})
+    assert "cannot be written" in refused(write_json, tmp_path / "file" / "meta.json", {})
 
 
 def test_writable_is_known_before_anything_is_written(tmp_path, monkeypatch):

@@ -12,6 +12,7 @@ from rbmbench.base.parsing import parse
 from rbmbench.base.settings import CouplingSettings
 from rbmbench.cli import main
 from rbmbench.io import results
+from rbmbench.io.atomic import write_json
 from rbmbench.kinds.coupling_times import CouplingTimesSpec, distribution
 from rbmbench.measurements import meeting_times
 from rbmbench.measurements.meeting_times import coupled_stopping_times, start_of
@@ -86,7 +87,7 @@ def chains(folder, times) -> str:
     results.write_table(
         folder / "stopping_times.parquet", pd.DataFrame({"chain": range(len(times)), "stopping_time": times})
     )
-    results.write_json(folder / "meta.json", {"settings": {}})
+    write_json(folder / "meta.json", {"settings": {}})
     return str(folder)
 
 

@@ -21,7 +21,7 @@ from rbmbench.base.settings import (
     SamplingSettings,
 )
 from rbmbench.config.loading import load
-from rbmbench.io import results
+from rbmbench.io.atomic import write_json
 from rbmbench.planning import forecast as forecasts
 from rbmbench.planning import plan
 from rbmbench.planning.forecast import costs, jobs, records, work
@@ -359,7 +359,7 @@ def test_damaged_metas_are_named_and_passed_over(tmp_path):
         (tmp_path / "tiny" / "runs" / name).mkdir(parents=True)
         (tmp_path / "tiny" / "runs" / name / "meta.json").write_text(text)
     # Kept results hold the same run once more.
-    results.write_json(tmp_path / "reference" / "tiny" / "meta" / "popcd_fig1.json", {"a_run": good, "odd": 3})
+    write_json(tmp_path / "reference" / "tiny" / "meta" / "popcd_fig1.json", {"a_run": good, "odd": 3})
     found, notes = forecasts.read_records([tmp_path])
     assert [record.name for record in found] == [f"{good['run']} training"]
     assert all(len(note.splitlines()) == 1 for note in notes)
@@ -406,8 +406,8 @@ def asked(repository, *arguments):
 def test_command_prints_and_writes_the_forecast(repository, smoke, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(forecasts, "this_machine", lambda: MACHINE)
     for number, meta in enumerate(varied_metas()):
-        results.write_json(tmp_path / "results" / "old" / "runs" / str(number) / "meta.json", meta)
-    results.write_json(tmp_path / "results" / "old" / "runs" / "odd" / "meta.json", {})
+        write_json(tmp_path / "results" / "old" / "runs" / str(number) / "meta.json", meta)
+    write_json(tmp_path / "results" / "old" / "runs" / "odd" / "meta.json", {})
     assert asked(repository, "--cores", 3, "--out", tmp_path / "forecast.csv") == 0
     printed = capsys.readouterr()
     assert "smoke scale, what is left to compute:" in printed.out
