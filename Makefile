@@ -1,7 +1,7 @@
 # Everything here needs only make and Python 3.11 or later; the rest is installed into $(VENV) once.
 #
 #   make figures              every figure, table and verdict at the smoke scale, in minutes
-#   make test                 the tests; `make test-slow` runs those that take long
+#   make test                 the tests; `make test-slow` and `make test-cluster` run those that take long
 #   make lint                 style of code and workflow
 #   make docs                 the documentation, into site/
 #   make figures CONFIGFILE=config/desktop.yaml CORES=2
@@ -19,7 +19,7 @@ CONFIGFILE ?= config/smoke.yaml
 CORES ?= all
 TARGETS ?= all
 
-.PHONY: figures test test-slow lint docs format lock schema clean help
+.PHONY: figures test test-slow test-cluster lint docs format lock schema clean help
 
 # Snakemake looks through all waiting jobs again after each timespan of its limit on starts: ten times a second, at a
 # fifth of a core, with its own of a second. It also waits for the end of the last timespan before it ends.
@@ -28,12 +28,15 @@ figures: $(INSTALLED)  ## every figure, table and verdict of $(CONFIGFILE)
 		--max-jobs-per-timespan 10000/5s -- $(TARGETS)
 	echo "Done: open results/$$(sed -n 's/^scale: *//p' $(CONFIGFILE))/report/index.html"
 
-# Three at a time on two cores: some wait for a cluster.
+# Three at a time on two cores: some wait for Snakemake.
 test: $(INSTALLED)  ## the tests
 	$(BIN)/python -m pytest -n 3 --dist worksteal
 
 test-slow: $(INSTALLED)  ## the tests that take long
 	$(BIN)/python -m pytest -n 2 -m slow
+
+test-cluster: $(INSTALLED)  ## the workflow on a SLURM of one node, where root runs the tests and SLURM is installed
+	$(BIN)/python -m pytest -m "cluster and not slow" tests/workflow/test_slurm.py
 
 lint: $(INSTALLED)  ## style of code and workflow
 	$(BIN)/ruff check .

@@ -80,6 +80,7 @@ def states(workspace, run: str) -> dict[str, tuple[bytes, int]]:
     return {file.name: (file.read_bytes(), file.stat().st_mtime_ns) for file in files}
 
 
+@pytest.mark.slow
 def test_a_killed_job_goes_on_at_the_next_run_and_hurts_no_other(tiny, tmp_path):
     first, second = runs_of(tiny)
     name, both = os.path.basename(second), ["--", *files_of(first), *files_of(second)]

@@ -31,7 +31,7 @@ os.environ["RBMBENCH_BACKEND"] = "numpy"
 sys.exit(cli.main())
 """
 MISSING = slurm_cluster.what_is_missing()
-pytestmark = pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
+pytestmark = [pytest.mark.cluster, pytest.mark.skipif(MISSING is not None, reason=str(MISSING))]
 
 
 @pytest.fixture
