@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -163,7 +164,7 @@ class FoundSamples:
             chosen[one.sampler] = int(last.groupby("setting")["validation"].mean().idxmax())
         return cls(panel, read_meta(panel.samples.folder), table, chosen)
 
-    @property
+    @cached_property
     def curves(self) -> pd.DataFrame:
         """The likelihoods of the chosen settings, nats per row: columns `COLUMNS`."""
         parts = [
