@@ -29,6 +29,7 @@ static dim3 threadIdx, blockIdx, blockDim, gridDim;
 #define __launch_bounds__(...)
 static_assert(sizeof(unsigned) == 4, "words of 32 bits");
 
+inline int __popcll(unsigned long long a) { return __builtin_popcountll(a); }
 inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)(((uint64_t)a * b) >> 32); }
 
 const size_t SHARED_BYTES = 227 * 1024;  // the most that a block can ask for on a device of kind sm_90

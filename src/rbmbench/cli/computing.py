@@ -28,7 +28,7 @@ from rbmbench.cli.stopping import StopSignals
 from rbmbench.io import provenance, results
 from rbmbench.io.atomic import write_json
 from rbmbench.io.layout import BIAS, CURVE, ISL, META, MODEL, SHOWN, STOPPING_TIMES, TRUTH
-from rbmbench.kernels import backend_name, backends
+from rbmbench.kernels import backend_name, backends, ways
 from rbmbench.measurements import gradient_bias, meeting_times, sampling
 from rbmbench.model.rbm import RBM
 from rbmbench.training import trainer
@@ -190,6 +190,7 @@ def _meta(arguments: Namespace, settings: Settings, data: dict, array: Any) -> d
         "scale": arguments.scale,
         "data": data,
         "backend": backend_name(array),
+        "backend_products": ways.asked(),
         "threads": arguments.threads,
         "seed": settings.seed,
     }
@@ -202,6 +203,7 @@ def _settings(model: type[Settings], arguments: Namespace) -> Any:
         settings = parse(model, plain_data("--settings", text), "--settings")
     else:
         settings = parse(model, results.read_json(text), text)
+    ways.check_switch()
     results.check_writable(arguments.out)
     provenance.commit()
     return settings

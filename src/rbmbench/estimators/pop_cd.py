@@ -25,8 +25,9 @@ def mean_and_log_marginal(rbm, visible, buffers):
     shape = (*visible.shape[:-1], rbm.hidden_units)
     mean = buffers.get("hidden mean", shape, visible)
     log_marginal = buffers.get("log marginal", shape[:-1], visible, np.float64)
-    np.matmul(visible, rbm.W, out=mean)
-    kernels_for(mean).bernoulli_mean_and_softplus_sum(mean, rbm.c, log_marginal)
+    kernels = kernels_for(mean)
+    kernels.multiply_binary(visible, rbm.W, mean)
+    kernels.bernoulli_mean_and_softplus_sum(mean, rbm.c, log_marginal)
     log_marginal += (visible @ rbm.b[..., None])[..., 0]
     return mean, log_marginal
 

@@ -3,6 +3,7 @@
 from rbmbench.likelihood.annealing import AnnealedEstimate, ais_log_partition, base_rate_bias, reverse_ais_log_partition
 from rbmbench.likelihood.exact import (
     LARGEST_ENUMERABLE_LAYER,
+    PackedData,
     data_statistics,
     exact_gradient,
     exact_log_partition,
@@ -17,6 +18,7 @@ __all__ = [
     "LARGEST_ENUMERABLE_LAYER",
     "AnnealedEstimate",
     "IndirectSampling",
+    "PackedData",
     "ais_log_partition",
     "base_rate_bias",
     "data_statistics",

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
-from rbmbench.kernels import SMALL_PRODUCT, kernels_for
+from rbmbench.kernels import kernels_for
 from rbmbench.kernels.numpy import binary_states
 from rbmbench.model.rbm import RBM, Statistics
 
 LARGEST_ENUMERABLE_LAYER = 25
 BLOCK_BYTES = 2**22  # stays in the cache while it is used for all replicas
-FEW_ROWS = 64
+ROWS = 512  # of data at a time
 
 
 def is_enumerable(visible_units: int, hidden_units: int) -> bool:
@@ -38,17 +38,6 @@ def small_layer_last(rbm: RBM) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndar
     check_enumerable(rbm.visible_units, rbm.hidden_units)
     for W, b, c in zip(*(p.astype(np.float64) for p in rbm.parameters), strict=True):
         yield (W, b, c) if len(c) <= len(b) else (W.T.copy(), c, b)
-
-
-def _activations(v: np.ndarray, W: np.ndarray) -> np.ndarray:
-    """Return v W, few rows at a time if that makes the products small: with AVX-512 these are twice as fast."""
-    if FEW_ROWS * W.size > SMALL_PRODUCT:
-        return v @ W
-    whole = len(v) - len(v) % FEW_ROWS
-    activation = np.empty_like(v, shape=(len(v), W.shape[1]))
-    np.matmul(v[:whole].reshape(-1, FEW_ROWS, len(W)), W, out=activation[:whole].reshape(-1, FEW_ROWS, W.shape[1]))
-    np.matmul(v[whole:], W, out=activation[whole:])
-    return activation
 
 
 def _log_sum_exp(x: np.ndarray) -> float:
@@ -96,22 +85,58 @@ def _expectations(W, b, c):
     return both, large, small
 
 
+class PackedData:
+    """Rows of 0 and 1, packed once for many products, in blocks.
+
+    Attributes
+    ----------
+    blocks : list of (PackedRows, array)
+        The rows, and the weight of each, float64.
+    visible_sum : array, shape (m,), float64
+        The weighted sum of the rows.
+    weight : float
+        The sum of the weights.
+    """
+
+    def __init__(self, data: np.ndarray, like, counts: np.ndarray | None = None):
+        """Pack ``data`` (rows, m), of weights ``counts`` (rows,) or 1, for products with arrays like ``like``."""
+        rows = np.asarray(data, np.uint8, like=like)
+        weights = np.asarray(np.ones(len(data)) if counts is None else counts, np.float64, like=like)
+        starts = range(0, len(rows), ROWS)
+        packed = [kernels_for(like).packed_rows(rows[start : start + ROWS]) for start in starts]
+        self.blocks = [(block, weights[start : start + ROWS]) for start, block in zip(starts, packed, strict=True)]
+        if counts is None:
+            self.visible_sum = _column_sums(rows)
+        else:
+            self.visible_sum = sum(weight @ block.states.astype(np.float64) for block, weight in self.blocks)
+        self.weight = float(weights.sum())
+
+
+def _column_sums(rows) -> np.ndarray:
+    """Return the sums of rows of 0 and 1, float64; bytes do not overflow in 255 rows."""
+    parts = [rows[start : start + 255].sum(axis=0, dtype=np.uint8) for start in range(0, len(rows), 255)]
+    return sum(part.astype(np.float64) for part in parts)
+
+
 def data_statistics(rbm: RBM, data: np.ndarray) -> Statistics:
     """Return the mean over rows of (v p(h|v)', v, p(h|v)), the positive phase of the gradient, in bounded memory.
 
     ``data`` (rows, m) holds 0 and 1. The result is float64, with the shapes of W, b and c.
     """
     precise = rbm.astype(np.float64).replicas
-    W, b, c = (np.zeros_like(p) for p in (precise.W, precise.b, precise.c))
-    block = max(1, BLOCK_BYTES // (8 * max(data.shape[1], precise.hidden_units)))
-    for start in range(0, len(data), block):
-        v = np.asarray(data[start : start + block], np.float64, like=precise.W)
+    packed, kernels = PackedData(data, precise.W), kernels_for(precise.W)
+    W, c = np.zeros_like(precise.W), np.zeros_like(precise.c)
+    for block, _ in packed.blocks:
+        v = block.states
+        h, product = (np.empty_like(W, shape=shape) for shape in ((1, len(v), W.shape[2]), (1, *W.shape[1:])))
         # One replica at a time, so that the result of a replica does not depend on the others.
         for r in range(len(W)):
-            h = precise[r].hidden_mean(v)
-            W[r] += v.T @ h
-            b[r] += v.sum(axis=0)
-            c[r] += h.sum(axis=0)
+            kernels.multiply_packed(block, precise.W[r], h[0])
+            kernels.bernoulli_mean(h, precise.c[r : r + 1])
+            kernels.multiply_binary(v.T[None], h, product)
+            W[r] += product[0]
+            c[r] += h[0].sum(axis=0)
+    b = np.zeros_like(precise.b) + packed.visible_sum
     return Statistics(*(s.reshape(p.shape) / len(data) for s, p in zip((W, b, c), rbm.parameters, strict=True)))
 
 
@@ -124,29 +149,29 @@ def exact_gradient(rbm: RBM, data: np.ndarray) -> Statistics:
     return data_statistics(rbm, data) - exact_model_statistics(rbm)
 
 
-def log_likelihood(rbm: RBM, data: np.ndarray, log_partition, counts: np.ndarray | None = None) -> np.ndarray:
+def log_likelihood(
+    rbm: RBM, data: np.ndarray | PackedData, log_partition, counts: np.ndarray | None = None
+) -> np.ndarray:
     """Return the mean over rows of log p(v) = log p~(v) - log Z, in nats, float64, in bounded memory.
 
     Parameters
     ----------
     rbm : RBM
         Any leading axes; ``log_partition``, log Z, and the result have its leading shape.
-    data : ndarray, shape (rows, m), entries 0 or 1
+    data : ndarray, shape (rows, m), entries 0 or 1, or PackedData
     counts : ndarray, shape (rows,), optional
-        Weight of each row; by default 1.
+        Weight of each row; by default 1. Packed data have their own.
     """
     precise = rbm.astype(np.float64).replicas
-    counts = np.asarray(np.ones(len(data)) if counts is None else counts, np.float64, like=precise.W)
-    block = max(1, BLOCK_BYTES // (8 * max(data.shape[1], precise.hidden_units)))
-    total, visible_sum = np.zeros(len(precise.W)), np.zeros_like(precise.b[0])
-    for start in range(0, len(data), block):
-        v = np.asarray(data[start : start + block], np.float64, like=precise.W)
-        weights = counts[start : start + block]
-        visible_sum += weights @ v
+    packed = data if isinstance(data, PackedData) else PackedData(data, precise.W, counts)
+    kernels, total = kernels_for(precise.W), np.zeros(len(precise.W))
+    for block, weights in packed.blocks:
+        activation = np.empty_like(precise.W, shape=(1, len(weights), rbm.hidden_units))
+        softplus = np.empty_like(weights, shape=(1, len(weights)))
         # One replica at a time, so that the result of a replica does not depend on the others.
         for r, (W, c) in enumerate(zip(precise.W, precise.c, strict=True)):
-            rows = np.empty_like(v, shape=(1, len(v)))
-            kernels_for(v).softplus_sum(_activations(v, W)[None], c[None], rows)
-            total[r] += float(rows[0] @ weights)
-    total += [float(visible_sum @ b) for b in precise.b]
-    return (total / float(counts.sum())).reshape(rbm.W.shape[:-2]) - log_partition
+            kernels.multiply_packed(block, W, activation[0])
+            kernels.softplus_sum(activation, c[None], softplus)
+            total[r] += float(softplus[0] @ weights)
+    total += [float(packed.visible_sum @ b) for b in precise.b]
+    return (total / packed.weight).reshape(rbm.W.shape[:-2]) - log_partition

@@ -10,7 +10,7 @@ x,
     p_T(x) = (1/T) sum_d c_d(x) beta^(m - d) (1 - beta)^d,
 
 so only the numbers c_d(x) of samples at each distance from each row are stored. They give ISL exactly, for any T and
-beta, at a cost linear in T. Distances are computed by matrix products.
+beta, at a cost linear in T.
 
 Source: Breuleux, Bengio, Vincent 2011, section 5; Breuleux, Bengio, Vincent 2010; Desjardins et al. 2010.
 """
@@ -27,7 +27,6 @@ Array = Any
 FLIPS = np.geomspace(0.001, 0.5, 160)
 """Grid of 1 - beta in steps of 4 %; the loss against the best value is below 0.01 nats for 256 units."""
 STRIDE = 8
-BLOCK = 2**22  # products at a time: 16 MB
 TOGETHER = 32  # distances per sum of powers, without underflow or overflow in float64
 
 
@@ -45,22 +44,16 @@ class IndirectSampling:
     """
 
     def __init__(self, rows: Array, replicas: int = 1):
-        self._rows = rows.astype(np.float32)
-        self._ones = self._rows.sum(axis=1)
+        self._rows = rows.astype(np.uint8)
         self.samples = 0
-        self.counts = np.zeros_like(self._ones, shape=(replicas, len(rows), rows.shape[1] + 1), dtype=np.int64)
+        self.counts = np.zeros_like(self._rows, shape=(replicas, len(rows), rows.shape[1] + 1), dtype=np.int64)
 
     def add(self, samples: Array) -> None:
         """Add samples (replicas, samples, m) of 0 and 1, of any type; raise a `SettingsError` for other shapes."""
-        replicas, rows, lengths = self.counts.shape
+        replicas, _, lengths = self.counts.shape
         if samples.ndim != 3 or len(samples) != replicas or samples.shape[2] != lengths - 1:
             raise SettingsError(f"samples: found shape {samples.shape}; allowed: ({replicas}, samples, {lengths - 1})")
-        block = max(1, BLOCK // max(1, rows))
-        for first in range(0, samples.shape[1], block):
-            for r in range(replicas):
-                part = samples[r : r + 1, first : first + block].astype(np.float32)
-                products = np.matmul(self._rows, part.swapaxes(-1, -2))
-                kernels_for(products).count_distances(products, self._ones, part.sum(axis=-1), self.counts[r : r + 1])
+        kernels_for(self.counts).count_distances(self._rows, samples, self.counts)
         self.samples += samples.shape[1]
 
     def log_likelihood(self, flips: Array) -> np.ndarray:

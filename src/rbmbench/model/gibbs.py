@@ -44,8 +44,8 @@ class Buffers:
 class Population(NamedTuple):
     """Weighted rows whose weighted sum of (v h', v, h) estimates an expectation.
 
-    ``visible`` (replicas, rows, m) and ``hidden`` (replicas, rows, n) hold states or conditional means. ``weights``
-    (replicas, rows) may have any sign; None stands for equal weights 1 / rows.
+    ``visible`` (replicas, rows, m) holds states, 0 or 1; ``hidden`` (replicas, rows, n) states or conditional means.
+    ``weights`` (replicas, rows) may have any sign; None stands for equal weights 1 / rows.
     """
 
     visible: Array
@@ -77,7 +77,7 @@ def population_sums(population: Population, buffers: Buffers, name: Hashable) ->
     else:
         weighted = buffers.get((name, "weighted hidden"), hidden.shape, hidden)
         np.multiply(hidden, weights[..., None], out=weighted)
-    np.matmul(visible.swapaxes(-1, -2), weighted, out=W)
+    kernels_for(W).multiply_binary(visible.swapaxes(-1, -2), weighted, W)
     np.matmul(weights[:, None, :], visible, out=b)
     np.matmul(weights[:, None, :], hidden, out=c)
     return PhaseSums(Statistics(W, b[:, 0], c[:, 0]), scale)
@@ -95,20 +95,23 @@ def population_statistics(population: Population, buffers: Buffers, name: Hashab
 def hidden_activation(rbm: RBM, visible: Array, buffers: Buffers) -> Array:
     """Return v W, (replicas, rows, n), without the bias."""
     out = buffers.get("hidden activation", (*visible.shape[:-1], rbm.hidden_units), rbm.W)
-    return np.matmul(visible, rbm.W, out=out)
+    kernels_for(out).multiply_binary(visible, rbm.W, out)
+    return out
 
 
 def visible_activation(rbm: RBM, hidden: Array, buffers: Buffers) -> Array:
     """Return W h, (replicas, rows, m), without the bias."""
     out = buffers.get("visible activation", (*hidden.shape[:-1], rbm.visible_units), rbm.W)
-    return np.matmul(hidden, rbm.W.swapaxes(-1, -2), out=out)
+    kernels_for(out).multiply_binary(hidden, rbm.W.swapaxes(-1, -2), out)
+    return out
 
 
 def hidden_mean(rbm: RBM, visible: Array, buffers: Buffers, name: Hashable = "hidden mean") -> Array:
     """Return p(h = 1 | v), (replicas, rows, n)."""
     out = buffers.get(name, (*visible.shape[:-1], rbm.hidden_units), rbm.W)
-    np.matmul(visible, rbm.W, out=out)
-    kernels_for(out).bernoulli_mean(out, rbm.c)
+    kernels = kernels_for(out)
+    kernels.multiply_binary(visible, rbm.W, out)
+    kernels.bernoulli_mean(out, rbm.c)
     return out
 
 

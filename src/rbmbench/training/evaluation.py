@@ -12,7 +12,13 @@ import pandas as pd
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.settings import RunSettings
 from rbmbench.base.streams import Purpose, Stream
-from rbmbench.likelihood import exact_log_partition, is_enumerable, log_likelihood, reconstruction_log_likelihood
+from rbmbench.likelihood import (
+    PackedData,
+    exact_log_partition,
+    is_enumerable,
+    log_likelihood,
+    reconstruction_log_likelihood,
+)
 from rbmbench.likelihood.cd_bias import bias_and_bounds
 from rbmbench.model.enumeration import check_sizes, empirical_distribution
 from rbmbench.model.rbm import RBM, check_parameters_fit
@@ -28,10 +34,13 @@ class DistinctRows:
         keys = packed.view([("", f"V{packed.shape[1]}")]).ravel()
         _, first, self.counts = np.unique(keys, return_index=True, return_counts=True)
         self.rows = data[first]
+        self._packed: dict[type, PackedData] = {}
 
     def log_likelihood(self, rbm: RBM, log_partition) -> np.ndarray:
         """Return the mean over all rows of log p(v), nats, (replicas,)."""
-        return log_likelihood(rbm, self.rows, log_partition, self.counts)
+        if type(rbm.W) not in self._packed:
+            self._packed[type(rbm.W)] = PackedData(self.rows, rbm.W, self.counts)
+        return log_likelihood(rbm, self._packed[type(rbm.W)], log_partition)
 
 
 class EvaluatedRows:

@@ -20,7 +20,7 @@ from rbmbench.base.pace import Progress, Stopping
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import RunSettings
 from rbmbench.base.streams import Purpose, Stream
-from rbmbench.kernels import backend_name, backends
+from rbmbench.kernels import backend_name, backends, ways
 from rbmbench.model.rbm import RBM, clipped_base_rate, initial_rbm
 from rbmbench.training import fused
 from rbmbench.training.checkpoint import Checkpointer
@@ -48,7 +48,8 @@ class TrainingResult:
     snapshots : dict
         See `rbmbench.training.evaluation.SnapshotKeeper.snapshots`; empty if log Z can be enumerated.
     backend : dict
-        The backend, the reason for it, and whether the iterations of each estimator were fused.
+        The backend, the reason for it, whether the iterations of each estimator were fused, and the ways of products,
+        see `rbmbench.kernels.ways`.
     """
 
     rbm: RBM
@@ -140,6 +141,7 @@ def run(
     data = _checked(data)
     chosen = backends.choose(backend, backends.work(settings, data.shape[1]))
     fused.check_switch()
+    ways.check_switch()
     device_data = chosen.arrays.asarray(data)
     trials = np.arange(settings.first_trial, settings.first_trial + settings.trials)
     initial = settings.initial
@@ -170,8 +172,10 @@ def run(
         loop.restore(checkpointer.saved)
         loop.seconds["startup_seconds"] += startup
         loop.run(checkpointer, stopping)
-    ways = "; ".join(f"{name} {way}" for name, way in shards[0].ways.items())
-    where = {"backend": backend_name(rbm.W), "backend_reason": chosen.reason, "backend_iterations": ways}
+    iterations = "; ".join(f"{name} {way}" for name, way in shards[0].ways.items())
+    where = {"backend": backend_name(rbm.W), "backend_reason": chosen.reason, "backend_iterations": iterations}
+    if where["backend"] == "numba":
+        where["backend_products"] = ways.ways_of_step(settings.most_rows, *rbm.W.shape[1:])
     return TrainingResult(rbm.on_host(), loop.curve.frame(), dict(loop.seconds), evaluate.snapshots(), where)
 
 

@@ -174,7 +174,7 @@ def test_products_of_states(kernels, dtype, few_differ):
     bounds = np.array([0, 2, 2, 15, ROWS])  # few rows, none, many
     states = (rng.random((ROWS, m)) < 0.4).astype(dtype)
     neighbours = np.abs(states - (rng.random((ROWS, m)) < (0.1 if few_differ else 0.5))).astype(dtype)
-    matrix, mean = rng.normal(size=(4, m, n)).astype(dtype), rng.random((ROWS, n)).astype(dtype)
+    matrix = rng.normal(size=(4, m, n)).astype(dtype)
     replica = np.repeat(np.arange(4), np.diff(bounds))
     expected, beside = (np.einsum("im,imn->in", s.astype(float), matrix[replica]) for s in (states, neighbours))
     product, other = np.full((2, ROWS, n), np.nan, dtype)
@@ -183,15 +183,6 @@ def test_products_of_states(kernels, dtype, few_differ):
     np.testing.assert_allclose(product, expected, **tolerance)
     kernels.multiply_neighbours(states, product, neighbours, bounds, matrix, other)
     np.testing.assert_allclose(other, beside, **tolerance)
-    W, b = rng.normal(size=(4, m, n)).astype(dtype), rng.normal(size=(4, m)).astype(dtype)
-    W_expected, b_expected = W.astype(float), b.astype(float)
-    for row, r in enumerate(replica):
-        difference = states[row].astype(float) - neighbours[row]
-        W_expected[r] += np.outer(difference, mean[row])
-        b_expected[r] += difference
-    kernels.add_products_of_differences(states, neighbours, bounds, mean, W, b)
-    np.testing.assert_allclose(W, W_expected, **tolerance)
-    np.testing.assert_allclose(b, b_expected, **tolerance)
 
 
 def test_attempts_and_branches_take_numbers_of_their_own():

@@ -37,17 +37,6 @@ def test_it_is_the_direct_formula_at_every_point(m):
     assert (found.counts.sum(axis=-1) == SAMPLES).all()
 
 
-@pytest.mark.parametrize("block", [1, 30, 1000])
-def test_counts_do_not_depend_on_blocks(block, monkeypatch):
-    rows, samples = binary_data(ROWS, 13, 1), streams(13)
-    whole = IndirectSampling(rows, R)
-    whole.add(samples)
-    monkeypatch.setattr(indirect_sampling, "BLOCK", block)
-    cut = IndirectSampling(rows, R)
-    cut.add(samples.astype(np.float64))
-    np.testing.assert_array_equal(cut.counts, whole.counts)
-
-
 def test_replicas_may_have_flips_of_their_own():
     rows, samples = binary_data(ROWS, 13, 1), streams(13)
     found = IndirectSampling(rows, R)

@@ -9,7 +9,7 @@ import numpy as np
 from rbmbench.base.errors import SettingsError
 from rbmbench.cli.doctor import FAILED, WARNING, Finding
 from rbmbench.io import provenance
-from rbmbench.kernels import backend_name, backends, is_installed
+from rbmbench.kernels import backend_name, backends, is_installed, ways
 
 OWN_VARIABLES = (
     "RBMBENCH_BACKEND",
@@ -17,6 +17,7 @@ OWN_VARIABLES = (
     "RBMBENCH_DATA_CACHE",
     "RBMBENCH_DATA_MIRROR",
     "RBMBENCH_FUSED",
+    "RBMBENCH_PRODUCTS",
 )
 NVIDIA_SMI = ("nvidia-smi", "--query-gpu=name,memory.total,driver_version,compute_cap", "--format=csv,noheader")
 MODELS = {"tiny": (16, 16, 32, 25), "large": (784, 500, 500, 1)}  # visible and hidden units, batch, trials
@@ -108,6 +109,7 @@ def backend() -> Iterator[Finding]:
         if asked := os.environ.get("RBMBENCH_BACKEND"):
             yield Finding("RBMBENCH_BACKEND", backends.choose(asked, 0.0).arrays.__name__)
         fused.check_switch()
+        ways.check_switch()
     except SettingsError as error:
         yield Finding("environment", str(error), FAILED)
 

@@ -8,11 +8,12 @@ from rbmbench.kernels import numpy as _reference
 from rbmbench.kernels.cupy.bernoulli import *
 from rbmbench.kernels.cupy.coupling import *
 from rbmbench.kernels.cupy.enumeration import *
+from rbmbench.kernels.cupy.products import *
 from rbmbench.kernels.cupy.samples import *
 from rbmbench.kernels.cupy.tempering import *
 
 # Array operations alone, which serve CuPy arrays as they are; matrix products use cuBLAS.
-from rbmbench.kernels.numpy.coupling import add_products_of_differences, multiply_neighbours, multiply_states
+from rbmbench.kernels.numpy.coupling import multiply_neighbours, multiply_states
 from rbmbench.kernels.numpy.samples import add_states, unlearn_lazily
 
 __all__ = _reference.__all__

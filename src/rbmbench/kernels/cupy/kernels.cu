@@ -19,5 +19,6 @@ extern __shared__ double shared_memory[];
 #include "enumeration.cuh"
 #include "tempering.cuh"
 #include "samples.cuh"
+#include "products.cuh"
 #include "fused_chains.cuh"
 #include "fused.cuh"

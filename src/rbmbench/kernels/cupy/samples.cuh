@@ -1,4 +1,4 @@
-// Kernels for samplers. A thread changes one parameter, or counts for one row.
+// Kernels for samplers. A thread changes one parameter.
 
 extern "C" __global__ void unlearn_samples(real* W, real* b, real* c, const real* drift_W, const real* drift_b,
                                            const real* drift_c, const real* decay, const real* rate,
@@ -27,16 +27,4 @@ extern "C" __global__ void unlearn_samples(real* W, real* b, real* c, const real
         for (offset k = 0; k < chains; k++) sum += h[k * n + unit];
     }
     *parameter = decay[r] * *parameter + drift - rate[r] / real(chains) * sum;
-}
-
-extern "C" __global__ void count_distances(const real* products, const real* ones, const real* sample_ones,
-                                           offset* counts, offset replicas, offset rows, offset samples,
-                                           offset lengths) {
-    const offset i = (offset)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= replicas * rows) return;
-    const real* of_replica = sample_ones + i / rows * samples;
-    for (offset s = 0; s < samples; s++) {
-        const real distance = ones[i % rows] + of_replica[s] - 2 * products[i * samples + s];
-        counts[i * lengths + (offset)distance] += 1;
-    }
 }

@@ -1,4 +1,4 @@
-"""Launches for samplers: unlearning of samples, and counts of Hamming distances."""
+"""Launches for samplers: unlearning of samples."""
 
 from rbmbench.kernels.cupy._grids import THREADS, contiguous, sized, start
 from rbmbench.kernels.cupy.bernoulli import sample_bernoulli
@@ -15,9 +15,3 @@ def unlearn_samples(W, b, c, drift_W, drift_b, drift_c, decay, rate, visible, hi
     (replicas, m, n), chains = W.shape, visible.shape[1]
     blocks = -(-replicas * (m * n + m + n) // THREADS)
     start("unlearn_samples", W.dtype, blocks, (*map(contiguous, arrays), *sized(replicas, chains, m, n)))
-
-
-def count_distances(products, ones, sample_ones, counts):
-    blocks = -(-products.shape[0] * products.shape[1] // THREADS)
-    arrays = map(contiguous, (products, ones, sample_ones, counts))
-    start("count_distances", products.dtype, blocks, (*arrays, *sized(*products.shape, counts.shape[-1])))

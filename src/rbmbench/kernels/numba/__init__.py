@@ -17,7 +17,7 @@ _HERE = Path(__file__).resolve().parent
 
 def _cache_folder() -> str:
     """Return the cache folder for these sources."""
-    sources = b"".join(path.read_bytes() for path in sorted(_HERE.glob("*.py")))
+    sources = b"".join(path.read_bytes() for path in sorted([*_HERE.glob("*.py"), *_HERE.parent.glob("*.py")]))
     base = Path(numba.config.CACHE_DIR) if numba.config.CACHE_DIR else _HERE / "__pycache__"
     if not os.access(_HERE, os.W_OK) and not numba.config.CACHE_DIR:
         from platformdirs import user_cache_path
@@ -45,7 +45,9 @@ try:
     from rbmbench.kernels.numba.bernoulli import *
     from rbmbench.kernels.numba.coupling import *
     from rbmbench.kernels.numba.differences import *
+    from rbmbench.kernels.numba.distances import *
     from rbmbench.kernels.numba.enumeration import *
+    from rbmbench.kernels.numba.products import *
     from rbmbench.kernels.numba.random import *
     from rbmbench.kernels.numba.samples import *
     from rbmbench.kernels.numba.softplus import *

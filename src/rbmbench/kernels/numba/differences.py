@@ -7,10 +7,13 @@ differ have to be added. BLAS multiplies by all units, and copies the whole matr
 import numpy as np
 from numba import njit
 
+from rbmbench.kernels import ways
 from rbmbench.kernels.numba.elementary import FAST
+from rbmbench.kernels.numba.products import multiply_rows, takes_tables
 
 FEW_ROWS = 8  # copying the matrix costs BLAS about as much as this many rows
 FEW_DIFFERENCES = 0.2  # share of the units above which BLAS is faster
+FEWER_DIFFERENCES, FEWER_ROWS = 0.05, 40  # share above which tables of many rows are faster; it doubles for few rows
 WIDE = 128  # columns below which the search for differences costs more than BLAS
 
 
@@ -51,20 +54,20 @@ def _add_differing_rows(states, neighbours, matrix, unit, sign, out):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def _few_differ(states, neighbours):
+def _few_differ(states, neighbours, few):
     count = 0.0
     for row in range(states.shape[0]):
         row_count = states.dtype.type(0)
         for i in range(states.shape[1]):
             row_count += abs(states[row, i] - neighbours[row, i])
         count += row_count
-    return count <= FEW_DIFFERENCES * states.size
+    return count <= few * states.size
 
 
 @njit(cache=True, nogil=True)
-def _multiply(states, matrix, zero, unit, sign, out):
+def _multiply(way, states, matrix, zero, unit, sign, out):
     if states.shape[0] > FEW_ROWS:
-        np.dot(states, matrix, out)
+        multiply_rows(way, states, matrix, out)
         return
     for row in range(states.shape[0]):
         out[row, :] = 0
@@ -72,47 +75,35 @@ def _multiply(states, matrix, zero, unit, sign, out):
 
 
 @njit(cache=True, nogil=True)
-def multiply_states(states, bounds, matrix, out):
+def multiply_some_states(way, states, bounds, matrix, out):
     units = states.shape[1]
     unit, sign, zero = np.empty(units + 1, np.int64), np.empty(units + 1, states.dtype), np.zeros(units, states.dtype)
     for r in range(matrix.shape[0]):
         part = slice(bounds[r], bounds[r + 1])
-        _multiply(states[part], matrix[r], zero, unit, sign, out[part])
+        _multiply(way, states[part], matrix[r], zero, unit, sign, out[part])
 
 
 @njit(cache=True, nogil=True)
-def multiply_neighbours(states, product, neighbours, bounds, matrix, out):
+def multiply_some_neighbours(way, states, product, neighbours, bounds, matrix, out):
     units = states.shape[1]
     unit, sign, zero = np.empty(units + 1, np.int64), np.empty(units + 1, states.dtype), np.zeros(units, states.dtype)
     for r in range(matrix.shape[0]):
         part = slice(bounds[r], bounds[r + 1])
         rows = bounds[r + 1] - bounds[r]
-        if (rows <= FEW_ROWS or matrix.shape[2] >= WIDE) and _few_differ(states[part], neighbours[part]):
+        few = FEW_DIFFERENCES
+        if takes_tables(way, rows, units, matrix.shape[2]):
+            few = FEWER_DIFFERENCES * (1 + FEWER_ROWS / max(1, rows))
+        if (rows <= FEW_ROWS or matrix.shape[2] >= WIDE) and _few_differ(states[part], neighbours[part], few):
             for row in range(bounds[r], bounds[r + 1]):
                 out[row, :] = product[row]
                 _add_differing_rows(states[row], neighbours[row], matrix[r], unit, sign, out[row])
         else:
-            _multiply(neighbours[part], matrix[r], zero, unit, sign, out[part])
+            _multiply(way, neighbours[part], matrix[r], zero, unit, sign, out[part])
 
 
-@njit(cache=True, nogil=True)
-def _add_differing_products(differences, mean, W):
-    for row in range(differences.shape[0]):
-        for i in range(differences.shape[1]):
-            if differences[row, i] != 0:
-                add_one(mean[row], differences[row, i], W[i])
+def multiply_states(states, bounds, matrix, out):
+    multiply_some_states(ways.number(), states, bounds, matrix, out)
 
 
-@njit(cache=True, nogil=True)
-def add_products_of_differences(states, neighbours, bounds, mean, W, b):
-    one = states.dtype.type(1)
-    for r in range(W.shape[0]):
-        part = slice(bounds[r], bounds[r + 1])
-        differences = states[part] - neighbours[part]
-        few = differences.shape[0] <= FEW_ROWS or mean.shape[1] >= WIDE
-        if few and _few_differ(states[part], neighbours[part]):
-            _add_differing_products(differences, mean[part], W[r])
-        else:
-            W[r] += np.dot(differences.T, mean[part])
-        for row in range(differences.shape[0]):
-            add_one(differences[row], one, b[r])
+def multiply_neighbours(states, product, neighbours, bounds, matrix, out):
+    multiply_some_neighbours(ways.number(), states, product, neighbours, bounds, matrix, out)

@@ -8,8 +8,13 @@ steps is compiled as well, replica by replica. It takes the same random numbers 
 import numpy as np
 from numba import njit
 
+from rbmbench.kernels import ways
 from rbmbench.kernels.numba.coupling import couple_some_rows, mean_of_some_rows, sample_some_rows
-from rbmbench.kernels.numba.differences import add_products_of_differences, multiply_neighbours, multiply_states
+from rbmbench.kernels.numba.differences import (
+    multiply_some_neighbours,
+    multiply_some_states,
+)
+from rbmbench.kernels.numba.products import multiply_across
 
 GENERAL, BOTH_LAYERS = 0, 2  # numbers of couplings
 # The draws of a step: hidden states of either chain, and the visible states of both.
@@ -17,10 +22,12 @@ OTHER_HIDDEN, VISIBLE, A_STEP = np.uint64(1), np.uint64(2), np.uint64(3)
 
 
 @njit(cache=True, nogil=True)
-def _flush(sums, r):
+def _flush(way, sums, r):
     """Add the product of the kept rows of a replica to its sums."""
     visible, hidden = sums.visible[r, : sums.kept[r]], sums.hidden[r, : sums.kept[r]]
-    sums.W[r] += np.dot(visible.T, hidden)
+    product = np.empty_like(sums.W[r])
+    multiply_across(way, visible, hidden, product)
+    sums.W[r] += product
     for row in range(sums.kept[r]):
         for j in range(hidden.shape[1]):
             sums.c[r, j] += hidden[row, j]
@@ -28,17 +35,26 @@ def _flush(sums, r):
 
 
 @njit(cache=True, nogil=True)
-def _add_differences(sums, r, bounds, visible, mean, other, other_mean):
+def _keep(sums, r, visible, mean, sign):
+    """Keep a row v and p(h|v), times 1 or -1."""
+    at = sums.kept[r]
+    sums.visible[r, at] = visible
+    for j in range(mean.size):
+        sums.hidden[r, at, j] = sign * mean[j]
+    for i in range(visible.size):
+        sums.b[r, i] += sign * visible[i]
+    sums.kept[r] += 1
+
+
+@njit(cache=True, nogil=True)
+def _add_differences(way, sums, r, visible, mean, other, other_mean):
     """Add f(v) - f(v') of every row."""
-    if sums.kept[r] + visible.shape[0] > sums.visible.shape[1]:
-        _flush(sums, r)
+    if sums.kept[r] + 2 * visible.shape[0] > sums.visible.shape[1]:
+        _flush(way, sums, r)
+    one = mean.dtype.type(1)
     for row in range(visible.shape[0]):
-        at = sums.kept[r] + row
-        sums.visible[r, at] = visible[row]
-        for j in range(mean.shape[1]):
-            sums.hidden[r, at, j] = mean[row, j] - other_mean[row, j]
-    sums.kept[r] += visible.shape[0]
-    add_products_of_differences(visible, other, bounds, other_mean, sums.W[r : r + 1], sums.b[r : r + 1])
+        _keep(sums, r, visible[row], mean[row], one)
+        _keep(sums, r, other[row], other_mean[row], -one)
 
 
 @njit(cache=True, nogil=True)
@@ -77,7 +93,7 @@ def _hidden_half_step(coupling, mean, mean2, c, replica, row_id, mirrored, draw,
 
 
 @njit(cache=True, nogil=True)
-def _follow_replica(r, visible, other, keys, model, words, t, last, coupling, sums, tau, rejections):
+def _follow_replica(r, visible, other, keys, model, words, way, t, last, coupling, sums, tau, rejections):
     seed, trials, number, purpose = words
     left, n, kind = visible.shape[0], model.c.shape[1], visible.dtype
     mean, other_mean = np.empty((left, n), kind), np.empty((left, n), kind)
@@ -91,14 +107,14 @@ def _follow_replica(r, visible, other, keys, model, words, t, last, coupling, su
         )  # fmt: skip
         bounds[1] = left
         rows, where, mirrors = replica[:left], row_id[:left], mirrored[:left]
-        multiply_states(v, bounds, W, p)
-        multiply_neighbours(v, p, v2, bounds, W, p2)
+        multiply_some_states(way, v, bounds, W, p)
+        multiply_some_neighbours(way, v, p, v2, bounds, W, p2)
         draw = seed, trials, number, purpose
         _hidden_half_step(coupling, p, p2, model.c, rows, where, mirrors, draw, h, h2, met[:left], rejected[:left])
         _count(rejected[:left], pair, rejections)
-        _add_differences(sums, r, bounds, v, p, v2, p2)
-        multiply_states(h, bounds, W_transposed, v)
-        multiply_neighbours(h, v, h2, bounds, W_transposed, v2)
+        _add_differences(way, sums, r, v, p, v2, p2)
+        multiply_some_states(way, h, bounds, W_transposed, v)
+        multiply_some_neighbours(way, h, v, h2, bounds, W_transposed, v2)
         t += 1
         redraw_both, of_visible = coupling != GENERAL, number + VISIBLE
         couple_some_rows(
@@ -113,13 +129,13 @@ def _follow_replica(r, visible, other, keys, model, words, t, last, coupling, su
 
 
 @njit(cache=True, nogil=True)
-def _follow_pairs(visible, other, bounds, keys, model, words, t, last, coupling, sums, tau, rejections):
+def _follow_pairs(visible, other, bounds, keys, model, words, way, t, last, coupling, sums, tau, rejections):
     for r in range(bounds.size - 1):
         if bounds[r] < bounds[r + 1]:
             some = slice(bounds[r], bounds[r + 1])
             of_replica = keys.replica[some], keys.row_id[some], keys.mirrored[some]
             _follow_replica(
-                r, visible[some], other[some], of_replica, model, words, t, last, coupling, sums, tau[some],
+                r, visible[some], other[some], of_replica, model, words, way, t, last, coupling, sums, tau[some],
                 rejections[some],
             )  # fmt: skip
 
@@ -133,5 +149,6 @@ def follow_pairs(visible, other, bounds, keys, model, draw, t, last, coupling, s
     """
     tau, rejections = np.zeros((2, len(visible)), np.int64)
     words = draw.seed, draw.trials, draw.number, draw.purpose
-    _follow_pairs(visible, other, bounds, keys, model, words, t, last, coupling, sums, tau, rejections)
+    way = ways.number()
+    _follow_pairs(visible, other, bounds, keys, model, words, way, t, last, coupling, sums, tau, rejections)
     return tau, rejections

@@ -1,4 +1,4 @@
-"""Kernels for samplers: unlearning of samples, and counts of Hamming distances."""
+"""Kernels for samplers: unlearning of samples."""
 
 import numpy as np
 from numba import njit
@@ -119,16 +119,3 @@ def _add_states_and_sample(activation, states, scale, factor, matrix, bias, seed
 def add_states_and_sample(activation, states, scale, factor, matrix, bias, draw):
     words = draw.seed, draw.trials, draw.number, draw.purpose
     _add_states_and_sample(activation, states, scale, factor, matrix, bias, *words)
-
-
-@njit(cache=True, nogil=True)
-def count_distances(products, ones, sample_ones, counts):
-    replicas, rows, samples = products.shape
-    distance = np.empty(samples, np.int32)
-    for r in range(replicas):
-        for row in range(rows):
-            on, product, count = ones[row], products[r, row], counts[r, row]
-            for s in range(samples):
-                distance[s] = np.int32(on + sample_ones[r, s] - (product[s] + product[s]))
-            for s in range(samples):
-                count[distance[s]] += 1

@@ -4,23 +4,24 @@ import numpy as np
 from llvmlite.binding import get_host_cpu_features
 from numba import njit
 
-from rbmbench.kernels import SMALL_PRODUCT
+from rbmbench.kernels import SMALL_PRODUCT, ways
 from rbmbench.kernels.numba.differences import add_one
 from rbmbench.kernels.numba.elementary import FAST, exp_minus
+from rbmbench.kernels.numba.products import multiply_rows, takes_tables
 from rbmbench.kernels.numba.random import fill_uniforms
 
 # Multiplications up to which BLAS is faster than the loops below.
 SMALL = SMALL_PRODUCT if get_host_cpu_features().get("avx512f") else 40_000
 
-# BLAS is slow for few chains. Both products read W' in strips of rows that stay in the first-level cache while they are
-# applied to all chains.
+# BLAS is slow for few chains; many, as in several sets, take tables. Else both products read W' in strips of rows that
+# stay in the first-level cache while they are applied to all chains.
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def _project(visible, W, W_transposed, activation):
+def _project(way, visible, W, W_transposed, activation):
     """Write v W of all chains, four hidden units at a time; the last unit is repeated to fill up."""
-    if len(visible) * W.size < SMALL:
-        np.dot(visible, W, activation)
+    if len(visible) * W.size < SMALL or takes_tables(way, len(visible), *W.shape):
+        multiply_rows(way, visible, W, activation)
         return
     chains, n = activation.shape
     last = n - 1
@@ -49,10 +50,10 @@ def _add_rows(h, rows, a):
 
 
 @njit(cache=True, nogil=True)
-def _reconstruct(hidden, W_transposed, activation):
+def _reconstruct(way, hidden, W_transposed, activation):
     """Write W h of all chains, eight hidden units at a time, then one by one."""
-    if len(hidden) * W_transposed.size < SMALL:
-        np.dot(hidden, W_transposed, activation)
+    if len(hidden) * W_transposed.size < SMALL or takes_tables(way, len(hidden), *W_transposed.shape):
+        multiply_rows(way, hidden, W_transposed, activation)
         return
     chains, n = hidden.shape
     whole = n - n % 8
@@ -103,28 +104,32 @@ def _swap_neighbours(beta, u, visible, energy):
 
 
 @njit(cache=True, nogil=True)
-def _tempered_sweeps(W, b, c, beta, seed, trials, number, purpose, visible, samples):
+def _tempered_sweeps(way, W, b, c, beta, seed, trials, number, purpose, visible, samples):
     replicas, sets, chains, m = visible.shape
     n = W.shape[2]
-    count = chains * (n + m + 1)
-    u, energy = np.empty(count + 126, W.dtype), np.empty(chains, W.dtype)
-    hidden, to_hidden = np.empty((chains, n), W.dtype), np.empty((chains, n), W.dtype)
-    to_visible = np.empty((chains, m), W.dtype)
+    first_visible, count = chains * n, chains * (n + m + 1)
+    u, energy = np.empty(count + 126, W.dtype), np.empty((sets, chains), W.dtype)
+    hidden, to_hidden = np.empty((sets * chains, n), W.dtype), np.empty((sets * chains, n), W.dtype)
+    to_visible = np.empty((sets * chains, m), W.dtype)
     for r in range(replicas):
-        W_transposed = W[r].T.copy()
-        for s in range(sets):
-            v = visible[r, s]
-            for sweep in range(samples.shape[2]):
-                at = fill_uniforms(seed, trials[r], number + np.uint64(sweep), purpose, s * count, (s + 1) * count, u)
-                _project(v, W[r], W_transposed, to_hidden)
-                _sample(to_hidden, c[r], beta, u, at, hidden, energy)
-                _reconstruct(hidden, W_transposed, to_visible)
-                _sample(to_visible, b[r], beta, u, at + chains * n, v, energy)
-                _set_energies(hidden, c[r], energy)
-                _swap_neighbours(beta, u[at + chains * (n + m) :], v, energy)
-                samples[r, s, sweep] = v[chains - 1]
+        W_transposed, v = W[r].T.copy(), visible[r].reshape((sets * chains, m))
+        for sweep in range(samples.shape[2]):
+            key = seed, trials[r], number + np.uint64(sweep), purpose
+            _project(way, v, W[r], W_transposed, to_hidden)
+            for s in range(sets):
+                of_set = slice(s * chains, (s + 1) * chains)
+                at = fill_uniforms(*key, s * count, s * count + first_visible, u)
+                _sample(to_hidden[of_set], c[r], beta, u, at, hidden[of_set], energy[s])
+            _reconstruct(way, hidden, W_transposed, to_visible)
+            for s in range(sets):
+                of_set = slice(s * chains, (s + 1) * chains)
+                at = fill_uniforms(*key, s * count + first_visible, (s + 1) * count, u)
+                _sample(to_visible[of_set], b[r], beta, u, at, v[of_set], energy[s])
+                _set_energies(hidden[of_set], c[r], energy[s])
+                _swap_neighbours(beta, u[at + chains * m :], v[of_set], energy[s])
+                samples[r, s, sweep] = v[(s + 1) * chains - 1]
 
 
 def tempered_sweeps(W, b, c, inverse_temperatures, draw, visible, samples):
-    beta = np.asarray(inverse_temperatures, W.dtype)
-    _tempered_sweeps(W, b, c, beta, draw.seed, draw.trials, draw.number, draw.purpose, visible, samples)
+    beta, way = np.asarray(inverse_temperatures, W.dtype), ways.number()
+    _tempered_sweeps(way, W, b, c, beta, draw.seed, draw.trials, draw.number, draw.purpose, visible, samples)

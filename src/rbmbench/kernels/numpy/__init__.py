@@ -8,11 +8,11 @@ import numpy as np
 from rbmbench.base.streams import Draw
 from rbmbench.kernels.numpy import elementary
 from rbmbench.kernels.numpy.coupling import *
+from rbmbench.kernels.numpy.products import *
 from rbmbench.kernels.numpy.random import toss, uniforms
 from rbmbench.kernels.numpy.samples import *
 
 __all__ = [
-    "add_products_of_differences",
     "add_states",
     "add_states_and_sample",
     "ascend",
@@ -23,8 +23,11 @@ __all__ = [
     "gather_rows",
     "hidden_log_weights",
     "mean_of_rows",
+    "multiply_binary",
     "multiply_neighbours",
+    "multiply_packed",
     "multiply_states",
+    "packed_rows",
     "sample",
     "sample_bernoulli",
     "sample_bernoulli_and_log_probability",

@@ -44,17 +44,6 @@ def multiply_neighbours(states, product, neighbours, bounds, matrix, out) -> Non
     multiply_states(neighbours, bounds, matrix, out)
 
 
-def add_products_of_differences(states, neighbours, bounds, mean, W, b) -> None:
-    """Add (states - neighbours)' mean to ``W`` and the sum of states - neighbours to ``b``, for every replica.
-
-    Shapes (rows, m) twice, (rows, n), (replicas, m, n), (replicas, m); ``bounds`` as in `multiply_states`.
-    """
-    for r, part in parts_of(bounds):
-        difference = states[part] - neighbours[part]
-        W[r] += difference.T @ mean[part]
-        b[r] += difference.sum(axis=0)
-
-
 def mean_of_rows(activation, bias, keys: RowKeys) -> None:
     """Overwrite ``activation`` (rows, units) with sigmoid(activation + bias), ``bias`` (replicas, units)."""
     activation[...] = sigmoid(activation + bias[keys.replica])

@@ -1,4 +1,4 @@
-"""Reference kernels for samplers: unlearning of samples, and counts of Hamming distances."""
+"""Reference kernels for samplers: unlearning of samples."""
 
 import numpy as np
 
@@ -78,23 +78,3 @@ def add_states_and_sample(activation, states, scale, factor, matrix, bias, draw:
     """Apply `add_states` and then `rbmbench.kernels.numpy.sample_bernoulli` with ``bias`` (replicas, units)."""
     add_states(activation, states, scale, factor, matrix)
     activation[...] = toss(draw, sigmoid(activation + bias[:, None, :]))
-
-
-def count_distances(products, ones, sample_ones, counts) -> None:
-    """Count the samples s at each Hamming distance |x| + |s| - 2 x's from each row x.
-
-    Parameters
-    ----------
-    products : array, shape (replicas, rows, samples)
-        x's, integers as floats.
-    ones : array, shape (rows,), of the type of ``products``
-        |x|, the number of units that are on in each row.
-    sample_ones : array, shape (replicas, samples), of the type of ``products``
-        |s|.
-    counts : array, shape (replicas, rows, m + 1), int64
-        Entry d is increased by the number of samples at distance d.
-    """
-    lengths = counts.shape[-1]
-    distance = (ones[:, None] + sample_ones[:, None, :] - 2 * products).astype(np.int64)
-    index = distance + lengths * np.arange(counts[..., 0].size).reshape(*distance.shape[:2], 1)
-    counts += np.bincount(index.ravel(), minlength=counts.size).reshape(counts.shape)

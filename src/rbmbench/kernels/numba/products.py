@@ -1,0 +1,80 @@
+"""Products of binary states with matrices, by the way that `rbmbench.kernels.ways` chooses for their shape."""
+
+import numpy as np
+from numba import njit
+
+from rbmbench.kernels import ways
+from rbmbench.kernels.numba.tables import multiply_words, pack_columns, pack_rows, words_of
+from rbmbench.kernels.numpy.products import PackedRows
+
+takes_tables = njit(cache=True, nogil=True)(ways.takes_tables)
+
+
+@njit(cache=True, nogil=True)
+def _multiply(states, across, matrix, transposed, out):
+    """Write the products of all replicas by tables; return whether all states are 0 or 1."""
+    units, binary = states.shape[1 if across else 2], True
+    words = np.empty((words_of(units), out.shape[1]), np.uint64)
+    for r in range(len(out)):
+        binary &= pack_columns(states[r], words) if across else pack_rows(states[r], words)
+        multiply_words(words, units, matrix[r], transposed, out[r])
+    return binary
+
+
+@njit(cache=True, nogil=True)
+def multiply_rows(way, states, matrix, out):
+    """Write the product of rows of one replica, within compiled code."""
+    rows, units = states.shape
+    if not takes_tables(way, rows, units, matrix.shape[1]):
+        np.dot(states, matrix, out)
+        return
+    words = np.empty((words_of(units), rows), np.uint64)
+    pack_rows(states, words)
+    multiply_words(words, units, matrix, False, out)
+
+
+@njit(cache=True, nogil=True)
+def multiply_across(way, states, matrix, out):
+    """Write the product of the transpose of states (units, rows) with a matrix, within compiled code."""
+    units, rows = states.shape
+    if not takes_tables(way, rows, units, matrix.shape[1]):
+        np.dot(states.T, matrix, out)
+        return
+    words = np.empty((words_of(units), rows), np.uint64)
+    pack_columns(states, words)
+    multiply_words(words, units, matrix, False, out)
+
+
+def _rows_first(array):
+    """Return the array with contiguous rows or columns, and whether it is transposed."""
+    turned = array.swapaxes(-1, -2)
+    if turned.flags.c_contiguous and not array.flags.c_contiguous:
+        return turned, True
+    return np.ascontiguousarray(array), False
+
+
+def _check_binary(binary):
+    if not binary:
+        raise ValueError("states: found an entry that is neither 0 nor 1")
+
+
+def multiply_binary(states, matrix, out):
+    if not ways.takes_tables(ways.number(), *states.shape[1:], matrix.shape[2]):
+        np.matmul(states, matrix, out=out)
+        return
+    _check_binary(_multiply(*_rows_first(states), *_rows_first(matrix), out))
+
+
+def packed_rows(states):
+    states = np.ascontiguousarray(states)
+    words = np.empty((words_of(states.shape[1]), len(states)), np.uint64)
+    _check_binary(pack_rows(states, words))
+    return PackedRows(states, words)
+
+
+def multiply_packed(packed, matrix, out):
+    rows, units = packed.states.shape
+    if ways.takes_tables(ways.number(), rows, units, matrix.shape[1]):
+        multiply_words(packed.words, units, *_rows_first(matrix), out)
+    else:
+        np.matmul(packed.states.astype(matrix.dtype, copy=False), matrix, out=out)

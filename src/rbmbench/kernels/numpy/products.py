@@ -1,0 +1,63 @@
+"""Reference kernels for products of binary states with matrices, and for distances between binary states."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Array = Any
+
+
+class PackedRows(NamedTuple):
+    """Rows of states (rows, units), and on a processor with tables their bits, uint64 (words, rows), or None.
+
+    Bit i of word w is unit 64 w + i.
+    """
+
+    states: Array
+    words: Array | None
+
+
+def multiply_binary(states, matrix, out) -> None:
+    """Write the matrix product of binary states with a matrix for every replica, of the type of the matrix.
+
+    Parameters
+    ----------
+    states : array, shape (replicas, rows, units), entries 0 or 1
+        Also a transposed view, as in the statistics v'p(h|v), or one state of all replicas.
+    matrix : array, shape (replicas, units, columns)
+        Also a transposed view, as in W h.
+    out : array, shape (replicas, rows, columns), contiguous
+
+    Raises
+    ------
+    ValueError
+        If a backend that packs states finds an entry that is neither 0 nor 1.
+    """
+    np.matmul(states, matrix, out=out)
+
+
+def packed_rows(states) -> PackedRows:
+    """Return rows of states (rows, units), entries 0 or 1 of any type, packed once for many products."""
+    return PackedRows(states, None)
+
+
+def multiply_packed(packed: PackedRows, matrix, out) -> None:
+    """Write the product of packed rows (rows, units) with a matrix (units, columns), like `multiply_binary`."""
+    np.matmul(packed.states.astype(matrix.dtype, copy=False), matrix, out=out)
+
+
+def count_distances(rows, samples, counts) -> None:
+    """Count the samples s at each Hamming distance |x| + |s| - 2 x's from each row x.
+
+    Parameters
+    ----------
+    rows : array, shape (rows, m), entries 0 or 1
+    samples : array, shape (replicas, samples, m), entries 0 or 1 of any type
+    counts : array, shape (replicas, rows, m + 1), int64
+        Entry d is increased by the number of samples at distance d.
+    """
+    lengths = counts.shape[-1]
+    x, s = (np.asarray(states, np.float32, like=rows) for states in (rows, samples))
+    distance = (x.sum(-1)[:, None] + s.sum(-1)[:, None, :] - 2 * (x @ s.swapaxes(-1, -2))).astype(np.int64)
+    index = distance + lengths * np.arange(counts[..., 0].size).reshape(*distance.shape[:2], 1)
+    counts += np.bincount(index.ravel(), minlength=counts.size).reshape(counts.shape)

@@ -1,0 +1,192 @@
+"""Products with binary states against float64, in every way, and what they may not depend on."""
+
+import os
+import platform
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from core_helpers import binary_data
+
+from rbmbench.kernels import kernels_for, ways
+from rbmbench.kernels import numpy as numpy_kernels
+from shim import NEEDS_COMPILER, cuda_kernels
+
+DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+host_kernels = kernels_for(np.empty(0))
+NEEDS_NUMBA = pytest.mark.skipif(host_kernels is numpy_kernels, reason="Numba is not installed")
+WAYS = [
+    pytest.param((numpy_kernels, "auto"), id="numpy"),
+    pytest.param((host_kernels, "library"), id="library"),
+    pytest.param((host_kernels, "tables"), marks=NEEDS_NUMBA, id="tables"),
+    pytest.param((cuda_kernels, "auto"), marks=NEEDS_COMPILER, id="cupy"),
+]
+# Rows, units, columns: single ones; less and more than a group of 4, a word of 64, a line of columns, two lines, and
+# the rows of a tile.
+SHAPES = [(1, 1, 1), (7, 3, 1), (1, 131, 37), (67, 5, 31), (61, 61, 17), (29, 67, 97), (31, 257, 3), (1031, 79, 11)]
+
+
+@pytest.fixture(params=WAYS)
+def kernels(request):
+    """The kernels of a backend, with all products made in one way."""
+    chosen, way = request.param
+    with ways.by_hand(way):
+        yield chosen
+
+
+def states_and_matrix(shape, dtype, replicas=3):
+    rows, units, columns = shape
+    states = np.stack([binary_data(rows, units, 5 + r) for r in range(replicas)]).astype(dtype)
+    return states, np.random.default_rng(11).normal(size=(replicas, units, columns)).astype(dtype)
+
+
+def turned(array):
+    """Return the same array with contiguous columns, as transposed parameters and states have."""
+    return np.ascontiguousarray(array.swapaxes(-1, -2)).swapaxes(-1, -2)
+
+
+def unaligned(array):
+    """Return the same array at an address that is a multiple of its numbers' size only, and not to be written to."""
+    raw = np.empty(array.nbytes + 3 * array.itemsize, np.uint8)
+    start = array.itemsize + (-raw.ctypes.data % array.itemsize)
+    found = raw[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    found[...] = array
+    found.flags.writeable = False
+    return found
+
+
+def product(kernels, states, matrix):
+    out = np.full((len(matrix), states.shape[1], matrix.shape[2]), np.nan, matrix.dtype)
+    kernels.multiply_binary(states, matrix, out)
+    return out
+
+
+def exact(states, matrix):
+    return states.astype(np.float64) @ matrix.astype(np.float64)
+
+
+def tolerance(matrix):
+    """Return a bound of the rounding errors of sums of a column's entries in any order."""
+    return np.finfo(matrix.dtype).eps * np.abs(matrix).sum(axis=1).max()
+
+
+@DTYPES
+@pytest.mark.parametrize("shape", SHAPES)
+def test_products_are_those_of_float64(kernels, dtype, shape):
+    states, matrix = states_and_matrix(shape, dtype)
+    expected = exact(states, matrix)
+    for of_states in (states, turned(states)):
+        for of_matrix in (matrix, turned(matrix)):
+            found = product(kernels, of_states, of_matrix)
+            np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance(matrix))
+
+
+@DTYPES
+def test_entries_may_be_all_alike(kernels, dtype):
+    for value in (0, 1):
+        states = np.full((2, 31, 131), value, dtype)
+        matrix = np.random.default_rng(3).integers(-9, 9, (2, 131, 37)).astype(dtype)
+        np.testing.assert_array_equal(product(kernels, states, matrix), exact(states, matrix))
+
+
+@DTYPES
+def test_input_may_be_unaligned_and_read_only(kernels, dtype):
+    states, matrix = states_and_matrix((67, 131, 37), dtype)
+    expected = product(kernels, states, matrix)
+    np.testing.assert_array_equal(product(kernels, unaligned(states), unaligned(matrix)), expected)
+
+
+def test_there_may_be_no_replicas_and_no_rows(kernels):
+    assert product(kernels, np.zeros((0, 5, 7), np.float32), np.zeros((0, 7, 3), np.float32)).shape == (0, 5, 3)
+    assert product(kernels, np.zeros((2, 0, 7), np.float32), np.zeros((2, 7, 3), np.float32)).shape == (2, 0, 3)
+
+
+@DTYPES
+def test_one_set_of_states_serves_all_replicas(kernels, dtype):
+    states, matrix = states_and_matrix((67, 131, 37), dtype)
+    shared = np.broadcast_to(states[0], states.shape)
+    np.testing.assert_array_equal(product(kernels, shared, matrix), product(kernels, shared.copy(), matrix))
+
+
+@DTYPES
+def test_replicas_and_rows_do_not_depend_on_others(kernels, dtype):
+    states, matrix = states_and_matrix((131, 67, 37), dtype, replicas=25)
+    together = product(kernels, states, matrix)
+    for r in (0, 7, 24):
+        assert product(kernels, states[r : r + 1], matrix[r : r + 1]).tobytes() == together[r].tobytes()
+
+
+@DTYPES
+def test_packed_rows_serve_many_products(kernels, dtype):
+    states, matrix = states_and_matrix((67, 131, 37), dtype, replicas=1)
+    packed = kernels.packed_rows(states[0].astype(np.uint8))
+    out = np.empty((67, 37), dtype)
+    for of_matrix in (matrix[0], turned(matrix[0]), -matrix[0]):
+        kernels.multiply_packed(packed, of_matrix, out)
+        np.testing.assert_allclose(out, exact(states[0], of_matrix), rtol=0, atol=tolerance(matrix))
+
+
+@NEEDS_NUMBA
+@pytest.mark.parametrize("fault", [0.5, 2.0, -1.0, np.nan])
+@pytest.mark.parametrize("column", [0, 66])
+def test_states_other_than_0_and_1_are_refused(fault, column):
+    states, matrix = states_and_matrix((29, 67, 31), np.float32)
+    states[2, 17, column] = fault
+    for of_states in (states, turned(states)):
+        with ways.by_hand("tables"), pytest.raises(ValueError, match="neither 0 nor 1"):
+            product(host_kernels, of_states, matrix)
+
+
+@NEEDS_NUMBA
+@DTYPES
+@pytest.mark.parametrize("shape", [(503, 784, 499), (499, 503, 784), (784, 499, 503), (211, 784, 17)])
+def test_errors_are_within_four_times_those_of_the_library(dtype, shape):
+    states, matrix = states_and_matrix(shape, dtype, replicas=1)
+    precise = states.astype(np.longdouble) @ matrix.astype(np.longdouble)
+    errors = {}
+    for way in ("library", "tables"):
+        with ways.by_hand(way):
+            errors[way] = np.abs(product(host_kernels, states, matrix) - precise).max()
+    assert 0 < errors["tables"] <= 4 * errors["library"]
+
+
+@NEEDS_NUMBA
+def test_large_products_take_tables_and_small_ones_the_library():
+    for rows, visible, hidden in ((500, 784, 500), (200, 784, 500), (500, 784, 16)):
+        assert ways.ways_of_step(rows, visible, hidden) == "tables"
+    for rows, visible, hidden in ((32, 16, 16), (10, 784, 500), (1, 784, 500)):
+        assert ways.ways_of_step(rows, visible, hidden).startswith("library")
+    with ways.by_hand("library"):
+        assert ways.ways_of_step(500, 784, 500) == "library"
+
+
+SCRIPT = """
+import numpy as np
+from rbmbench.kernels import numba as kernels, ways
+rng = np.random.default_rng(0)
+states = (rng.random((2, 67, 131)) < 0.4).astype(np.float32)
+matrix = rng.normal(size=(2, 131, 37)).astype(np.float32)
+out = np.empty((2, 67, 37), np.float32)
+with ways.by_hand("tables"):
+    kernels.multiply_binary(states, matrix, out)
+    np.testing.assert_allclose(out, states.astype(float) @ matrix, rtol=0, atol=1e-4)
+    turned = np.ascontiguousarray(matrix.swapaxes(1, 2)).swapaxes(1, 2)
+    kernels.multiply_binary(states, turned, out)
+    np.testing.assert_allclose(out, states.astype(float) @ matrix, rtol=0, atol=1e-4)
+counts = np.zeros((2, 67, 132), np.int64)
+kernels.count_distances(states[0], states, counts)
+distance = (states[0][:, None] != states[:, None]).sum(axis=-1)
+for row, count in zip(distance.reshape(-1, 67), counts.reshape(-1, 132)):
+    np.testing.assert_array_equal(np.bincount(row, minlength=132), count)
+"""
+
+
+@NEEDS_NUMBA
+@pytest.mark.slow
+@pytest.mark.parametrize("processor", ["haswell", "znver2", "x86-64-v2"])
+def test_other_processors_code_is_right(processor, tmp_path):
+    if platform.machine() != "x86_64":
+        pytest.skip("names of x86-64 processors")
+    for_it = {"NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": "", "NUMBA_CACHE_DIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", SCRIPT], check=True, env=os.environ | for_it)
