@@ -5,8 +5,7 @@ import os
 from rbmbench.kernels import kernels_for
 from rbmbench.training.fused import VARIABLE
 from rbmbench.training.timing import matrix_products, training_step
-from steps import PRODUCTS
-from timing import FLOOR, OTHER, Clock, line
+from timing import DENSE, FLOOR, OTHER, Clock, line
 
 __all__ = ["gpu_steps", "why_none"]
 
@@ -48,7 +47,7 @@ def gpu_steps(clock: Clock) -> list[dict]:
         floor = finished(matrix_products(784, 500, 500, k, place=cupy.asarray))
         ours, products = clock.best(step, floor, rounds=100)
         what = f"CD-{k} step on the GPU, 784x500, batch 500"
-        lines.append(line(what, ours, PRODUCTS, FLOOR, products))
+        lines.append(line(what, ours, DENSE, FLOOR, products))
     for name, label in (("cd", "CD-1"), ("pop_cd", "pop-CD-1")):
         many, single = (finished(_small_step(name, switch, cupy.asarray)) for switch in ("on", "off"))
         ours, theirs = clock.best(many, single, rounds=30)

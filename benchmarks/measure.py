@@ -2,8 +2,8 @@
 
     python benchmarks/measure.py --out results/benchmarks
 
-Floors are the matrix products of a step; peers are other programs for the same step. Functions to be compared are timed
-in alternation, and the shortest time of each is taken, so that other load affects all alike.
+Floors are the dense matrix products of a step; peers are other programs for the same step. Functions to be compared are
+timed in alternation, and the shortest time of each is taken, so that other load affects all alike.
 """
 
 import os
@@ -53,6 +53,7 @@ def groups() -> dict:
     return {
         "large_steps": steps.large_steps,
         "small_steps": steps.small_steps,
+        "ways_of_products": steps.ways_of_products,
         "update_rules": rules.update_rules,
         "coupled_gradients": coupled.coupled_gradients,
         "samples": sampling.samples,
@@ -62,6 +63,7 @@ def groups() -> dict:
         "whole_runs": processes.whole_runs,
         "enumeration": likelihoods.enumeration,
         "annealing": likelihoods.annealing,
+        "rows": likelihoods.rows,
         "gpu_steps": gpu.gpu_steps,
         "start_up": processes.start_up,
     }

@@ -2,19 +2,44 @@
 
 import warnings
 from collections.abc import Callable
-from importlib.util import find_spec
 
 from rbmbench.training.timing import made_data
 
 __all__ = ["cd_steps", "missing", "pcd_steps"]
 
 SCIKIT_LEARN, RBMS = "scikit-learn BernoulliRBM", "rbms (PyTorch)"
-MODULES = {SCIKIT_LEARN: ("sklearn",), RBMS: ("rbms", "torch")}
 
 
 def missing() -> list[str]:
-    """Return the peers that are not installed; the extra "peers" installs them."""
-    return [peer for peer, modules in MODULES.items() if not all(find_spec(module) for module in modules)]
+    """Return the peers that are not installed, or not in a version with the functions that are timed here.
+
+    The extra "peers" installs them.
+    """
+    return [peer for peer, parts in {SCIKIT_LEARN: _scikit_learn_parts, RBMS: _rbms_parts}.items() if not _found(parts)]
+
+
+def _found(parts: Callable[[], object]) -> bool:
+    try:
+        parts()
+    except ImportError:
+        return False
+    return True
+
+
+def _scikit_learn_parts():
+    from sklearn.neural_network import BernoulliRBM
+
+    return BernoulliRBM
+
+
+def _rbms_parts():
+    with warnings.catch_warnings():
+        # It uses a deprecated way to compile functions.
+        warnings.simplefilter("ignore", FutureWarning)
+        from rbms.bernoulli_bernoulli.classes import BBRBM
+        from rbms.training.pcd import fit_batch_pcd
+
+    return BBRBM, fit_batch_pcd
 
 
 def cd_steps(visible, hidden, batch, k) -> dict[str, Callable[[], object]]:
@@ -39,8 +64,7 @@ def _installed(makers: dict[str, Callable[[], Callable]]) -> dict[str, Callable[
 
 def _scikit_learn_step(visible, hidden, batch) -> Callable[[], object]:
     """Return one update of scikit-learn's BernoulliRBM."""
-    from sklearn.neural_network import BernoulliRBM
-
+    BernoulliRBM = _scikit_learn_parts()
     model = BernoulliRBM(n_components=hidden, batch_size=batch, learning_rate=0.01, random_state=0)
     rows = made_data(batch, visible).astype("float32")
     return lambda: model.partial_fit(rows)
@@ -50,12 +74,7 @@ def _rbms_step(visible, hidden, batch, k, persistent) -> Callable[[], object]:
     """Return one update of rbms, as in its training loop (rbms/training/pcd.py), without its log file."""
     import torch
 
-    with warnings.catch_warnings():
-        # It uses a deprecated way to compile functions.
-        warnings.simplefilter("ignore", FutureWarning)
-        from rbms.bernoulli_bernoulli.classes import BBRBM
-        from rbms.training.pcd import fit_batch_pcd
-
+    BBRBM, fit_batch_pcd = _rbms_parts()
     torch.set_num_threads(1)
     torch.manual_seed(0)
     rows = torch.from_numpy(made_data(batch, visible).astype("float32"))

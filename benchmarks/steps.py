@@ -1,41 +1,69 @@
-"""Training steps against their matrix products, against other programs, and against each other."""
+"""Training steps against their matrix products, dense and binary, against other programs, and against each other."""
+
+import numpy as np
 
 import peers
+from rbmbench.kernels import kernels_for, ways
 from rbmbench.training.timing import matrix_products, training_step
-from timing import FLOOR, OTHER, PEER, Clock, line
+from timing import BINARY, DENSE, FLOOR, OTHER, PEER, PRODUCTS, Clock, in_way, line
 
-__all__ = ["large_steps", "small_steps"]
+__all__ = ["large_steps", "small_steps", "ways_of_products"]
 
 LARGE = (784, 500, 500)
-PRODUCTS = "its matrix products"
+MANY_STEPS = (784, 500, 200)  # CD-24 of Upadhya and Sastry
+SMALL, TRIALS = (784, 16, 500), 5
+
+
+def floors(visible, hidden, batch, k, trials=1):
+    """Return the dense and the binary matrix products of a CD-k step."""
+    multiply = kernels_for(np.empty(0)).multiply_binary
+    return [matrix_products(visible, hidden, batch, k, trials, multiply=each) for each in (np.matmul, multiply)]
 
 
 def large_steps(clock: Clock) -> list[dict]:
     """Compare 784 x 500 steps of CD, pop-CD and PCD with their matrix products and with peers."""
+    steps = [
+        ("CD-1", LARGE, "cd", 1, "<= 0.60"),
+        ("CD-10", LARGE, "cd", 10, "<= 0.55"),
+        ("pop-CD-1", LARGE, "pop_cd", 1, ""),
+        ("pop-CD-10", LARGE, "pop_cd", 10, "<= 0.58"),
+        ("PCD-1", LARGE, "pcd", 1, ""),
+        ("CD-24", MANY_STEPS, "cd", 24, "<= 0.60"),
+    ]
     lines = []
-    for k in (1, 10):
-        cd, pop_cd = (training_step(*LARGE, name, {"k": k}) for name in ("cd", "pop_cd"))
-        theirs = peers.cd_steps(*LARGE, k)
-        floor = matrix_products(*LARGE, k)
-        ours, weighted, products, *others = clock.best(cd, pop_cd, floor, *theirs.values(), rounds=120 // k + 10)
-        names = [f"{label}-{k} step, 784x500, batch 500" for label in ("CD", "pop-CD")]
-        lines.append(line(names[0], ours, PRODUCTS, FLOOR, products, "<= 1.10"))
-        lines.append(line(names[1], weighted, f"CD-{k} step", OTHER, ours, "<= 1.05"))
-        lines.append(line(names[1], weighted, PRODUCTS, FLOOR, products))
-        lines += [line(names[0], ours, peer, PEER, t, "< 1") for peer, t in zip(theirs, others, strict=True)]
-    what, theirs = "PCD-1 step, 784x500, batch 500", peers.pcd_steps(*LARGE)
-    pcd, floor = training_step(*LARGE, "pcd", {"k": 1}), matrix_products(*LARGE, 1)
-    ours, products, *others = clock.best(pcd, floor, *theirs.values(), rounds=20)
-    lines.append(line(what, ours, PRODUCTS, FLOOR, products))
-    return lines + [line(what, ours, peer, PEER, t, "< 1") for peer, t in zip(theirs, others, strict=True)]
+    for name, size, estimator, k, aim in steps:
+        theirs = {}
+        if size is LARGE and estimator != "pop_cd":
+            theirs = peers.pcd_steps(*size) if estimator == "pcd" else peers.cd_steps(*size, k)
+        step = training_step(*size, estimator, {"k": k})
+        ours, dense, binary, *others = clock.best(step, *floors(*size, k), *theirs.values(), rounds=120 // k + 10)
+        what = f"{name} step, 784x500, batch {size[2]}"
+        lines += [line(what, ours, DENSE, FLOOR, dense, aim), line(what, ours, BINARY, PRODUCTS, binary)]
+        lines += [line(what, ours, peer, PEER, t, "< 1") for peer, t in zip(theirs, others, strict=True)]
+    return lines
 
 
 def small_steps(clock: Clock) -> list[dict]:
-    """Compare 784 x 16 steps of pop-CD with those of CD, five trials at a time."""
+    """Compare 784 x 16 steps of CD with their matrix products, and those of pop-CD with CD, five trials at a time."""
     lines = []
-    for k in (1, 10):
-        cd, pop_cd = (training_step(784, 16, 500, name, {"k": k}, trials=5) for name in ("cd", "pop_cd"))
-        ours, weighted = clock.best(cd, pop_cd, rounds=60 // k + 5)
-        what = f"pop-CD-{k} step, 784x16, batch 500, 5 trials"
-        lines.append(line(what, weighted, f"CD-{k} step", OTHER, ours, "<= 1.15"))
+    for k, aim in ((1, ""), (10, "<= 1.50")):
+        cd, pop_cd = (training_step(*SMALL, name, {"k": k}, trials=TRIALS) for name in ("cd", "pop_cd"))
+        ours, weighted, dense, binary = clock.best(cd, pop_cd, *floors(*SMALL, k, TRIALS), rounds=60 // k + 5)
+        what = f"CD-{k} step, 784x16, batch 500, 5 trials"
+        lines += [line(what, ours, DENSE, FLOOR, dense, aim), line(what, ours, BINARY, PRODUCTS, binary)]
+        lines.append(line(f"pop-{what}", weighted, f"CD-{k} step", OTHER, ours, "<= 1.15"))
+    return lines
+
+
+def ways_of_products(clock: Clock) -> list[dict]:
+    """Compare the ways to make the products of a step, and a step made with each."""
+    lines, others = [], [way for way in ways.NAMES[1:] if way != "library"]
+    for name, size in (("784x500, batch 500", LARGE), ("784x500, batch 200", MANY_STEPS), ("784x16, batch 500", SMALL)):
+        products, step = floors(*size, 1)[1], training_step(*size, "cd", {"k": 1})
+        for what, function in ((f"Products of a CD-1 step, {name}", products), (f"CD-1 step, {name}", step)):
+            library, *theirs = clock.best(*(in_way(way, function) for way in ("library", *others)), rounds=60)
+            against = "the same by the library's products"
+            lines += [
+                line(f"{what}, by {way}", t, against, OTHER, library) for way, t in zip(others, theirs, strict=True)
+            ]
     return lines

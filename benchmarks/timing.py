@@ -4,10 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
 
-__all__ = ["FLOOR", "OTHER", "PEER", "Clock", "line"]
+from rbmbench.kernels import ways
 
-FLOOR, PEER, OTHER = "floor", "peer", "other"
-"""Kinds of comparison: with necessary work, with another program, or with another method of rbmbench."""
+__all__ = ["BINARY", "DENSE", "FLOOR", "OTHER", "PEER", "PRODUCTS", "Clock", "in_way", "line"]
+
+FLOOR, PRODUCTS, PEER, OTHER = "floor", "products", "peer", "other"
+"""Kinds of comparison: with the dense products of the same step, with its products as rbmbench makes them, with another
+program, or with another method of rbmbench."""
+DENSE, BINARY = "its dense matrix products", "its binary matrix products"
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,17 @@ class Clock:
                 function()
                 best[i] = min(best[i], (self.timer() - started) / getattr(function, "steps", 1))
         return best
+
+
+def in_way(way: str, function: Callable[[], object]) -> Callable[[], object]:
+    """Return the function with all products with binary states made in this way, see `rbmbench.kernels.ways`."""
+
+    def run():
+        with ways.by_hand(way):
+            function()
+
+    run.steps = getattr(function, "steps", 1)
+    return run
 
 
 def line(what: str, seconds: float, against: str, kind: str, reference: float, aim: str = "") -> dict:

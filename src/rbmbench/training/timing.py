@@ -4,7 +4,7 @@ Used by the benchmarks, which compare them, and by the forecast.
 """
 
 from collections.abc import Callable
-from time import perf_counter
+from time import process_time
 
 import numpy as np
 
@@ -23,16 +23,19 @@ def made_data(rows: int, visible: int) -> np.ndarray:
 
 
 def best_seconds(*functions: Callable[[], object], seconds: float) -> list[float]:
-    """Return the shortest time of each function in seconds, from alternating calls after one warm-up call."""
+    """Return the shortest processor time of each function in seconds, from alternating calls after one to warm up.
+
+    ``seconds`` is the processor time of all calls. Other load changes processor times less than elapsed ones.
+    """
     for function in functions:
         function()
-    best, started = [float("inf")] * len(functions), perf_counter()
+    best, started = [float("inf")] * len(functions), process_time()
     while True:
         for number, function in enumerate(functions):
-            before = perf_counter()
+            before = process_time()
             function()
-            best[number] = min(best[number], perf_counter() - before)
-        if perf_counter() - started >= seconds:
+            best[number] = min(best[number], process_time() - before)
+        if process_time() - started >= seconds:
             return best
 
 
@@ -77,20 +80,25 @@ def training_step(
     return step
 
 
-def matrix_products(visible, hidden, batch, k, place=lambda array: array) -> Callable[[], object]:
-    """Return a function with the matrix products of one CD-k step: 2 k + 1 for the chains, 2 for the statistics."""
+def matrix_products(
+    visible, hidden, batch, k, trials=1, place=lambda array: array, multiply=np.matmul
+) -> Callable[[], object]:
+    """Return a function with the matrix products of one CD-k step: 2 k + 1 for the chains, 2 for the statistics.
+
+    ``multiply(states, matrix, out)`` makes them: NumPy's dense product, or a kernel for binary states.
+    """
     rng = np.random.default_rng(1)
-    v = place((rng.random((batch, visible)) < 0.13).astype(np.float32))
-    h = place((rng.random((batch, hidden)) < 0.5).astype(np.float32))
-    W = place(rng.normal(0, 0.1, (visible, hidden)).astype(np.float32))
-    v_W, h_W, statistics = v @ W, h @ W.T, v.T @ h
+    v = place((rng.random((trials, batch, visible)) < 0.13).astype(np.float32))
+    h = place((rng.random((trials, batch, hidden)) < 0.5).astype(np.float32))
+    W = place(rng.normal(0, 0.1, (trials, visible, hidden)).astype(np.float32))
+    v_W, h_W, statistics = np.empty_like(h), np.empty_like(v), np.empty_like(W)
 
     def products():
         for _ in range(k):
-            np.matmul(v, W, out=v_W)
-            np.matmul(h, W.T, out=h_W)
-        np.matmul(v, W, out=v_W)
-        np.matmul(v.T, h, out=statistics)
-        np.matmul(v.T, h, out=statistics)
+            multiply(v, W, v_W)
+            multiply(h, W.swapaxes(-1, -2), h_W)
+        multiply(v, W, v_W)
+        multiply(v.swapaxes(-1, -2), h, statistics)
+        multiply(v.swapaxes(-1, -2), h, statistics)
 
     return products
