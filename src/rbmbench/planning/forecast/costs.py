@@ -6,6 +6,7 @@ records do not determine stay near a prior: the defaults of `rbmbench.planning.f
 machines, times one free factor for the speed of the machine.
 """
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -21,6 +22,8 @@ FOLDS = 20  # of the cross-validation
 SLOW_GROWTH = 1.5  # residual, in standard deviations, from which the loss grows linearly
 LITTLE_SECONDS = 600.0  # total recorded seconds of a machine below which a short timing is added
 NAN = float("nan")
+BINARY = {"binary product", "thin binary product", "binary row product", "counted distance"}
+"""Items that jobs of earlier versions, with dense products alone, do not have."""
 
 Costs = dict[str, float]
 
@@ -56,17 +59,19 @@ UNFITTED = CostModel(SECONDS, MEGABYTES, "no recorded jobs", (NAN, NAN), (NAN, N
 def fitted_model(records: Sequence[Record], machine: str, calibrate: Callable[[], list[Record]]) -> CostModel:
     """Return the costs of a machine, named as in `Record.machine`, from records of any machines.
 
-    ``calibrate`` returns records timed on this machine; it is called if less than `LITTLE_SECONDS` are recorded for it.
+    ``calibrate`` returns records timed on this machine; it is called if less than `LITTLE_SECONDS` are recorded for it
+    in jobs with the products that this program makes.
     """
     own = [record for record in records if record.machine == machine]
     others = [record for record in records if record.machine != machine]
     prior = _fit_seconds(others, SECONDS)
-    timed = calibrate() if sum(sum(record.seconds.values()) for record in own) < LITTLE_SECONDS else []
+    current = (record for record in own if any(BINARY & set(counts) for counts in record.work.stages.values()))
+    timed = calibrate() if sum(sum(record.seconds.values()) for record in current) < LITTLE_SECONDS else []
     # Without own records, the errors on other machines still show how well the counts describe the work.
     used, start = (own, prior) if own else (others, SECONDS)
     clocks = [record.clock for record in records if np.isfinite(record.clock)]
     parts = [f"{len(own)} recorded jobs of this machine"] * bool(own)
-    parts += ["a short timing of this machine"] * bool(timed)
+    parts += [f"a short timing of this machine, {doing()}"] * bool(timed)
     parts += [f"{len(others)} recorded jobs of other machines"] * bool(others)
     return CostModel(
         seconds=_fit_seconds([*own, *timed], prior),
@@ -76,6 +81,13 @@ def fitted_model(records: Sequence[Record], machine: str, calibrate: Callable[[]
         off_new=_quantiles(errors_left_out(used, start, lambda record: record.problem)),
         clock=float(np.median(clocks)) if clocks else NAN,
     )
+
+
+def doing() -> str:
+    """Return in words how busy the machine is."""
+    cores = os.cpu_count() or 1
+    load = f"with a load of {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "under an unknown load"
+    return f"{load} on {cores} core{'s' * (cores > 1)}"
 
 
 def errors_left_out(records: Sequence[Record], prior: Costs, group_of: Callable[[Record], str]) -> np.ndarray:

@@ -109,16 +109,22 @@ def records_of(meta: dict[str, Any]) -> list[Record]:
         return [_measurement(meta, sizes)]
     run, found = parse(RunSettings, settings, "settings"), []
     if not any(work.is_coupled(stage.estimator) for stage in run.schedule):
-        name, counted = f"{meta['run']} training", work.training(run, *sizes)
+        name, counted = f"{meta['run']} training", _as_made(meta, work.training(run, *sizes), sizes[1], run.hidden)
         # Training and evaluation alternate, so other work on the machine slows both down alike.
         elapsed = {stage: wall[f"{stage}_seconds"] for stage in ("startup", "training", "evaluation")}
         found.append(_record(meta, name, run.hidden, counted, elapsed, wall, "training"))
     if "evaluation" in meta:
         own = meta["evaluation"]
         counted = work.annealing(parse(AnnealingSettings, own["settings"], "evaluation.settings"), run, *sizes)
+        counted = _as_made(own, counted, sizes[1], run.hidden)
         name, elapsed = f"{meta['run']} annealing {own['settings']}", {"measuring": wall["annealing_seconds"]}
         found.append(_record(own, name, run.hidden, counted, elapsed, wall, "annealing"))
     return found
+
+
+def _as_made(meta: dict[str, Any], counted: work.Work, m: int, n: int) -> work.Work:
+    """Return the work of a job as its program made it: ways of products are recorded since there are several."""
+    return counted if "backend_products" in meta else work.with_dense_products(counted, m, n)
 
 
 def this_machine() -> str:
@@ -161,7 +167,8 @@ def _measurement(meta: dict[str, Any], sizes: tuple[int, int]) -> Record:
         raise ValueError(f"run {meta['run']!r}; its id should tell the hidden units")
     model, count = MEASUREMENTS[kind]
     settings, wall, hidden = parse(model, meta["settings"], "settings"), meta["wall"], int(hidden[1])
-    name, counted = f"{meta['run']} {settings.digest()}", count(settings, *sizes, hidden, meta["trials"])
+    name = f"{meta['run']} {settings.digest()}"
+    counted = _as_made(meta, count(settings, *sizes, hidden, meta["trials"]), sizes[1], hidden)
     elapsed = {"startup": wall["total_seconds"] - wall["measuring_seconds"], "measuring": wall["measuring_seconds"]}
     return _record(meta, name, hidden, counted, elapsed, wall, "measuring")
 

@@ -20,6 +20,7 @@ from rbmbench.base.settings import (
     SamplingSettings,
     Stage,
 )
+from rbmbench.kernels.ways import AUTO, takes_tables
 from rbmbench.likelihood.exact import LARGEST_ENUMERABLE_LAYER
 from rbmbench.measurements.sampling import COUNT_BYTES
 from rbmbench.training.shards import SHARD_BYTES
@@ -28,8 +29,10 @@ SECONDS = {
     "start": 2.0,  # of a process: imports, compiled kernels
     "first call": 0.3,  # of the kernels of a measurement
     "read entry": 5e-8,  # of the training rows
-    "product": 1e-11,  # floating point operation of a matrix product
+    "product": 1e-11,  # floating point operation of a dense matrix product
     "thin product": 2.5e-11,  # the same, limited by memory bandwidth because one layer is small
+    "binary product": 5e-12,  # of a product with binary states by tables, as operations of the dense one
+    "thin binary product": 1.2e-11,
     "row": 2e-8,  # of a mini-batch, per step
     "unit": 1e-9,  # sampled, or its mean computed
     "weighed unit": 1e-9,  # in the weights of a population
@@ -42,12 +45,14 @@ SECONDS = {
     "state unit": 3e-10,  # of the larger layer, per enumerated state
     "row entry": 3e-9,  # of the data, per evaluated likelihood
     "row product": 3e-11,
+    "binary row product": 1e-11,  # by tables, of rows packed once
     "evaluation": 1e-4,
     "moment": 1e-7,  # of one parameter over the estimates
     "pair": 4e-7,  # step of one pair of coupled chains, without its products
     "chain product": 7e-11,  # floating point operation of the products of a single chain
     "chain parameter": 1e-10,  # updated after every sample
-    "distance": 5e-11,  # of one unit between a sample and a row
+    "distance": 5e-11,  # of one unit between a sample and a row, by dense products
+    "counted distance": 1.5e-9,  # between a sample and a row
 }
 MEGABYTES = {
     "process": 270.0,
@@ -60,6 +65,7 @@ MEGABYTES = {
 # a fixed point; validation rows, and as many test rows.
 ASSUMED_STOPPING_TIME, ASSUMED_HERDING_STEPS, ASSUMED_ROWS = 10, 15, 1000
 THIN = 64  # units of the smaller layer up to which products count as thin
+MANY = 500  # rows of products over all rows of a data set, or over successive samples
 
 Counts = Mapping[str, float]
 
@@ -97,7 +103,7 @@ def ground_truth(settings: GroundTruthSettings, rows: int, m: int, n: int, trial
         each = {"state": states, "state unit": 3 * states * larger, "row product": 4 * states * m * n}
     else:
         each = Counter(_tempered(settings.chains * (settings.burn_in + settings.samples), m, n))
-        each.update({_product(m, n): 4 * settings.samples * m * n, "unit": settings.samples * n})
+        each.update({_product(m, n, MANY): 4 * settings.samples * m * n, "unit": settings.samples * n})
     return Work(_measuring(_times(each, trials)), _measurement_memory(rows, m, n, trials, batch=1))
 
 
@@ -113,8 +119,15 @@ def annealing(settings: AnnealingBudget, run: RunSettings, rows: int, m: int) ->
     """Return the work of the log-likelihoods of a run's snapshots by AIS: stages startup and measuring."""
     n, steps = run.hidden, settings.temperatures
     chains = settings.particles * steps
-    each = Counter({_product(m, n): 4 * chains * m * n, "row": chains, "unit": chains * (m + 2 * n), "call": steps})
-    each.update({"row entry": rows * m, "row product": 2 * rows * m * n, "evaluation": 1})
+    each = Counter(
+        {
+            _product(m, n, settings.particles): 4 * chains * m * n,
+            "row": chains,
+            "unit": chains * (m + 2 * n),
+            "call": steps,
+        }
+    )
+    each.update(_rows(rows, m, n))
     kept = 4 * run.trials * m * n * snapshots(run, m) + 16 * run.trials * settings.particles * (m + n)
     memory = {"process": 1, "kept entry": rows * m, "byte": kept}
     return Work(_measuring(_times(each, run.trials * _evaluations(run))), memory)
@@ -134,7 +147,7 @@ def samples(settings: SamplingSettings, rows: int, m: int, n: int, trials: int) 
                 each["chain parameter"] += m * n
     held_out = 2 * (settings.rows or ASSUMED_ROWS)
     settings_of = [len(grid.settings) for grid in settings.samplers.values()]
-    each["distance"] = sum(settings_of) * held_out * m
+    each["counted distance"] = sum(settings_of) * held_out
     streams = trials * max(settings_of)  # of one sampler, drawn at once
     kept = 12 * streams * m * n + min(8 * streams * held_out * (m + 1), COUNT_BYTES)
     memory = {"process": 1, "kept entry": rows * m, "byte": kept}
@@ -144,7 +157,7 @@ def samples(settings: SamplingSettings, rows: int, m: int, n: int, trials: int) 
 def couplings(settings: CouplingSettings) -> Work:
     """Return the work of coupled chains of a random model: stages startup and measuring."""
     m, n, steps = settings.visible, settings.hidden, settings.replications * ASSUMED_STOPPING_TIME
-    counts = {"pair": steps, _product(m, n): 2 * m * n * 2 * steps}
+    counts = {"pair": steps, _product(m, n, settings.replications): 2 * m * n * 2 * steps}
     return Work(_measuring(counts), {"process": 1, "byte": 16 * settings.replications * (m + n)})
 
 
@@ -154,7 +167,7 @@ def evaluation(rows: int, m: int, n: int) -> Counts:
         return {"evaluation": 1, "parameter": m * n}
     states = 2 ** min(m, n)
     enumerated = {"state": states, "state unit": states * max(m, n)}
-    return enumerated | {"row entry": rows * m, "row product": 2 * rows * m * n, "evaluation": 1}
+    return enumerated | _rows(rows, m, n)
 
 
 def snapshots(settings: RunSettings, m: int) -> int:
@@ -173,7 +186,7 @@ def _iteration(stage: Stage, settings: RunSettings, m: int) -> Counter:
     estimate = _estimate(stage.estimator, m, n, settings.batch, trials, settings.precision)
     counts = _times(estimate, stage.update.options.get("inner_steps", 1))
     if stage.update.name == "ssd":
-        counts[_product(m, n)] += 60 * trials * m * n * min(m, n)
+        counts[_dense_product(m, n)] += 60 * trials * m * n * min(m, n)
     return counts
 
 
@@ -194,13 +207,15 @@ def _estimate(chosen: Choice, m: int, n: int, batch: int, trials: int, precision
     if is_coupled(chosen):
         steps = chains * max(0, ASSUMED_STOPPING_TIME - k)
         counts["pair"] += steps
-        counts[_product(m, n)] += 2 * m * n * 3 * steps  # of one chain, both ways, and of the correction terms
-    counts[_product(m, n)] += 2 * m * n * (2 * rows + (2 * k + 1) * chains)
+        # Of one chain, both ways, and of the correction terms.
+        counts[_product(m, n, chains // trials)] += 2 * m * n * 3 * steps
+    counts[_product(m, n, batch)] += 2 * m * n * 2 * rows
+    counts[_product(m, n, chains // trials)] += 2 * m * n * (2 * k + 1) * chains
     counts["row"] += rows + k * chains
     counts["unit"] += (rows + k * chains) * (m + n)
     if chosen.name.startswith("pop_cd"):
         counts["weighed unit"] += rows * (m + n)
-        counts[_product(m, n)] += 2 * rows * m * chosen.options.get("tau", 0)
+        counts[_dense_product(m, n)] += 2 * rows * m * chosen.options.get("tau", 0)
     return counts
 
 
@@ -216,7 +231,7 @@ def _one_evaluation(settings: RunSettings, rows: int, m: int) -> Counter:
     if settings.proxy is not None:
         chains, steps = (settings.proxy.rows or rows) * settings.proxy.chains, settings.proxy.steps
         units = chains * (steps * (m + n) + m)
-        counts.update({_product(m, n): chains * 4 * m * n * (steps + 1), "row": chains * steps, "unit": units})
+        counts.update({_product(m, n, chains): chains * 4 * m * n * (steps + 1), "row": chains * steps, "unit": units})
     if settings.bias_bound is not None:
         k = settings.bias_bound.k or settings.schedule[-1].estimator.options.get("k", 1)
         counts.update(_enumerated_steps(k, m, n))
@@ -226,7 +241,7 @@ def _one_evaluation(settings: RunSettings, rows: int, m: int) -> Counter:
 def _enumerated_steps(k: int, m: int, n: int) -> dict[str, float]:
     """Return the operations of k Gibbs steps of a distribution over all states, tables of conditionals included."""
     entries = 2**m * 2 ** (n / 2) + 2**n * 2 ** (m / 2)
-    return {_product(m, n): 4 * k * 2 ** (m + n), "unit": (8 + k) * entries}
+    return {_dense_product(m, n): 4 * k * 2 ** (m + n), "unit": (8 + k) * entries}
 
 
 def _measuring(counts: Counts) -> dict[str, Counts]:
@@ -246,8 +261,35 @@ def _enumerated_bytes(m: int, n: int) -> int:
     return 24 * 2**small if small <= LARGEST_ENUMERABLE_LAYER else 0
 
 
-def _product(m: int, n: int) -> str:
-    """Return the kind of the matrix products of an RBM."""
+def with_dense_products(work: Work, m: int, n: int) -> Work:
+    """Return the work of a job made before products with binary states had ways of their own."""
+    dense = {"binary product": "product", "thin binary product": "thin product"}
+    stages = {}
+    for name, counts in work.stages.items():
+        stages[name] = found = Counter()
+        for kind, count in counts.items():
+            if kind == "binary row product":
+                found.update({"row product": count, "row entry": count / (2 * n)})
+            elif kind == "counted distance":
+                found["distance"] += count * m
+            else:
+                found[dense.get(kind, kind)] += count
+    return work._replace(stages=stages)
+
+
+def _rows(rows: int, m: int, n: int) -> Counts:
+    """Return the operations of the log-likelihood of rows, given log Z."""
+    if takes_tables(AUTO, MANY, m, n):
+        return {"binary row product": 2 * rows * m * n, "evaluation": 1}
+    return {"row entry": rows * m, "row product": 2 * rows * m * n, "evaluation": 1}
+
+
+def _product(m: int, n: int, rows: int) -> str:
+    """Return the kind of the matrix products of an RBM with rows of binary states."""
+    return _dense_product(m, n).replace("product", "binary product" if takes_tables(AUTO, rows, m, n) else "product")
+
+
+def _dense_product(m: int, n: int) -> str:
     return "thin product" if min(m, n) <= THIN else "product"
 
 
