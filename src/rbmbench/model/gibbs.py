@@ -44,8 +44,9 @@ class Buffers:
 class Population(NamedTuple):
     """Weighted rows whose weighted sum of (v h', v, h) estimates an expectation.
 
-    ``visible`` (replicas, rows, m) holds states, 0 or 1; ``hidden`` (replicas, rows, n) states or conditional means.
-    ``weights`` (replicas, rows) may have any sign; None stands for equal weights 1 / rows.
+    ``visible`` (replicas, rows, m) and ``hidden`` (replicas, rows, n) hold states or conditional means; products are
+    fastest if the visible ones are states. ``weights`` (replicas, rows) may have any sign; None stands for equal
+    weights 1 / rows.
     """
 
     visible: Array

@@ -127,15 +127,27 @@ def test_packed_rows_serve_many_products(kernels, dtype):
         np.testing.assert_allclose(out, exact(states[0], of_matrix), rtol=0, atol=tolerance(matrix))
 
 
-@NEEDS_NUMBA
-@pytest.mark.parametrize("fault", [0.5, 2.0, -1.0, np.nan])
+@DTYPES
+@pytest.mark.parametrize("mean", [0.5, 1e-30, 2.0, -1.0])
 @pytest.mark.parametrize("column", [0, 66])
-def test_states_other_than_0_and_1_are_refused(fault, column):
-    states, matrix = states_and_matrix((29, 67, 31), np.float32)
-    states[2, 17, column] = fault
+def test_replicas_with_means_are_multiplied_as_such_and_alone(kernels, dtype, mean, column):
+    states, matrix = states_and_matrix((29, 67, 31), dtype)
+    expected = product(kernels, states, matrix)
+    states[1, 17, column] = mean
     for of_states in (states, turned(states)):
-        with ways.by_hand("tables"), pytest.raises(ValueError, match="neither 0 nor 1"):
-            product(host_kernels, of_states, matrix)
+        found = product(kernels, of_states, matrix)
+        np.testing.assert_allclose(found[1], exact(states[1], matrix[1]), rtol=0, atol=tolerance(matrix))
+        assert found[[0, 2]].tobytes() == expected[[0, 2]].tobytes()
+
+
+@NEEDS_NUMBA
+@pytest.mark.parametrize("fault", [2, 255])
+@pytest.mark.parametrize("column", [0, 66])
+def test_rows_other_than_0_and_1_are_not_packed(fault, column):
+    rows = np.zeros((29, 67), np.uint8)
+    rows[17, column] = fault
+    with pytest.raises(ValueError, match="neither 0 nor 1"):
+        host_kernels.packed_rows(rows)
 
 
 @NEEDS_NUMBA

@@ -12,13 +12,14 @@ takes_tables = njit(cache=True, nogil=True)(ways.takes_tables)
 
 @njit(cache=True, nogil=True)
 def _multiply(states, across, matrix, transposed, out):
-    """Write the products of all replicas by tables; return whether all states are 0 or 1."""
-    units, binary = states.shape[1 if across else 2], True
+    """Write the products of replicas by tables; return which replicas are done, those with states 0 and 1 alone."""
+    units, done = states.shape[1 if across else 2], np.empty(len(out), np.bool_)
     words = np.empty((words_of(units), out.shape[1]), np.uint64)
     for r in range(len(out)):
-        binary &= pack_columns(states[r], words) if across else pack_rows(states[r], words)
-        multiply_words(words, units, matrix[r], transposed, out[r])
-    return binary
+        done[r] = pack_columns(states[r], words) if across else pack_rows(states[r], words)
+        if done[r]:
+            multiply_words(words, units, matrix[r], transposed, out[r])
+    return done
 
 
 @njit(cache=True, nogil=True)
@@ -53,22 +54,20 @@ def _rows_first(array):
     return np.ascontiguousarray(array), False
 
 
-def _check_binary(binary):
-    if not binary:
-        raise ValueError("states: found an entry that is neither 0 nor 1")
-
-
 def multiply_binary(states, matrix, out):
     if not ways.takes_tables(ways.number(), *states.shape[1:], matrix.shape[2]):
         np.matmul(states, matrix, out=out)
         return
-    _check_binary(_multiply(*_rows_first(states), *_rows_first(matrix), out))
+    done = _multiply(*_rows_first(states), *_rows_first(matrix), out)
+    for r in np.flatnonzero(~done):
+        np.matmul(states[r], matrix[r], out=out[r])
 
 
 def packed_rows(states):
     states = np.ascontiguousarray(states)
     words = np.empty((words_of(states.shape[1]), len(states)), np.uint64)
-    _check_binary(pack_rows(states, words))
+    if not pack_rows(states, words):
+        raise ValueError("states: found an entry that is neither 0 nor 1")
     return PackedRows(states, words)
 
 

@@ -20,24 +20,24 @@ class PackedRows(NamedTuple):
 def multiply_binary(states, matrix, out) -> None:
     """Write the matrix product of binary states with a matrix for every replica, of the type of the matrix.
 
+    States may be means instead, as in mean-field estimators, but take no advantage of the entries then.
+
     Parameters
     ----------
-    states : array, shape (replicas, rows, units), entries 0 or 1
-        Also a transposed view, as in the statistics v'p(h|v), or one state of all replicas.
+    states : array, shape (replicas, rows, units), entries 0 or 1, or means
+        Also a transposed view, as in the statistics v'p(h|v), or a view of the states of one replica for all.
     matrix : array, shape (replicas, units, columns)
         Also a transposed view, as in W h.
     out : array, shape (replicas, rows, columns), contiguous
-
-    Raises
-    ------
-    ValueError
-        If a backend that packs states finds an entry that is neither 0 nor 1.
     """
     np.matmul(states, matrix, out=out)
 
 
 def packed_rows(states) -> PackedRows:
-    """Return rows of states (rows, units), entries 0 or 1 of any type, packed once for many products."""
+    """Return rows of states (rows, units), entries 0 or 1 of any type, packed once for many products.
+
+    Backends that pack raise a `ValueError` if there is another entry.
+    """
     return PackedRows(states, None)
 
 
