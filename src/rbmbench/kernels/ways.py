@@ -1,4 +1,4 @@
-"""Ways to multiply binary states by matrices on a processor, and the choice between them.
+"""Ways to multiply binary states by matrices, and the choice between them on a processor.
 
 The choice depends on the shape of the product of one replica: rows of states, contracted units, columns. So results do
 not depend on data, other replicas, shards or threads.
@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from rbmbench.base.errors import SettingsError
 
 VARIABLE = "RBMBENCH_PRODUCTS"
-NAMES = ("auto", "library", "tables")
-AUTO, LIBRARY, TABLES = range(3)
+NAMES = ("auto", "library", "tables", "tensor_cores")
+AUTO, LIBRARY, TABLES, TENSOR_CORES = range(4)
+"""Tables are for processors, tensor cores for GPUs; where a way named by hand is not there, the library's is taken."""
 
 # Tables pay from this number of rows on, plus one share for narrow matrices, and one for few units: measured with
 # AVX-512 and AVX2 on 4 to 500 rows of 16 to 784 units and columns.

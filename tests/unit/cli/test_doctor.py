@@ -198,7 +198,11 @@ def test_slow_kernels_are_a_warning(monkeypatch, no_cupy):
         ("RBMBENCH_BACKEND", "cupy", "CuPy is not installed"),
         ("RBMBENCH_BACKEND", "gpu", "allowed: auto, numpy, cupy"),
         ("RBMBENCH_FUSED", "maybe", "RBMBENCH_FUSED"),
-        ("RBMBENCH_PRODUCTS", "tabels", "RBMBENCH_PRODUCTS: found 'tabels'; allowed: auto, library, tables"),
+        (
+            "RBMBENCH_PRODUCTS",
+            "tabels",
+            "found 'tabels'; allowed: auto, library, tables, tensor_cores",
+        ),
     ],
 )
 def test_a_backend_that_is_asked_for_in_vain_has_failed(monkeypatch, name, value, said):

@@ -7,6 +7,8 @@ import re
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+
 _HERE = Path(__file__).resolve().parent
 # Without -use_fast_math, results agree with the other backends up to rounding. CuPy adds -ftz=true, which flushes
 # numbers below 1e-38 to zero.
@@ -45,6 +47,34 @@ def launch(name: str, dtype: str, grid: int, block: tuple[int, int], arguments: 
     if shared_bytes > SHARED_BYTES:
         function.max_dynamic_shared_size_bytes = shared_bytes
     function((grid,), block, arguments, shared_mem=shared_bytes)
+
+
+def multiply_halves(states, across: bool, matrix, transposed: bool, out, add: bool) -> None:
+    """Write, or add, the products of states with matrices of bfloat16 numbers (as uint16) to float32 ``out``.
+
+    States are (replicas, rows, units), or (replicas, units, rows) if they lie ``across``; matrices (replicas, units,
+    columns), or (replicas, columns, units) if ``transposed``; ``out`` (replicas, rows, columns). All are contiguous.
+    """
+    import cupy
+    from cupy_backends.cuda.libs import cublas
+
+    replicas, rows, columns = out.shape
+    units = states.shape[1 if across else 2]
+    if not out.size or not units:
+        return
+    # cuBLAS's matrices are columns first: it takes ours as their transposes, and multiplies them in the other order.
+    operations = [cublas.CUBLAS_OP_T if turned else cublas.CUBLAS_OP_N for turned in (transposed, across)]
+    alpha, beta = np.ones(1, np.float32), np.full(1, add, np.float32)
+    bfloat16, float32 = cupy.cuda.runtime.CUDA_R_16BF, cupy.cuda.runtime.CUDA_R_32F
+    handle = cupy.cuda.device.get_cublas_handle()
+    cublas.setStream(handle, cupy.cuda.get_current_stream().ptr)
+    cublas.gemmStridedBatchedEx(
+        handle, *operations, columns, rows, units, alpha.ctypes.data,
+        matrix.data.ptr, bfloat16, matrix.shape[2], units * columns,
+        states.data.ptr, bfloat16, states.shape[2], rows * units, beta.ctypes.data,
+        out.data.ptr, float32, columns, rows * columns,
+        replicas, cublas.CUBLAS_COMPUTE_32F, cublas.CUBLAS_GEMM_DEFAULT,
+    )  # fmt: skip
 
 
 def most_shared_bytes() -> int:

@@ -1,4 +1,45 @@
-// Kernels for binary states as bits: bit i of word w of a row is unit 64 w + i.
+// Kernels for products of binary states on tensor cores, and for states as bits.
+//
+// A bfloat16 number is the upper half of a float32. It holds 0 and 1 exactly, and any float32 is the sum of three: 24 bits
+// of mantissa are three times 8. What is left after rounding to the nearest is exact in float32.
+
+typedef unsigned short half;
+
+union Float {
+    float number;
+    word bits;
+};
+
+__device__ inline half rounded_half(float number) {
+    Float full;
+    full.number = number;
+    return (half)((full.bits + 0x7FFFu + ((full.bits >> 16) & 1u)) >> 16);
+}
+
+__device__ inline float from_half(half upper) {
+    Float full;
+    full.bits = (word)upper << 16;
+    return full.number;
+}
+
+// Write three bfloat16 numbers for each number: all first ones, all second ones, all third ones.
+extern "C" __global__ void cut(const real* numbers, half* parts, offset size) {
+    const offset i = (offset)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= size) return;
+    float rest = (float)numbers[i];
+    for (int part = 0; part < 3; part++) {
+        parts[part * size + i] = rounded_half(rest);
+        rest -= from_half(parts[part * size + i]);
+    }
+}
+
+// Write states as bfloat16; what is neither 0 nor 1 becomes NaN, so that it cannot pass for a state.
+extern "C" __global__ void half_states(const real* states, half* halves, offset size) {
+    const offset i = (offset)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < size) halves[i] = states[i] == 0 ? 0 : states[i] == 1 ? 0x3F80 : 0x7FC0;
+}
+
+// Bit i of word w of a row is unit 64 w + i.
 
 extern "C" __global__ void pack_rows(const unsigned char* states, wide* words, offset rows, offset units) {
     const offset of_row = (units + 63) / 64, i = (offset)blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,7 +1,7 @@
 """Kernels for NumPy arrays, compiled by Numba. Documented in `rbmbench.kernels.numpy`.
 
 Compiled code is cached on disk in a folder named after a hash of the sources, because Numba does not notice changes
-of functions called by a compiled function.
+of functions called by a compiled function. Processes that compile at the same time take turns to write to it.
 """
 
 import hashlib
@@ -9,6 +9,8 @@ import os
 from pathlib import Path
 
 import numba
+from filelock import FileLock
+from numba.core import caching
 
 from rbmbench.kernels import numpy as _reference
 
@@ -36,10 +38,25 @@ def _use_full_vectors() -> None:
         numba.config.CPU_FEATURES = ",".join([*names, "-prefer-256-bit"])
 
 
+class LockedCacheFile(caching.IndexDataCacheFile):
+    """Numba's cache of one function, for writers that take turns.
+
+    Otherwise two processes that compile two overloads at the same time may give their files one name, and the code of
+    one overload is loaded for the other. See https://github.com/numba/numba/issues/4807.
+    """
+
+    def save(self, key, data):
+        """Save a new entry."""
+        with FileLock(f"{self._index_path}.lock"):
+            super().save(key, data)
+
+
 if numba.config.CPU_FEATURES is None and numba.config.CPU_NAME is None:
     _use_full_vectors()
 
+# Both settings are read when a function is declared, so that they hold for these kernels alone.
 _users_folder, numba.config.CACHE_DIR = numba.config.CACHE_DIR, _cache_folder()
+_cache_file, caching.IndexDataCacheFile = caching.IndexDataCacheFile, LockedCacheFile
 try:
     from rbmbench.kernels.numba import pairs  # uses the same cache folder
     from rbmbench.kernels.numba.bernoulli import *
@@ -53,6 +70,6 @@ try:
     from rbmbench.kernels.numba.softplus import *
     from rbmbench.kernels.numba.tempering import *
 finally:
-    numba.config.CACHE_DIR = _users_folder
+    numba.config.CACHE_DIR, caching.IndexDataCacheFile = _users_folder, _cache_file
 
 __all__ = _reference.__all__

@@ -5,7 +5,7 @@ from numba import njit
 
 from rbmbench.kernels import ways
 from rbmbench.kernels.numba.tables import multiply_words, pack_columns, pack_rows, words_of
-from rbmbench.kernels.numpy.products import PackedRows
+from rbmbench.kernels.numpy.products import PackedRows, rows_first
 
 takes_tables = njit(cache=True, nogil=True)(ways.takes_tables)
 
@@ -46,19 +46,11 @@ def multiply_across(way, states, matrix, out):
     multiply_words(words, units, matrix, False, out)
 
 
-def _rows_first(array):
-    """Return the array with contiguous rows or columns, and whether it is transposed."""
-    turned = array.swapaxes(-1, -2)
-    if turned.flags.c_contiguous and not array.flags.c_contiguous:
-        return turned, True
-    return np.ascontiguousarray(array), False
-
-
 def multiply_binary(states, matrix, out):
     if not ways.takes_tables(ways.number(), *states.shape[1:], matrix.shape[2]):
         np.matmul(states, matrix, out=out)
         return
-    done = _multiply(*_rows_first(states), *_rows_first(matrix), out)
+    done = _multiply(*rows_first(states), *rows_first(matrix), out)
     for r in np.flatnonzero(~done):
         np.matmul(states[r], matrix[r], out=out[r])
 
@@ -74,6 +66,6 @@ def packed_rows(states):
 def multiply_packed(packed, matrix, out):
     rows, units = packed.states.shape
     if ways.takes_tables(ways.number(), rows, units, matrix.shape[1]):
-        multiply_words(packed.words, units, *_rows_first(matrix), out)
+        multiply_words(packed.words, units, *rows_first(matrix), out)
     else:
         np.matmul(packed.states.astype(matrix.dtype, copy=False), matrix, out=out)

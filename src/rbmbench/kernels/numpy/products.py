@@ -17,6 +17,14 @@ class PackedRows(NamedTuple):
     words: Array | None
 
 
+def rows_first(array) -> tuple[Array, bool]:
+    """Return the array or a copy with contiguous rows, and whether its last two axes were exchanged for that."""
+    if array.flags.c_contiguous:
+        return array, False
+    turned = array.swapaxes(-1, -2)
+    return (turned, True) if turned.flags.c_contiguous else (array.copy(), False)
+
+
 def multiply_binary(states, matrix, out) -> None:
     """Write the matrix product of binary states with a matrix for every replica, of the type of the matrix.
 
