@@ -36,14 +36,16 @@ def _flush(way, sums, r):
 
 @njit(cache=True, nogil=True)
 def _keep(sums, r, visible, mean, sign):
-    """Keep a row v and p(h|v), times 1 or -1."""
-    at = sums.kept[r]
-    sums.visible[r, at] = visible
-    for j in range(mean.size):
-        sums.hidden[r, at, j] = sign * mean[j]
-    for i in range(visible.size):
-        sums.b[r, i] += sign * visible[i]
-    sums.kept[r] += 1
+    """Keep rows v and p(h|v), times 1 or -1."""
+    rows, first = visible.shape[0], sums.kept[r]
+    kept_visible, kept_hidden, total = sums.visible[r, first:], sums.hidden[r, first:], sums.b[r]
+    for row in range(rows):
+        for j in range(mean.shape[1]):
+            kept_hidden[row, j] = sign * mean[row, j]
+        for i in range(visible.shape[1]):
+            kept_visible[row, i] = visible[row, i]
+            total[i] += sign * visible[row, i]
+    sums.kept[r] += rows
 
 
 @njit(cache=True, nogil=True)
@@ -52,9 +54,8 @@ def _add_differences(way, sums, r, visible, mean, other, other_mean):
     if sums.kept[r] + 2 * visible.shape[0] > sums.visible.shape[1]:
         _flush(way, sums, r)
     one = mean.dtype.type(1)
-    for row in range(visible.shape[0]):
-        _keep(sums, r, visible[row], mean[row], one)
-        _keep(sums, r, other[row], other_mean[row], -one)
+    _keep(sums, r, visible, mean, one)
+    _keep(sums, r, other, other_mean, -one)
 
 
 @njit(cache=True, nogil=True)
