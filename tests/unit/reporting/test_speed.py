@@ -22,6 +22,7 @@ TABLE = pd.DataFrame(
         ("step A", 12.0, "its matrix products", "floor", 10.0, 1.2, "<= 1.10"),
         ("step B", 13.0, "step A", "other", 12.0, 13 / 12, ""),
         ("step A", 12.0, "a program", "peer", 30.0, 0.4, "< 1"),
+        ("step A", 12.0, "its fast products", "products", 8.0, 1.5, ""),
         ("step C", 7.0, "its matrix products", "floor", 5.0, 1.4, ""),
     ],
     columns=speed.COLUMNS,
@@ -31,8 +32,9 @@ TABLE = pd.DataFrame(
 def test_bars_are_held_against_the_floor_of_their_step():
     bars = speed.step_bars(TABLE)
     found = [tuple(bar) for bar in bars.itertuples(index=False)]
-    assert found[:3] == [
+    assert found[:4] == [
         ("step A", "floor", "matrix products", 10.0, 1.0),
+        ("step A", "products", "fast products", 8.0, 0.8),
         ("step A", "rbmbench", "rbmbench", 12.0, 1.2),
         ("step A", "peer", "a program", 30.0, 3.0),
     ]
@@ -43,9 +45,9 @@ def test_bars_are_held_against_the_floor_of_their_step():
 def test_picture_says_ratios_machine_threads_and_date():
     figure = speed.bars(TABLE, META)
     written = [text.get_text() for ax in figure.axes for text in ax.texts]
-    assert written == ["10.0 ms", "12.0 ms, 1.20 ×", "30.0 ms, 3.00 ×", "5.00 ms", "7.00 ms, 1.40 ×"]
+    assert written == ["10.0 ms", "8.00 ms, 0.80 ×", "12.0 ms, 1.20 ×", "30.0 ms, 3.00 ×", "5.00 ms", "7.00 ms, 1.40 ×"]
     widths = [[bar.get_width() for bar in ax.patches] for ax in figure.axes]
-    assert widths == [[10.0, 12.0, 30.0], [5.0, 7.0]]
+    assert widths == [[10.0, 8.0, 12.0, 30.0], [5.0, 7.0]]
     for part in ("1 thread of Slow & Steady (3 cores)", "2026-01-02"):
         assert part in figure.get_suptitle()
     for text in figure.axes[0].texts:
@@ -85,7 +87,8 @@ def test_script_measures_from_end_to_end(repository, tmp_path):
     assert done.returncode == 0, done.stderr
     table = speed.read_steps(tmp_path / "steps.csv")
     steps = {f"{name} step, 784x500, batch 500" for name in ("CD-1", "CD-10", "pop-CD-1", "pop-CD-10", "PCD-1")}
-    assert set(table[table["kind"] == "floor"]["what"]) == steps
+    steps.add("CD-24 step, 784x500, batch 200")
+    assert set(table[table["kind"] == "floor"]["what"]) == set(table[table["kind"] == "products"]["what"]) == steps
     assert "scikit-learn BernoulliRBM" in set(table[table["kind"] == "peer"]["against"])
     assert "Exact log Z, 784x16" in set(table["what"])
     assert (table["ratio"] - table["milliseconds"] / table["reference_milliseconds"]).abs().max() < 1e-9
