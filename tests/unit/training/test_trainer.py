@@ -22,6 +22,7 @@ from rbmbench.base.parsing import parse
 from rbmbench.base.settings import RunSettings
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.estimators.cd import CD
+from rbmbench.kernels import ways
 from rbmbench.likelihood import exact_gradient, exact_log_partition, log_likelihood
 from rbmbench.model.minibatches import MiniBatches
 from rbmbench.model.rbm import RBM, initial_rbm
@@ -125,10 +126,18 @@ def test_biases_may_begin_at_the_base_rate_of_the_rows():
     assert 0 < np.abs(rbm.W).max() < 0.1
 
 
-# What a run does not depend on.
+# What a run does not depend on, however its products are made.
+
+
+@pytest.fixture(params=["library", "tables"])
+def way(request):
+    """All products with binary states are made in this way."""
+    with ways.by_hand(request.param):
+        yield request.param
 
 
 @SCHEDULE
+@pytest.mark.usefixtures("way")
 def test_a_trial_alone_is_the_same_trial_among_25(schedule):
     among = run(DATA, settings_for(*schedule, trials=25))
     alone = run(DATA, settings_for(*schedule, trials=1, first_trial=7))
@@ -139,6 +148,7 @@ def test_a_trial_alone_is_the_same_trial_among_25(schedule):
 
 
 @SCHEDULE
+@pytest.mark.usefixtures("way")
 def test_neither_threads_nor_shards_nor_pauses_nor_evaluations_change_a_result(schedule, monkeypatch):
     settings = settings_for(*schedule)
     plain = run(DATA, settings)
@@ -216,6 +226,7 @@ def test_a_run_interrupted_after_every_checkpoint_ends_as_if_undisturbed(schedul
 
 
 @SCHEDULE
+@pytest.mark.usefixtures("way")
 def test_a_run_stopped_at_every_iteration_ends_as_if_undisturbed(schedule, tmp_path):
     settings, checkpoint = settings_for(*schedule), tmp_path / "run.npz"
     for iteration in range(1, 29):
