@@ -5,7 +5,7 @@ import os
 from rbmbench.kernels import kernels_for
 from rbmbench.training.fused import VARIABLE
 from rbmbench.training.timing import matrix_products, training_step
-from timing import DENSE, FLOOR, OTHER, Clock, line
+from timing import DENSE, FLOOR, OTHER, Clock, in_way, line
 
 __all__ = ["gpu_steps", "why_none"]
 
@@ -48,6 +48,8 @@ def gpu_steps(clock: Clock) -> list[dict]:
         ours, products = clock.best(step, floor, rounds=100)
         what = f"CD-{k} step on the GPU, 784x500, batch 500"
         lines.append(line(what, ours, DENSE, FLOOR, products))
+        by_parts, theirs = clock.best(in_way("tensor_cores", step), in_way("library", step), rounds=100)
+        lines.append(line(f"{what}, by tensor cores", by_parts, "the same by cuBLAS in float32", OTHER, theirs))
     for name, label in (("cd", "CD-1"), ("pop_cd", "pop-CD-1")):
         many, single = (finished(_small_step(name, switch, cupy.asarray)) for switch in ("on", "off"))
         ours, theirs = clock.best(many, single, rounds=30)
