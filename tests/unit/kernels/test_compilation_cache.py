@@ -50,3 +50,22 @@ def test_kernels_take_turns_and_other_functions_are_left_alone():
     assert caching.IndexDataCacheFile is not LockedCacheFile
     other = njit(cache=True)(check_that_overloads_keep_their_code)
     assert not isinstance(other._cache._cache_file, LockedCacheFile)
+
+
+def test_kernels_inherit_no_options_from_their_callers():
+    import importlib
+    import pkgutil
+
+    from numba.core.dispatcher import Dispatcher
+
+    import rbmbench.kernels.numba as package
+
+    modules = [
+        importlib.import_module(f"{package.__name__}.{found.name}") for found in pkgutil.iter_modules(package.__path__)
+    ]
+    kernels = {
+        f"{m.__name__}.{name}": part for m in modules for name, part in vars(m).items() if isinstance(part, Dispatcher)
+    }
+    assert len(kernels) > 100
+    for name, kernel in kernels.items():
+        assert {"fastmath", "error_model"} <= set(kernel.targetoptions), name

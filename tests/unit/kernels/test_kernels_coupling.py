@@ -185,6 +185,18 @@ def test_products_of_states(kernels, dtype, few_differ):
     np.testing.assert_allclose(other, beside, **tolerance)
 
 
+@pytest.mark.skipif(kernels_for(np.empty(0)) is numpy_kernels, reason="Numba is not installed")
+@DTYPES
+def test_equal_distributions_have_a_ratio_of_1_exactly(dtype):
+    from rbmbench.kernels.numba.coupling import _means_and_difference, _normaliser
+
+    a, bias = np.random.default_rng(3).normal(0, 2, (2, 784)).astype(dtype)
+    mean, mean2, difference, linear, ratio = np.empty((5, 784), dtype)
+    _means_and_difference(a, a, bias, mean, mean2, difference, linear, ratio)
+    assert _normaliser(linear, ratio) == 0.0
+    assert not difference.any()
+
+
 def test_attempts_and_branches_take_numbers_of_their_own():
     stream = Stream(7, [1, 2], purpose=3, number=11)
     branch = stream.branch()

@@ -1,8 +1,8 @@
 """Sampling of Bernoulli units: bias, sigmoid, random bits and comparison in one pass over cache-sized tiles."""
 
 import numpy as np
-from numba import njit
 
+from rbmbench.kernels.numba.compiling import compiled
 from rbmbench.kernels.numba.elementary import FAST, exp_minus
 from rbmbench.kernels.numba.random import fill_coins, refinement
 
@@ -19,7 +19,7 @@ SMALL = 1e-200
 # 65536 cases k alone decides. Otherwise the unit is marked as open, and r is drawn for it.
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def mark_open(mean, k, out):
     """Sample from means with coins ``k``; mark open units by 2 and return their number."""
     zero, one, two = mean.dtype.type(0), mean.dtype.type(1), mean.dtype.type(2)
@@ -32,7 +32,7 @@ def mark_open(mean, k, out):
     return count
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def _sample_row(a, scale, bias, k):
     """Overwrite activations with states; mark open units by activation + OPEN and return their number."""
     zero, one = a.dtype.type(0), a.dtype.type(1)
@@ -48,12 +48,12 @@ def _sample_row(a, scale, bias, k):
     return count
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _is_on(x, k, r):
     return r < 65536.0 / (1.0 + np.exp(-np.float64(x))) - k
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _close(a, k, seed, trial, number, purpose, position):
     """Decide the open units; ``position`` is that of the first unit."""
     for i in range(a.size):
@@ -61,7 +61,7 @@ def _close(a, k, seed, trial, number, purpose, position):
             a[i] = _is_on(a[i] - OPEN, k[i], refinement(seed, trial, number, purpose, position + i))
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+@compiled(fastmath=FAST, error_model="numpy")
 def mean_row(a, bias):
     """Overwrite activations with means."""
     one = a.dtype.type(1)
@@ -69,7 +69,7 @@ def mean_row(a, bias):
         a[i] = one / (one + exp_minus(a[i] + bias[i]))
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def repeat_row(row, tile):
     units = np.uint64(row.size)
     for start in range(0, tile.size, row.size):
@@ -77,7 +77,7 @@ def repeat_row(row, tile):
             tile[np.uint64(start) + i] = row[i]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def sample_flat(a, scale, bias, seed, trials, number, purpose):
     """Sample activations (replicas, rows * units) like `sample_bernoulli`."""
     replicas, size = a.shape
@@ -94,7 +94,7 @@ def sample_flat(a, scale, bias, seed, trials, number, purpose):
                 _close(a[r, first:last], k, seed, trials[r], number, purpose, first)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _bernoulli_mean(a, bias):
     replicas, size = a.shape
     units = bias.shape[1]
@@ -106,7 +106,7 @@ def _bernoulli_mean(a, bias):
             mean_row(a[r, first : min(size, first + tile)], tiled_bias)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _sample(mean, seed, trials, number, purpose, out):
     replicas, size = out.shape
     coins = np.empty(TILE + 254, out.dtype)
@@ -126,7 +126,7 @@ def _sample(mean, seed, trials, number, purpose, out):
 # smaller ones; their logs are added one by one.
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+@compiled(fastmath=FAST, error_model="numpy")
 def _sample_tile(a, bias, k, probability):
     """Sample like `_sample_row`; write the probability of each state, or 1 for open units."""
     zero, one = a.dtype.type(0), a.dtype.type(1)
@@ -144,7 +144,7 @@ def _sample_tile(a, bias, k, probability):
     return count
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def _multiply_rows(factor, units, log_sum, product):
     """Write the product of each row's factors in [0, 1]; partial products near underflow go as logs to ``log_sum``."""
     for row in range(product.size):
@@ -160,7 +160,7 @@ def _multiply_rows(factor, units, log_sum, product):
         log_sum[row], product[row] = row_log, row_product
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _score_open(a, k, seed, trial, number, purpose, position, units, score):
     """Decide the open units, and add the log probabilities of their states to the scores of their rows."""
     for i in range(a.size):
@@ -170,7 +170,7 @@ def _score_open(a, k, seed, trial, number, purpose, position, units, score):
             score[i // units] -= np.log1p(np.exp(-x if a[i] else x))
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _sample_and_score(a, bias, seed, trials, number, purpose, score, product):
     replicas, size = a.shape
     units = bias.shape[1]
@@ -189,7 +189,7 @@ def _sample_and_score(a, bias, seed, trials, number, purpose, score, product):
                 _score_open(states, k, seed, trials[r], number, purpose, first, units, score[r, rows])
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def _ascend(parameter, up, up_rate, down, down_rate):
     for i in range(parameter.size):
         parameter[i] += up_rate * up[i] - down_rate * down[i]
@@ -200,7 +200,7 @@ def ascend(parameter, up, up_rate, down, down_rate):
     _ascend(parameter.reshape(-1), up.reshape(-1), kind(up_rate), down.reshape(-1), kind(down_rate))
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def gather_rows(data, index, out):
     for r in range(index.shape[0]):
         for row in range(index.shape[1]):

@@ -1,10 +1,10 @@
 """Half steps of coupled Gibbs chains: proposals, tests and redraws of all pairs of a replica in one pass."""
 
 import numpy as np
-from numba import njit
 
 from rbmbench.base.streams import ATTEMPTS
 from rbmbench.kernels.numba.bernoulli import mark_open, mean_row, repeat_row
+from rbmbench.kernels.numba.compiling import compiled
 from rbmbench.kernels.numba.elementary import FAST, exp_minus
 from rbmbench.kernels.numba.random import fill_coins, refinement, row_uniforms
 
@@ -14,7 +14,7 @@ LARGE = 1e270
 MOST_COIN = np.float32(65535)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def _mirror(k):
     for i in range(k.size):
         k[i] = k.dtype.type(MOST_COIN) - k[i]
@@ -24,7 +24,7 @@ def _mirror(k):
 # loop over all of them vectorises better.
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _end_of_replica(row, replica, most):
     """Return the end of the rows from ``row`` on that belong to its replica, at most ``most`` of them."""
     last = row + 1
@@ -33,7 +33,7 @@ def _end_of_replica(row, replica, most):
     return last
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _end_of_tile(row, row_id, units):
     """Return the end of the rows from ``row`` on that share one window of coins."""
     last, most = row + 1, row_id[row] + max(1, TILE // units)
@@ -44,7 +44,7 @@ def _end_of_tile(row, row_id, units):
     return last
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _fill_tile(row_id, mirrored, units, seed, trial, number, purpose, window, coins):
     """Write the coins of a tile's rows, one row after the other."""
     start = row_id[0] * units
@@ -57,7 +57,7 @@ def _fill_tile(row_id, mirrored, units, seed, trial, number, purpose, window, co
             _mirror(k)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _fill_rows(row_id, mirrored, units, seed, trial, number, purpose, window, coins):
     """Write the coins of rows of one replica, one row after the other, tile by tile."""
     row = 0
@@ -69,7 +69,7 @@ def _fill_rows(row_id, mirrored, units, seed, trial, number, purpose, window, co
         row = last
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _toss(mean, k, row_id, mirrored, units, seed, trial, number, purpose, out):
     """Sample rows (flattened) from their means with coins ``k``."""
     if mark_open(mean, k, out):
@@ -80,9 +80,12 @@ def _toss(mean, k, row_id, mirrored, units, seed, trial, number, purpose, out):
                 out[i] = (1.0 - r if mirrored[row] else r) < mean[i] * 65536.0 - k[i]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+@compiled(fastmath=FAST, error_model="numpy")
 def _means_and_difference(a, a2, bias, mean, mean2, difference, linear, ratio):
-    """Write both means, a' - a, and terms with softplus(a) - softplus(a') = linear + log ratio; all flattened."""
+    """Write both means, a' - a, and terms with softplus(a) - softplus(a') = linear + log ratio; all flattened.
+
+    Equal activations give 0 and 1 exactly, so that equal distributions always meet.
+    """
     zero, one = bias.dtype.type(0), bias.dtype.type(1)
     for i in range(a.size):
         x, x2 = a[i] + bias[i], a2[i] + bias[i]
@@ -92,10 +95,10 @@ def _means_and_difference(a, a2, bias, mean, mean2, difference, linear, ratio):
         mean2[i] = s2 if x2 >= zero else t2 * s2
         difference[i] = x2 - x
         linear[i] = max(x, zero) - max(x2, zero)
-        ratio[i] = (one + t) * s2
+        ratio[i] = one if t == t2 else (one + t) * s2
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def _normaliser(linear, ratio):
     """Return the sum of linear + log ratio, accumulated over blocks in float64."""
     total, product = 0.0, 1.0
@@ -113,7 +116,7 @@ def _normaliser(linear, ratio):
     return total + np.log(product)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def _product(v, difference):
     """Return the inner product, accumulated over blocks in float64."""
     total = 0.0
@@ -126,19 +129,19 @@ def _product(v, difference):
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _is_kept(log_odds, u):
     """Return whether log u <= log_odds."""
     return log_odds >= 0 or np.log(u) <= log_odds
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _meets(log_odds, seed, trial, number, purpose, row_id, mirrored):
     """Return whether a pair keeps its first proposal; a uniform is drawn only if the odds do not decide."""
     return log_odds >= 0 or _is_kept(log_odds, row_uniforms(seed, trial, number, purpose, row_id, mirrored)[0])
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _move(row, to, means, difference, normaliser, row_id, mirrored, at):
     """Move the data of a pair to another row."""
     if to < row:
@@ -146,7 +149,7 @@ def _move(row, to, means, difference, normaliser, row_id, mirrored, at):
         normaliser[to], row_id[to], mirrored[to], at[to] = normaliser[row], row_id[row], mirrored[row], at[row]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _redraw(
     left, redraw_both, means, difference, normaliser, row_id, mirrored, at, seed, trial, number, purpose, window, coins,
     states, v, v2, rejections,
@@ -181,7 +184,7 @@ def _redraw(
             return
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def couple_some_rows(
     activation, other, bias, replica, row_id, mirrored, seed, trials, number, purpose, redraw_both, met, rejections
 ):
@@ -229,7 +232,7 @@ def couple_some_rows(
         row = last
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def sample_some_rows(mean, replica, row_id, mirrored, seed, trials, number, purpose, out):
     units = mean.shape[1]
     room = min(max(1, TILE // units), replica.size)
@@ -244,7 +247,7 @@ def sample_some_rows(mean, replica, row_id, mirrored, seed, trials, number, purp
         row = last
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def mean_of_some_rows(activation, bias, replica):
     for row in range(replica.size):
         mean_row(activation[row], bias[replica[row]])

@@ -5,9 +5,9 @@ differ have to be added. BLAS multiplies by all units, and copies the whole matr
 """
 
 import numpy as np
-from numba import njit
 
 from rbmbench.kernels import ways
+from rbmbench.kernels.numba.compiling import compiled
 from rbmbench.kernels.numba.elementary import FAST
 from rbmbench.kernels.numba.products import multiply_rows, takes_tables
 
@@ -17,21 +17,21 @@ FEWER_DIFFERENCES, FEWER_ROWS = 0.05, 40  # share above which tables of many row
 WIDE = 128  # columns below which the search for differences costs more than BLAS
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def _add_four(a, b, c, d, s, out):
     """Add s[0] a + s[1] b + s[2] c + s[3] d to ``out`` in one pass."""
     for i in range(out.size):
         out[i] += s[0] * a[i] + s[1] * b[i] + s[2] * c[i] + s[3] * d[i]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def add_one(a, s, out):
     """Add s a to ``out``."""
     for i in range(out.size):
         out[i] += s * a[i]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _differences(states, neighbours, unit, sign):
     """Write the indices of the units that differ and the differences; return their number."""
     count = 0
@@ -41,7 +41,7 @@ def _differences(states, neighbours, unit, sign):
     return count
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _add_differing_rows(states, neighbours, matrix, unit, sign, out):
     """Add the product of (neighbours - states), one row each, with the matrix."""
     count = _differences(states, neighbours, unit, sign)
@@ -53,7 +53,7 @@ def _add_differing_rows(states, neighbours, matrix, unit, sign, out):
         add_one(matrix[unit[k]], sign[k], out)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def _few_differ(states, neighbours, few):
     count = 0.0
     for row in range(states.shape[0]):
@@ -64,7 +64,7 @@ def _few_differ(states, neighbours, few):
     return count <= few * states.size
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _multiply(way, states, matrix, zero, unit, sign, out):
     if states.shape[0] > FEW_ROWS:
         multiply_rows(way, states, matrix, out)
@@ -74,7 +74,7 @@ def _multiply(way, states, matrix, zero, unit, sign, out):
         _add_differing_rows(zero, states[row], matrix, unit, sign, out[row])
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def multiply_some_states(way, states, bounds, matrix, out):
     units = states.shape[1]
     unit, sign, zero = np.empty(units + 1, np.int64), np.empty(units + 1, states.dtype), np.zeros(units, states.dtype)
@@ -83,7 +83,7 @@ def multiply_some_states(way, states, bounds, matrix, out):
         _multiply(way, states[part], matrix[r], zero, unit, sign, out[part])
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def multiply_some_neighbours(way, states, product, neighbours, bounds, matrix, out):
     units = states.shape[1]
     unit, sign, zero = np.empty(units + 1, np.int64), np.empty(units + 1, states.dtype), np.zeros(units, states.dtype)

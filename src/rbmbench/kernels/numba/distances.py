@@ -1,9 +1,10 @@
 """Counts of Hamming distances between binary states, by exclusive or and population count of packed states."""
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
+from rbmbench.kernels.numba.compiling import compiled
 from rbmbench.kernels.numba.products import packed_rows
 
 BLOCK = 1024  # samples that stay in the first-level cache while all rows pass
@@ -15,13 +16,13 @@ def _ones(typing_context, word):
     return types.uint64(types.uint64), lambda context, builder, signature, arguments: builder.ctpop(arguments[0])
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _add_distances(word, words, distance):
     for s in range(distance.size):
         distance[s] += np.int32(_ones(word ^ words[s]))
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _count(rows, samples, counts):
     """Count the distances between packed rows (words, rows) and samples (words, samples) of one replica."""
     distance = np.empty(BLOCK, np.int32)

@@ -3,8 +3,10 @@
 from math import factorial
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
+
+from rbmbench.kernels.numba.compiling import compiled
 
 # Comparisons with NaN may give any result: the training loop checks that parameters are finite.
 FAST = {"contract", "nsz", "nnan", "ninf", "arcp", "reassoc"}
@@ -19,7 +21,7 @@ EXPONENT = np.int32(23)
 LEAST, MOST = np.float32(-115.0), np.float32(115.0)
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "nsz"})
+@compiled(fastmath={"contract", "nsz"})
 def _exp_minus_float32(a):
     y = min(max(a * MINUS_LOG2_E, LEAST), MOST)
     rounded = y + ROUND
@@ -38,7 +40,7 @@ EXPONENT_FLOAT64 = np.int64(52)
 MOST_FLOAT64 = 700.0
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "nsz"})
+@compiled(fastmath={"contract", "nsz"})
 def _exp_minus_float64(a):
     x = -min(max(a, -MOST_FLOAT64), MOST_FLOAT64)
     rounded = x * LOG2_E + ROUND_FLOAT64

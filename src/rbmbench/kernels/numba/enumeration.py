@@ -1,15 +1,15 @@
 """Log weights of all hidden states by the split product, for tiles of 64 states of one half of the units."""
 
 import numpy as np
-from numba import njit
 
 from rbmbench.kernels import numpy as numpy_kernels
+from rbmbench.kernels.numba.compiling import compiled
 from rbmbench.kernels.splitting import factor_groups
 
 TILE = 64
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(fastmath={"contract"})
 def _multiply_factors(a, B, first, last, product):
     """Multiply ``product[s]`` by 1 + a[i] B[i, s] for first <= i < last, four at a time."""
     i = first
@@ -25,7 +25,7 @@ def _multiply_factors(a, B, first, last, product):
         i += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _split_product(A, B, groups, score_a, score_b, out):
     """Write score_a[s] + score_b[t] + sum_i log(1 + A[s, i] B[i, t]) to ``out[s, t]``."""
     states = B.shape[1]

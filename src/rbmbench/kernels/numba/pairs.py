@@ -6,9 +6,9 @@ steps is compiled as well, replica by replica. It takes the same random numbers 
 """
 
 import numpy as np
-from numba import njit
 
 from rbmbench.kernels import ways
+from rbmbench.kernels.numba.compiling import compiled
 from rbmbench.kernels.numba.coupling import couple_some_rows, mean_of_some_rows, sample_some_rows
 from rbmbench.kernels.numba.differences import (
     multiply_some_neighbours,
@@ -21,7 +21,7 @@ GENERAL, BOTH_LAYERS = 0, 2  # numbers of couplings
 OTHER_HIDDEN, VISIBLE, A_STEP = np.uint64(1), np.uint64(2), np.uint64(3)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _flush(way, sums, r):
     """Add the product of the kept rows of a replica to its sums."""
     visible, hidden = sums.visible[r, : sums.kept[r]], sums.hidden[r, : sums.kept[r]]
@@ -34,7 +34,7 @@ def _flush(way, sums, r):
     sums.kept[r] = 0
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _keep(sums, r, visible, mean, sign):
     """Keep rows v and p(h|v), times 1 or -1."""
     rows, first = visible.shape[0], sums.kept[r]
@@ -48,7 +48,7 @@ def _keep(sums, r, visible, mean, sign):
     sums.kept[r] += rows
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _add_differences(way, sums, r, visible, mean, other, other_mean):
     """Add f(v) - f(v') of every row."""
     if sums.kept[r] + 2 * visible.shape[0] > sums.visible.shape[1]:
@@ -58,13 +58,13 @@ def _add_differences(way, sums, r, visible, mean, other, other_mean):
     _keep(sums, r, other, other_mean, -one)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _count(rejected, pair, rejections):
     for row in range(rejected.size):
         rejections[pair[row]] += rejected[row]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _drop_met(met, visible, other, row_id, mirrored, pair):
     """Move the pairs that have not met to the front; return their number."""
     left = 0
@@ -77,7 +77,7 @@ def _drop_met(met, visible, other, row_id, mirrored, pair):
     return left
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _hidden_half_step(coupling, mean, mean2, c, replica, row_id, mirrored, draw, h, h2, met, rejected):
     """Draw h and h', and overwrite the activations ``mean`` and ``mean2`` with means."""
     seed, trials, number, purpose = draw
@@ -93,7 +93,7 @@ def _hidden_half_step(coupling, mean, mean2, c, replica, row_id, mirrored, draw,
         sample_some_rows(mean2, replica, row_id, mirrored, seed, trials, of_other, purpose, h2)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _follow_replica(r, visible, other, keys, model, words, way, t, last, coupling, sums, tau, rejections):
     seed, trials, number, purpose = words
     left, n, kind = visible.shape[0], model.c.shape[1], visible.dtype
@@ -129,7 +129,7 @@ def _follow_replica(r, visible, other, keys, model, words, way, t, last, couplin
         left = _drop_met(met[:left], v, v2, row_id, mirrored, pair)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _follow_pairs(visible, other, bounds, keys, model, words, way, t, last, coupling, sums, tau, rejections):
     for r in range(bounds.size - 1):
         if bounds[r] < bounds[r + 1]:

@@ -1,16 +1,16 @@
 """Products of binary states with matrices, by the way that `rbmbench.kernels.ways` chooses for their shape."""
 
 import numpy as np
-from numba import njit
 
 from rbmbench.kernels import ways
+from rbmbench.kernels.numba.compiling import compiled
 from rbmbench.kernels.numba.tables import multiply_words, pack_columns, pack_rows, words_of
 from rbmbench.kernels.numpy.products import PackedRows, rows_first
 
-takes_tables = njit(cache=True, nogil=True)(ways.takes_tables)
+takes_tables = compiled()(ways.takes_tables)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _multiply(states, across, matrix, transposed, out):
     """Write the products of replicas by tables; return which replicas are done, those with states 0 and 1 alone."""
     units, done = states.shape[1 if across else 2], np.empty(len(out), np.bool_)
@@ -22,7 +22,7 @@ def _multiply(states, across, matrix, transposed, out):
     return done
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def multiply_rows(way, states, matrix, out):
     """Write the product of rows of one replica, within compiled code."""
     rows, units = states.shape
@@ -34,7 +34,7 @@ def multiply_rows(way, states, matrix, out):
     multiply_words(words, units, matrix, False, out)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def multiply_across(way, states, matrix, out):
     """Write the product of the transpose of states (units, rows) with a matrix, within compiled code."""
     units, rows = states.shape

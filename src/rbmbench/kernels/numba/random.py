@@ -1,10 +1,11 @@
 """Philox4x32-10, vectorised: 16 counter blocks give 64 uniforms or 128 coins."""
 
 import numpy as np
-from numba import float32, njit, types, uint32, uint64
+from numba import float32, types, uint32, uint64
 from numba.extending import overload
 
 from rbmbench.base.streams import Draw
+from rbmbench.kernels.numba.compiling import compiled
 
 M0, M1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 W0, W1 = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)
@@ -25,7 +26,7 @@ def _choose_uniform(word, out):
     return lambda word, out: (np.float64(word & LOW) + 0.5) * 2.0**-32
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _philox(c0, number, purpose, seed, trial):
     """Return the four output words for counter (c0, number, purpose) and key (seed, trial), in the low halves.
 
@@ -41,12 +42,12 @@ def _philox(c0, number, purpose, seed, trial):
     return c0, c1, c2, c3
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _half(word, shift, out):
     return out.dtype.type(np.int32((word >> shift) & SHORT_MASK))
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def fill_coins(seed, trial, number, purpose, start, stop, out):
     """Write the coins (16-bit numbers, as floats) of positions ``start`` to ``stop``; return the index of the first.
 
@@ -69,14 +70,14 @@ def fill_coins(seed, trial, number, purpose, start, stop, out):
     return start - first * 128
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def refinement(seed, trial, number, purpose, position):
     """Return the uniform r for a position whose coin does not decide."""
     word = _philox(uint64(position), number, purpose | REFINED, seed, trial)[0]
     return (np.float64(word & LOW) + 0.5) * 2.0**-32
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def row_uniforms(seed, trial, number, purpose, row_id, mirrored):
     """Return the two uniforms of a row."""
     c0, c1, _, _ = _philox(uint64(row_id), number, purpose | ROW, seed, trial)
@@ -84,7 +85,7 @@ def row_uniforms(seed, trial, number, purpose, row_id, mirrored):
     return (1.0 - u, 1.0 - u2) if mirrored else (u, u2)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def fill_uniforms(seed, trial, number, purpose, start, stop, out):
     """Write the uniforms of positions ``start`` to ``stop``; return the index of the first in ``out``.
 
@@ -102,7 +103,7 @@ def fill_uniforms(seed, trial, number, purpose, start, stop, out):
     return start - first * 64
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _uniforms(seed, trials, number, purpose, out):
     for r in range(out.shape[0]):
         fill_uniforms(seed, trials[r], number, purpose, 0, out.shape[1], out[r])

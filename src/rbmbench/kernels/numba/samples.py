@@ -1,27 +1,27 @@
 """Kernels for samplers: unlearning of samples."""
 
 import numpy as np
-from numba import njit
 
 from rbmbench.kernels.numba.bernoulli import sample_flat
+from rbmbench.kernels.numba.compiling import compiled
 from rbmbench.kernels.numba.differences import add_one
 from rbmbench.kernels.numba.elementary import FAST
 from rbmbench.kernels.numpy.samples import LONGEST_WAIT, SMALLEST_SCALE
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def _drift(parameter, decay, drift):
     for i in range(parameter.size):
         parameter[i] = decay * parameter[i] + drift[i]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def _make_whole(parameter, scale, factor, drift):
     for i in range(parameter.size):
         parameter[i] = scale * parameter[i] + factor * drift[i]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _on(states):
     """Return for each unit the indices of the rows in which it is on, and their number."""
     rows, units = states.shape
@@ -33,7 +33,7 @@ def _on(states):
     return where, count
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def _add_rows(rows, count, matrix, share, out):
     """Add share times ``count`` rows of the matrix to ``out``, eight rows per pass."""
     units = np.uint64(out.size)
@@ -48,7 +48,7 @@ def _add_rows(rows, count, matrix, share, out):
         add_one(matrix[rows[k]], share, out)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _unlearn_biases(b, c, drift_b, drift_c, decay, share, visible, hidden):
     """Update the biases of one replica; ``share`` is the factor of each chain."""
     _drift(b, decay, drift_b)
@@ -58,7 +58,7 @@ def _unlearn_biases(b, c, drift_b, drift_c, decay, share, visible, hidden):
         add_one(hidden[chain], share, c)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def unlearn_samples(W, b, c, drift_W, drift_b, drift_c, decay, rate, visible, hidden):
     for r in range(W.shape[0]):
         share = -rate[r] / W.dtype.type(visible.shape[1])
@@ -69,7 +69,7 @@ def unlearn_samples(W, b, c, drift_W, drift_b, drift_c, decay, rate, visible, hi
             _add_rows(chains[i], count[i], hidden[r], share, W[r, i])
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def unlearn_lazily(W, b, c, drift_W, drift_b, drift_c, decay, rate, scale, factor, visible, hidden):
     kind = W.dtype.type
     for r in range(W.shape[0]):
@@ -88,13 +88,13 @@ def unlearn_lazily(W, b, c, drift_W, drift_b, drift_c, decay, rate, scale, facto
                     add_one(hidden[r, chain], of_weights, W[r, i])
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def _scale(values, number):
     for i in range(values.size):
         values[i] *= number
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def add_states(activation, states, scale, factor, matrix):
     kind, units = activation.dtype.type, states.shape[2]
     rows = np.empty(units, np.int32)
@@ -109,7 +109,7 @@ def add_states(activation, states, scale, factor, matrix):
             _add_rows(rows, count, matrix[r], kind(factor[r]), activation[r, chain])
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _add_states_and_sample(activation, states, scale, factor, matrix, bias, seed, trials, number, purpose):
     add_states(activation, states, scale, factor, matrix)
     flat = activation.reshape((activation.shape[0], activation.shape[1] * activation.shape[2]))

@@ -1,8 +1,8 @@
 """Row sums of softplus(a) = log(1 + exp(a)), alone, with the means, and at two inverse temperatures."""
 
 import numpy as np
-from numba import njit
 
+from rbmbench.kernels.numba.compiling import compiled
 from rbmbench.kernels.numba.elementary import FAST, exp_minus
 
 BLOCK = 64
@@ -13,7 +13,7 @@ LARGE = 1e270
 # need no check for negative values, so that the loops vectorise.
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+@compiled(fastmath=FAST, error_model="numpy")
 def _softplus_parts(activation, bias, positive, product, means):
     """Write the sums of the positive parts and the products; replace activations by means unless ``means`` is None."""
     replicas, rows, units = activation.shape
@@ -39,7 +39,7 @@ def _softplus_parts(activation, bias, positive, product, means):
             positive[r, row], product[r, row] = row_positive, row_product
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+@compiled(fastmath=FAST, error_model="numpy")
 def _softplus_difference(activation, bias, first, second, positive, first_product, second_product):
     """Add the difference of the positive parts to ``positive``; write the products at both inverse temperatures."""
     replicas, rows, units = activation.shape

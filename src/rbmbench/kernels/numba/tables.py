@@ -9,8 +9,8 @@ Source: Arlazarov, Dinic, Kronrod, Faradzev 1970 ("four Russians"), here with su
 """
 
 import numpy as np
-from numba import njit
 
+from rbmbench.kernels.numba.compiling import compiled
 from rbmbench.kernels.numba.intrinsics import (
     ENTRIES,
     GROUP,
@@ -29,7 +29,7 @@ QUARTER = GROUPS // 4  # groups of a part of the last word
 TILE = 1024  # rows whose sums stay in the second-level cache
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def aligned(count, like):
     """Return an uninitialised array that is aligned to lines."""
     spare = LINE // like.itemsize
@@ -38,12 +38,12 @@ def aligned(count, like):
     return raw[first : first + count]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def words_of(units):
     return (units + WORD - 1) // WORD
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def pack_rows(states, words):
     """Pack rows of states (rows, units), contiguous along units, into ``words`` (words, rows).
 
@@ -66,7 +66,7 @@ def pack_rows(states, words):
     return faults == 0
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def pack_columns(states, words):
     """Pack columns of states (units, rows), contiguous along rows, like `pack_rows` their transpose."""
     units, rows = states.shape
@@ -81,7 +81,7 @@ def pack_columns(states, words):
     return binary
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _transpose_bits(square):
     """Transpose 64 x 64 bits in place: swap the squares beside the diagonal, at half the size in each round."""
     size, low = np.uint64(WORD // 2), np.uint64(2**32 - 1)
@@ -95,13 +95,13 @@ def _transpose_bits(square):
         low ^= low << size
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _place(array):
     """Return the address of an array, and the bytes from row to row."""
     return array.ctypes.data, array.strides[0]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _rows_as_they_are(matrix, units, columns, strip):
     """Return the place of the rows of a matrix (units, columns): there, or in the strip if zeros have to fill it."""
     first, last = units
@@ -115,7 +115,7 @@ def _rows_as_they_are(matrix, units, columns, strip):
     return _place(strip)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _rows_transposed(matrix, units, columns, corner, strip):
     """Return the place of the rows of the transpose of a matrix (columns, units), in the strip, filled with zeros."""
     first, last = units
@@ -133,7 +133,7 @@ def _rows_transposed(matrix, units, columns, corner, strip):
     return _place(strip)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _fill_tables(like, place, groups, lines, tables):
     rows, stride = place
     for g in range(groups):
@@ -144,7 +144,7 @@ def _fill_tables(like, place, groups, lines, tables):
             table_sums(like, table, four, stride, 2)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _add_word(like, words, sums, out, tables, groups, lines, following, count):
     """Write the sums of each row plus its entries of the tables to ``out``; both are places.
 
@@ -165,7 +165,7 @@ def _add_word(like, words, sums, out, tables, groups, lines, following, count):
             add_looked_up(like, source, target, tables, word, QUARTER, 2)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _multiply_strip(words, units, matrix, transposed, start, room, sums, out):
     """Write a strip of columns of the product, from ``start`` on: word by word, to ``sums`` and at last to ``out``."""
     tables, zeros, corner, strip = room
@@ -189,7 +189,7 @@ def _multiply_strip(words, units, matrix, transposed, start, room, sums, out):
         out[:, start:end] = sums[:, : end - start]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def multiply_words(words, units, matrix, transposed, out):
     """Write the product of packed states (words, rows) with a matrix (units, columns), or (columns, units) transposed.
 

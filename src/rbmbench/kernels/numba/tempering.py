@@ -2,9 +2,9 @@
 
 import numpy as np
 from llvmlite.binding import get_host_cpu_features
-from numba import njit
 
 from rbmbench.kernels import SMALL_PRODUCT, ways
+from rbmbench.kernels.numba.compiling import compiled
 from rbmbench.kernels.numba.differences import add_one
 from rbmbench.kernels.numba.elementary import FAST, exp_minus
 from rbmbench.kernels.numba.products import multiply_rows, takes_tables
@@ -17,7 +17,7 @@ SMALL = SMALL_PRODUCT if get_host_cpu_features().get("avx512f") else 40_000
 # stay in the first-level cache while they are applied to all chains.
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def _project(way, visible, W, W_transposed, activation):
     """Write v W of all chains, four hidden units at a time; the last unit is repeated to fill up."""
     if len(visible) * W.size < SMALL or takes_tables(way, len(visible), *W.shape):
@@ -39,7 +39,7 @@ def _project(way, visible, W, W_transposed, activation):
             activation[k, j], activation[k, j1], activation[k, j2], activation[k, j3] = sum0, sum1, sum2, sum3
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def _add_rows(h, rows, a):
     """Add h[k] rows[k] to ``a`` for eight rows."""
     h0, h1, h2, h3, h4, h5, h6, h7 = h[0], h[1], h[2], h[3], h[4], h[5], h[6], h[7]
@@ -49,7 +49,7 @@ def _add_rows(h, rows, a):
         a[i] += first + second + h6 * r6[i] + h7 * r7[i]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _reconstruct(way, hidden, W_transposed, activation):
     """Write W h of all chains, eight hidden units at a time, then one by one."""
     if len(hidden) * W_transposed.size < SMALL or takes_tables(way, len(hidden), *W_transposed.shape):
@@ -66,7 +66,7 @@ def _reconstruct(way, hidden, W_transposed, activation):
             add_one(W_transposed[j], hidden[k, j], activation[k])
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def _sample(activation, bias, beta, u, first, out, total):
     """Sample the units of all chains; write the sum of activations (with bias) of the units that are on."""
     chains, units = out.shape
@@ -81,7 +81,7 @@ def _sample(activation, bias, beta, u, first, out, total):
         total[k] = sum_on
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def _set_energies(hidden, c, energy):
     """Convert v'(b + W h) of each chain to E(v, h) = - v'(b + W h) - c'h."""
     for k in range(energy.size):
@@ -91,7 +91,7 @@ def _set_energies(hidden, c, energy):
         energy[k] = -total
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _swap_neighbours(beta, u, visible, energy):
     """Swap the states of even and then of odd neighbouring pairs with the Metropolis probability."""
     for first in range(2):
@@ -103,7 +103,7 @@ def _swap_neighbours(beta, u, visible, energy):
                     visible[k, i], visible[k + 1, i] = visible[k + 1, i], visible[k, i]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _tempered_sweeps(way, W, b, c, beta, seed, trials, number, purpose, visible, samples):
     replicas, sets, chains, m = visible.shape
     n = W.shape[2]
