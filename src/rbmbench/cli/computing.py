@@ -185,12 +185,13 @@ def _check_width(models: np.ndarray, dataset: datasets.Dataset, folder: Path) ->
 
 def _meta(arguments: Namespace, settings: Settings, data: dict, array: Any) -> dict[str, Any]:
     """Return the keys that all meta files have."""
+    backend = backend_name(array)
     return provenance.collect() | {
         "settings": settings.model_dump(mode="json"),
         "scale": arguments.scale,
         "data": data,
-        "backend": backend_name(array),
-        "backend_products": ways.asked(),
+        "backend": backend,
+        "backend_products": "library" if backend == "numpy" else ways.asked(),
         "threads": arguments.threads,
         "seed": settings.seed,
     }

@@ -123,8 +123,9 @@ def records_of(meta: dict[str, Any]) -> list[Record]:
 
 
 def _as_made(meta: dict[str, Any], counted: work.Work, m: int, n: int) -> work.Work:
-    """Return the work of a job as its program made it: ways of products are recorded since there are several."""
-    return counted if "backend_products" in meta else work.with_dense_products(counted, m, n)
+    """Return the work of a job as its program made it; in old ones, which do not say how, all products were dense."""
+    dense = meta.get("backend_products", "library") == "library"
+    return work.with_dense_products(counted, m, n) if dense else counted
 
 
 def this_machine() -> str:
