@@ -161,7 +161,7 @@ def test_jobs_made_with_dense_products_alone_are_counted_so():
     assert before.work.stages["training"]["product"] == now.work.stages["training"]["binary product"] > 0
     assert "binary product" not in before.work.stages["training"]
     small = run_meta(run_settings(hidden=13), 1009, 787)
-    (now,), (before,) = (records.records_of(meta) for meta in (small, small | {"backend_products": "library"}))
+    (now,), (before,) = (records.records_of(meta) for meta in (small, small | {"backend": "numpy"}))
     old = before.work.stages["evaluation"]
     assert old["row product"] == now.work.stages["evaluation"]["binary row product"] > 0
     rows = 1009 * 787

@@ -123,8 +123,8 @@ def records_of(meta: dict[str, Any]) -> list[Record]:
 
 
 def _as_made(meta: dict[str, Any], counted: work.Work, m: int, n: int) -> work.Work:
-    """Return the work of a job as its program made it; in old ones, which do not say how, all products were dense."""
-    dense = meta.get("backend_products", "library") == "library"
+    """Return the work of a job as its program made it: by dense products alone in old ones, which name no ways."""
+    dense = "backend_products" not in meta or meta["backend"] == "numpy"
     return work.with_dense_products(counted, m, n) if dense else counted
 
 
