@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from rbmbench.base import pace
+from rbmbench.kernels import ways
 
 
 @pytest.fixture(scope="session")
@@ -18,6 +19,13 @@ def repository() -> Path:
 def no_pauses(monkeypatch):
     """Runs pause at evaluations alone, whatever an iteration takes."""
     monkeypatch.setattr(pace, "Pace", lambda: SimpleNamespace(steps=10**9, update=lambda *_: None))
+
+
+@pytest.fixture(params=["library", "tables"])
+def way(request):
+    """All products with binary states are made in this way, whatever their shape."""
+    with ways.by_hand(request.param):
+        yield request.param
 
 
 def pytest_collection_modifyitems(items):

@@ -2,11 +2,7 @@
 
 import pytest
 
-from rbmbench.kernels import ways
 
-
-@pytest.fixture(autouse=True, params=["library", "tables"])
-def way(request):
-    """All products are made in this way, whatever their shape."""
-    with ways.by_hand(request.param):
-        yield request.param
+@pytest.fixture(autouse=True)
+def in_every_way(way):
+    """Run each test once for each way."""

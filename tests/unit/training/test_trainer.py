@@ -22,7 +22,6 @@ from rbmbench.base.parsing import parse
 from rbmbench.base.settings import RunSettings
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.estimators.cd import CD
-from rbmbench.kernels import ways
 from rbmbench.likelihood import exact_gradient, exact_log_partition, log_likelihood
 from rbmbench.model.minibatches import MiniBatches
 from rbmbench.model.rbm import RBM, initial_rbm
@@ -127,13 +126,6 @@ def test_biases_may_begin_at_the_base_rate_of_the_rows():
 
 
 # What a run does not depend on, however its products are made.
-
-
-@pytest.fixture(params=["library", "tables"])
-def way(request):
-    """All products with binary states are made in this way."""
-    with ways.by_hand(request.param):
-        yield request.param
 
 
 @SCHEDULE

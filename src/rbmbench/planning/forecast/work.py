@@ -263,7 +263,6 @@ def _enumerated_bytes(m: int, n: int) -> int:
 
 def with_dense_products(work: Work, m: int, n: int) -> Work:
     """Return the work of a job made before products with binary states had ways of their own."""
-    dense = {"binary product": "product", "thin binary product": "thin product"}
     stages = {}
     for name, counts in work.stages.items():
         stages[name] = found = Counter()
@@ -273,7 +272,7 @@ def with_dense_products(work: Work, m: int, n: int) -> Work:
             elif kind == "counted distance":
                 found["distance"] += count * m
             else:
-                found[dense.get(kind, kind)] += count
+                found[kind.replace("binary product", "product")] += count
     return work._replace(stages=stages)
 
 
@@ -286,7 +285,8 @@ def _rows(rows: int, m: int, n: int) -> Counts:
 
 def _product(m: int, n: int, rows: int) -> str:
     """Return the kind of the matrix products of an RBM with rows of binary states."""
-    return _dense_product(m, n).replace("product", "binary product" if takes_tables(AUTO, rows, m, n) else "product")
+    dense = _dense_product(m, n)
+    return dense.replace("product", "binary product") if takes_tables(AUTO, rows, m, n) else dense
 
 
 def _dense_product(m: int, n: int) -> str:
