@@ -44,9 +44,9 @@ class IndirectSampling:
     """
 
     def __init__(self, rows: Array, replicas: int = 1):
-        self._rows = rows.astype(np.uint8)
+        self._rows = kernels_for(rows).packed_rows(rows.astype(np.uint8))
         self.samples = 0
-        self.counts = np.zeros_like(self._rows, shape=(replicas, len(rows), rows.shape[1] + 1), dtype=np.int64)
+        self.counts = np.zeros_like(rows, shape=(replicas, len(rows), rows.shape[1] + 1), dtype=np.int64)
 
     def add(self, samples: Array) -> None:
         """Add samples (replicas, samples, m) of 0 and 1, of any type; raise a `SettingsError` for other shapes."""

@@ -70,7 +70,7 @@ def test_every_sample_is_counted_at_its_distance(kernels, dtype, sizes):
     distance = (x[None, :, None] != s[:, None]).sum(axis=-1)
     expected = np.stack([[np.bincount(row, minlength=m + 1) for row in part] for part in distance]) + 3
     counts = np.full((replicas, rows, m + 1), 3, np.int64)
-    kernels.count_distances(x, s.astype(dtype), counts)
+    kernels.count_distances(kernels.packed_rows(x), s.astype(dtype), counts)
     np.testing.assert_array_equal(counts, expected)
 
 

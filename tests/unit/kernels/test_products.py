@@ -211,7 +211,7 @@ with ways.by_hand("tables"):
     kernels.multiply_binary(states, turned, out)
     np.testing.assert_allclose(out, states.astype(float) @ matrix, rtol=0, atol=1e-4)
 counts = np.zeros((2, 67, 132), np.int64)
-kernels.count_distances(states[0], states, counts)
+kernels.count_distances(kernels.packed_rows(states[0]), states, counts)
 distance = (states[0][:, None] != states[:, None]).sum(axis=-1)
 for row, count in zip(distance.reshape(-1, 67), counts.reshape(-1, 132)):
     np.testing.assert_array_equal(np.bincount(row, minlength=132), count)

@@ -37,8 +37,8 @@ def _words(states):
     return words
 
 
-def count_distances(rows, samples, counts):
-    x, s = _words(rows), _words(samples.reshape(-1, samples.shape[2]))
+def count_distances(packed, samples, counts):
+    x, s = _words(packed.states), _words(samples.reshape(-1, samples.shape[2]))
     sizes = sized(*counts.shape[:2], samples.shape[1], x.shape[1], counts.shape[2])
     blocks = -(-counts.shape[0] * counts.shape[1] // THREADS)
     start("count_distances", np.float32, blocks, (x, s, contiguous(counts), *sizes))

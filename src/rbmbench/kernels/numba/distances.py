@@ -38,7 +38,6 @@ def _count(rows, samples, counts):
                 count[found[s]] += 1
 
 
-def count_distances(rows, samples, counts):
-    words = packed_rows(rows).words
+def count_distances(packed, samples, counts):
     for of_replica, count in zip(samples, counts, strict=True):
-        _count(words, packed_rows(of_replica).words, count)
+        _count(packed.words, packed_rows(of_replica).words, count)

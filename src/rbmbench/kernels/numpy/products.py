@@ -54,18 +54,19 @@ def multiply_packed(packed: PackedRows, matrix, out) -> None:
     np.matmul(packed.states.astype(matrix.dtype, copy=False), matrix, out=out)
 
 
-def count_distances(rows, samples, counts) -> None:
+def count_distances(packed: PackedRows, samples, counts) -> None:
     """Count the samples s at each Hamming distance |x| + |s| - 2 x's from each row x.
 
     Parameters
     ----------
-    rows : array, shape (rows, m), entries 0 or 1
+    packed : PackedRows
+        The rows x, (rows, m), see `packed_rows`.
     samples : array, shape (replicas, samples, m), entries 0 or 1 of any type
     counts : array, shape (replicas, rows, m + 1), int64
         Entry d is increased by the number of samples at distance d.
     """
     lengths = counts.shape[-1]
-    x, s = (np.asarray(states, np.float32, like=rows) for states in (rows, samples))
+    x, s = (states.astype(np.float32) for states in (packed.states, samples))
     distance = (x.sum(-1)[:, None] + s.sum(-1)[:, None, :] - 2 * (x @ s.swapaxes(-1, -2))).astype(np.int64)
     index = distance + lengths * np.arange(counts[..., 0].size).reshape(*distance.shape[:2], 1)
     counts += np.bincount(index.ravel(), minlength=counts.size).reshape(counts.shape)
