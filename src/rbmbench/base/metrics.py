@@ -46,6 +46,7 @@ METRICS = {
     "stopping_time": Metric("mean stopping time τ", "Gibbs steps"),
     "rejections": Metric("mean rejected proposals", "per chain"),
     "forced_meetings": Metric("share of chains that met by force"),
+    "truncated_attempts": Metric("share of chains whose rejection sampling was cut off"),
     "gradient_variance_W": Metric("variance of the model term, W"),
     "gradient_variance_b": Metric("variance of the model term, b"),
     "gradient_variance_c": Metric("variance of the model term, c"),

@@ -16,7 +16,10 @@ import numpy as np
 from rbmbench.base.errors import SettingsError
 
 BRANCH = 0x80  # bit of the purpose that distinguishes branches from streams
-ATTEMPTS = 2**22 - 1  # fits in the purpose above its lowest byte and below the two bits that kernels use
+# Rejection sampling of coupled chains ends here. A pair needs 1 / d attempts on average and enters with probability d,
+# the total variation distance of its two laws. So at most 1 / (e ATTEMPTS) = 6e-6 of the pairs get here in a half step,
+# and only if d is near the rounding errors of float32 log odds.
+ATTEMPTS = 2**16 - 1
 
 
 class Purpose:

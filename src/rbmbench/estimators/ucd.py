@@ -25,7 +25,8 @@ class UCD(Estimator):
     """UCD with ``chains`` pairs of chains (None: one from each row of the mini-batch); other options as `CoupledGibbs`.
 
     Diagnostics, means over the pairs: stopping_time (tau), rejections (rejected proposals), forced_meetings (share of
-    pairs merged at ``max_steps``); with ``variance`` the variance of the gradient, see `rbmbench.estimators._variance`.
+    pairs merged at ``max_steps``), truncated_attempts (share of pairs whose rejection sampling may have been cut off);
+    with ``variance`` the variance of the gradient, see `rbmbench.estimators._variance`.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class UCD(Estimator):
             "stopping_time": met.stopping_time.mean(axis=1),
             "rejections": met.rejections.mean(axis=1),
             "forced_meetings": met.forced.mean(axis=1),
+            "truncated_attempts": met.truncated.mean(axis=1),
         }
         mean = self.sums.mean()
         return mean, state, diagnostics | (terms.variances(mean) if self.variance else {})

@@ -18,6 +18,7 @@ __all__ = [
     "SMALL_PRODUCT",
     "backend_name",
     "fused_kernels",
+    "is_array",
     "is_host_array",
     "is_installed",
     "kernels_for",
@@ -87,6 +88,11 @@ def fused_kernels(array) -> ModuleType | None:
 def pair_kernels(array) -> ModuleType | None:
     """Return the module that runs coupled chains until they meet, `rbmbench.kernels.numba.pairs`, or None."""
     return import_module("rbmbench.kernels.numba.pairs") if backend_name(array) == "numba" else None
+
+
+def is_array(value) -> bool:
+    """Return whether there can be kernels for a value: whether it is an array of NumPy or CuPy."""
+    return isinstance(value, np.ndarray) or _is_cupy(type(value))
 
 
 def is_host_array(array) -> bool:

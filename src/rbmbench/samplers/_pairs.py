@@ -43,9 +43,10 @@ class Pairs:
         W_transposed[...] = rbm.W.swapaxes(-1, -2)
         self.model = Model(rbm.W, W_transposed, rbm.b, rbm.c)
 
-    def rows(self, replica: np.ndarray, chain: np.ndarray, antithetic: bool) -> Rows:
-        """Return the rows of these replicas and chains, ordered by replica."""
-        row_id, mirrored = (chain // 2, chain % 2) if antithetic else (chain, 0 * chain)
+    def rows(self, replica: np.ndarray, chain: np.ndarray, antithetic: bool, first_chain: int = 0) -> Rows:
+        """Return the rows of these replicas and chains, ordered by replica; keys count chains from ``first_chain``."""
+        number = chain + first_chain
+        row_id, mirrored = (number // 2, number % 2) if antithetic else (number, 0 * number)
         keys = (np.asarray(part, like=self.model.W) for part in (replica, row_id, mirrored.astype(np.uint8)))
         return Rows(replica, chain, self._bounds(replica), RowKeys(*keys))
 

@@ -23,10 +23,11 @@ import numpy as np
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.registry import truth_value
-from rbmbench.base.settings import Coupling
-from rbmbench.base.streams import Stream
+from rbmbench.base.settings import MOST_STEPS, Coupling
+from rbmbench.base.streams import ATTEMPTS, Stream
 from rbmbench.model.gibbs import Buffers, hidden_mean
 from rbmbench.model.rbm import RBM
+from rbmbench.model.rows import binary_states
 from rbmbench.samplers._pairs import Pairs, Rows
 
 Array = Any
@@ -60,13 +61,18 @@ class _NoTerms:
 class Meetings(NamedTuple):
     """Outcome of the pairs, NumPy arrays, (replicas, chains).
 
-    ``stopping_time``, int64, is tau; ``rejections``, int64, the number of rejected proposals; ``forced``, bool, marks
-    pairs that had not met by the last step and were merged.
+    ``stopping_time``, int64, is tau; ``rejections``, int64, the number of rejected proposals of all half steps;
+    ``forced``, bool, marks pairs that had not met by the last step and were merged.
     """
 
     stopping_time: np.ndarray
     rejections: np.ndarray
     forced: np.ndarray
+
+    @property
+    def truncated(self) -> np.ndarray:
+        """Pairs with as many rejections as one half step may have, after which any proposal is taken: bool."""
+        return self.rejections >= ATTEMPTS - 1
 
 
 class CoupledGibbs:
@@ -92,21 +98,25 @@ class CoupledGibbs:
         if coupling not in COUPLINGS:
             raise SettingsError(f"option 'coupling': found {coupling!r}; allowed: {', '.join(COUPLINGS)}")
         whole = isinstance(max_steps, int) and not isinstance(max_steps, bool)
-        if max_steps is not None and not (whole and max_steps > k):
-            raise SettingsError(f"option 'max_steps': found {max_steps!r}; allowed: null, or an integer > k = {k}")
+        if max_steps is not None and not (whole and k < max_steps <= MOST_STEPS):
+            allowed = f"null, or an integer > k = {k}, at most {MOST_STEPS}"
+            raise SettingsError(f"option 'max_steps': found {max_steps!r}; allowed: {allowed}")
         self.coupling, self.k, self.max_steps = coupling, k, max_steps
         self.antithetic = truth_value("antithetic", antithetic)
         self._buffers = Buffers()
 
-    def run(self, rbm: RBM, start_mean: Array, stream: Stream, terms: Terms | None = None) -> Meetings:
+    def run(
+        self, rbm: RBM, start_mean: Array, stream: Stream, terms: Terms | None = None, first_chain: int = 0
+    ) -> Meetings:
         """Run pairs of chains until all have met; ``terms`` receives the terms of the estimator.
 
         The RBM has one leading axis of replicas; ``start_mean`` (replicas, chains, n) is p(h = 1 | v_0). One draw of
-        the stream is taken, and its branch is used.
+        the stream is taken, and its branch is used. The random numbers of a chain depend on its number, counted from
+        ``first_chain``, so that chains may be run in parts.
         """
         replicas, chains, n = start_mean.shape
         pairs = Pairs(rbm, replicas * chains, self._buffers, stream.branch())
-        rows = pairs.rows(*(index.ravel() for index in np.indices((replicas, chains))), self.antithetic)
+        rows = pairs.rows(*(index.ravel() for index in np.indices((replicas, chains))), self.antithetic, first_chain)
         tally, terms = _Tally(replicas, chains), terms or _NoTerms()
         hidden = pairs.sample(rows, start_mean.reshape(-1, n), pairs.draws.next(), "hidden")
         other = pairs.visible_activation(rows, hidden, "other activation")
@@ -184,12 +194,16 @@ class _Tally:
         return Meetings(self._stopping_time, self._rejections, self._forced)
 
 
-def stopping_times(rbm: RBM, start_visible: Array, coupling: str, longest: int, stream: Stream) -> np.ndarray:
+def stopping_times(
+    rbm: RBM, start_visible: Array, coupling: str, longest: int, stream: Stream, first_chain: int = 0
+) -> np.ndarray:
     """Return tau of pairs of chains from given visible states, at most ``longest``: int64 (replicas, chains).
 
     ``start_visible`` (replicas, chains, m) holds 0 and 1. Pairs that have not met after step ``longest``, at least 2,
-    are cut off. Raises a `SettingsError` if an option is not allowed.
+    are cut off. For ``first_chain`` see `CoupledGibbs.run`. Raises a `SettingsError` if an option is not allowed, a
+    `DataError` if the states are not 0 and 1.
     """
     chains = CoupledGibbs(coupling, max_steps=longest)
+    start_visible = binary_states(start_visible, "start", 3, rbm.visible_units)
     start = hidden_mean(rbm, start_visible, Buffers())
-    return chains.run(rbm, start, stream).stopping_time
+    return chains.run(rbm, start, stream, first_chain=first_chain).stopping_time

@@ -14,6 +14,7 @@ import numpy as np
 
 from rbmbench.base.registry import positive_integer
 from rbmbench.model.gibbs import Population, population_statistics
+from rbmbench.model.rows import binary_rows
 from rbmbench.samplers._base import REGISTRY, no_rates
 from rbmbench.samplers.rates_fpcd import DRIFTS
 from rbmbench.samplers.rates_herding import RatesHerding
@@ -35,6 +36,7 @@ class Herding(RatesHerding):
 
     def start(self, rbm, data, chains, stream):
         """Start the chains at random training rows, and with the first mini-batch."""
+        data = binary_rows(data, units=rbm.visible_units)
         state = super().start(rbm, data, chains, stream)
         return state | {"data": data, "block": np.zeros(1, np.int64)}
 

@@ -25,14 +25,12 @@ from rbmbench.samplers._base import REGISTRY, Sampler
 class ParallelTemperingSampler:
     """PT with ``temperatures`` inverse temperatures, equally spaced from 0 to 1.
 
-    Raises a `SettingsError` if there are fewer than 2.
+    Raises a `SettingsError` if there are fewer than 2, or too many, see `rbmbench.base.settings`.
     """
 
     def __init__(self, temperatures: int = 10):
-        if isinstance(temperatures, bool) or not isinstance(temperatures, int) or temperatures < 2:
-            raise SettingsError(f"option 'temperatures': found {temperatures!r}; allowed: an integer >= 2")
-        self.temperatures = temperatures
-        self.inverse_temperatures = np.linspace(0, 1, temperatures)
+        self.temperatures = positive_integer("temperatures", temperatures, least=2)
+        self.inverse_temperatures = np.linspace(0, 1, self.temperatures)
 
     def sweep(self, rbm: RBM, visible, stream: Stream, samples) -> None:
         """Make a sweep for each entry of ``samples``; one draw per sweep is taken.

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from core_helpers import expected_tosses, sigmoid, words_of
 
-from rbmbench.base.streams import ATTEMPTS, RowKeys, Stream
+from rbmbench.base.streams import ATTEMPTS, Draw, RowKeys, Stream
 from rbmbench.kernels import kernels_for
 from rbmbench.kernels import numpy as numpy_kernels
+from rbmbench.kernels.numpy.random import row_uniforms, toss_rows
 from shim import NEEDS_COMPILER, cuda_kernels
 
 BACKENDS = pytest.mark.parametrize(
@@ -16,6 +17,7 @@ BACKENDS = pytest.mark.parametrize(
     [numpy_kernels, kernels_for(np.empty(0)), pytest.param(cuda_kernels, marks=NEEDS_COMPILER)],
     ids=lambda h: h.__name__.rpartition(".")[2],
 )
+COMPILED = pytest.mark.skipif(kernels_for(np.empty(0)) is numpy_kernels, reason="Numba is not installed")
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 UNITS = pytest.mark.parametrize("units", [1, 5, 67, 131, 1097])
 REPLICAS, ROWS = 3, 29
@@ -185,7 +187,7 @@ def test_products_of_states(kernels, dtype, few_differ):
     np.testing.assert_allclose(other, beside, **tolerance)
 
 
-@pytest.mark.skipif(kernels_for(np.empty(0)) is numpy_kernels, reason="Numba is not installed")
+@COMPILED
 @DTYPES
 def test_equal_distributions_have_a_ratio_of_1_exactly(dtype):
     from rbmbench.kernels.numba.coupling import _means_and_difference, _normaliser
@@ -195,6 +197,29 @@ def test_equal_distributions_have_a_ratio_of_1_exactly(dtype):
     _means_and_difference(a, a, bias, mean, mean2, difference, linear, ratio)
     assert _normaliser(linear, ratio) == 0.0
     assert not difference.any()
+
+
+@COMPILED
+def test_rejection_sampling_ends():
+    # Only 1 of 50 000 proposals is accepted: with one unit, P(0|h') falls short of P(0|h) by d = 2e-5.
+    rows, short = 300_007, 2e-5
+    every = RowKeys(np.zeros(rows, np.int64), np.arange(rows), np.zeros(rows, np.uint8))
+    start = Draw(np.uint32(5), np.array([1], np.uint32), np.uint32(2), np.uint64(3))
+    enters = row_uniforms(start, every)[0] > 1 - 2 * short
+    where = every.select(np.flatnonzero(enters & (toss_rows(start, every, np.full((rows, 1), 0.5))[:, 0] == 0)))
+    ends = len(where.row_id)
+    assert ends > 3
+    a, other, met = (
+        np.zeros((ends, 1)),
+        np.full((ends, 1), np.log((0.5 + short) / (0.5 - short))),
+        np.ones(ends, np.uint8),
+    )
+    rejections = np.full(ends, -1)
+    kernels_for(a).couple_visible(a, other, np.zeros((1, 1)), where, start, False, met, rejections)
+    assert not met.any()
+    assert rejections.max() == ATTEMPTS - 1
+    # Those who were not cut off took what only h' gives more often; the others may have either state.
+    assert (other[rejections < ATTEMPTS - 1] == 1).all()
 
 
 def test_attempts_and_branches_take_numbers_of_their_own():

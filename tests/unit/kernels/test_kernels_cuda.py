@@ -16,6 +16,7 @@ from core_helpers import binary_data, random_rbm, training_stream
 import shim.device
 from rbmbench import estimators, samplers
 from rbmbench.base.errors import TrainingError
+from rbmbench.base.parsing import parse
 from rbmbench.base.settings import EstimateSettings, GroundTruthSettings
 from rbmbench.kernels import backend_name, kernels_for, on_host
 from rbmbench.kernels import cupy as cupy_kernels
@@ -94,7 +95,7 @@ def test_a_stopped_run_goes_on_bit_for_bit(device, tmp_path, monkeypatch, name):
 
     stage = {"until": 13, "estimator": {"name": name, "options": OPTIONS.get(name, {})}, "rate": 0.1}
     values = {"data": {"name": "user"}, "hidden": 5, "batch": 6, "schedule": [stage], "trials": 2, "seed": 2}
-    settings = trainer.parse(trainer.RunSettings, values | {"precision": "float64", "evaluate_every": 5}, "test")
+    settings = parse(trainer.RunSettings, values | {"precision": "float64", "evaluate_every": 5}, "test")
     monkeypatch.setattr(trainer.Loop, "_evaluate", stop_at_ten)
     with pytest.raises(KeyboardInterrupt):
         trainer.run(DATA, settings, checkpoint=checkpoint, backend="cupy")
@@ -109,7 +110,7 @@ def test_a_stopped_run_goes_on_bit_for_bit(device, tmp_path, monkeypatch, name):
 def test_update_rules_on_a_device_are_those_of_the_host(device, rule):
     stage = {"until": 7, "estimator": {"name": "cd", "options": {"k": 2}}, "update": {"name": rule}, "rate": 0.1}
     values = {"data": {"name": "user"}, "hidden": 5, "batch": 6, "schedule": [stage], "trials": 2, "seed": 2}
-    settings = trainer.parse(trainer.RunSettings, values | {"precision": "float64", "evaluate_every": 3}, "test")
+    settings = parse(trainer.RunSettings, values | {"precision": "float64", "evaluate_every": 3}, "test")
     ours, theirs = (trainer.run(DATA, settings, backend=backend).rbm for backend in ("cupy", "numpy"))
     for found, expected in zip((ours.W, ours.b, ours.c), (theirs.W, theirs.b, theirs.c), strict=True):
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11)

@@ -29,11 +29,12 @@ def settings(**changes) -> CouplingSettings:
 @pytest.fixture
 def sampler(monkeypatch):
     """A sampler that notes what it is asked for; chain i takes i + 1 steps, and the rest are cut."""
-    asked = {}
+    asked = {"starts": []}
 
-    def stopping_times(rbm, start, meeting_times, longest, stream):
-        asked.update(rbm=rbm, start=start, coupling=meeting_times, longest=longest, stream=stream)
-        return np.minimum(np.arange(1, start.shape[1] + 1), longest)[None].astype(np.int32)
+    def stopping_times(rbm, start, meeting_times, longest, stream, first):
+        asked.update(coupling=meeting_times, longest=longest)
+        asked["starts"].append(start)
+        return np.minimum(first + np.arange(1, start.shape[1] + 1), longest)[None].astype(np.int32)
 
     monkeypatch.setattr(meeting_times, "stopping_times", stopping_times)
     return asked
@@ -57,7 +58,15 @@ def test_couplings_share_model_and_starts_and_seeds_do_not(sampler):
     assert start_of(settings(seed=6))[1].tobytes() != one[1].tobytes()
     coupled_stopping_times(settings(coupling="general"))
     assert (sampler["coupling"], sampler["longest"]) == ("general", 29)
-    assert sampler["start"].tobytes() == one[1].tobytes()
+    np.testing.assert_array_equal(np.concatenate(sampler["starts"], axis=1), one[1])
+
+
+@pytest.mark.parametrize("coupling", ["rbm", "general", "both_layers"])
+def test_chains_that_run_in_parts_meet_as_if_they_ran_together(monkeypatch, coupling):
+    found = coupled_stopping_times(settings(coupling=coupling))
+    assert len(set(found.tolist())) > 3
+    monkeypatch.setattr(meeting_times, "PAIRS", 503)
+    np.testing.assert_array_equal(coupled_stopping_times(settings(coupling=coupling)), found)
 
 
 def test_the_subcommand_writes_times_and_meta(sampler, tmp_path):

@@ -1,7 +1,7 @@
 // Half steps of coupled Gibbs chains, for rows of several replicas. A CUDA block takes a row or a pair of rows, and its
 // threads take neighbouring Philox blocks of its units.
 
-const word ATTEMPTS = (1u << 22) - 1;
+const word ATTEMPTS = (1u << 16) - 1;
 const word ROW = 0x40000000u;
 
 // The random key of a row: unit i has position row_id * units + i.

@@ -1,31 +1,16 @@
 """Kernels for NumPy arrays, compiled by Numba. Documented in `rbmbench.kernels.numpy`.
 
 Compiled code is cached on disk in a folder named after a hash of the sources, because Numba does not notice changes
-of functions called by a compiled function. Processes that compile at the same time take turns to write to it.
+of functions called by a compiled function. Processes that compile at the same time take turns to write to it. Where no
+folder can be written, code is compiled by every process.
 """
-
-import hashlib
-import os
-from pathlib import Path
 
 import numba
 from filelock import FileLock
 from numba.core import caching
 
 from rbmbench.kernels import numpy as _reference
-
-_HERE = Path(__file__).resolve().parent
-
-
-def _cache_folder() -> str:
-    """Return the cache folder for these sources."""
-    sources = b"".join(path.read_bytes() for path in sorted([*_HERE.glob("*.py"), *_HERE.parent.glob("*.py")]))
-    base = Path(numba.config.CACHE_DIR) if numba.config.CACHE_DIR else _HERE / "__pycache__"
-    if not os.access(_HERE, os.W_OK) and not numba.config.CACHE_DIR:
-        from platformdirs import user_cache_path
-
-        base = user_cache_path("rbmbench") / "kernels"
-    return str(base / hashlib.sha256(sources).hexdigest()[:12])
+from rbmbench.kernels.numba.compiling import CACHE_FOLDER, warn_of_no_cache
 
 
 def _use_full_vectors() -> None:
@@ -47,15 +32,18 @@ class LockedCacheFile(caching.IndexDataCacheFile):
 
     def save(self, key, data):
         """Save a new entry."""
-        with FileLock(f"{self._index_path}.lock"):
-            super().save(key, data)
+        try:
+            with FileLock(f"{self._index_path}.lock"):
+                super().save(key, data)
+        except OSError as error:  # such as a full disk
+            warn_of_no_cache(f"{self._index_path}: {error.strerror or error}")
 
 
 if numba.config.CPU_FEATURES is None and numba.config.CPU_NAME is None:
     _use_full_vectors()
 
 # Both settings are read when a function is declared, so that they hold for these kernels alone.
-_users_folder, numba.config.CACHE_DIR = numba.config.CACHE_DIR, _cache_folder()
+_users_folder, numba.config.CACHE_DIR = numba.config.CACHE_DIR, CACHE_FOLDER or ""
 _cache_file, caching.IndexDataCacheFile = caching.IndexDataCacheFile, LockedCacheFile
 try:
     from rbmbench.kernels.numba import pairs  # uses the same cache folder

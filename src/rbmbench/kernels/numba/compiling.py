@@ -1,6 +1,39 @@
-"""How kernels are compiled: cached, without the interpreter's lock, and the same whoever calls them first."""
+"""How kernels are compiled: cached if possible, without the interpreter's lock, the same whoever calls them first."""
 
-from numba import njit
+import hashlib
+import warnings
+from pathlib import Path
+
+import numba
+
+from rbmbench.base.errors import RbmbenchWarning
+from rbmbench.io.caches import user_cache, why_not_writable
+
+_HERE = Path(__file__).resolve().parent
+
+
+def _cache_folder() -> str | None:
+    """Return the cache folder for these sources; None, with a warning, if none can be written."""
+    users = numba.config.CACHE_DIR
+    bases = [Path(users)] if users else [_HERE / "__pycache__", user_cache("kernels")]
+    sources = b"".join(path.read_bytes() for path in sorted([*_HERE.glob("*.py"), *_HERE.parent.glob("*.py")]))
+    folders = [base / hashlib.sha256(sources).hexdigest()[:12] for base in bases if base]
+    reasons = {}
+    for folder in folders:
+        if (reason := why_not_writable(folder)) is None:
+            return str(folder)
+        reasons[folder] = reason
+    warn_of_no_cache("; ".join(f"{folder}: {reason}" for folder, reason in reasons.items()))
+    return None
+
+
+def warn_of_no_cache(reason: str) -> None:
+    """Warn that compiled kernels are not kept."""
+    text = f"compiled kernels cannot be kept ({reason}), so that every process compiles them; set NUMBA_CACHE_DIR"
+    warnings.warn(f"{text} to a folder that can be written", RbmbenchWarning, stacklevel=2)
+
+
+CACHE_FOLDER = _cache_folder()
 
 
 def compiled(fastmath=False, error_model="python", inline="never"):
@@ -10,4 +43,5 @@ def compiled(fastmath=False, error_model="python", inline="never"):
     compiled at the time and calls it. What is cached, and the last digits, would depend on which came first. So both
     are always set.
     """
-    return njit(cache=True, nogil=True, fastmath=fastmath, error_model=error_model, inline=inline)
+    cache = CACHE_FOLDER is not None
+    return numba.njit(cache=cache, nogil=True, fastmath=fastmath, error_model=error_model, inline=inline)
