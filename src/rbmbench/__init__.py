@@ -1,6 +1,16 @@
 """Benchmark harness for restricted Boltzmann machines: estimators, samplers, likelihoods, and the papers about them."""
 
 from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rbmbench import datasets, estimators, likelihood, measurements, samplers, updates
+    from rbmbench.base.streams import Stream
+    from rbmbench.likelihood import exact_gradient
+    from rbmbench.model.rbm import RBM
+    from rbmbench.training.trainer import train
+
+    __version__: str
 
 __all__ = [
     "RBM",
@@ -31,7 +41,23 @@ _HOMES = {
 
 def __getattr__(name: str):
     """Import public names when they are first used: `rbmbench --help` needs none of them."""
+    if name == "__version__":
+        return _version()
     if name not in _HOMES:
         raise AttributeError(f"module 'rbmbench' has no attribute {name!r}")
     home = _HOMES[name]
     return import_module(f"rbmbench.{name}") if home == "rbmbench" else getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "__version__"})
+
+
+def _version() -> str:
+    """Return the version of the installed package, "unknown" if it runs from its source without being installed."""
+    from importlib import metadata
+
+    try:
+        return metadata.version("rbmbench")
+    except metadata.PackageNotFoundError:
+        return "unknown"

@@ -5,6 +5,27 @@ from difflib import get_close_matches
 
 MOST_CHARACTERS = 2000
 LONGEST_NAME = 100
+LEAST_SIMILARITY = 0.5  # of names, from 0 to 1
+SYNONYMS = {
+    other: ours
+    for ours, others in {
+        "rate": ("learning_rate", "lr", "step_size", "eta"),
+        "hidden": ("n_hidden", "num_hidden", "hidden_units", "n_components"),
+        "batch": ("batch_size", "minibatch", "mini_batch"),
+        "iterations": ("n_iter", "max_iter", "epochs", "updates"),
+        "trials": ("repeats", "repetitions", "runs", "replicas"),
+        "seed": ("random_state", "rng"),
+        "estimator": ("algorithm", "method"),
+        "update": ("optimizer", "optimiser", "update_rule"),
+        "precision": ("dtype",),
+        "threads": ("n_jobs", "workers", "cores"),
+        "backend": ("device",),
+        "k": ("steps", "n_steps", "gibbs_steps"),
+        "chains": ("n_chains", "num_chains", "n_particles"),
+    }.items()
+    for other in others
+}
+"""Names that other libraries use for settings and options, and those used here."""
 
 
 class RbmbenchError(Exception):
@@ -62,8 +83,12 @@ class RbmbenchWarning(UserWarning):
 
 
 def unknown_name(kind: str, name: str, allowed) -> str:
-    """Return the error message for an unknown name of some ``kind`` ("estimator"), with the nearest allowed name."""
-    allowed = sorted(allowed)
-    nearest = get_close_matches(str(name)[:LONGEST_NAME], allowed, n=1, cutoff=0.0)
+    """Return the error message for an unknown name of some ``kind`` ("estimator"), with a similar name if there is one.
+
+    A name of other libraries is answered with the one used here.
+    """
+    allowed, name = sorted(allowed), str(name)
+    nearest = [SYNONYMS[name]] if SYNONYMS.get(name) in allowed else []
+    nearest = nearest or get_close_matches(name[:LONGEST_NAME], allowed, n=1, cutoff=LEAST_SIMILARITY)
     hint = f"; nearest: {nearest[0]!r}" if nearest else ""
     return f"unknown {kind} {name!r}{hint}; allowed: {', '.join(allowed) or 'none'}"

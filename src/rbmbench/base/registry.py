@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rbmbench.base.errors import SettingsError, unknown_name
+from rbmbench.base.settings import LARGEST, MOST_COUNT
 
 LARGEST_FAST_RATE = 1000  # upper limit of eps_F in FPCD and the samplers with fast weights, far above useful values
 
@@ -55,6 +56,16 @@ class Registry:
             import_module(f"{self.package}.{name}")
         return self._makers[name]
 
+    def options(self, name: str) -> dict[str, Any]:
+        """Return the options of the part ``name`` with their defaults."""
+        parameters = inspect.signature(self.get(name)).parameters.values()
+        return {part.name: part.default for part in parameters if not part.name.startswith("_")}
+
+    def summary(self, name: str) -> str:
+        """Return the first paragraph of the documentation of the module of the part ``name``, on one line."""
+        text = inspect.getdoc(inspect.getmodule(self.get(name))) or inspect.getdoc(self.get(name)) or ""
+        return " ".join(text.partition("\n\n")[0].split())
+
     def create(self, name: str, options: Mapping[str, Any] | None = None) -> Any:
         """Return a new part ``name`` with the given options.
 
@@ -64,17 +75,23 @@ class Registry:
             If the part or an option is unknown, or the value of an option is not allowed.
         """
         maker, options = self.get(name), dict(options or {})
-        allowed = [key for key in inspect.signature(maker).parameters if not key.startswith("_")]
+        allowed = self.options(name)
         for option in options:
             if option not in allowed:
                 raise SettingsError(f"{self.kind} {name!r}: {unknown_name('option', option, allowed)}")
         return maker(**options)
 
 
-def positive_integer(name: str, value: Any) -> int:
-    """Return ``value`` if it is an integer of at least 1, else raise a `SettingsError` that names the option."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise SettingsError(f"option {name!r}: found {value!r}; allowed: an integer >= 1")
+def positive_integer(name: str, value: Any, least: int = 1, most: int | None = None) -> int:
+    """Return ``value`` if it is an integer of at least ``least``, else raise a `SettingsError` that names the option.
+
+    ``most`` is by default the limit of this name in `rbmbench.base.settings.LARGEST`, or else the largest count.
+    """
+    most = LARGEST.get(name, MOST_COUNT) if most is None else most
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise SettingsError(f"option {name!r}: found {value!r}; allowed: an integer >= {least}")
+    if value > most:
+        raise SettingsError(f"option {name!r}: found {value!r}; allowed: an integer from {least} to {most}")
     return int(value)
 
 

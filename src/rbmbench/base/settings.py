@@ -14,8 +14,39 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 Coupling = Literal["general", "rbm", "both_layers"]
-# Whole numbers that arrays and kernels can count with.
+
+MOST_COUNT = 2**31 - 1  # what arrays and kernels can count with
+# Limits of numbers that the work or the memory of a single step grows with. They are far above useful values: what is
+# larger is a mistake, which would show after hours.
+MOST_STEPS = 10**6  # of a chain, for an estimate or a sample
+MOST_CHAINS = 10**6  # chains or particles at a time
+MOST_TEMPERATURES = 10**4  # of parallel tempering
+MOST_ANNEALING_STEPS = 10**7
+MOST_POINTS = 10**4  # of a curve of likelihoods of samples
+MOST_THREADS = 1024
+LARGEST = {
+    "k": MOST_STEPS,
+    "steps": MOST_STEPS,
+    "inner_steps": MOST_STEPS,
+    "max_steps": MOST_STEPS,
+    "most_steps": MOST_STEPS,
+    "chains": MOST_CHAINS,
+    "particles": MOST_CHAINS,
+    "sets": MOST_CHAINS,
+    "temperatures": MOST_TEMPERATURES,
+    "threads": MOST_THREADS,
+}
+"""Limits of options and arguments by their name; others are at most MOST_COUNT."""
+
 Count = Annotated[int, Field(ge=1, lt=2**31, strict=True)]
+CountOrZero = Annotated[int, Field(ge=0, lt=2**31, strict=True)]
+StepCount = Annotated[int, Field(ge=1, le=MOST_STEPS, strict=True)]
+LastStep = Annotated[int, Field(ge=2, le=MOST_STEPS, strict=True)]
+ChainCount = Annotated[int, Field(ge=1, le=MOST_CHAINS, strict=True)]
+ParticleCount = Annotated[int, Field(ge=2, le=MOST_CHAINS, strict=True)]
+TemperatureCount = Annotated[int, Field(ge=2, le=MOST_TEMPERATURES, strict=True)]
+AnnealingStepCount = Annotated[int, Field(ge=1, le=MOST_ANNEALING_STEPS, strict=True)]
+PointCount = Annotated[int, Field(ge=1, le=MOST_POINTS, strict=True)]
 
 
 def _no_truth_value(value: Any) -> Any:
@@ -88,15 +119,15 @@ class Stage(Settings):
 class Proxy(Settings):
     """Estimation of the reconstruction log-likelihood at the evaluations of a run."""
 
-    chains: Count = Field(default=30, description="Gibbs chains from each row")
-    steps: Count = Field(default=10, description="Gibbs steps of a chain")
+    chains: ChainCount = Field(default=30, description="Gibbs chains from each row")
+    steps: StepCount = Field(default=10, description="Gibbs steps of a chain")
     rows: Count | None = Field(default=None, description="training rows, evenly spaced; null: all")
 
 
 class BiasBound(Settings):
     """Evaluation of the exact bias of CD-k and its bounds at the evaluations of a run."""
 
-    k: Count | None = Field(default=None, description="Gibbs steps; null: the option k of the estimator, or else 1")
+    k: StepCount | None = Field(default=None, description="Gibbs steps; null: the option k of the estimator, or else 1")
 
 
 class RunSettings(Settings):
@@ -146,8 +177,8 @@ class GroundTruthSettings(Settings):
     """Computation of the model expectation that estimates are compared with."""
 
     method: Literal["exact", "parallel_tempering"]
-    chains: Count = 100
-    burn_in: Annotated[int, Field(ge=0, strict=True)] = 50_000
+    chains: TemperatureCount = 100
+    burn_in: CountOrZero = 50_000
     samples: Count = 200_000
     seed: Seed = 0
 
@@ -164,8 +195,10 @@ class EstimateSettings(Settings):
 class AnnealingBudget(Settings):
     """Annealed importance sampling of log Z, for models of which neither layer can be enumerated."""
 
-    particles: Annotated[int, Field(ge=2, strict=True)] = Field(default=512, description="particles per model")
-    temperatures: Count = Field(default=50_000, description="equal steps of the inverse temperature from 0 to 1")
+    particles: ParticleCount = Field(default=512, description="particles per model")
+    temperatures: AnnealingStepCount = Field(
+        default=50_000, description="equal steps of the inverse temperature from 0 to 1"
+    )
     base: Literal["base_rate", "uniform"] = Field(
         default="base_rate", description="start model: independent units with the rates of the data, or fair coins"
     )
@@ -186,10 +219,8 @@ class CouplingSettings(Settings):
         default=0.1, description="standard deviation of the entries of W, b and c"
     )
     coupling: Coupling
-    replications: Count = Field(default=1000, description="pairs of chains")
-    longest: Annotated[int, Field(ge=2, strict=True)] = Field(
-        default=1000, description="steps after which a pair is cut off"
-    )
+    replications: ChainCount = Field(default=1000, description="pairs of chains")
+    longest: LastStep = Field(default=1000, description="steps after which a pair is cut off")
     seed: Seed = 0
 
 
@@ -220,7 +251,9 @@ class SamplingSettings(Settings):
 
     samplers: Annotated[dict[str, SamplerGrid], Field(min_length=1)]
     samples: Count = Field(default=200_000, description="samples of each stream")
-    points: Count = Field(default=60, description="numbers of samples, evenly spaced in logarithm, for the likelihood")
+    points: PointCount = Field(
+        default=60, description="numbers of samples, evenly spaced in logarithm, for the likelihood"
+    )
     rows: Count | None = Field(default=None, description="number of first validation and test rows to use; null: all")
     shown: Count = Field(default=400, description="first samples of each stream of the first model to keep")
     seed: Seed = 0

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from rbmbench import datasets, estimators, samplers, updates
@@ -84,7 +85,10 @@ class Checks:
         """Refuse unknown data sets, estimators, update rules and samplers, wrong options, and too large batches."""
         for name, entry in self.paper.data.items():
             with self._placed(("data", name)):
-                datasets.REGISTRY.create(entry.name, entry.options)
+                own_file = datasets.REGISTRY.create(entry.name, entry.options).own_file
+            if own_file and not Path(own_file).is_file():
+                message = f"found {own_file!r}, which is missing or no regular file; allowed: a file with your data"
+                raise self.refuse(("data", name, "options", "path"), message)
             if entry.batch > entry.rows:
                 message = f"found {entry.batch}; a batch has at most as many rows as the data set, {entry.rows}"
                 raise self.refuse(("data", name, "batch"), message)

@@ -54,7 +54,7 @@ def load(files: Iterable[str | Path], config: Mapping[str, Any] | None = None) -
         overrides = [
             (f"{name}: overrides.{key}", over)
             for name, layer in layers.parts
-            if isinstance(over := (layer.get("overrides") or {}).get(key), dict)
+            if (over := _mapping(_mapping(layer, "overrides"), key))
         ]
         values = _without_nulls(merged(own, main.overrides.get(key, {})), own)
         papers.append(checked_paper(key, Layers(((str(file), own), *overrides)), values))
@@ -63,13 +63,27 @@ def load(files: Iterable[str | Path], config: Mapping[str, Any] | None = None) -
 
 
 def _without_nulls(values: dict[str, Any], published: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a paper's values less the panels and rows that it has and an overlay leaves out by a null."""
+    """Return a paper's values less what it has and an overlay sets to null: figures, tables, panels, rows."""
     for kind, parts in (("figures", "panels"), ("tables", "rows")):
-        for name, item in (values.get(kind) or {}).items():
-            known = (published.get(kind, {}).get(name) or {}).get(parts, {})
+        if not isinstance(values.get(kind), dict):
+            continue
+        known = _mapping(published, kind)
+        values[kind] = _less_nulls(values[kind], known)
+        for name, item in values[kind].items():
             if isinstance(item, dict) and isinstance(item.get(parts), dict):
-                item[parts] = {key: one for key, one in item[parts].items() if one is not None or key not in known}
+                item[parts] = _less_nulls(item[parts], _mapping(_mapping(known, name), parts))
     return values
+
+
+def _less_nulls(entries: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entries less those of ``known`` that are null."""
+    return {key: one for key, one in entries.items() if one is not None or key not in known}
+
+
+def _mapping(values: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """Return a mapping in a mapping that is not checked yet; an empty one where there is none."""
+    found = values.get(key)
+    return found if isinstance(found, dict) else {}
 
 
 def _published_tables(file: Path) -> Mapping[str, Any]:

@@ -19,9 +19,10 @@ from rbmbench.base.settings import (
     Settings,
 )
 
-Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
-FigureName = Annotated[str, Field(pattern=r"^fig[a-z0-9_]*$")]
-TableName = Annotated[str, Field(pattern=r"^table[a-z0-9_]*$")]
+MOST_LETTERS = 64  # of a name: several make the name of a file, which has at most 255
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=MOST_LETTERS)]
+FigureName = Annotated[str, Field(pattern=r"^fig[a-z0-9][a-z0-9_]*$", max_length=MOST_LETTERS)]
+TableName = Annotated[str, Field(pattern=r"^table[a-z0-9][a-z0-9_]*$", max_length=MOST_LETTERS)]
 Names = Annotated[tuple[Name, ...], Field(min_length=1)]
 PanelAddress = Annotated[str, Field(pattern=r"^fig[a-z0-9_]*\.[a-z][a-z0-9_]*$")]
 """A panel of a figure of the same paper, as FIGURE.PANEL."""

@@ -3,14 +3,38 @@
 The fields of a data set's class are its options, checked on creation; its method ``load`` reads or generates the rows.
 """
 
+import os
+
 from rbmbench.base.registry import Registry
-from rbmbench.datasets._dataset import Dataset, build, read, save
+from rbmbench.datasets._dataset import Dataset, build, read, save, was_saved
 from rbmbench.datasets._downloads import Sources, file_status
 from rbmbench.datasets._http import without_credentials
 
-__all__ = ["REGISTRY", "Dataset", "Sources", "build", "file_status", "load", "read", "save", "without_credentials"]
+__all__ = [
+    "REGISTRY",
+    "Dataset",
+    "Sources",
+    "build",
+    "file_status",
+    "load",
+    "read",
+    "read_file",
+    "save",
+    "without_credentials",
+]
 
 REGISTRY = Registry("rbmbench.datasets", "data set")
+
+
+def read_file(path: str | os.PathLike) -> Dataset:
+    """Return the data set of a file: one that `save` wrote, or a matrix of the user's own, see `user_file`.
+
+    Raises a `DataError` if the file is missing, damaged, or neither of them.
+    """
+    suffix = os.path.splitext(path)[1]
+    if suffix in (".npy", ".csv") or (suffix == ".npz" and not was_saved(path)):
+        return load("user_file", path=os.fspath(path))
+    return read(path)
 
 
 def load(name: str, *, mirror: str | None = None, cache: str | None = None, **options) -> Dataset:

@@ -12,9 +12,10 @@ import numpy as np
 from rbmbench.base.errors import DataError
 from rbmbench.io.arrays import npz_arrays
 from rbmbench.io.atomic import replaced
+from rbmbench.io.guard import UnreadableError
 from rbmbench.io.text import plain_json
+from rbmbench.model.rows import binary_rows
 
-BLOCK_VALUES = 2**22
 PARTS = ("train", "validation", "test")
 
 
@@ -79,15 +80,11 @@ def build(
         If a part is not a matrix of 0 and 1, the parts differ in width, the training part has no rows or columns, or a
         further array has the name of a part or does not hold numbers.
     """
-    train = _binary(train, f"{name}: train")
-    if 0 in train.shape:
-        raise DataError(f"{name}: train: found shape {train.shape}; allowed: at least one row and one column")
+    train = binary_rows(train, f"{name}: train")
     parts = {"train": train}
     for part, rows in (("validation", validation), ("test", test)):
-        parts[part] = train[:0] if rows is None else _binary(rows, f"{name}: {part}")
-        if parts[part].shape[1] != train.shape[1]:
-            widths = f"found {parts[part].shape[1]} columns; allowed: {train.shape[1]}, as the training part has"
-            raise DataError(f"{name}: {part}: {widths}")
+        given = train[:0] if rows is None else rows
+        parts[part] = binary_rows(given, f"{name}: {part}", train.shape[1], may_be_empty=True)
     arrays = {key: _numbers(array, key, f"{name}: {key}") for key, array in (arrays or {}).items()}
     title = f"{title} (stand-in for {stand_in_for})" if stand_in_for else title
     provenance = {
@@ -118,11 +115,19 @@ def save(dataset: Dataset, path: str | os.PathLike) -> None:
         np.savez_compressed(file, **arrays)
 
 
+def was_saved(path: str | os.PathLike) -> bool:
+    """Return whether a file has a provenance, as those that ``save`` writes, or cannot be read as an .npz file."""
+    try:
+        return "provenance" in npz_arrays(path, ["provenance"])
+    except (OSError, UnreadableError):
+        return True
+
+
 def read(path: str | os.PathLike) -> Dataset:
     """Return the data set that ``save`` wrote; raise a DataError if it is missing, damaged or not a data set."""
     try:
         held = npz_arrays(path)
-        parts = {part: _binary(held[part], f"{path}: {part}") for part in PARTS}
+        parts = {part: binary_rows(held[part], f"{path}: {part}", may_be_empty=True) for part in PARTS}
         provenance = plain_json(str(held["provenance"]))
         declared = provenance.get("arrays", {})
         arrays = {key: held[key] for key in declared}
@@ -138,19 +143,6 @@ def read(path: str | os.PathLike) -> Dataset:
     if changed:
         raise DataError(f"{path}: damaged: array {changed[0]!r} is not as its provenance states")
     return dataset
-
-
-def _binary(rows: np.ndarray, where: str) -> np.ndarray:
-    """Return a matrix of 0 and 1 as contiguous uint8; refuse anything else."""
-    rows = np.asarray(rows)
-    if rows.ndim != 2 or rows.dtype.kind not in "buif":
-        raise DataError(f"{where}: found shape {rows.shape} of {rows.dtype}; allowed: a matrix of 0 and 1")
-    # In blocks, because the comparison takes as much memory as the rows, or more.
-    for block in np.array_split(rows, max(1, rows.size // BLOCK_VALUES)):
-        wrong = (block != 0) & (block != 1)
-        if wrong.any():
-            raise DataError(f"{where}: found the value {block[wrong][0]}; allowed: 0 and 1")
-    return np.ascontiguousarray(rows, dtype=np.uint8)
 
 
 def _numbers(array: np.ndarray, name: str, where: str) -> np.ndarray:

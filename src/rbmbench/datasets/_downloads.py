@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from rbmbench.base.errors import DataError, ResultsError
 from rbmbench.datasets._http import UnavailableError, answers, download, is_address, without_credentials
 from rbmbench.io.atomic import replaced
+from rbmbench.io.caches import user_cache, why_not_writable
 from rbmbench.io.guard import UnreadableError, bounded_bytes
 
 
@@ -62,30 +63,43 @@ class Entry:
 
 @dataclass(frozen=True)
 class Sources:
-    """The mirror, which is a folder, a base address or None, and the cache, a folder that need not exist."""
+    """The mirror, which is a folder, a base address or None, and the cache, a folder that need not exist, or None."""
 
     mirror: str | None
-    cache: Path
+    cache: Path | None
 
     @classmethod
     def resolve(cls, mirror: str | os.PathLike | None = None, cache: str | os.PathLike | None = None) -> "Sources":
         """Return the given places, or else those of the environment, or else no mirror and the user's cache folder.
 
-        A DataError is raised if the mirror is neither an address nor an existing folder.
+        A user without a home has no cache folder.
+
+        A DataError is raised if the mirror is neither an address nor an existing folder, or the cache is in the home
+        folder of a user that there is not.
         """
         mirror = os.fspath(mirror or os.environ.get("RBMBENCH_DATA_MIRROR") or "") or None
-        if mirror and not is_address(mirror) and not os.path.isdir(Path(mirror).expanduser()):
+        if mirror and not is_address(mirror) and not os.path.isdir(os.path.expanduser(mirror)):
             raise DataError(f"data mirror {mirror!r}: no such folder; allowed: a folder, or an http or https address")
         cache = cache or os.environ.get("RBMBENCH_DATA_CACHE")
         if not cache:
-            from platformdirs import user_cache_path
+            return cls(mirror, user_cache("data"))
+        # Unlike that of pathlib, it leaves "~name" as it is where there is no such user.
+        cache = os.path.expanduser(cache)
+        if os.fspath(cache).startswith("~"):
+            raise DataError(f"data cache {os.fspath(cache)!r}: no such user; allowed: a folder")
+        return cls(mirror, Path(cache))
 
-            cache = user_cache_path("rbmbench") / "data"
-        return cls(mirror, Path(cache).expanduser())
+    def kept(self, file: File) -> Path | None:
+        """Return the path of a file in the cache, if there is one."""
+        return self.cache and self.cache / file.folder / file.name
 
-    def kept(self, file: File) -> Path:
-        """Return the path of a file in the cache."""
-        return self.cache / file.folder / file.name
+    def check_keeps(self, file: File) -> None:
+        """Raise a DataError unless a download of a file can be kept in the cache."""
+        kept = self.kept(file)
+        reason = why_not_writable(kept.parent) if kept else "the user has no home folder"
+        if reason:
+            where = f"{kept.parent}: cannot be written" if kept else "found none"
+            raise DataError(f"data cache: {where} ({reason}); set RBMBENCH_DATA_CACHE to a folder that can be written")
 
 
 class Copy(NamedTuple):
@@ -133,6 +147,8 @@ def fetch(files: Sequence[File], sources: Sources, read: Callable[[File, bytes, 
     """
     failures = []
     for origin, file, place in _places(files, sources):
+        if origin == "public":
+            sources.check_keeps(file)
         try:
             content, sha256 = _content(file, place)
             value = read(file, content, without_credentials(place))
@@ -146,7 +162,7 @@ def fetch(files: Sequence[File], sources: Sources, read: Callable[[File, bytes, 
             try:
                 with replaced(sources.kept(file)) as temporary:
                     temporary.write_bytes(content)
-            except ResultsError as error:
+            except ResultsError as error:  # such as a full disk
                 raise DataError(f"data cache: {error}; set RBMBENCH_DATA_CACHE to another folder") from error
         return Copy(value, {"name": file.name, "sha256": sha256, "from": place if origin == "public" else origin})
     raise DataError(_not_found(files, sources, failures))
@@ -196,7 +212,7 @@ def _places(files: Sequence[File], sources: Sources) -> Iterator[tuple[str, File
         for place in _in_mirror(file, sources.mirror):
             yield "mirror", file, place
     for file in files:
-        if os.path.exists(sources.kept(file)):
+        if sources.cache and os.path.exists(sources.kept(file)):
             yield "cache", file, str(sources.kept(file))
     for file in files:
         for address in file.addresses:
@@ -212,7 +228,7 @@ def _in_mirror(file: File, mirror: str | None) -> list[str]:
         return []
     if is_address(mirror):
         return [f"{mirror.rstrip('/')}/{file.folder}/{file.name}", f"{mirror.rstrip('/')}/{file.name}"]
-    top = Path(mirror).expanduser()
+    top = Path(os.path.expanduser(mirror))
     own = [path for path in (top / file.folder / file.name, top / file.name) if os.path.exists(path)]
     return [str(path) for path in own or sorted(top.glob(f"*/{file.name}")) if path in own or _is_good(file, path)]
 
@@ -254,8 +270,8 @@ def _not_found(files: Sequence[File], sources: Sources, failures: Sequence[str])
     expected = " or ".join(file.expected for file in files)
     if sources.mirror and not is_address(sources.mirror):
         failures = [f"mirror {sources.mirror}: no such file", *failures]
-    folder = sources.kept(files[0]).parent
+    by_hand = f"into {sources.kept(files[0]).parent}{os.sep}, or " if sources.cache else ""
     return (
         f"cannot get {names}: tried {'; '.join(failures)}; expected {expected}; "
-        f"put the file by hand into {folder}{os.sep}, or into a folder named by RBMBENCH_DATA_MIRROR"
+        f"put the file by hand {by_hand}into a folder named by RBMBENCH_DATA_MIRROR"
     )

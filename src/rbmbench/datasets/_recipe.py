@@ -38,6 +38,11 @@ class Recipe:
         """Name in the registry: that of the module."""
         return type(self).__module__.rpartition(".")[2]
 
+    @property
+    def own_file(self) -> str | None:
+        """The user's own file that the rows are read from, if there is one."""
+        return None
+
     def refused(self, option: str, allowed: str) -> SettingsError:
         """Return the error of an option whose value is not one of those ``allowed``."""
         found = getattr(self, option)

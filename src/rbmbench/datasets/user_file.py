@@ -39,6 +39,11 @@ class UserFile(Recipe):
         if Path(self.path).suffix not in _READERS:
             raise self.refused("path", f"{', '.join(_READERS)} files")
 
+    @property
+    def own_file(self) -> str:
+        """The user's file."""
+        return self.path
+
     def load(self, _sources=None) -> Dataset:
         """Return the data set."""
         path = Path(self.path)

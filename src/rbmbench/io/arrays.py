@@ -7,16 +7,16 @@ import math
 import os
 import warnings
 from collections.abc import Iterable
+from contextlib import nullcontext
 from io import BytesIO
 from typing import BinaryIO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 import numpy as np
 
-from rbmbench.io.guard import UnreadableError, one_line
+from rbmbench.io.guard import MOST_BYTES, UnreadableError, one_line, regular_file
 
 # Bytes that the arrays of an archive may unpack to: MOST_BYTES, or MOST_RATIO times the archive if that is more.
-MOST_BYTES = 2**29
 MOST_RATIO = 64
 KINDS = "buifU"
 
@@ -41,7 +41,8 @@ def npy_array(content: bytes) -> np.ndarray:
 @one_line
 def npz_arrays(file: str | os.PathLike | BinaryIO, names: Iterable[str] | None = None) -> dict[str, np.ndarray]:
     """Return arrays of an .npz file by name: those of ``names`` that it has, or all."""
-    with ZipFile(file) as archive:
+    opened = regular_file(file) if isinstance(file, str | os.PathLike) else nullcontext(file)
+    with opened as content, ZipFile(content) as archive:
         members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
         if len(members) < len(archive.infolist()):
             raise UnreadableError("holds two arrays of one name")

@@ -57,10 +57,14 @@ def replaced(path: str | os.PathLike) -> Iterator[Path]:
 
 
 def write_json(path: str | os.PathLike, values: Any) -> None:
-    """Write plain data as JSON with sorted keys: the same text for the same values."""
-    text = json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False)
+    """Write plain data as JSON, see `json_text`."""
     with replaced(path) as temporary:
-        temporary.write_text(text + "\n", encoding="utf-8")
+        temporary.write_text(json_text(values), encoding="utf-8")
+
+
+def json_text(values: Any) -> str:
+    """Return plain data as JSON with sorted keys: the same text for the same values."""
+    return json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 
 def writable(path: str | os.PathLike) -> Path:

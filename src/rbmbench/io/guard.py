@@ -4,9 +4,12 @@ import os
 import stat
 from collections.abc import Callable
 from functools import wraps
-from pathlib import Path
+from typing import BinaryIO
 
 MOST_CHARACTERS = 500
+BLOCK_BYTES = 2**16
+MOST_BYTES = 2**29
+"""Of a file, or of the arrays or the table that it holds, unless its reader says otherwise."""
 
 
 class UnreadableError(ValueError):
@@ -39,14 +42,34 @@ def one_line(reader: Callable) -> Callable:
     return guarded
 
 
-def bounded_bytes(path: str | os.PathLike, most: int) -> bytes:
-    """Return the bytes of a file; raise an `UnreadableError` if it is not regular or has more than ``most`` bytes."""
+def regular_file(path: str | os.PathLike) -> BinaryIO:
+    """Open a file for reading; raise an `UnreadableError` if it is not a regular one.
+
+    Every file that is read goes through here: a device may have no end, and a pipe may wait for ever.
+    """
     if "\0" in os.fspath(path):
         raise UnreadableError("its name holds a NUL character")
-    status = os.stat(path)
-    # Reading a device or a pipe may never end; reading a folder is an OSError.
-    if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
-        raise UnreadableError("is not a regular file")
-    if status.st_size > most and stat.S_ISREG(status.st_mode):
-        raise UnreadableError(f"found {status.st_size} bytes; allowed: at most {most}")
-    return Path(path).read_bytes()
+    return open(path, "rb", opener=_regular_handle)
+
+
+def _regular_handle(path: str | os.PathLike, flags: int) -> int:
+    """Open as `open` does, without waiting for another process to open a pipe. Folders are left to the caller."""
+    handle = os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
+    mode = os.fstat(handle).st_mode
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+        return handle
+    os.close(handle)
+    raise UnreadableError("is not a regular file")
+
+
+def bounded_bytes(path: str | os.PathLike, most: int = MOST_BYTES) -> bytes:
+    """Return the bytes of a file; raise an `UnreadableError` if it is not regular or has more than ``most`` bytes."""
+    with regular_file(path) as file:
+        told = os.fstat(file.fileno()).st_size
+        content = file.read(told + 1) if told <= most else b""
+        # Some files of the system hold more than they tell.
+        while told < len(content) <= most and (more := file.read(BLOCK_BYTES)):
+            content += more
+    if max(told, len(content)) > most:
+        raise UnreadableError(f"found {max(told, len(content))} bytes; allowed: at most {most}")
+    return content

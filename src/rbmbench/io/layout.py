@@ -67,7 +67,7 @@ class Layout:
         return f"{self.root}/datasets/{data}.npz"
 
     def checkpoint(self, identity: str) -> str:
-        """Return the checkpoint of a run or an evaluation that is under way."""
+        """Return the checkpoint of a job that is under way."""
         return f"{self.root}/checkpoints/{identity}.npz"
 
     def log(self, stage: str, name: str, ending: str = "log") -> str:

@@ -3,12 +3,13 @@
 import errno
 import os
 import platform
+import stat
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from rbmbench.base.errors import InUseError, RbmbenchWarning
+from rbmbench.base.errors import InUseError, RbmbenchWarning, ResultsError
 from rbmbench.io.atomic import cannot_write, remove, writable
 
 # Error codes of file systems without locks, such as some network file systems.
@@ -29,17 +30,18 @@ def locked(path: Path) -> Iterator[None]:
     InUseError
         If another process holds the lock; the message names the process.
     ResultsError
-        If the lock file cannot be written, or is no regular file.
+        If the lock file cannot be written, or is no regular file or a link.
     """
     from filelock import FileLock, Timeout
 
     file = path.with_name(f"{path.name}.lock")
     writable(file)
+    _check_own(file)
     lock = FileLock(file, timeout=PATIENCE, fallback_to_soft=False)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock.acquire()
-        file.write_text(f"process {os.getpid()} on {platform.node()}")
+        _name_holder(file)
     except Timeout:
         holder = "another process"
         with suppress(OSError):
@@ -59,3 +61,22 @@ def locked(path: Path) -> Iterator[None]:
         with suppress(OSError):
             remove(file)
         lock.release()
+
+
+def _check_own(file: Path) -> None:
+    """Raise a `ResultsError` if the file is a link or has another name: writing to it would destroy another file."""
+    try:
+        status = os.lstat(file)
+    except OSError:  # nothing is there, or locking tells why
+        return
+    if stat.S_ISLNK(status.st_mode) or status.st_nlink > 1:
+        found = "is a symbolic link" if stat.S_ISLNK(status.st_mode) else "is a hard link, another name of some file"
+        raise ResultsError(f"{file}: cannot be written ({found}; allowed: a regular file of its own, or none yet)")
+
+
+def _name_holder(file: Path) -> None:
+    # A link that has taken the file's place since it was locked is not followed.
+    with open(
+        os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o666), "w", encoding="utf-8"
+    ) as opened:
+        opened.write(f"process {os.getpid()} on {platform.node()}")

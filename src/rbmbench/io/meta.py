@@ -1,5 +1,7 @@
 """What ``meta.json`` may hold, and a mapping of it that names file and key where something is missing."""
 
+import hashlib
+import json
 from typing import Any, NoReturn
 
 from pydantic import ConfigDict, Field
@@ -7,6 +9,9 @@ from pydantic import ConfigDict, Field
 from rbmbench.base.errors import ResultsError, SettingsError
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import Count, Settings
+
+CHECKSUMS, OWN_CHECKSUM = "sha256", "content_sha256"
+"""Keys of the checksums of the other files of the folder, by name, and of what meta.json itself says."""
 
 
 class _Part(Settings):
@@ -60,6 +65,7 @@ class MetaFile(_Part):
     hardware: _Hardware = _Hardware()
     versions: dict[str, str] = {}  # noqa: RUF012
     commit: str | None = None
+    code: str | None = None
     wall: dict[str, float] = {}  # noqa: RUF012
     backend: str = ""
     threads: Count = 1
@@ -68,6 +74,8 @@ class MetaFile(_Part):
     peak_memory_mb: float = Field(default=0.0, allow_inf_nan=False)
     grids: dict[str, tuple[dict[str, Any], ...]] = {}  # noqa: RUF012
     seconds_per_sample: dict[str, tuple[float | None, ...]] = {}  # noqa: RUF012
+    sha256: dict[str, str] = {}  # noqa: RUF012
+    content_sha256: str = ""
 
 
 class Meta(dict):
@@ -89,12 +97,24 @@ class Meta(dict):
         raise ResultsError(f"{self._path}: key {name!r} is missing; found {', '.join(sorted(self)) or 'nothing'}")
 
 
+def content_checksum(values: dict[str, Any]) -> str:
+    """Return the sha256 of what a ``meta.json`` says, apart from its own checksum, whatever the layout of its text."""
+    plain = json.loads(json.dumps({key: value for key, value in values.items() if key != OWN_CHECKSUM}))
+    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+
+
 def checked_meta(values: Any, path: str) -> Meta:
-    """Return the mapping of a ``meta.json``; raise a ResultsError if it is none, or a value is not allowed."""
+    """Return the mapping of a ``meta.json``.
+
+    Raises a `ResultsError` if it is none, a value is not allowed, or it has a checksum of another content.
+    """
     if not isinstance(values, dict):
         raise ResultsError(f"{path}: holds a {type(values).__name__}, not a mapping")
     try:
         parse(MetaFile, values, path)
     except SettingsError as error:
         raise ResultsError(str(error)) from None
+    # Older ones have neither key.
+    if {CHECKSUMS, OWN_CHECKSUM} & values.keys() and values.get(OWN_CHECKSUM) != content_checksum(values):
+        raise ResultsError(f"{path}: was changed after it was written (wrong checksum of its content)")
     return Meta(values, path)

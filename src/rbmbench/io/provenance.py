@@ -31,14 +31,14 @@ def collect() -> dict[str, Any]:
 
 
 def hardware() -> dict[str, Any]:
-    """Return cpu (name), cores (logical), memory_gb, gpu (name or None) and platform."""
+    """Return cpu (name), cores (logical), memory_gb, gpu (names or None) and platform."""
     import psutil
 
     return {
         "cpu": _cpu_name(),
         "cores": os.cpu_count(),
         "memory_gb": round(psutil.virtual_memory().total / 2**30, 1),
-        "gpu": None,
+        "gpu": _gpu_names(),
         "platform": platform.platform(terse=True),
     }
 
@@ -54,22 +54,40 @@ def versions() -> dict[str, str]:
 
 @cache
 def commit() -> str | None:
-    """Return the commit of the checkout this package runs from, "+changes" added for uncommitted ones; else None.
+    """Return the commit that holds this package; None unless its files are part of a repository.
 
-    It is looked up once, so that a process which asks at its start gets what it runs, whatever is committed later.
+    "+changes" is added if a file of the package differs from the commit, or is not in it. The commit is looked up once,
+    so that a process which asks at its start gets what it runs, whatever is committed later.
     """
+    package = Path(__file__).parents[1]
     try:
-        head, changes = (_git(command) for command in ("rev-parse HEAD", "status --porcelain --untracked-files=no"))
+        if not _git(package, "ls-files", "--", "__init__.py"):
+            return None
+        head = _git(package, "rev-parse", "HEAD")
+        files = (".", ":(exclude)*/__pycache__/*")
+        changes = _git(package, "status", "--porcelain", "--untracked-files=all", "--", *files)
     except (OSError, subprocess.SubprocessError):
         return None
     return f"{head}+changes" if changes else head
 
 
-def _git(command: str) -> str:
-    done = subprocess.run(
-        ["git", *command.split()], cwd=Path(__file__).parent, capture_output=True, text=True, timeout=20, check=True
-    )
-    return done.stdout.strip()
+def _git(folder: Path, *command: str) -> str:
+    """Return the output of a git command; variables such as GIT_DIR of a hook that runs this do not matter."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    return _output("git", "-C", str(folder), *command, env=own)
+
+
+def _output(*command: str, **options: Any) -> str:
+    return subprocess.run(command, capture_output=True, text=True, timeout=20, check=True, **options).stdout.strip()
+
+
+def _gpu_names() -> str | None:
+    """Return the names of the GPUs that the driver shows, or None."""
+    try:
+        names = _output("nvidia-smi", "--query-gpu=name", "--format=csv,noheader").splitlines()
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return ", ".join(dict.fromkeys(name.strip() for name in names if name.strip())) or None
 
 
 def peak_memory_mb() -> float:

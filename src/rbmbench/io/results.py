@@ -1,9 +1,11 @@
 """Read and write the folders of results: plain files, checked when read, never a pickle.
 
-Which files a folder holds is said in `rbmbench.io.layout`. Equal arrays give equal bytes. Every function raises a
+Which files a folder holds is said in `rbmbench.io.layout`. Equal arrays give equal bytes. ``meta.json`` holds the
+checksums of the other files of its folder, which are compared whenever one is read. Every function raises a
 `ResultsError` of one line if a file cannot be written, is missing or damaged, or does not hold what it should.
 """
 
+import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,10 +18,10 @@ import pandas as pd
 
 from rbmbench.base.errors import ResultsError
 from rbmbench.io.arrays import npz_arrays
-from rbmbench.io.atomic import replaced
+from rbmbench.io.atomic import replaced, write_json
 from rbmbench.io.guard import UnreadableError, bounded_bytes
-from rbmbench.io.layout import BIAS, CURVE, ISL, META, MODEL, STOPPING_TIMES
-from rbmbench.io.meta import Meta, checked_meta
+from rbmbench.io.layout import BIAS, CURVE, ISL, JOBS, META, MODEL, STOPPING_TIMES
+from rbmbench.io.meta import CHECKSUMS, OWN_CHECKSUM, Meta, checked_meta, content_checksum
 from rbmbench.io.tables import csv_table, parquet_table
 from rbmbench.io.text import MOST_JSON_BYTES, plain_json
 
@@ -72,6 +74,7 @@ def write_arrays(path: Location, arrays: Mapping[str, Any]) -> None:
 def read_arrays(path: Location, names: Iterable[str]) -> dict[str, np.ndarray]:
     """Return the arrays of an npz file, which must hold at least ``names``."""
     with _reading(path) as file:
+        _check_sum(file)
         arrays = npz_arrays(file)
     for name in names:
         if name not in arrays:
@@ -88,6 +91,7 @@ def write_table(path: Location, table: pd.DataFrame) -> None:
 def read_table(folder: Location, file: str) -> pd.DataFrame:
     """Return a tidy table of a result's folder, checked to have the columns that `COLUMNS` names for the file."""
     with _reading(Path(folder) / file) as path:
+        _check_sum(path)
         table = parquet_table(path)
     _check_columns(path, table, COLUMNS[file])
     for name, kind in COLUMNS[file].items():
@@ -115,10 +119,33 @@ def _check_columns(path: Location, table: pd.DataFrame, columns: Iterable[str]) 
             raise ResultsError(f"{path}: column {name!r} is missing; found {found}")
 
 
+def write_meta(folder: Location, kind: str, values: dict[str, Any]) -> None:
+    """Write ``meta.json`` of a kind of job, with the checksums of its other files, which must be there, and its own."""
+    values = values | {CHECKSUMS: {name: _sha256(Path(folder) / name) for name in JOBS[kind][1:] if name != META}}
+    write_json(Path(folder) / META, values | {OWN_CHECKSUM: content_checksum(values)})
+
+
 def read_meta(folder: Location) -> Meta:
     """Return the settings and provenance of a result's folder."""
     path = Path(folder) / META
     return checked_meta(read_json(path), str(path))
+
+
+def _check_sum(path: Path) -> None:
+    """Raise an error if the meta beside a file has another checksum of it; files without one are not checked."""
+    if not (path.parent / META).is_file():
+        return
+    expected = read_meta(path.parent).get(CHECKSUMS, {}).get(path.name)
+    if expected is not None and expected != (found := _sha256(path)):
+        raise ResultsError(
+            f"{path}: was changed after it was written, or is of another run than {META} beside it: found checksum "
+            f"{found[:10]}..., {META} says {expected[:10]}...; remove it, so that it is made again"
+        )
+
+
+def _sha256(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_model(folder: Location) -> dict[str, np.ndarray]:
@@ -173,10 +200,10 @@ def _check_parameters(path: Path, parameters: Mapping[str, np.ndarray], leading:
 def _reading(path: Location) -> Iterator[Path]:
     """Give the path of an existing result, and raise the errors of its reader as one of a result, on one line."""
     path = Path(path)
-    if not path.is_file():
-        raise ResultsError(f"{path}: is missing")
     try:
         yield path
+    except FileNotFoundError:
+        raise ResultsError(f"{path}: is missing") from None
     except (UnreadableError, OSError) as error:
         reason = " ".join(str(error).split())
         raise ResultsError(f"{path}: cannot be read, it may be damaged or cut short ({reason})") from None

@@ -6,10 +6,9 @@ Other and damaged files, and those that are too large, are an `UnreadableError`.
 import os
 from io import BytesIO
 
-from rbmbench.io.guard import UnreadableError, bounded_bytes, one_line
+from rbmbench.io.guard import MOST_BYTES, UnreadableError, bounded_bytes, one_line, regular_file
 
 MOST_VALUES = 2**26
-MOST_BYTES = 2**29
 MOST_TEXT = 2**28
 MOST_CSV_BYTES = 2**26
 
@@ -20,9 +19,10 @@ def parquet_table(path: str | os.PathLike):
     import pyarrow as pa
     from pyarrow import compute, parquet
 
-    texts = _text_columns(path)
-    # Repeated texts stay dictionaries until their total length is checked.
-    with parquet.ParquetFile(path, read_dictionary=texts, page_checksum_verification=True) as file:
+    with regular_file(path) as content:
+        texts = _text_columns(parquet.ParquetFile(content))
+        # Repeated texts stay dictionaries until their total length is checked.
+        file = parquet.ParquetFile(content, read_dictionary=texts, page_checksum_verification=True)
         table = file.read(use_threads=False)
     for name in texts:
         words = table[name].combine_chunks()
@@ -34,12 +34,11 @@ def parquet_table(path: str | os.PathLike):
     return table.to_pandas(ignore_metadata=True)
 
 
-def _text_columns(path: str | os.PathLike) -> list[str]:
+def _text_columns(file) -> list[str]:
     """Return the names of the text columns of a parquet file, after checking the columns and sizes that it declares."""
-    from pyarrow import parquet, types
+    from pyarrow import types
 
-    with parquet.ParquetFile(path) as file:
-        declared, schema = file.metadata, file.schema_arrow
+    declared, schema = file.metadata, file.schema_arrow
     texts = [field.name for field in schema if types.is_string(field.type) or types.is_large_string(field.type)]
     for field in schema:
         if not (field.name in texts or types.is_integer(field.type) or types.is_floating(field.type)):

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from rbmbench.base.errors import SettingsError
+from rbmbench.base.errors import SettingsError, unknown_name
 from rbmbench.base.registry import Registry
 
 FILES = {
@@ -66,9 +66,9 @@ def test_a_new_file_is_found_at_once(registry, tmp_path):
     ("name", "options", "line"),
     [
         ("aple", {}, "unknown fruit 'aple'; nearest: 'apple'; allowed: apple, broken, pear"),
-        ("_private", {}, "unknown fruit '_private'; nearest: "),
+        ("_private", {}, "unknown fruit '_private'; allowed: "),
         ("apple", {"sise": 1}, "fruit 'apple': unknown option 'sise'; nearest: 'size'; allowed: colour, size"),
-        ("apple", {"_hidden": 1}, "fruit 'apple': unknown option '_hidden'; nearest: "),
+        ("apple", {"_hidden": 1}, "fruit 'apple': unknown option '_hidden'; allowed: "),
     ],
 )
 def test_unknown_names_and_options_are_one_line_with_the_nearest(registry, name, options, line):
@@ -76,6 +76,25 @@ def test_unknown_names_and_options_are_one_line_with_the_nearest(registry, name,
         registry.create(name, options)
     assert str(caught.value).startswith(line)
     assert "\n" not in str(caught.value)
+
+
+def test_a_part_is_described_by_its_documentation_and_its_options(registry, tmp_path):
+    assert registry.options("apple") == {"size": 3, "colour": "red"}
+    (tmp_path / "orchard" / "plum.py").write_text(f'"""A plum,\nripe.\n\nMore."""\n{FILES["pear.py"]}')
+    assert registry.summary("plum") == "A plum, ripe."
+
+
+@pytest.mark.parametrize(
+    ("name", "allowed", "nearest"),
+    [
+        ("learning_rate", ("evaluate_at", "rate"), "; nearest: 'rate'"),
+        ("k", ("test_likelihood", "trials"), ""),
+        ("steps", ("k", "chains"), "; nearest: 'k'"),
+        ("steps", ("step", "chains"), "; nearest: 'step'"),
+    ],
+)
+def test_a_name_of_other_libraries_is_answered_with_that_of_this_one(name, allowed, nearest):
+    assert unknown_name("key", name, allowed) == f"unknown key {name!r}{nearest}; allowed: {', '.join(sorted(allowed))}"
 
 
 def test_options_given_are_not_changed(registry):

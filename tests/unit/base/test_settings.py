@@ -2,12 +2,22 @@
 
 import json
 
+import numpy as np
 import pytest
 from pydantic import ValidationError
 
+import rbmbench
+from rbmbench import estimators, likelihood, samplers, updates
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.parsing import parse
-from rbmbench.base.settings import EstimateSettings, GroundTruthSettings, RunSettings
+from rbmbench.base.settings import (
+    AnnealingSettings,
+    CouplingSettings,
+    EstimateSettings,
+    GroundTruthSettings,
+    RunSettings,
+    SamplingSettings,
+)
 
 
 def values(**changes):
@@ -114,6 +124,60 @@ def test_what_is_not_allowed_is_one_line_with_key_found_and_allowed(changes, lin
     assert message.startswith("config/x.yaml: ")
     assert line in message
     assert "\n" not in message
+
+
+GROUND_TRUTH = {"method": "parallel_tempering"}
+COUPLED = {"visible": 7, "hidden": 5, "coupling": "rbm"}
+SAMPLED = {"samplers": {"gibbs": {"name": "gibbs"}}}
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "key", "most"),
+    [
+        (RunSettings, values(proxy={"steps": 10**30}), "proxy.steps", 10**6),
+        (RunSettings, values(proxy={"chains": 10**9}), "proxy.chains", 10**6),
+        (RunSettings, values(bias_bound={"k": 10**9}), "bias_bound.k", 10**6),
+        (GroundTruthSettings, GROUND_TRUTH | {"chains": 10**9}, "chains", 10**4),
+        (GroundTruthSettings, GROUND_TRUTH | {"burn_in": 10**30}, "burn_in", 2**31),
+        (AnnealingSettings, {"particles": 10**9}, "particles", 10**6),
+        (AnnealingSettings, {"temperatures": 10**9}, "temperatures", 10**7),
+        (CouplingSettings, COUPLED | {"longest": 10**30}, "longest", 10**6),
+        (CouplingSettings, COUPLED | {"replications": 10**9}, "replications", 10**6),
+        (SamplingSettings, SAMPLED | {"points": 10**9}, "points", 10**4),
+    ],
+)
+def test_counts_that_work_or_memory_grow_with_have_a_limit(model, given, key, most):
+    with pytest.raises(SettingsError, match=rf"^x: {key}: found 10*; input should be less than (or equal to )?{most}$"):
+        parse(model, given, "x")
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "option", "most"),
+    [
+        (estimators.create, "cd", "k", 10**6),
+        (estimators.create, "pcd", "chains", 10**6),
+        (estimators.create, "pop_cd", "k", 10**6),
+        (estimators.create, "ucd", "max_steps", 10**6),
+        (estimators.create, "parallel_tempering", "temperatures", 10**4),
+        (estimators.create, "parallel_tempering", "sets", 10**6),
+        (estimators.create, "pop_cd_mixture", "tau", 2**31 - 1),
+        (updates.create, "sdcp", "inner_steps", 10**6),
+        (samplers.create, "gibbs", "k", 10**6),
+        (samplers.create, "rates_herding", "most_steps", 10**6),
+    ],
+)
+def test_options_have_the_limits_of_the_settings(make, name, option, most):
+    make(name, **{option: most})
+    for value in (most + 1, 10**30):
+        with pytest.raises(SettingsError, match=rf"^option '{option}': found {value}; allowed: .*\b{most}$"):
+            make(name, **{option: value})
+
+
+def test_arguments_have_the_limits_of_the_settings():
+    model = rbmbench.RBM(np.zeros((7, 5)), np.zeros(7), np.zeros(5))
+    for name, most in (("particles", 10**6), ("temperatures", 10**7), ("threads", 1024)):
+        with pytest.raises(SettingsError, match=rf"^option '{name}': found {10**30}; allowed: .* {most}$"):
+            likelihood.ais_log_partition(model, **{"particles": 2, "temperatures": 3} | {name: 10**30})
 
 
 def test_a_missing_key_was_found_to_be_nothing():

@@ -1,4 +1,5 @@
 import json
+import re
 import shutil
 
 import pytest
@@ -7,6 +8,7 @@ import yaml
 from rbmbench.base.errors import SettingsError
 from rbmbench.config.loading import load, merged, read_yaml
 from rbmbench.config.paper import schemas
+from rbmbench.planning.plan import plan
 from rbmbench.reporting.claims import files
 
 
@@ -274,3 +276,57 @@ def test_every_key_is_explained(repository):
         for model in (schema, *schema.get("$defs", {}).values()):
             for key in model.get("properties", {}):
                 assert f"`{key}`" in text, f"config/README.md does not explain the key {key}"
+
+
+LONG = "x" * 65
+PANEL = {"data": "bars_and_stripes", "hidden": 5, "rate": 0.1, "iterations": 20}
+
+
+@pytest.mark.parametrize(
+    ("overrides", "parts"),
+    [
+        ({"algorithms": {LONG: {"label": "a", "estimator": "cd"}}}, (f"algorithms.{LONG}", "at most 64 characters")),
+        ({"figures": {f"fig{LONG}": {"title": "a"}}}, (f"figures.fig{LONG}", "at most 64 characters")),
+        ({"figures": {"fig": {"title": "a", "kind": "learning_curves"}}}, ("figures.fig", "pattern")),
+        (
+            {"figures": {"fig1": {"panels": {f"p{number}": PANEL | {"hidden": number + 1} for number in range(157)}}}},
+            ("figures.fig1.panels", "at most 150 items"),
+        ),
+    ],
+)
+def test_names_and_numbers_of_panels_have_limits(config, overrides, parts):
+    message = refused(overlay(config, **overrides))
+    assert message.startswith("config/tiny.yaml: overrides.popcd: ")
+    assert all(part in message for part in parts)
+
+
+def test_settings_that_no_command_line_holds_are_refused_when_they_are_planned(config):
+    files = overlay(config, figures={"fig1": {"panels": {"a": {"evaluate_at": [1]}}}})
+    text = (config / "tiny.yaml").read_text()
+    (config / "tiny.yaml").write_text(re.sub(r"evaluate_at:\s*- 1", f"evaluate_at: {list(range(1, 29_989))}", text))
+    configuration = load(files)
+    with pytest.raises(SettingsError, match=r"bars_and_stripes-\S+: settings: found \d+ bytes as JSON; allowed: at "):
+        plan(configuration)
+
+
+def test_printed_numbers_that_cannot_be_are_one_line_where_claims_are_not_checked(config):
+    file = config / "claims" / "ucd.yaml"
+    values = yaml.safe_load(file.read_text())
+    values["published_tables"]["table1"]["entries"][0]["algorithm"] = None
+    file.write_text(yaml.safe_dump(values))
+    configuration = load(["config/config.yaml"])
+    with pytest.raises(SettingsError, match=r"^config/claims/ucd\.yaml: published_tables\.table1: .*found None; "):
+        plan(configuration)
+
+
+@pytest.mark.parametrize("kind", ["figures", "tables"])
+@pytest.mark.parametrize("value", [True, 7, "fig1", ["fig1"]])
+def test_sections_that_are_no_mappings_are_one_line(config, kind, value):
+    assert refused(overlay(config, **{kind: value})).startswith(f"config/tiny.yaml: overrides.popcd: {kind}: found ")
+
+
+def test_overrides_of_an_earlier_layer_may_be_anything_that_a_later_one_replaces(config):
+    (config / "first.yaml").write_text("overrides: 7\n")
+    first, last = overlay(config, defaults={"trials": 3})
+    found = load([first, "config/first.yaml", last])
+    assert found.papers[0].defaults.trials == 3

@@ -237,13 +237,13 @@ def run_data(server, tmp_path) -> subprocess.Popen:
     )
 
 
-def test_a_process_killed_while_it_downloads_leaves_nothing(serve, tmp_path):
+def test_a_process_killed_while_it_downloads_leaves_nothing_but_its_lock(serve, tmp_path):
     server = serve(trickles)
     process = run_data(server, tmp_path)
     assert server.asked.wait(120)
     process.send_signal(signal.SIGKILL)
     process.communicate(timeout=60)
-    assert os.listdir(tmp_path) == []
+    assert os.listdir(tmp_path) == ["usps.npz.lock"]
 
 
 def test_the_command_says_what_a_mirror_has_in_place_of_a_file(serve, tmp_path):

@@ -8,9 +8,11 @@ import subprocess
 import sys
 
 import pytest
+from filelock import FileLock
 
 from rbmbench.base.errors import InUseError, RbmbenchWarning, ResultsError
 from rbmbench.cli import main, progress
+from rbmbench.cli.output import Output
 from rbmbench.cli.stopping import StopSignals
 from rbmbench.io.locks import locked
 
@@ -81,6 +83,39 @@ def test_a_lock_that_cannot_be_written_is_one_line(tmp_path):
         pass
 
 
+def test_a_lock_that_is_another_name_of_a_file_leaves_what_it_holds(tmp_path):
+    (tmp_path / "precious").write_text("kept")
+    os.link(tmp_path / "precious", tmp_path / "run.npz.lock")
+    message = (
+        r"run\.npz\.lock: cannot be written \(is a hard link, .*; allowed: a regular file of its own, or none yet\)$"
+    )
+    with pytest.raises(ResultsError, match=message), locked(tmp_path / "run.npz"):
+        pass
+    assert (tmp_path / "precious").read_text() == "kept"
+
+
+def test_a_link_that_takes_the_place_of_a_lock_is_not_followed(tmp_path, monkeypatch):
+    (tmp_path / "precious").write_text("kept")
+    lock, acquire = tmp_path / "run.npz.lock", FileLock.acquire
+
+    def then_replaced(self, *arguments):
+        acquire(self, *arguments)
+        lock.unlink()
+        lock.symlink_to(tmp_path / "precious")
+
+    monkeypatch.setattr(FileLock, "acquire", then_replaced)
+    with pytest.raises(ResultsError, match=r"run\.npz\.lock: cannot be written"), locked(tmp_path / "run.npz"):
+        pass
+    assert (tmp_path / "precious").read_text() == "kept"
+
+
+def test_a_lock_that_is_a_link_is_told(tmp_path):
+    (tmp_path / "run.npz.lock").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(ResultsError, match=r"is a symbolic link; allowed: "), locked(tmp_path / "run.npz"):
+        pass
+    assert not (tmp_path / "nowhere").exists()
+
+
 @pytest.fixture
 def _signals_as_before():
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -126,7 +161,7 @@ class Gone:
 
 def test_what_nobody_reads_ends_nothing(monkeypatch, tmp_path):
     monkeypatch.setattr("sys.stderr", Gone())
-    with progress.shown_progress("run") as shown:
+    with Output(), progress.shown_progress("run") as shown:
         shown(1, 2)
         shown(2, 2)
     assert main(["couple", "--settings", "no.json", "--out", str(tmp_path)]) == 2
@@ -135,10 +170,8 @@ def test_what_nobody_reads_ends_nothing(monkeypatch, tmp_path):
 @pytest.mark.parametrize("text", ["-1", "nan", "soon"])
 def test_a_time_between_checkpoints_that_is_none(text, capsys, monkeypatch):
     arguments = ["train", "--settings", "{}", "--out", "x", "--data", "x", "--run-id", "x"]
-    with pytest.raises(SystemExit):
-        main([*arguments, "--checkpoint-seconds", text])
+    assert main([*arguments, "--checkpoint-seconds", text]) == 2
     assert "argument --checkpoint-seconds: " in capsys.readouterr().err
     monkeypatch.setenv("RBMBENCH_CHECKPOINT_SECONDS", text)
-    with pytest.raises(SystemExit):
-        main(arguments)
+    assert main(arguments) == 2
     assert "argument --checkpoint-seconds: " in capsys.readouterr().err

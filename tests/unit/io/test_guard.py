@@ -1,0 +1,88 @@
+"""Only regular files are read: devices may have no end, and pipes may wait for ever."""
+
+import os
+import signal
+import stat
+
+import pytest
+
+from rbmbench import datasets
+from rbmbench.base.errors import RbmbenchError
+from rbmbench.cli.keeping import _copy
+from rbmbench.config.layers import read_yaml
+from rbmbench.datasets import Sources
+from rbmbench.datasets._downloads import File, fetch
+from rbmbench.io import results
+from rbmbench.io.guard import UnreadableError, bounded_bytes
+from rbmbench.io.text import plain_yaml
+from rbmbench.reporting.page.html import _content
+from rbmbench.training.checkpoint import load_checkpoint
+
+PATIENCE = 2.0  # seconds
+
+
+def mirrored(path):
+    """Read a published file from a mirror."""
+    file = File(folder="set", name=path.name, addresses=(), bytes=7, sha256="0")
+    return fetch([file], Sources(str(path.parent), path.parent / "cache"), lambda _file, content, _where: content)
+
+
+READERS = {
+    "data.npz": datasets.read,
+    "own.npy": lambda path: datasets.load("user_file", path=str(path)),
+    "own.npz": lambda path: datasets.load("user_file", path=str(path)),
+    "own.csv": lambda path: datasets.load("user_file", path=str(path)),
+    "published.gz": mirrored,
+    "checkpoint.npz": lambda path: load_checkpoint(path, "identity"),
+    "model.npz": lambda path: results.read_model(path.parent),
+    "meta.json": lambda path: results.read_meta(path.parent),
+    "curve.parquet": lambda path: results.read_table(path.parent, path.name),
+    "claims.csv": results.read_csv,
+    "config.yaml": read_yaml,
+    "figure.png": _content,
+    "kept.md": lambda path: _copy(path, path.with_name("copy")),
+}
+
+
+@pytest.fixture
+def impatient():
+    """End the test where a reader waits, or reads without end."""
+
+    def give_up(*_):
+        raise TimeoutError(f"still reading after {PATIENCE} s")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("special", ["device", "pipe"])
+@pytest.mark.parametrize("name", READERS)
+def test_what_is_no_regular_file_is_refused_at_once(tmp_path, name, special):
+    target = "/dev/zero" if special == "device" else tmp_path / "pipe"
+    if special == "pipe":
+        os.mkfifo(target)
+    (tmp_path / name).symlink_to(target)
+    with pytest.raises(RbmbenchError, match=rf"{name}: .*(is a {special}|is not a regular file)") as caught:
+        READERS[name](tmp_path / name)
+    assert "\n" not in str(caught.value)
+    assert not stat.S_ISREG(os.stat(target).st_mode)
+
+
+def test_a_file_that_tells_no_size_is_read_up_to_the_limit():
+    file = "/proc/self/maps"  # its size is told as 0
+    if not os.path.exists(file):
+        pytest.skip("this system has no such file")
+    with pytest.raises(UnreadableError, match=r"^found \d{3,} bytes; allowed: at most 100$"):
+        bounded_bytes(file, 100)
+    assert len(bounded_bytes(file, 10**9)) > 100
+
+
+def test_a_reader_of_text_gets_what_the_file_holds(tmp_path):
+    (tmp_path / "a.yaml").write_bytes(b"a: 1\n")
+    assert plain_yaml(bounded_bytes(tmp_path / "a.yaml", 5)) == {"a": 1}
+    with pytest.raises(UnreadableError, match=r"^found 5 bytes; allowed: at most 4$"):
+        bounded_bytes(tmp_path / "a.yaml", 4)

@@ -1,0 +1,125 @@
+"""A changed byte of a result is noticed wherever it is, or changes nothing of what is read."""
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rbmbench import datasets
+from rbmbench.base.errors import RbmbenchError, ResultsError
+from rbmbench.io import results
+from rbmbench.io.layout import JOBS
+
+FLIPS = 400
+RNG = np.random.default_rng(11)
+TRIALS, M, N = 3, 7, 5
+W, b, c = (RNG.normal(size=shape).astype(np.float32) for shape in ((TRIALS, M, N), (TRIALS, M), (TRIALS, N)))
+MODEL = {"W": W, "b": b, "c": c, "iteration": np.array(11), "seed": np.array(13)}
+SNAPSHOTS = {"snapshot_iterations": np.array([0, 11])}
+SNAPSHOTS |= {f"snapshot_{name}": np.stack([MODEL[name], 2 * MODEL[name]]) for name in ("W", "b", "c")}
+LENGTH = 23
+WORDS = np.resize(["log_likelihood", "log_partition", "b"], LENGTH)
+COLUMN = {int: np.arange(LENGTH), float: RNG.normal(size=LENGTH), str: WORDS}
+TABLES = {
+    file: pd.DataFrame({name: COLUMN[kind] for name, kind in columns.items()})
+    for file, columns in results.COLUMNS.items()
+}
+ARRAYS = {
+    "model.npz": MODEL | SNAPSHOTS,
+    "ground_truth.npz": {"mean": RNG.normal(size=(TRIALS, 47)), "blocks": RNG.normal(size=(2, TRIALS, 47))},
+    "shown.npz": {"gibbs-0": RNG.integers(0, 256, (11, M), np.uint8)},
+}
+VALUES = {"settings": {"hidden": 5, "method": "exact"}, "wall": {"training_seconds": 1.25}, "commit": "é", "trials": 3}
+
+
+class File(NamedTuple):
+    """A file, how it is read, and how what is read is held against what was written."""
+
+    path: Path
+    read: Callable[[], object]
+    same: Callable[[object, object], bool]
+
+
+def same_arrays(one: dict, other: dict) -> bool:
+    return one.keys() == other.keys() and all(
+        one[name].dtype == other[name].dtype and np.array_equal(one[name], other[name]) for name in one
+    )
+
+
+def same_data(one: datasets.Dataset, other: datasets.Dataset) -> bool:
+    parts = ("train", "validation", "test")
+    return one.provenance == other.provenance and all(
+        np.array_equal(getattr(one, part), getattr(other, part)) for part in parts
+    )
+
+
+def written(folder: Path, kind: str, name: str) -> File:
+    """Write all files of a kind of job, and return one."""
+    for file in JOBS[kind][1:-1]:
+        if file in TABLES:
+            results.write_table(folder / file, TABLES[file])
+        else:
+            results.write_arrays(folder / file, ARRAYS[file])
+    results.write_meta(folder, kind, VALUES)
+    if name in TABLES:
+        return File(folder / name, lambda: results.read_table(folder, name), pd.DataFrame.equals)
+    if name in ARRAYS:
+        return File(folder / name, lambda: results.read_arrays(folder / name, ARRAYS[name]), same_arrays)
+    return File(folder / name, lambda: results.read_meta(folder), lambda one, other: one == other)
+
+
+def data_set(folder: Path) -> File:
+    rows = RNG.integers(0, 2, (29, M), np.uint8)
+    made = datasets.build("made", "Made", train=rows, test=rows[:17], source="here", preprocessing="none", options={})
+    datasets.save(made, folder / "made.npz")
+    return File(folder / "made.npz", lambda: datasets.read(folder / "made.npz"), same_data)
+
+
+def unnoticed(file: File) -> list[int]:
+    """Change single bytes, each drawn at random; return the places where other content was read."""
+    whole, content = file.path.read_bytes(), file.read()
+    places = RNG.integers(0, len(whole), FLIPS)
+    changes = RNG.integers(1, 256, FLIPS)
+    found = []
+    for place, change in zip(places.tolist(), changes.tolist(), strict=True):
+        file.path.write_bytes(whole[:place] + bytes([whole[place] ^ change]) + whole[place + 1 :])
+        with suppress(RbmbenchError):
+            found += [] if file.same(file.read(), content) else [place]
+    return found
+
+
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, (_, *names) in JOBS.items() for name in names])
+def test_no_changed_byte_of_a_job_is_read_as_if_it_were_right(tmp_path, kind, name):
+    file = written(tmp_path, kind, name)
+    assert unnoticed(file) == []
+
+
+def test_no_changed_byte_of_a_data_set_is_read_as_if_it_were_right(tmp_path):
+    assert unnoticed(data_set(tmp_path)) == []
+
+
+def test_a_file_of_another_run_is_told(tmp_path):
+    written(tmp_path, "run", "model.npz")
+    results.write_arrays(tmp_path / "model.npz", MODEL | {"b": b + 1})
+    with pytest.raises(ResultsError) as caught:
+        results.read_model(tmp_path)
+    message = r"model\.npz: was changed after it was written, or is of another run than meta\.json beside it: found "
+    assert caught.match(rf"{message}checksum \w+\.\.\., meta\.json says \w+\.\.\.; remove it")
+
+
+def test_a_meta_may_be_laid_out_anew_and_one_without_checksums_is_read(tmp_path):
+    written(tmp_path, "run", "meta.json")
+    values = json.loads((tmp_path / "meta.json").read_text())
+    (tmp_path / "meta.json").write_text(json.dumps(values, indent=7))
+    assert results.read_meta(tmp_path) == values
+    del values["sha256"], values["content_sha256"]
+    (tmp_path / "meta.json").write_text(json.dumps(values | {"trials": 5}))
+    (tmp_path / "curve.parquet").unlink()
+    results.write_table(tmp_path / "curve.parquet", TABLES["curve.parquet"].iloc[:11])
+    assert results.read_meta(tmp_path)["trials"] == 5
+    assert len(results.read_table(tmp_path, "curve.parquet")) == 11

@@ -1,0 +1,96 @@
+"""The commit and the hardware that ``meta.json`` names."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rbmbench.io import provenance
+
+PACKAGE = Path(provenance.__file__).parents[1]
+NOBODY = {f"GIT_{who}_{what}": "nobody" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+
+
+def git(folder: Path, *command: str) -> str:
+    done = subprocess.run(["git", *command], cwd=folder, env=os.environ | NOBODY, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def copied_package(folder: Path) -> Path:
+    """Copy what tells the commit into ``folder``, as a package of the same layout."""
+    for part in ("__init__.py", "io/__init__.py", "io/provenance.py"):
+        (folder / "rbmbench" / part).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(PACKAGE / part, folder / "rbmbench" / part)
+    return folder / "rbmbench"
+
+
+def commit_of(package: Path, **variables: str) -> str:
+    """Return the commit that the package names in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", "from rbmbench.io import provenance; print(provenance.commit())"],
+        env=os.environ | {"PYTHONPATH": str(package.parent)} | variables,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def checkout(tmp_path) -> Path:
+    """A repository with the package in src/, committed, and another file beside it."""
+    package = copied_package(tmp_path / "checkout" / "src")
+    folder = tmp_path / "checkout"
+    (folder / "README").write_text("read me")
+    git(folder, "init", "--quiet")
+    git(folder, "add", ".")
+    git(folder, "commit", "--quiet", "--message", "all")
+    assert commit_of(package) == git(folder, "rev-parse", "HEAD")
+    return folder
+
+
+def test_a_new_file_in_the_package_is_a_change(checkout):
+    (checkout / "src" / "rbmbench" / "estimators").mkdir()
+    (checkout / "src" / "rbmbench" / "estimators" / "mine.py").write_text("")
+    assert commit_of(checkout / "src" / "rbmbench") == git(checkout, "rev-parse", "HEAD") + "+changes"
+
+
+def test_an_edited_file_of_the_package_is_a_change(checkout):
+    (checkout / "src" / "rbmbench" / "io" / "__init__.py").write_text("# edited\n")
+    assert commit_of(checkout / "src" / "rbmbench") == git(checkout, "rev-parse", "HEAD") + "+changes"
+
+
+def test_files_beside_the_package_are_no_changes(checkout):
+    (checkout / "README").write_text("edited")
+    (checkout / "notes").write_text("new")
+    assert commit_of(checkout / "src" / "rbmbench") == git(checkout, "rev-parse", "HEAD")
+
+
+def test_inside_the_checkout_of_another_project_there_is_no_commit(checkout):
+    installed = copied_package(checkout / ".venv" / "lib")
+    assert commit_of(installed) == "None"
+
+
+def test_a_hook_of_another_repository_does_not_matter(checkout, tmp_path):
+    git(tmp_path, "init", "--quiet", "other")
+    found = commit_of(checkout / "src" / "rbmbench", GIT_DIR=str(tmp_path / "other" / ".git"))
+    assert found == git(checkout, "rev-parse", "HEAD")
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("echo NVIDIA H100; echo NVIDIA H100; echo Tesla T4", "NVIDIA H100, Tesla T4"),
+        ("echo 'No devices were found'; exit 6", None),
+    ],
+)
+def test_the_gpu_is_named(tmp_path, monkeypatch, script, expected):
+    program = tmp_path / "nvidia-smi"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert provenance.hardware()["gpu"] == expected

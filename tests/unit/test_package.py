@@ -1,0 +1,42 @@
+"""What a new user of the package looks for: its names, its version, its types."""
+
+import subprocess
+import sys
+import tomllib
+from importlib import metadata
+
+import pytest
+
+import rbmbench
+from rbmbench.cli import main
+
+
+def test_public_names_are_listed_before_they_are_used():
+    code = "import rbmbench; print(*dir(rbmbench))"
+    names = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert {*rbmbench.__all__, "__version__"} <= set(names)
+    for name in rbmbench.__all__:
+        assert getattr(rbmbench, name) is not None
+
+
+def test_the_version_is_that_of_the_installed_package(capsys, monkeypatch):
+    monkeypatch.setattr(metadata, "version", {"rbmbench": "7.11.13"}.__getitem__)
+    assert rbmbench.__version__ == "7.11.13"
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == "rbmbench 7.11.13\n"
+
+
+def test_a_source_that_is_not_installed_has_no_version(monkeypatch):
+    def missing(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", missing)
+    assert rbmbench.__version__ == "unknown"
+
+
+def test_the_package_says_that_it_has_types(repository):
+    assert (repository / "src" / "rbmbench" / "py.typed").is_file()
+    declared = tomllib.loads((repository / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
+    assert "py.typed" in declared["rbmbench"]
