@@ -148,8 +148,8 @@ def test_the_base_rates_are_those_of_the_data():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"particles": 1}, "particles: found 1; allowed: an integer >= 2"),
-        ({"temperatures": 0}, "temperatures: found 0; allowed"),
+        ({"particles": 1}, "option 'particles': found 1; allowed: an integer >= 2"),
+        ({"temperatures": 0}, "option 'temperatures': found 0; allowed"),
         ({"temperatures": np.array([0.0, 0.5, 0.5, 1.0])}, "temperatures: found a schedule that does not ascend"),
         ({"temperatures": np.array([0.1, 1.0])}, "temperatures: found a schedule that does not ascend from 0 to 1"),
         ({"temperatures": np.array([0.0, 0.9])}, "temperatures: found a schedule that does not ascend from 0 to 1"),

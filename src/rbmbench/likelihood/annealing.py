@@ -24,10 +24,13 @@ import numpy as np
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.pace import Progress
+from rbmbench.base.registry import positive_integer
+from rbmbench.base.settings import MOST_ANNEALING_STEPS
 from rbmbench.base.streams import Stream
 from rbmbench.kernels import kernels_for
 from rbmbench.likelihood.particles import Annealing, Particles, Pause, like
 from rbmbench.model.rbm import RBM
+from rbmbench.model.rows import binary_rows, binary_states
 
 Array = Any
 
@@ -51,6 +54,7 @@ def base_rate_bias(data, pseudo_count: float = 1.0) -> np.ndarray:
 
     ``pseudo_count`` is added to the counts of 0 and of 1 of each unit, so that no rate is 0 or 1.
     """
+    data = binary_rows(data)
     on = data.sum(axis=0, dtype=np.float64) + pseudo_count
     return np.log(on / (len(data) + 2 * pseudo_count - on))
 
@@ -61,9 +65,8 @@ def inverse_temperatures(temperatures) -> np.ndarray:
     Raises a `SettingsError` if the number is below 1, or the schedule does not ascend from 0 to 1.
     """
     if isinstance(temperatures, int | np.integer) and not isinstance(temperatures, bool):
-        if temperatures < 1:
-            raise SettingsError(f"temperatures: found {temperatures}; allowed: an integer >= 1, or a schedule")
-        return np.linspace(0, 1, int(temperatures) + 1)
+        steps = positive_integer("temperatures", temperatures, most=MOST_ANNEALING_STEPS)
+        return np.linspace(0, 1, steps + 1)
     schedule = np.asarray(temperatures, np.float64)
     ascends = schedule.ndim == 1 and len(schedule) >= 2 and (np.diff(schedule) > 0).all()
     if not ascends or schedule[0] != 0 or schedule[-1] != 1:
@@ -115,8 +118,7 @@ def ais_log_partition(
     SettingsError
         If there are fewer than 2 particles, or the schedule or the base model is invalid.
     """
-    if isinstance(particles, bool) or not isinstance(particles, int | np.integer) or particles < 2:
-        raise SettingsError(f"particles: found {particles!r}; allowed: an integer >= 2")
+    particles = positive_integer("particles", particles, least=2)
     schedule, b0 = inverse_temperatures(temperatures), _start_bias(rbm, base)
 
     def start(cut: slice, part: RBM, stream: Stream) -> Array:
@@ -142,9 +144,11 @@ def reverse_ais_log_partition(
     """Estimate log Z by annealing samples of the RBM to the base model: an upper bound in expectation.
 
     ``visible`` (..., particles, m), 0 and 1, holds at least 2 samples of each RBM; the bound holds for exact samples.
-    Raises a `SettingsError` if its shape is wrong. For the rest see `ais_log_partition`.
+    Raises a `SettingsError` if its shape is wrong, a `DataError` if there are other entries. For the rest see
+    `ais_log_partition`.
     """
     schedule, b0 = inverse_temperatures(temperatures), _start_bias(rbm, base)
+    visible = binary_states(visible, "samples")
     expected = (*rbm.W.shape[:-2], *visible.shape[-2:-1], len(b0))
     if visible.shape != expected or visible.shape[-2] < 2:
         allowed = ", ".join(map(str, (*rbm.W.shape[:-2], "at least 2 particles", len(b0))))

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rbmbench.base.errors import SettingsError
+from rbmbench.base.errors import DataError, SettingsError
 from rbmbench.kernels import kernels_for
 from rbmbench.kernels.numpy import binary_states
 from rbmbench.model.rbm import RBM, Statistics
+from rbmbench.model.rows import binary_rows
 
 LARGEST_ENUMERABLE_LAYER = 25
 BLOCK_BYTES = 2**22  # stays in the cache while it is used for all replicas
@@ -99,9 +100,15 @@ class PackedData:
     """
 
     def __init__(self, data: np.ndarray, like, counts: np.ndarray | None = None):
-        """Pack ``data`` (rows, m), of weights ``counts`` (rows,) or 1, for products with arrays like ``like``."""
-        rows = np.asarray(data, np.uint8, like=like)
-        weights = np.asarray(np.ones(len(data)) if counts is None else counts, np.float64, like=like)
+        """Pack ``data`` (rows, m), of weights ``counts`` (rows,) or 1, for products with arrays like ``like``.
+
+        Raises a `DataError` if the data are not 0 and 1, or the weights are not one positive number or zero for each.
+        """
+        rows = np.asarray(binary_rows(data), like=like)
+        weights = np.asarray(np.ones(len(rows)) if counts is None else counts, np.float64, like=like)
+        if weights.shape != rows.shape[:1] or not bool((weights >= 0).all()) or not 0 < float(weights.sum()) < np.inf:
+            found = f"shape {weights.shape}, sum {float(weights.sum()):g}"
+            raise DataError(f"counts: found {found}; allowed: {len(rows)} numbers >= 0 with a positive sum")
         starts = range(0, len(rows), ROWS)
         packed = [kernels_for(like).packed_rows(rows[start : start + ROWS]) for start in starts]
         self.blocks = [(block, weights[start : start + ROWS]) for start, block in zip(starts, packed, strict=True)]
@@ -118,13 +125,23 @@ def _column_sums(rows) -> np.ndarray:
     return sum(part.astype(np.float64) for part in parts)
 
 
+def _packed(data, rbm: RBM, counts: np.ndarray | None = None) -> PackedData:
+    """Return rows packed for an RBM in float64; raise a `DataError` if it has another number of visible units."""
+    packed = data if isinstance(data, PackedData) else PackedData(data, rbm.W, counts)
+    if len(packed.visible_sum) != rbm.visible_units:
+        raise DataError(
+            f"data: found {len(packed.visible_sum)} columns; allowed: {rbm.visible_units}, as the RBM has visible units"
+        )
+    return packed
+
+
 def data_statistics(rbm: RBM, data: np.ndarray) -> Statistics:
     """Return the mean over rows of (v p(h|v)', v, p(h|v)), the positive phase of the gradient, in bounded memory.
 
-    ``data`` (rows, m) holds 0 and 1. The result is float64, with the shapes of W, b and c.
+    ``data`` (rows, m) holds 0 and 1, else a `DataError` is raised. The result is float64, shaped as W, b and c.
     """
     precise = rbm.astype(np.float64).replicas
-    packed, kernels = PackedData(data, precise.W), kernels_for(precise.W)
+    packed, kernels = _packed(data, precise), kernels_for(precise.W)
     W, c = np.zeros_like(precise.W), np.zeros_like(precise.c)
     for block, _ in packed.blocks:
         v = block.states
@@ -137,7 +154,7 @@ def data_statistics(rbm: RBM, data: np.ndarray) -> Statistics:
             W[r] += product[0]
             c[r] += h[0].sum(axis=0)
     b = np.zeros_like(precise.b) + packed.visible_sum
-    return Statistics(*(s.reshape(p.shape) / len(data) for s, p in zip((W, b, c), rbm.parameters, strict=True)))
+    return Statistics(*(s.reshape(p.shape) / packed.weight for s, p in zip((W, b, c), rbm.parameters, strict=True)))
 
 
 def exact_gradient(rbm: RBM, data: np.ndarray) -> Statistics:
@@ -163,7 +180,7 @@ def log_likelihood(
         Weight of each row; by default 1. Packed data have their own.
     """
     precise = rbm.astype(np.float64).replicas
-    packed = data if isinstance(data, PackedData) else PackedData(data, precise.W, counts)
+    packed = _packed(data, precise, counts)
     kernels, total = kernels_for(precise.W), np.zeros(len(precise.W))
     for block, weights in packed.blocks:
         activation = np.empty_like(precise.W, shape=(1, len(weights), rbm.hidden_units))

@@ -21,6 +21,7 @@ import numpy as np
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.kernels import kernels_for, on_host
+from rbmbench.model.rows import binary_rows, binary_states
 
 Array = Any
 
@@ -33,7 +34,8 @@ TOGETHER = 32  # distances per sum of powers, without underflow or overflow in f
 class IndirectSampling:
     """Counts of the Hamming distances between samples and rows, for several streams of samples.
 
-    ``rows`` (rows, m), entries 0 or 1, are those whose likelihood is wanted; ``replicas`` is the number of streams.
+    ``rows`` (rows, m), entries 0 or 1, are those whose likelihood is wanted; ``replicas`` is the number of streams. A
+    `DataError` is raised if the rows are something else.
 
     Attributes
     ----------
@@ -44,12 +46,17 @@ class IndirectSampling:
     """
 
     def __init__(self, rows: Array, replicas: int = 1):
-        self._rows = kernels_for(rows).packed_rows(rows.astype(np.uint8))
+        rows = binary_rows(rows, "rows")
+        self._rows = kernels_for(rows).packed_rows(rows)
         self.samples = 0
         self.counts = np.zeros_like(rows, shape=(replicas, len(rows), rows.shape[1] + 1), dtype=np.int64)
 
     def add(self, samples: Array) -> None:
-        """Add samples (replicas, samples, m) of 0 and 1, of any type; raise a `SettingsError` for other shapes."""
+        """Add samples (replicas, samples, m) of 0 and 1, of any type.
+
+        Raises a `SettingsError` for other shapes, a `DataError` for other entries.
+        """
+        samples = binary_states(samples, "samples")
         replicas, _, lengths = self.counts.shape
         if samples.ndim != 3 or len(samples) != replicas or samples.shape[2] != lengths - 1:
             raise SettingsError(f"samples: found shape {samples.shape}; allowed: ({replicas}, samples, {lengths - 1})")

@@ -14,6 +14,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from rbmbench.base import pace
+from rbmbench.base.registry import positive_integer
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.kernels import is_host_array, kernels_for, on_host
 from rbmbench.model.gibbs import Buffers, hidden_activation, visible_activation
@@ -94,6 +95,7 @@ class Annealing:
 
     def log_weights(self, threads, progress=None, begun: Particles | None = None, pause=None) -> np.ndarray:
         """Return the log weights of all particles, float64 (models, particles)."""
+        threads = positive_integer("threads", threads)
         finished = [] if begun is None else [begun.finished]
         models, steps = len(self._models.W), len(self._schedule) - 1
         with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:

@@ -19,11 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from rbmbench.base.errors import SettingsError
+from rbmbench.base.registry import positive_integer
 from rbmbench.base.streams import Stream
 from rbmbench.kernels import kernels_for, on_host
 from rbmbench.model.gibbs import Buffers, hidden_mean, run_chain, visible_activation
 from rbmbench.model.rbm import RBM
+from rbmbench.model.rows import binary_rows
 
 BLOCK_BYTES = 2**24
 
@@ -50,11 +51,13 @@ def reconstruction_log_likelihood(
 
     Raises
     ------
+    DataError
+        If the data are not rows of 0 and 1 of as many columns as the RBM has visible units.
     SettingsError
-        If there are no chains or no steps.
+        If there are no chains or no steps, or too many of them, see `rbmbench.base.settings`.
     """
-    if chains < 1 or steps < 1:
-        raise SettingsError(f"reconstruction: found {chains} chains of {steps} steps; allowed: at least 1 of each")
+    chains, steps = positive_integer("chains", chains), positive_integer("steps", steps)
+    data = binary_rows(data, units=rbm.visible_units)
     # The block size determines the random numbers of a row, so it must not depend on the number of replicas.
     bytes_a_row = 8 * chains * (rbm.visible_units + rbm.hidden_units)
     rows = min(len(data), max(1, BLOCK_BYTES // bytes_a_row))

@@ -26,6 +26,7 @@ from rbmbench.kernels import kernels_for
 from rbmbench.kernels.numpy import binary_states
 from rbmbench.model.gibbs import Buffers, hidden_mean, visible_activation
 from rbmbench.model.rbm import RBM
+from rbmbench.model.rows import binary_rows
 
 MOST_UNITS = 24
 """Maximal number of units in both layers: 2^24 products per half step and replica."""
@@ -147,6 +148,7 @@ def visible_distribution(rbm: RBM) -> Array:
 
 def empirical_distribution(rows: np.ndarray) -> np.ndarray:
     """Return the relative frequency of each visible state among rows (rows, m) of 0 and 1: float64 (2**m,)."""
+    rows = binary_rows(rows, "rows")
     units = rows.shape[1]
     numbers = rows.astype(np.int64) @ (1 << np.arange(units - 1, -1, -1))
     return np.bincount(numbers, minlength=2**units) / len(rows)

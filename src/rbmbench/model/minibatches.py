@@ -9,13 +9,16 @@ import numpy as np
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.kernels import kernels_for
+from rbmbench.model.rows import binary_rows
 
 
 def random_rows(data, rows: int, like, stream: Stream):
     """Return rows drawn from ``data`` with replacement, (replicas, rows, m), with array type and dtype of ``like``.
 
-    ``data`` (any rows, m) is uint8. One draw of the stream is taken.
+    ``data`` (any rows, m) holds 0 and 1, and ``like`` (replicas, m, ...) are parameters; a `DataError` is raised if
+    they do not fit. One draw of the stream is taken.
     """
+    data = binary_rows(data, units=like.shape[1])
     kernels = kernels_for(like)
     index = (kernels.uniforms(stream.next(), rows, np.float64) * len(data)).astype(np.int64)
     out = np.empty_like(like, shape=(len(index), rows, data.shape[1]))

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
-from rbmbench.kernels import kernels_for, on_host
+from rbmbench.kernels import is_array, kernels_for, on_host
+from rbmbench.model.rows import binary_rows, means
 
 MOST_PARAMETER_BYTES = 2**33
 Array = Any  # numpy.ndarray or a type with the same interface
@@ -45,7 +46,7 @@ class RBM:
     Raises
     ------
     SettingsError
-        If the shapes are inconsistent or the types differ.
+        If they are not arrays, the shapes are inconsistent or the types differ.
     """
 
     weights: Array
@@ -54,6 +55,10 @@ class RBM:
 
     def __post_init__(self):
         W, b, c = self.parameters
+        for name, parameter in zip(("weights", "visible bias", "hidden bias"), (W, b, c), strict=True):
+            if not is_array(parameter) or np.ma.isMaskedArray(parameter):
+                found = type(parameter).__name__
+                raise SettingsError(f"RBM: {name}: found a {found}; allowed: an array, as numpy.asarray returns it")
         if W.ndim < 2 or b.shape != W.shape[:-1] or c.shape != (*W.shape[:-2], W.shape[-1]):
             raise SettingsError(
                 f"RBM: weights {W.shape}, visible bias {b.shape} and hidden bias {c.shape} do not fit together; "
@@ -120,21 +125,30 @@ class RBM:
 
     def energy(self, visible: Array, hidden: Array) -> Array:
         """Return E(v, h) in nats for states (..., rows, m) and (..., rows, n): shape (..., rows)."""
+        visible, hidden = self._visible(visible), self._hidden(hidden)
         W_h = hidden @ self.W.swapaxes(-1, -2)
         return -((W_h + self.b[..., None, :]) * visible).sum(-1) - (hidden @ self.c[..., None])[..., 0]
 
     def free_energy(self, visible: Array) -> Array:
         """Return F(v) = -log sum_h exp(-E(v, h)) in nats for rows (..., rows, m): shape (..., rows)."""
+        visible = self._visible(visible)
         a = visible @ self.W + self.c[..., None, :]
         return -(visible @ self.b[..., None])[..., 0] - np.logaddexp(0, a).sum(-1)
 
     def hidden_mean(self, visible: Array, inverse_temperature: float = 1.0) -> Array:
         """Return p(h_j = 1 | v) at an inverse temperature, for rows (..., rows, m): shape (..., rows, n)."""
-        return _logistic(inverse_temperature * (visible @ self.W + self.c[..., None, :]))
+        return _logistic(inverse_temperature * (self._visible(visible) @ self.W + self.c[..., None, :]))
 
     def visible_mean(self, hidden: Array, inverse_temperature: float = 1.0) -> Array:
         """Return p(v_i = 1 | h) at an inverse temperature, for rows (..., rows, n): shape (..., rows, m)."""
-        return _logistic(inverse_temperature * (hidden @ self.W.swapaxes(-1, -2) + self.b[..., None, :]))
+        activation = self._hidden(hidden) @ self.W.swapaxes(-1, -2) + self.b[..., None, :]
+        return _logistic(inverse_temperature * activation)
+
+    def _visible(self, states: Array) -> Array:
+        return means(states, "visible states", self.visible_units)
+
+    def _hidden(self, states: Array) -> Array:
+        return means(states, "hidden states", self.hidden_units)
 
 
 def _logistic(a: Array) -> Array:
@@ -152,6 +166,7 @@ def clipped_base_rate(data) -> Array:
 
     It is the inverse sigmoid of their mean, clipped to [1 / (2 N), 1 - 1 / (2 N)].
     """
+    data = binary_rows(data)
     least = 0.5 / len(data)
     mean = np.clip(data.mean(axis=0, dtype=np.float64), least, 1 - least)
     return np.log(mean / (1 - mean))

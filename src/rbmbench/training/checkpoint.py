@@ -1,118 +1,125 @@
-"""Checkpoints: one npz file, replaced atomically, from which a run resumes bit for bit."""
+"""Checkpoints: one npz file, replaced atomically, from which a computation resumes bit for bit.
 
+A computation that is made of pieces needs no more than `Checkpointer.pieces`: the pieces that are left, with a pause
+before each. Training and annealing, whose pieces follow the clock, call `Checkpointer.pause` themselves.
+"""
+
+import hashlib
 import json
 import os
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from time import monotonic
-from typing import Any, BinaryIO, NamedTuple
+from time import monotonic, perf_counter, process_time
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 
 from rbmbench.base.errors import CheckpointError, DamagedCheckpointError, RbmbenchWarning, ResultsError, StoppedError
+from rbmbench.base.pace import Stopping
+from rbmbench.base.settings import Settings
 from rbmbench.io.arrays import npz_arrays
 from rbmbench.io.atomic import remove, remove_leftovers, replaced, writable
+from rbmbench.io.guard import UnreadableError, regular_file
 from rbmbench.io.locks import locked
 from rbmbench.io.text import plain_json
 
 CHECKPOINT_SECONDS = 20.0
-GROUPS = ("parameters", "state", "memory", "sums", "curve", "snapshots")
 UNREADABLE = (OSError, ValueError, KeyError, TypeError)  # errors when reading a damaged checkpoint
 LEAST_PARTS = 50  # writing checkpoints takes at most this fraction, 1 / LEAST_PARTS, of the time of a run
 
+Piece = TypeVar("Piece")
+State = dict[str, Any]
+"""What a computation resumes from, by name: arrays, mappings of names to arrays, and plain data that JSON can hold."""
 
-class Checkpoint(NamedTuple):
-    """The state of an interrupted run.
 
-    ``parameters``, ``state`` (of the estimator), ``memory`` (of the update rule) and ``sums`` (of the diagnostics since
-    the last evaluation) are dicts of arrays with a leading axis of replicas. ``iteration`` is the number of finished
-    iterations, ``draw`` the number of the next draw of the training stream, ``curve`` the tidy columns so far,
-    ``snapshots`` the parameters for a later evaluation, and ``seconds`` the time spent by kind.
+def identity(settings: Settings, contents: Mapping[str, Any]) -> str:
+    """Return what identifies a computation in its checkpoints: its settings and the content of what it goes on from.
+
+    ``contents`` has every array that results depend on: the data, the models. Names of files and folders do not count.
     """
-
-    parameters: dict[str, np.ndarray]
-    state: dict[str, np.ndarray]
-    memory: dict[str, np.ndarray]
-    sums: dict[str, np.ndarray]
-    iteration: int
-    draw: int
-    curve: dict[str, np.ndarray]
-    seconds: dict[str, float]
-    snapshots: dict[str, np.ndarray]
+    digest = hashlib.sha256()
+    for name, array in sorted(contents.items()):
+        array = np.ascontiguousarray(array)
+        digest.update(f"{name} {array.dtype.str} {array.shape} ".encode() + array.tobytes())
+    return f"{settings.digest()}-{digest.hexdigest()[:20]}"
 
 
-def save_checkpoint(path: Path, checkpoint: Checkpoint, identity: str) -> None:
-    """Write a checkpoint; ``identity`` identifies its run."""
-    header = {
-        "identity": identity,
-        "iteration": checkpoint.iteration,
-        "draw": checkpoint.draw,
-        "seconds": checkpoint.seconds,
+def save_checkpoint(path: Path, state: State, identity: str) -> None:
+    """Write a checkpoint; ``identity`` identifies its computation."""
+    groups = {
+        name: part
+        for name, part in state.items()
+        if isinstance(part, dict) and all(isinstance(array, np.ndarray) for array in part.values())
     }
-    arrays = {f"{group}.{name}": array for group in GROUPS for name, array in getattr(checkpoint, group).items()}
-    arrays["header"] = np.array(json.dumps(header | {"arrays": sorted(arrays)}))
+    arrays = {name: part for name, part in state.items() if isinstance(part, np.ndarray)}
+    plain = {name: part for name, part in state.items() if name not in groups and name not in arrays}
+    arrays |= {f"{group}.{name}": array for group, part in groups.items() for name, array in part.items()}
+    header = {"identity": identity, "groups": list(groups), "arrays": sorted(arrays), "plain": plain}
     with replaced(path) as temporary, open(temporary, "wb") as file:
-        np.savez(file, **arrays)
+        np.savez(file, **arrays, header=np.array(json.dumps(header)))
 
 
-def load_checkpoint(path: Path, identity: str) -> Checkpoint | None:
-    """Return the checkpoint at ``path``, or None if there is no such file.
+def load_checkpoint(path: Path, identity: str) -> State | None:
+    """Return the state in the checkpoint at ``path``, or None if there is no such file.
 
     Raises a `DamagedCheckpointError` if its content is damaged, a `CheckpointError` if the file cannot be opened or
-    belongs to another run.
+    belongs to another computation.
     """
     file = _opened(path)
     if file is None:
         return None
     try:
         with file:
-            header, checkpoint = _decoded(file)
+            header, state = _decoded(file)
     except UNREADABLE as error:
         raise DamagedCheckpointError(f"{path}: damaged checkpoint ({error})") from None
     if header.get("identity") != identity:
         raise CheckpointError(
-            f"{path}: checkpoint of other settings or data, found {header.get('identity')!r}, allowed {identity!r}; "
-            "delete it to restart the run"
+            f"{path}: checkpoint of other settings, data or models, found {header.get('identity')!r}, allowed "
+            f"{identity!r}; delete it to restart the run"
         )
-    return checkpoint
+    return state
 
 
 def _opened(path: Path) -> BinaryIO | None:
     """Return the open file, or None if it does not exist. A file that cannot be opened is not treated as damaged."""
     try:
         writable(path)
-        return open(path, "rb")
+        return regular_file(path)
     except FileNotFoundError:
         return None
     except ResultsError as error:
         raise CheckpointError(f"{error}; fix that, or delete it to restart the run") from None
-    except OSError as error:
+    except (OSError, UnreadableError) as error:
+        reason = getattr(error, "strerror", error)
         raise CheckpointError(
-            f"{path}: the checkpoint cannot be opened ({error.strerror}); fix that, or delete it to restart the run"
+            f"{path}: the checkpoint cannot be opened ({reason}); fix that, or delete it to restart the run"
         ) from None
 
 
-def _decoded(file: BinaryIO) -> tuple[dict[str, Any], Checkpoint]:
+def _decoded(file: BinaryIO) -> tuple[dict[str, Any], State]:
     arrays = npz_arrays(file)
     header: dict[str, Any] = plain_json(str(arrays.pop("header")))
     if header["arrays"] != sorted(arrays):
         raise ValueError(f"found the arrays {sorted(arrays)}, wrote {header['arrays']}")
-    groups: dict[str, dict[str, np.ndarray]] = {group: {} for group in GROUPS}
+    state: State = dict(header["plain"]) | {group: {} for group in header["groups"]}
     for key, array in arrays.items():
         group, _, name = key.partition(".")
-        groups[group][name] = array
-    return header, Checkpoint(
-        **groups, iteration=int(header["iteration"]), draw=int(header["draw"]), seconds=dict(header["seconds"])
-    )
+        if group in header["groups"]:
+            state[group][name] = array
+        else:
+            state[key] = array
+    return header, state
 
 
-def resumed(path: Path, identity: str) -> Checkpoint | None:
-    """Return the checkpoint to resume from, or None if there is none.
+def resumed(path: Path, identity: str) -> State | None:
+    """Return the state to resume from, or None if there is no checkpoint.
 
     A damaged checkpoint is moved to ``path``.unreadable (replacing an older one) with a warning, and the run starts
-    from the beginning. Raises a `CheckpointError` if the file cannot be opened or moved, or belongs to another run.
+    from the beginning. Raises a `CheckpointError` if the file cannot be opened or moved, or belongs to another
+    computation.
     """
     try:
         return load_checkpoint(path, identity)
@@ -131,7 +138,7 @@ def resumed(path: Path, identity: str) -> Checkpoint | None:
 
 @contextmanager
 def owned(path: Path | None, outputs: Iterable[Path] = ()) -> Iterator[None]:
-    """Lock the checkpoint of a run until its outputs are written; do nothing if ``path`` is None.
+    """Lock the checkpoint of a job until its outputs are written; do nothing if ``path`` is None.
 
     Incomplete files of killed processes, of the checkpoint and the outputs, are removed first. The checkpoint is
     removed at the end of the block, unless an error was raised. Raises an `InUseError` if another process has locked
@@ -148,33 +155,71 @@ def owned(path: Path | None, outputs: Iterable[Path] = ()) -> Iterator[None]:
 
 
 class Checkpointer:
-    """Periodic checkpoints of one run; ``saved`` is the checkpoint to resume from, or None.
+    """Periodic checkpoints of one computation, which a signal may stop.
 
-    Without a path there are none. ``identity`` identifies the run; ``seconds`` is the minimal time between two
-    checkpoints, by default 20, or 0 for no limit. Checkpoints that take long to write are written less often.
+    Parameters
+    ----------
+    path : Path, optional
+        File of the checkpoint; without it nothing is saved.
+    seconds : float, optional
+        Minimal time between two checkpoints, by default 20, or 0 for no limit. Checkpoints that take long to write are
+        written less often.
+    stopping : callable, optional
+        Returns the number of a signal that asks to stop, or None.
     """
 
-    def __init__(self, path: Path | None, identity: str, seconds: float | None = None):
-        self.path, self._identity = path, identity
+    def __init__(self, path: Path | None = None, seconds: float | None = None, stopping: Stopping | None = None):
+        self.path, self._stopping, self._identity = path, stopping, ""
         self._seconds = self._wait = CHECKPOINT_SECONDS if seconds is None else seconds
-        self.saved = resumed(path, identity) if path else None
-        self.iteration = self.saved.iteration if self.saved else 0
-        self._at = monotonic()
+        self._finished, self._before = 0, (0.0, 0.0)
+        self._at, self._clocks = monotonic(), (perf_counter(), process_time())
+
+    def resume(self, identity: str) -> State | None:
+        """Return the state to resume from, or None; checkpoints to come have this identity. See also `resumed`."""
+        self._identity = identity
+        state = resumed(self.path, identity) if self.path else None
+        if state:
+            self._finished, self._before = state.pop("pieces", 0), tuple(state.pop("spent"))
+        self._at, self._clocks = monotonic(), (perf_counter(), process_time())
+        return state
+
+    def spent(self) -> tuple[float, float]:
+        """Return wall-clock and processor seconds since the computation began, those of interrupted ones included."""
+        since = perf_counter() - self._clocks[0], process_time() - self._clocks[1]
+        return self._before[0] + since[0], self._before[1] + since[1]
+
+    def pieces(self, pieces: Sequence[Piece], state: Callable[[], State]) -> Iterator[Piece]:
+        """Yield the pieces of a computation that are not finished yet, with a pause after each but the last.
+
+        ``state`` returns what the finished ones have given, and the positions of random streams; the number of
+        finished pieces is added to it. The pieces must not depend on when the computation was interrupted.
+        """
+        for number in range(self._finished, len(pieces)):
+            if number > self._finished:
+                self.pause(f"part {number} of {len(pieces)}", lambda number=number: state() | {"pieces": number})
+            yield pieces[number]
+
+    def pause(self, where: str, state: Callable[[], State] | None) -> None:
+        """Save the state if a checkpoint is due or a signal asks to stop; raise a `StoppedError` for a signal.
+
+        ``where`` is named by the error. Without ``state`` there is nothing that is not saved already.
+        """
+        signal = self._stopping() if self._stopping else None
+        if state and (self.is_due() or (signal and self.path)):
+            self.save(state())
+        if signal:
+            exists = self.path is not None and self.path.exists()
+            saved = f"run the same command again to resume from {self.path}" if exists else "nothing is saved"
+            raise StoppedError(f"stopped at {where}; {saved}", signal)
 
     def is_due(self) -> bool:
         """Return whether it is time for the next checkpoint."""
         return self.path is not None and monotonic() - self._at > self._wait
 
-    def save(self, checkpoint: Checkpoint) -> None:
+    def save(self, state: State) -> None:
         """Save a checkpoint."""
         started = monotonic()
-        save_checkpoint(self.path, checkpoint, self._identity)
-        self.iteration, self._at = checkpoint.iteration, monotonic()
+        save_checkpoint(self.path, state | {"spent": self.spent()}, self._identity)
+        self._at = monotonic()
         if self._seconds > 0:
             self._wait = max(self._seconds, LEAST_PARTS * (self._at - started))
-
-    def stopped(self, where: str, signal: int) -> StoppedError:
-        """Return the error of a computation stopped by a signal, which says whether it can be resumed."""
-        exists = self.path is not None and self.path.exists()
-        saved = f"run the same command again to resume from {self.path}" if exists else "nothing is saved"
-        return StoppedError(f"stopped at {where}; {saved}", signal)

@@ -22,6 +22,7 @@ from rbmbench.likelihood import (
 from rbmbench.likelihood.cd_bias import bias_and_bounds
 from rbmbench.model.enumeration import check_sizes, empirical_distribution
 from rbmbench.model.rbm import RBM, check_parameters_fit
+from rbmbench.model.rows import binary_rows
 
 MOST_SNAPSHOT_BYTES = 2**30
 
@@ -30,6 +31,7 @@ class DistinctRows:
     """The distinct rows of a data set, with their counts."""
 
     def __init__(self, data):
+        data = binary_rows(data)
         packed = np.ascontiguousarray(np.packbits(data, axis=1))
         keys = packed.view([("", f"V{packed.shape[1]}")]).ravel()
         _, first, self.counts = np.unique(keys, return_index=True, return_counts=True)

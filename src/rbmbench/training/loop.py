@@ -9,11 +9,11 @@ from time import monotonic, perf_counter, process_time
 import numpy as np
 
 from rbmbench.base import pace
-from rbmbench.base.pace import Progress, Stopping
+from rbmbench.base.pace import Progress
 from rbmbench.base.settings import RunSettings
 from rbmbench.kernels import on_host
 from rbmbench.model.rbm import RBM
-from rbmbench.training.checkpoint import Checkpoint, Checkpointer
+from rbmbench.training.checkpoint import Checkpointer, State
 from rbmbench.training.evaluation import Curve
 from rbmbench.training.shards import Shard
 
@@ -51,28 +51,28 @@ class Loop:
         self._value: list[float] = []
         self._reported_at = monotonic()
 
-    def restore(self, saved: Checkpoint | None) -> None:
+    def restore(self, saved: State | None) -> None:
         """Resume from a checkpoint, or evaluate the initial parameters."""
         if saved is None:
             self.curve = Curve()
             self._evaluate()
             return
-        for name, array in saved.parameters.items():
+        for name, array in saved["parameters"].items():
             getattr(self.rbm, name)[...] = np.asarray(array, like=self.rbm.W)
-        self.curve, self.seconds, self.iteration = Curve(saved.curve), saved.seconds, saved.iteration
-        self.evaluated = max((each for each in boundaries(self.settings) if each <= saved.iteration), default=0)
-        self.evaluate.restore(saved.snapshots)
+        self.curve, self.seconds, self.iteration = Curve(saved["curve"]), saved["seconds"], saved["iteration"]
+        self.evaluated = max((each for each in boundaries(self.settings) if each <= self.iteration), default=0)
+        self.evaluate.restore(saved["snapshots"])
         stage = self._stage()
         first = 0
         for shard in self.shards:
             cut = slice(first, first + len(shard.trials))
-            shard.stream.number = saved.draw
+            shard.stream.number = saved["draw"]
             # A stage that begins here starts its estimator and rule, as without the interruption.
             begins = any(self.iteration == ended.until for ended in self.settings.schedule)
             shard.enter(stage, start=begins)
-            shard.sums = self._part(saved.sums, cut)
+            shard.sums = self._part(saved["sums"], cut)
             if not begins:
-                shard.state, shard.memory = self._part(saved.state, cut), self._part(saved.memory, cut)
+                shard.state, shard.memory = self._part(saved["state"], cut), self._part(saved["memory"], cut)
             first = cut.stop
 
     def _part(self, saved: dict[str, np.ndarray], cut: slice) -> dict:
@@ -82,27 +82,18 @@ class Loop:
         """Return the stage of the next iteration."""
         return next((s for s in self.settings.schedule if s.until > self.iteration), self.settings.schedule[-1])
 
-    def run(self, checkpointer: Checkpointer, stopping: Stopping | None) -> None:
-        """Train to the end, and evaluate at each boundary.
-
-        If ``stopping`` returns a signal, the state is saved, if there is a checkpoint, and a `StoppedError` raised.
-        """
+    def run(self, checkpointer: Checkpointer) -> None:
+        """Train to the end, and evaluate at each boundary; may be stopped, see `Checkpointer.pause`."""
+        begun = self.iteration
         for boundary in boundaries(self.settings):
             while self.iteration < boundary:
-                if stopping and (signal := stopping()):
-                    self._stop(checkpointer, signal)
+                where = f"iteration {self.iteration} of {self.settings.iterations}"
+                checkpointer.pause(where, self._state if self.iteration > begun else None)
                 self._train_until(min(boundary, self.iteration + self.pace.steps))
                 if self.iteration == boundary:
                     self._evaluate()
                 elif monotonic() - self._reported_at > pace.PAUSE_SECONDS:
                     self._report()
-                if checkpointer.is_due() and self.iteration < self.settings.iterations:
-                    checkpointer.save(self._checkpoint())
-
-    def _stop(self, checkpointer: Checkpointer, signal: int) -> None:
-        if checkpointer.path and self.iteration > checkpointer.iteration:
-            checkpointer.save(self._checkpoint())
-        raise checkpointer.stopped(f"iteration {self.iteration} of {self.settings.iterations}", signal)
 
     def _train_until(self, pause: int) -> None:
         started, cpu_started, stage = perf_counter(), process_time(), self._stage()
@@ -134,19 +125,20 @@ class Loop:
         if self.progress:
             self.progress(self.iteration, self.settings.iterations, *self._value)
 
-    def _checkpoint(self) -> Checkpoint:
+    def _state(self) -> State:
+        """Return the parameters, the state of the estimator, the memory of the update rule, and what is measured."""
         rbm = self.rbm.on_host()
-        return Checkpoint(
-            parameters={"W": rbm.W, "b": rbm.b, "c": rbm.c},
-            state=_joined([shard.state for shard in self.shards]),
-            memory=_joined([shard.memory for shard in self.shards]),
-            sums=_joined([shard.sums for shard in self.shards]),
-            iteration=self.iteration,
-            draw=self.shards[0].stream.number,
-            curve=self.curve.columns(),
-            seconds=self.seconds,
-            snapshots=self.evaluate.snapshots(),
-        )
+        return {
+            "parameters": {"W": rbm.W, "b": rbm.b, "c": rbm.c},
+            "state": _joined([shard.state for shard in self.shards]),
+            "memory": _joined([shard.memory for shard in self.shards]),
+            "sums": _joined([shard.sums for shard in self.shards]),
+            "curve": self.curve.columns(),
+            "snapshots": self.evaluate.snapshots(),
+            "iteration": self.iteration,
+            "draw": self.shards[0].stream.number,
+            "seconds": self.seconds,
+        }
 
 
 def _joined(parts: list[dict]) -> dict[str, np.ndarray]:

@@ -2,17 +2,18 @@
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pandas as pd
 
-from rbmbench.base.pace import Progress, Stopping
+from rbmbench.base.pace import Progress
+from rbmbench.base.registry import positive_integer
 from rbmbench.base.settings import AnnealingSettings
 from rbmbench.likelihood import ais_log_partition, base_rate_bias
 from rbmbench.likelihood.particles import Particles
-from rbmbench.training.checkpoint import Checkpoint, Checkpointer
+from rbmbench.model.rows import binary_rows
+from rbmbench.training.checkpoint import Checkpointer, State, identity
 from rbmbench.training.evaluation import Curve, EvaluatedRows, snapshots_of
 
 
@@ -23,13 +24,10 @@ def annealed_curve(
     *,
     test: np.ndarray | None = None,
     first_trial: int = 0,
-    checkpoint: Path | None = None,
-    identity: str = "",
     threads: int = 1,
     arrays: ModuleType = np,
     progress: Progress | None = None,
-    checkpoint_seconds: float | None = None,
-    stopping: Stopping | None = None,
+    checkpointer: Checkpointer | None = None,
 ) -> pd.DataFrame:
     """Evaluate the snapshots of a run by annealed importance sampling, as many at a time as there are threads.
 
@@ -42,15 +40,15 @@ def annealed_curve(
     settings : AnnealingSettings
     first_trial : int
         Number of the first trial.
-    checkpoint, checkpoint_seconds, stopping, threads
-        See `rbmbench.training.trainer.run`; the checkpoint is also written after each snapshot.
-    identity : str
-        Identifies the evaluation in checkpoints.
+    threads : int
+        Number of threads; results do not depend on it.
     arrays : module
         numpy or cupy.
     progress : callable, optional
         Called as progress(snapshots done, all snapshots, mean log-likelihood in nats per row) every few seconds. The
         last known likelihood is passed, or none if it is not known yet.
+    checkpointer : Checkpointer, optional
+        Saves the particles when a checkpoint is due, and the curve after each snapshot.
 
     Returns
     -------
@@ -61,12 +59,20 @@ def annealed_curve(
 
     Raises
     ------
+    DataError
+        If the data or the test rows are not rows of 0 and 1, as wide as the models.
     CheckpointError, ResultsError, StoppedError
         See `rbmbench.training.trainer.run`.
     """
-    evaluation = _AnnealedEvaluation(
-        snapshots, Checkpointer(checkpoint, identity, checkpoint_seconds), stopping, progress
-    )
+    threads = positive_integer("threads", threads)
+    visible = snapshots["snapshot_W"].shape[-2]
+    data = binary_rows(data, "training data", visible)
+    if test is not None:
+        test = binary_rows(test, "test data", visible)
+    checkpointer = checkpointer or Checkpointer()
+    contents = snapshots | {"train": data, "first_trial": first_trial} | ({} if test is None else {"test": test})
+    saved = checkpointer.resume(identity(settings, contents))
+    evaluation = _AnnealedEvaluation(snapshots, checkpointer, saved, progress)
     rows, trials = EvaluatedRows(data, test), evaluation.models.W.shape[1]
     base = base_rate_bias(data) if settings.base == "base_rate" else None
     while evaluation.done < len(evaluation.iterations):
@@ -96,12 +102,11 @@ def annealed_curve(
 class _AnnealedEvaluation:
     """An evaluation in progress: the finished snapshots, and the particles of those in progress."""
 
-    def __init__(self, snapshots, checkpointer: Checkpointer, stopping: Stopping | None, progress: Progress | None):
+    def __init__(self, snapshots, checkpointer: Checkpointer, saved: State | None, progress: Progress | None):
         self.iterations, self.models = snapshots_of(snapshots)
-        self._checkpointer, self._stopping, self._progress = checkpointer, stopping, progress
-        saved = checkpointer.saved
-        self.curve, self.done = (Curve(saved.curve), saved.iteration) if saved else (Curve(), 0)
-        self._begun = saved if saved and saved.state else None
+        self._checkpointer, self._progress = checkpointer, progress
+        self.curve, self.done = (Curve(saved["curve"]), saved["snapshots"]) if saved else (Curve(), 0)
+        self._begun = saved if saved and saved["particles"] else None
         self._value: list[float] = []
 
     def next(self, at_once: int):
@@ -109,9 +114,8 @@ class _AnnealedEvaluation:
         saved, self._begun = self._begun, None
         if saved is None:
             return self.models[self.done : self.done + at_once], None
-        state = dict(saved.state)
-        count, steps = (int(state.pop(name)) for name in ("snapshots", "steps"))
-        return self.models[self.done : self.done + count], Particles(**state, steps=steps, draw=saved.draw)
+        particles = Particles(**saved["particles"], steps=saved["steps"], draw=saved["draw"])
+        return self.models[self.done : self.done + saved["at_once"]], particles
 
     def report(self, count: int, steps: int, all_steps: int) -> None:
         """Report the number of finished snapshots, including fractions of those in progress."""
@@ -120,13 +124,13 @@ class _AnnealedEvaluation:
 
     def pause(self, count: int, particles: Callable[[], Particles]) -> None:
         """Save the particles if a checkpoint is due or a signal was received; a signal ends the evaluation."""
-        signal = self._stopping() if self._stopping else None
-        if self._checkpointer.path and (signal or self._checkpointer.is_due()):
-            found = particles()._asdict()
-            draw, state = found.pop("draw"), {name: np.asarray(value) for name, value in found.items()}
-            self._save(state | {"snapshots": np.array(count)}, draw)
-        if signal:
-            raise self._checkpointer.stopped(f"snapshot {self.done + 1} of {len(self.iterations)}", signal)
+
+        def state() -> State:
+            arrays = particles()._asdict()
+            plain = {name: int(arrays.pop(name)) for name in ("steps", "draw")}
+            return self._state(arrays) | plain | {"at_once": count}
+
+        self._checkpointer.pause(f"snapshot {self.done + 1} of {len(self.iterations)}", state)
 
     def add(self, metrics: dict[str, np.ndarray], trials: np.ndarray) -> None:
         """Add the metrics of the next snapshots to the curve, and save it."""
@@ -136,10 +140,9 @@ class _AnnealedEvaluation:
         self.done += count
         self._value = [float(metrics["log_likelihood"][-1].mean())]
         if self._checkpointer.path and self.done < len(self.iterations):
-            self._save({}, 0)
+            self._checkpointer.save(self._state({}))
         if self._progress:
             self._progress(self.done, len(self.iterations), *self._value)
 
-    def _save(self, state: dict[str, np.ndarray], draw: int) -> None:
-        columns = self.curve.columns()
-        self._checkpointer.save(Checkpoint({}, state, {}, {}, self.done, draw, columns, {}, {}))
+    def _state(self, particles: dict[str, np.ndarray]) -> State:
+        return {"curve": self.curve.columns(), "snapshots": self.done, "particles": particles}

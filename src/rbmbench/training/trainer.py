@@ -4,7 +4,6 @@ Trials are independent, and are trained in shards on several threads. Results do
 or resuming.
 """
 
-import hashlib
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,15 +14,17 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from rbmbench.base.errors import DataError, TrainingError
+from rbmbench.base.errors import TrainingError
 from rbmbench.base.pace import Progress, Stopping
-from rbmbench.base.parsing import parse
+from rbmbench.base.registry import positive_integer
 from rbmbench.base.settings import RunSettings
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.kernels import backend_name, backends, ways
 from rbmbench.model.rbm import RBM, clipped_base_rate, initial_rbm
+from rbmbench.model.rows import binary_rows
 from rbmbench.training import fused
-from rbmbench.training.checkpoint import Checkpointer
+from rbmbench.training.arguments import settings_from
+from rbmbench.training.checkpoint import Checkpointer, identity
 from rbmbench.training.evaluation import WithBiasBound, WithProxy, check_snapshots_fit, evaluator, rows_to_test
 from rbmbench.training.loop import Loop
 from rbmbench.training.shards import Shard, make_shards
@@ -68,22 +69,6 @@ def _warm_up(shard: Shard, schedule) -> None:
             shard.advance(0, 1)
 
 
-def _identity(data, settings: RunSettings) -> str:
-    rows = hashlib.sha256(repr(data.shape).encode() + np.packbits(data).tobytes())
-    return f"{settings.digest()}-{rows.hexdigest()[:10]}"
-
-
-def _checked(data) -> np.ndarray:
-    """Return the data as contiguous uint8, or raise a `DataError` if they are not rows of 0 and 1."""
-    data = np.asarray(data)
-    if data.ndim != 2 or not len(data):
-        raise DataError(f"training data: found shape {data.shape}; allowed: (rows, visible units)")
-    allowed = (data == 0) | (data == 1)
-    if not allowed.all():
-        raise DataError(f"training data: found an entry {data[~allowed].flat[0]}; allowed: 0 and 1")
-    return np.ascontiguousarray(data, np.uint8)
-
-
 def run(
     data: np.ndarray,
     settings: RunSettings,
@@ -124,7 +109,7 @@ def run(
     Raises
     ------
     DataError
-        If the data are not rows of 0 and 1.
+        If the data or the test rows are not rows of 0 and 1, or differ in width.
     SettingsError
         If a part or option is unknown, the batch is larger than the data, snapshots do not fit in memory, the backend
         is not available, or test rows are missing.
@@ -137,8 +122,10 @@ def run(
     StoppedError
         If the run was stopped by a signal.
     """
-    started = perf_counter()
-    data = _checked(data)
+    started, threads = perf_counter(), positive_integer("threads", threads)
+    data = binary_rows(data, "training data")
+    if test is not None:
+        test = binary_rows(test, "test data", data.shape[1], may_be_empty=True)
     chosen = backends.choose(backend, backends.work(settings, data.shape[1]))
     fused.check_switch()
     ways.check_switch()
@@ -156,22 +143,24 @@ def run(
         initial.biases,
         clipped_base_rate(data) if initial.biases == "base_rate" else None,
     ).like(device_data)
-    evaluate = evaluator(data, settings.hidden, rows_to_test(test, settings))
+    test = rows_to_test(test, settings)
+    evaluate = evaluator(data, settings.hidden, test)
     if settings.proxy:
         evaluate = WithProxy(evaluate, data, settings)
     if settings.bias_bound:
         evaluate = WithBiasBound(evaluate, data, settings)
     shards = make_shards(rbm, device_data, settings, threads)
-    checkpointer = Checkpointer(checkpoint, _identity(data, settings), checkpoint_seconds)
+    checkpointer = Checkpointer(checkpoint, checkpoint_seconds, stopping)
+    saved = checkpointer.resume(identity(settings, {"train": data} | ({} if test is None else {"test": test})))
     # Matrix products use one thread: with several, rounding would depend on the number of threads and trials.
     with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
         loop = Loop(rbm, shards, settings, evaluate, pool, progress)
         _warm_up(Shard(rbm[:1].copy(), device_data, settings, trials[:1]), settings.schedule)
         evaluate.warm_up(rbm)
         startup = perf_counter() - started
-        loop.restore(checkpointer.saved)
+        loop.restore(saved)
         loop.seconds["startup_seconds"] += startup
-        loop.run(checkpointer, stopping)
+        loop.run(checkpointer)
     iterations = "; ".join(f"{name} {way}" for name, way in shards[0].ways.items())
     where = {"backend": backend_name(rbm.W), "backend_reason": chosen.reason, "backend_iterations": iterations}
     if where["backend"] == "numba":
@@ -183,18 +172,20 @@ def train(
     data: np.ndarray,
     *,
     hidden: int,
-    estimator: str = "cd",
-    options: dict | None = None,
-    rate: float = 0.1,
     batch: int,
-    iterations: int,
+    iterations: int | None = None,
+    estimator: str | dict | None = None,
+    options: dict | None = None,
+    update: str | dict | None = None,
+    rate: float | None = None,
+    schedule: list[dict] | None = None,
     threads: int = 1,
     backend: str = "auto",
     progress: Progress | None = None,
     test: np.ndarray | None = None,
     **settings,
 ) -> TrainingResult:
-    """Train RBMs on ``data`` with one estimator and plain gradient ascent.
+    """Train RBMs on ``data``, with one estimator, update rule and learning rate, or by a schedule of several.
 
     Models with more than 25 units in both layers are not evaluated during training; snapshots of their parameters are
     kept for `rbmbench.training.snapshots.annealed_curve`.
@@ -204,17 +195,24 @@ def train(
     data : ndarray, shape (rows, m), entries 0 or 1
     hidden, batch, iterations : int
         Hidden units, rows of a mini-batch, updates.
-    estimator, options : str, dict
-        Name in `rbmbench.estimators`, and its options.
-    rate : float
-        Learning rate.
+    estimator : str or dict, optional
+        Name in `rbmbench.estimators`, by default "cd"; or name and options, ``{"name": "cd", "options": {"k": 10}}``.
+    options : dict, optional
+        Options of an estimator that is given by its name.
+    update : str or dict, optional
+        Name in `rbmbench.updates`, by default "sgd"; or name and options.
+    rate : float, optional
+        Learning rate, by default 0.1.
+    schedule : list of dict, optional
+        Stages, each with ``until`` (its last iteration), ``estimator`` and ``update`` (name and options) and ``rate``,
+        in place of the five arguments before.
     threads, backend, progress, test
         See `run`, also for the errors.
     **settings
         Further fields of `rbmbench.base.settings.RunSettings`: trials, seed, initial, precision, evaluate_every,
         evaluate_at, proxy, bias_bound, test_likelihood.
     """
-    stage = {"until": iterations, "estimator": {"name": estimator, "options": options or {}}, "rate": rate}
-    values = {"data": {"name": "user"}, "hidden": hidden, "batch": batch, "schedule": [stage], **settings}
-    parsed = parse(RunSettings, values, "train")
+    stage = {"iterations": iterations, "estimator": estimator, "options": options, "update": update, "rate": rate}
+    values = {"hidden": hidden, "batch": batch, "schedule": schedule, **stage, **settings}
+    parsed = settings_from(values, {"name": "user"}, "train")
     return run(data, parsed, threads=threads, backend=backend, progress=progress, test=test)

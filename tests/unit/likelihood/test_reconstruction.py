@@ -96,12 +96,11 @@ def test_a_replica_is_the_same_alone_and_among_others_in_blocks(monkeypatch):
     assert len(set(found)) == 5
 
 
-@pytest.mark.parametrize(("chains", "steps"), [(0, 1), (1, 0)])
-def test_without_chains_or_steps_there_is_none(chains, steps):
-    with pytest.raises(SettingsError, match=f"found {chains} chains of {steps} steps; allowed: at least 1 of each"):
-        reconstruction_log_likelihood(
-            random_rbm(M, N, (1,)), binary_data(2, M), stream_of(1), chains=chains, steps=steps
-        )
+@pytest.mark.parametrize("wrong", ["chains", "steps"])
+def test_without_chains_or_steps_there_is_none(wrong):
+    counts = {"chains": 1, "steps": 1} | {wrong: 0}
+    with pytest.raises(SettingsError, match=f"option '{wrong}': found 0; allowed: an integer >= 1"):
+        reconstruction_log_likelihood(random_rbm(M, N, (1,)), binary_data(2, M), stream_of(1), **counts)
 
 
 @NEEDS_COMPILER

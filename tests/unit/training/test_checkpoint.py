@@ -8,31 +8,39 @@ import pytest
 from core_helpers import binary_data
 
 from rbmbench.base import pace
-from rbmbench.base.errors import CheckpointError, DamagedCheckpointError, RbmbenchWarning, ResultsError
+from rbmbench.base.errors import (
+    CheckpointError,
+    DamagedCheckpointError,
+    RbmbenchWarning,
+    ResultsError,
+    StoppedError,
+)
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import RunSettings
 from rbmbench.training import trainer
-from rbmbench.training.checkpoint import Checkpoint, load_checkpoint, owned, resumed, save_checkpoint
+from rbmbench.training.checkpoint import load_checkpoint, owned, resumed, save_checkpoint
 
 DATA = binary_data(23, 7)
 
 
 def example():
     rng = np.random.default_rng(0)
-    return Checkpoint(
-        parameters={
+    return {
+        "parameters": {
             "W": rng.normal(size=(2, 5, 3)).astype(np.float32),
             "b": rng.normal(size=(2, 5)).astype(np.float32),
         },
-        state={"visible": rng.integers(0, 2, (2, 7, 5)).astype(np.float32), "name.with.dots": np.arange(3)},
-        memory={"offset": rng.normal(size=(2, 5))},
-        sums={"effective_sample_size": rng.normal(size=2)},
-        iteration=17,
-        draw=2**40 + 1,
-        curve={"trial": np.arange(4), "metric": np.array(["log_likelihood"] * 4), "value": rng.normal(size=4)},
-        seconds={"training_seconds": 1.25},
-        snapshots={"snapshot_W": rng.normal(size=(3, 2, 5, 3)), "snapshot_iterations": np.arange(3)},
-    )
+        "state": {"visible": rng.integers(0, 2, (2, 7, 5)).astype(np.float32), "name.with.dots": np.arange(3)},
+        "memory": {},
+        "curve": {"trial": np.arange(4), "metric": np.array(["log_likelihood"] * 4), "value": rng.normal(size=4)},
+        "alone": rng.normal(size=(2, 5)),
+        "iteration": 17,
+        "draw": 2**40 + 1,
+        "seconds": {"training_seconds": 1.25, "each": [0.5, None]},
+    }
+
+
+GROUPS = ("parameters", "state", "memory", "curve")
 
 
 @pytest.fixture
@@ -44,13 +52,14 @@ def saved(tmp_path):
 
 def assert_is_the_example(found):
     expected = example()
-    for group in ("parameters", "state", "memory", "sums", "curve", "snapshots"):
-        ours, theirs = getattr(expected, group), getattr(found, group)
-        assert list(ours) == list(theirs)
-        for name in ours:
-            assert ours[name].dtype == theirs[name].dtype
-            np.testing.assert_array_equal(ours[name], theirs[name])
-    assert (found.iteration, found.draw, found.seconds) == (17, 2**40 + 1, {"training_seconds": 1.25})
+    assert expected.keys() == found.keys()
+    for group in GROUPS:
+        assert list(expected[group]) == list(found[group])
+    arrays = [(expected[group][name], found[group][name]) for group in GROUPS for name in expected[group]]
+    for ours, theirs in [*arrays, (expected["alone"], found["alone"])]:
+        assert ours.dtype == theirs.dtype
+        np.testing.assert_array_equal(ours, theirs)
+    assert all(found[name] == expected[name] for name in ("iteration", "draw", "seconds"))
 
 
 def refusal(path, identity="mine", kind=CheckpointError):
@@ -79,7 +88,7 @@ def test_no_file_is_no_checkpoint(tmp_path):
 def test_a_checkpoint_of_another_run_names_both(saved):
     message = refusal(saved, "another")
     assert message.endswith(
-        "checkpoint of other settings or data, found 'mine', allowed 'another'; delete it to restart the run"
+        "checkpoint of other settings, data or models, found 'mine', allowed 'another'; delete it to restart the run"
     )
 
 
@@ -124,7 +133,7 @@ def test_no_flipped_bit_of_the_directory_goes_unnoticed(saved):
     assert flipped(saved, range(content.index(b"PK\x01\x02"), len(content))) == {"refused", "whole"}
 
 
-@pytest.mark.parametrize("group", ["parameters", "state", "memory", "sums", "curve"])
+@pytest.mark.parametrize("group", ["parameters", "state", "curve", "alone"])
 def test_a_checkpoint_that_lacks_an_array_is_damaged(saved, group):
     with np.load(saved) as file:
         arrays = {name: file[name] for name in file.files}
@@ -163,9 +172,9 @@ def zip_of(name, content):
         npz_of(header=np.array("[1]")),
         npz_of(header=np.array('"text"')),
         npz_of(header=np.array("not json")),
-        npz_of(header=np.array('{"identity": "mine", "iteration": "x", "draw": 1, "seconds": {}}')),
-        npz_of(header=np.array('{"identity": "mine", "iteration": 1, "draw": 1, "seconds": 3}')),
-        npz_of(header=np.array('{"identity": "mine", "iteration": 1, "draw": 1, "seconds": {}}'), other=np.arange(3)),
+        npz_of(header=np.array('{"identity": "mine", "arrays": [], "groups": []}')),
+        npz_of(header=np.array('{"identity": "mine", "arrays": [], "groups": [], "plain": 3}')),
+        npz_of(header=np.array('{"identity": "mine", "arrays": [], "groups": [], "plain": {}}'), other=np.arange(3)),
         npz_of(header=np.array([{"iteration": 3}], dtype=object)),
         zip_of("header.npy", b"not an array"),
         zip_of("header.txt", b"text"),
@@ -189,7 +198,7 @@ def test_what_cannot_be_opened_need_not_be_damaged_and_stays(tmp_path):
 def test_an_array_of_a_damaged_size_asks_for_no_memory(tmp_path):
     # Larger than what is read, and checked, at once.
     parameters = {"W": np.zeros((2, 61, 53), np.float32)}
-    save_checkpoint(tmp_path / "run.npz", example()._replace(parameters=parameters), "mine")
+    save_checkpoint(tmp_path / "run.npz", example() | {"parameters": parameters}, "mine")
     content = (tmp_path / "run.npz").read_bytes()
     shape, huge = b"(2, 61, 53), }          ", b"(2, 99999999999999), }  "
     assert content.count(shape) == 1
@@ -234,10 +243,18 @@ CHANGES = [{"seed": 1}, {"trials": 3}, {"first_trial": 2}, {"precision": "float6
 OTHER_RUNS = [(OTHER_ROWS, {}), (DATA[:22], {}), *((DATA, change) for change in CHANGES)]
 
 
+def test_test_rows_that_a_run_evaluates_belong_to_it(tmp_path):
+    path, settings = tmp_path / "run.npz", settings_for(test_likelihood=True)
+    with pytest.raises(StoppedError):
+        trainer.run(DATA, settings, test=DATA[:5], checkpoint=path, stopping=iter([None, 15]).__next__)
+    with pytest.raises(CheckpointError, match="checkpoint of other settings, data or models"):
+        trainer.run(DATA, settings, test=DATA[:7], checkpoint=path)
+
+
 @pytest.mark.parametrize(("data", "changes"), OTHER_RUNS)
 def test_runs_of_other_settings_or_data_refuse_it_and_leave_it(interrupted, data, changes):
     before = interrupted.read_bytes()
-    with pytest.raises(CheckpointError, match="checkpoint of other settings or data"):
+    with pytest.raises(CheckpointError, match="checkpoint of other settings, data or models"):
         trainer.run(data, settings_for(**changes), checkpoint=interrupted)
     assert interrupted.read_bytes() == before
 

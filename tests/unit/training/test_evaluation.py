@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from rbmbench.datasets._dataset import build
 from rbmbench.io import results
 from rbmbench.likelihood import ais_log_partition, base_rate_bias, exact_log_partition, log_likelihood
 from rbmbench.training import trainer
+from rbmbench.training.checkpoint import Checkpointer
 from rbmbench.training.evaluation import ExactEvaluator, SnapshotKeeper, evaluator, snapshots_of
 from rbmbench.training.snapshots import annealed_curve
 
@@ -140,20 +142,41 @@ def test_threads_and_interruptions_do_not_change_the_curve(result, tmp_path):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        annealed_curve(result.snapshots, DATA, ANNEALING, checkpoint=path, identity="mine", progress=progress)
-    with pytest.raises(CheckpointError, match="checkpoint of other settings or data"):
-        annealed_curve(result.snapshots, DATA, ANNEALING, checkpoint=path, identity="another")
+        annealed_curve(result.snapshots, DATA, ANNEALING, checkpointer=Checkpointer(path), progress=progress)
     resumed = annealed_curve(
         result.snapshots,
         DATA,
         ANNEALING,
-        checkpoint=path,
-        identity="mine",
+        checkpointer=Checkpointer(path),
         progress=lambda *call: shown.append(call[:2]),
     )
     assert resumed.equals(expected)
     assert [call for call in shown if isinstance(call[0], int)] == [(1, 4), (2, 4), (3, 4), (4, 4)]
     assert shown == sorted(shown)
+
+
+def changed(array):
+    """Return a copy of which one entry differs by as little as can be."""
+    other = array.copy()
+    other.flat[5] = 1 - other.flat[5] if other.dtype == np.uint8 else np.nextafter(other.flat[5], np.float32(np.inf))
+    return other
+
+
+@pytest.mark.parametrize("other", ["snapshot_W", "snapshot_c", "train", "test", "first_trial", "seed"])
+def test_a_checkpoint_of_other_models_or_data_is_refused(result, tmp_path, other):
+    path = tmp_path / "evaluation.npz"
+    with pytest.raises(StoppedError):
+        annealed_curve(result.snapshots, DATA, ANNEALING, test=TEST, checkpointer=Checkpointer(path, None, lambda: 15))
+    snapshots = result.snapshots | ({other: changed(result.snapshots[other])} if other in result.snapshots else {})
+    with pytest.raises(CheckpointError, match="checkpoint of other settings, data or models"):
+        annealed_curve(
+            snapshots,
+            changed(DATA) if other == "train" else DATA,
+            ANNEALING.model_copy(update={"seed": 6}) if other == "seed" else ANNEALING,
+            test=changed(TEST) if other == "test" else TEST,
+            first_trial=1 if other == "first_trial" else 0,
+            checkpointer=Checkpointer(path),
+        )
 
 
 def test_an_evaluation_stopped_again_and_again_ends_as_if_undisturbed(result, tmp_path, monkeypatch):
@@ -165,9 +188,8 @@ def test_an_evaluation_stopped_again_and_again_ends_as_if_undisturbed(result, tm
         try:
             found = annealed_curve(
                 *(result.snapshots, DATA, ANNEALING),
-                checkpoint=path,
+                checkpointer=Checkpointer(path, stopping=lambda asked=asked: next(asked, None)),
                 threads=1 + len(snapshots) % 2 * 6,
-                stopping=lambda asked=asked: next(asked, None),
             )
         except StoppedError as stop:
             line = rf"stopped at snapshot (\d) of 4; run the same command again to resume from {re.escape(str(path))}"
@@ -180,7 +202,7 @@ def test_an_evaluation_stopped_again_and_again_ends_as_if_undisturbed(result, tm
 
 def test_an_evaluation_without_a_checkpoint_stops_and_says_so(result):
     with pytest.raises(StoppedError, match=r"^stopped at snapshot 1 of 4; nothing is saved$") as caught:
-        annealed_curve(result.snapshots, DATA, ANNEALING, stopping=lambda: 2)
+        annealed_curve(result.snapshots, DATA, ANNEALING, checkpointer=Checkpointer(stopping=lambda: 2))
     assert caught.value.signal == 2
 
 
@@ -232,11 +254,30 @@ def test_the_command_anneals_the_test_rows_of_a_run_that_asks_for_them(tmp_path,
         np.testing.assert_array_equal(by_metric(found, metric), by_metric(expected, metric))
 
 
+def test_an_evaluation_stopped_on_one_model_does_not_go_on_with_another_of_its_name(
+    folder, tmp_path, capsys, monkeypatch
+):
+    """As after training anew with other code: the folder's name, the settings and the data are the same."""
+    for name in ("data.npz", "run"):
+        copy = shutil.copytree if (folder / name).is_dir() else shutil.copy
+        copy(folder / name, tmp_path / name)
+    with monkeypatch.context() as patched:
+        patched.setattr("rbmbench.cli.stopping.StopSignals.__call__", lambda _: 15)
+        assert evaluate(tmp_path, "evaluation") == 128 + 15
+    arguments = ["--settings", settings_for(seed=7).canonical(), "--data", str(tmp_path / "data.npz")]
+    assert main(["train", *arguments, "--run-id", "toy", "--out", str(tmp_path / "run")]) == 0
+    capsys.readouterr()
+    assert evaluate(tmp_path, "evaluation") == 2
+    assert f"{tmp_path / 'state.npz'}: checkpoint of other settings, data or models" in capsys.readouterr().err
+    assert not (tmp_path / "evaluation").exists()
+
+
 def test_a_run_without_snapshots_is_refused(folder, capsys):
     arrays = results.read_model(folder / "run")
     small = folder / "small"
     results.write_arrays(small / "model.npz", {name: arrays[name] for name in results.MODEL_ARRAYS})
-    (small / "meta.json").write_text((folder / "run" / "meta.json").read_text())
+    results.write_table(small / "curve.parquet", results.read_table(folder / "run", "curve.parquet"))
+    results.write_meta(small, "run", results.read_meta(folder / "run"))
     files = ["--data", str(folder / "data.npz"), "--model", str(small), "--out", str(folder / "none")]
     assert main(["evaluate", "--settings", ANNEALING.canonical(), *files]) == 2
     assert "model.npz: array 'snapshot_iterations' is missing" in capsys.readouterr().err

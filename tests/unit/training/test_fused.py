@@ -7,6 +7,7 @@ from core_helpers import binary_data, random_rbm, training_stream
 import rbmbench
 from rbmbench import estimators, updates
 from rbmbench.base.errors import SettingsError, TrainingError
+from rbmbench.base.parsing import parse
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.estimators.cd import CD
 from rbmbench.kernels import fused_kernels
@@ -120,7 +121,7 @@ def test_a_stopped_run_goes_on_bit_for_bit(device, tmp_path, monkeypatch, name, 
     stages = [{"until": 5, "estimator": {"name": "cd"}, "rate": 0.1}]
     stages.append({"until": 17, "estimator": {"name": name, "options": {"k": k}}, "rate": 0.05})
     values = {"data": {"name": "user"}, "hidden": N, "batch": 37, "schedule": stages, "trials": 2, "seed": 2}
-    settings = trainer.parse(trainer.RunSettings, values | {"evaluate_every": 4}, "test")
+    settings = parse(trainer.RunSettings, values | {"evaluate_every": 4}, "test")
     whole = trainer.run(DATA, settings, backend="cupy")
     assert whole.backend["backend_iterations"] == f"cd fused; {name} fused"
     checkpoint = tmp_path / "checkpoint.npz"
@@ -142,7 +143,7 @@ def test_a_stopped_run_goes_on_bit_for_bit(device, tmp_path, monkeypatch, name, 
 def test_a_run_stopped_with_the_kernel_goes_on_without(device, tmp_path, monkeypatch):
     stage = {"until": 10, "estimator": {"name": "pcd"}, "rate": 0.1}
     values = {"data": {"name": "user"}, "hidden": N, "batch": 37, "schedule": [stage], "seed": 2}
-    settings = trainer.parse(trainer.RunSettings, values | {"evaluate_every": 5, "precision": "float64"}, "test")
+    settings = parse(trainer.RunSettings, values | {"evaluate_every": 5, "precision": "float64"}, "test")
     whole, checkpoint = trainer.run(DATA, settings, backend="numpy"), tmp_path / "checkpoint.npz"
     monkeypatch.setattr("rbmbench.training.checkpoint.CHECKPOINT_SECONDS", 0.0)
     keep = trainer.Checkpointer.save

@@ -1,0 +1,95 @@
+"""The one check of data that users pass: rows of binary units, or of their means.
+
+Other functions rely on it: compiled code reads entries as 0 or 1 whatever they are.
+"""
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from rbmbench.base.errors import DataError
+from rbmbench.kernels import is_array, on_host
+
+BLOCK_VALUES = 2**22
+BINARY = "a matrix of 0 and 1, (rows, visible units), such as the part train of a data set"
+MEANS = "numbers from 0 to 1, (..., rows, units)"
+
+Array = Any
+
+
+def binary_rows(values: Any, what: str = "data", units: int | None = None, *, may_be_empty: bool = False) -> Array:
+    """Return rows of 0 and 1 as a contiguous uint8 array (rows, units).
+
+    Parameters
+    ----------
+    values : array_like, shape (rows, units)
+        Numbers or truth values of any type. Arrays on a device stay there.
+    what : str
+        What they are, for the message.
+    units : int, optional
+        The number of columns that they must have: the visible units of a model.
+    may_be_empty : bool
+        Whether there may be no rows or no columns.
+
+    Raises
+    ------
+    DataError
+        If they are no matrix of real numbers, are masked, have another number of columns, are empty, or if an entry is
+        neither 0 nor 1.
+    """
+    rows = binary_states(values, what, 2, units)
+    if 0 in rows.shape and not may_be_empty:
+        _refuse(what, f"shape {rows.shape}", "at least one row and one column")
+    return np.asarray(rows, np.uint8, order="C", like=rows)
+
+
+def binary_states(values: Any, what: str, axes: int | None = None, units: int | None = None) -> Array:
+    """Return states of 0 and 1 as an array, with ``axes`` axes, the last one ``units`` long; see `binary_rows`."""
+    states = _real_array(values, what, BINARY)
+    if not states.ndim or axes not in (None, states.ndim):
+        _refuse(what, f"shape {states.shape} of {states.dtype}", BINARY)
+    _check_width(states, what, units)
+    if states.dtype == bool or (states.dtype == np.uint8 and (not states.size or int(states.max()) <= 1)):
+        return states
+    # In blocks, because the comparison takes as much memory as the states, or more.
+    length = max(1, BLOCK_VALUES * len(states) // max(1, states.size))
+    for first in range(0, len(states), length):
+        block = states[first : first + length]
+        wrong = (block != 0) & (block != 1)
+        if bool(wrong.any()):
+            _refuse(what, f"the value {on_host(block[wrong][:1])[0]}", "0 and 1")
+    return states
+
+
+def means(values: Any, what: str, units: int) -> Array:
+    """Return states or means of units, (..., units), as an array; a `DataError` if they are not in [0, 1]."""
+    found = _real_array(values, what, MEANS)
+    if found.ndim < 1:
+        _refuse(what, f"shape {found.shape}", MEANS)
+    _check_width(found, what, units)
+    if found.size and not bool(((found >= 0) & (found <= 1)).all()):
+        _refuse(what, "a number outside of that, or one that is not finite", MEANS)
+    return found
+
+
+def _real_array(values: Any, what: str, allowed: str) -> Array:
+    """Return an array of real numbers or truth values."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        _refuse(what, "masked entries", allowed)
+    try:
+        array = values if is_array(values) else np.asarray(values)
+    except ValueError:
+        _refuse(what, "rows of different lengths", allowed)
+    if array.dtype.kind not in "buif":
+        kind = type(values).__name__
+        _refuse(what, f"a {kind}" if array.dtype == object else f"{kind} of {array.dtype}", allowed)
+    return np.asarray(array) if isinstance(array, np.ndarray) else array
+
+
+def _check_width(states: Array, what: str, units: int | None) -> None:
+    if units is not None and states.shape[-1] != units:
+        _refuse(what, f"{states.shape[-1]} columns", f"{units}, one for each unit of the layer")
+
+
+def _refuse(what: str, found: str, allowed: str) -> NoReturn:
+    raise DataError(f"{what}: found {found}; allowed: {allowed}") from None

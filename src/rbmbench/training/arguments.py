@@ -1,0 +1,72 @@
+"""Settings of a run from plain arguments: one estimator, one update rule and one learning rate, or a schedule."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rbmbench import estimators
+from rbmbench.base.errors import SYNONYMS, SettingsError, unknown_name
+from rbmbench.base.parsing import parse
+from rbmbench.base.settings import RunSettings
+
+OF_A_STAGE = ("iterations", "estimator", "options", "update", "rate")
+"""Arguments that describe a run of a single stage."""
+OF_RUNS = ("threads", "backend", "progress", "test")
+"""Arguments of `rbmbench.train` that are no settings."""
+
+
+def settings_from(arguments: Mapping[str, Any], data: Mapping[str, Any], where: str) -> RunSettings:
+    """Return the checked settings of a run.
+
+    Parameters
+    ----------
+    arguments : mapping
+        Fields of `RunSettings`, and those of a stage: iterations, estimator ("cd") with its options, or the settings of
+        an estimator, update ("sgd") in the same way, rate (0.1). Those that are None count as not given.
+    data : mapping
+        Name and options of the data set.
+    where : str
+        What the arguments are those of, for messages.
+
+    Raises
+    ------
+    SettingsError
+        If an argument is unknown, missing or not allowed, or both a schedule and arguments of a stage are given.
+    """
+    given = {name: value for name, value in arguments.items() if value is not None}
+    stage = {name: given.pop(name) for name in OF_A_STAGE if name in given}
+    if unknown := [name for name in given if name not in RunSettings.model_fields or name == "data"]:
+        raise SettingsError(f"{where}: {_unknown_argument(unknown[0], given[unknown[0]], stage)}")
+    if "schedule" not in given:
+        given["schedule"] = [_stage(stage, where)]
+    elif stage:
+        raise SettingsError(
+            f"{where}: found a schedule and {', '.join(stage)}; allowed: either a schedule, "
+            f"each stage with its own until, estimator, update and rate, or {', '.join(OF_A_STAGE)}"
+        )
+    return parse(RunSettings, given | {"data": data}, where)
+
+
+def _stage(stage: dict[str, Any], where: str) -> dict[str, Any]:
+    """Return the only stage of a schedule."""
+    if "iterations" not in stage:
+        raise SettingsError(f"{where}: iterations: found nothing; allowed: an integer >= 1, or a schedule")
+    estimator, update = stage.get("estimator", "cd"), stage.get("update", "sgd")
+    if isinstance(estimator, str):
+        estimator = {"name": estimator, "options": stage.get("options", {})}
+    elif "options" in stage:
+        raise SettingsError(f"{where}: found options and an estimator with its settings; allowed: options within these")
+    update = {"name": update} if isinstance(update, str) else update
+    return {"until": stage["iterations"], "estimator": estimator, "update": update, "rate": stage.get("rate", 0.1)}
+
+
+def _unknown_argument(name: str, value: Any, stage: Mapping[str, Any]) -> str:
+    """Return the message for an unknown argument, which may be an option of the estimator."""
+    estimator = stage.get("estimator", "cd")
+    estimator = estimator.get("name") if isinstance(estimator, Mapping) else getattr(estimator, "name", estimator)
+    if estimator in estimators.REGISTRY.names():
+        options, option = estimators.REGISTRY.options(estimator), SYNONYMS.get(name, name)
+        if option in options:
+            use = f"options={{{option!r}: {value!r}}}"
+            return f"unknown argument {name!r}; it is an option of the estimator {estimator!r}: {use}"
+    fields = [field for field in RunSettings.model_fields if field != "data"]
+    return unknown_name("argument", name, {*fields, *OF_A_STAGE, *OF_RUNS})

@@ -1,0 +1,95 @@
+"""Plain arguments of a run: what they stand for, and one line for those that contradict each other or are unknown."""
+
+import pytest
+from core_helpers import binary_data
+
+import rbmbench
+from rbmbench.base.errors import SettingsError
+from rbmbench.training.arguments import settings_from
+
+DATA = binary_data(23, 7)
+PLAIN = {"hidden": 5, "batch": 3, "iterations": 11}
+CD = {"name": "cd", "options": {"k": 2}}
+STAGE = {"until": 11, "estimator": CD, "update": {"name": "sgd"}, "rate": 0.1}
+
+
+def settings(**arguments):
+    return settings_from(arguments, {"name": "made"}, "train")
+
+
+def refused(**changes) -> str:
+    with pytest.raises(SettingsError) as caught:
+        rbmbench.train(DATA, **PLAIN | changes)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("plain", "stage"),
+    [
+        ({"options": {"k": 2}}, STAGE),
+        ({"estimator": CD}, STAGE),
+        ({"estimator": CD, "update": "ssd", "rate": 0.5}, STAGE | {"update": {"name": "ssd"}, "rate": 0.5}),
+        (
+            {"estimator": CD, "update": {"name": "sdcp", "options": {"inner_steps": 3}}},
+            STAGE | {"update": {"name": "sdcp", "options": {"inner_steps": 3}}},
+        ),
+    ],
+)
+def test_plain_arguments_are_a_schedule_of_one_stage(plain, stage):
+    given = {"hidden": 5, "batch": 3, "trials": 2}
+    assert settings(**given, iterations=11, **plain) == settings(**given, schedule=[stage])
+
+
+def test_the_update_rule_is_that_asked_for():
+    plain, decayed = (
+        rbmbench.train(DATA, **PLAIN, update=update).rbm.W
+        for update in (None, {"name": "weight_decay", "options": {"decay": 0.5}})
+    )
+    assert (plain != decayed).any()
+
+
+@pytest.mark.parametrize(
+    "given", [{"iterations": 11}, {"estimator": "pcd"}, {"rate": 0.1}, {"update": "sgd"}, {"options": {"k": 1}}]
+)
+def test_a_schedule_and_what_it_replaces_are_refused_together(given):
+    with pytest.raises(SettingsError, match=rf"^train: found a schedule and {next(iter(given))}; allowed: either"):
+        rbmbench.train(DATA, hidden=5, batch=3, schedule=[STAGE], **given)
+
+
+def test_options_belong_to_an_estimator_that_is_named():
+    assert refused(estimator=CD, options={"k": 3}).startswith("train: found options and an estimator with its settings")
+
+
+def test_iterations_or_a_schedule_are_needed():
+    assert refused(iterations=None).startswith("train: iterations: found nothing; allowed: an integer >= 1, or a sched")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ({"learning_rate": 0.5}, "unknown argument 'learning_rate'; nearest: 'rate'; allowed: "),
+        ({"batch_size": 7}, "unknown argument 'batch_size'; nearest: 'batch'; allowed: "),
+        ({"epochs": 7}, "unknown argument 'epochs'; nearest: 'iterations'; allowed: "),
+        ({"evalute_every": 7}, "unknown argument 'evalute_every'; nearest: 'evaluate_every'; allowed: "),
+        ({"zzz": 7}, "unknown argument 'zzz'; allowed: "),
+        ({"k": 10}, "unknown argument 'k'; it is an option of the estimator 'cd': options={'k': 10}"),
+        ({"n_steps": 3}, "unknown argument 'n_steps'; it is an option of the estimator 'cd': options={'k': 3}"),
+        (
+            {"estimator": {"name": "pcd"}, "chains": 3},
+            "unknown argument 'chains'; it is an option of the estimator 'pcd': options={'chains': 3}",
+        ),
+        ({"estimator": "exact", "k": 10}, "unknown argument 'k'; allowed: "),
+        ({"estimator": 3}, "schedule.0.estimator: found 3; "),
+    ],
+)
+def test_an_unknown_argument_is_answered_with_what_may_be_meant(arguments, line):
+    message = refused(**arguments)
+    assert message.startswith(f"train: {line}")
+    assert "test_likelihood'" not in message
+
+
+def test_a_data_set_in_place_of_its_rows_is_told_so():
+    with pytest.raises(
+        rbmbench.base.errors.DataError, match=r"training data: found a Dataset; .* the part train of a "
+    ):
+        rbmbench.train(rbmbench.datasets.load("diag"), **PLAIN)
