@@ -14,7 +14,6 @@ Source: Krause, Fischer, Igel, section 4.1, third experiment, and their table of
 """
 
 from dataclasses import dataclass
-from time import perf_counter
 
 import numpy as np
 import pandas as pd
@@ -28,7 +27,9 @@ from rbmbench.likelihood import data_statistics, exact_model_statistics
 from rbmbench.model.gibbs import Buffers, PhaseSums, Population, hidden_mean, population_statistics
 from rbmbench.model.minibatches import MiniBatches, random_rows
 from rbmbench.model.rbm import RBM
+from rbmbench.model.rows import binary_rows
 from rbmbench.samplers import ParallelTemperingSampler
+from rbmbench.training.checkpoint import Checkpointer, State, identity
 
 BLOCKS = 20
 SWEEPS_AT_ONCE = 500
@@ -63,21 +64,40 @@ class GroundTruth:
         return {"mean": self.mean, "blocks": self.blocks}
 
 
-def ground_truth(rbm: RBM, data: np.ndarray, settings: GroundTruthSettings, progress=None) -> GroundTruth:
+def ground_truth(
+    rbm: RBM,
+    data: np.ndarray,
+    settings: GroundTruthSettings,
+    progress=None,
+    checkpointer: Checkpointer | None = None,
+) -> GroundTruth:
     """Compute the model expectation of every RBM, exactly or by parallel tempering.
 
-    The RBM has one leading axis of replicas (the trained trials); ``data`` (rows, m), uint8, are training rows, where
-    tempered chains start. ``progress`` is called as progress(finished sweeps, all sweeps). Raises a `SettingsError` if
-    the method is "exact" and neither layer can be enumerated.
+    The RBM has one leading axis of replicas (the trained trials); ``data`` (rows, m), 0 and 1, are training rows, where
+    tempered chains start. ``progress`` is called as progress(finished sweeps, all sweeps). Checkpoints are written
+    between replicas or portions of sweeps. Raises a `DataError` for other data, a `SettingsError` if the method is
+    "exact" and neither layer can be enumerated.
     """
+    data, checkpointer = binary_rows(data, "training data", rbm.visible_units), checkpointer or Checkpointer()
+    saved = checkpointer.resume(identity(settings, _arrays(rbm) | {"train": data}))
     if settings.method == "exact":
-        mean = on_host(exact_model_statistics(rbm).flat())
-        return GroundTruth(mean, np.empty((0, *mean.shape)))
+        return _exact_ground_truth(rbm, checkpointer, saved)
     with threadpool_limits(1):
-        return _tempered_ground_truth(rbm, np.asarray(data, like=rbm.W), settings, progress)
+        return _tempered_ground_truth(rbm, np.asarray(data, like=rbm.W), settings, progress, checkpointer, saved)
 
 
-def _tempered_ground_truth(rbm, data, settings, progress) -> GroundTruth:
+def _arrays(rbm: RBM) -> dict[str, np.ndarray]:
+    return {name: on_host(part) for name, part in zip(("W", "b", "c"), rbm.parameters, strict=True)}
+
+
+def _exact_ground_truth(rbm: RBM, checkpointer: Checkpointer, saved: State | None) -> GroundTruth:
+    means = saved["means"] if saved else np.zeros((len(rbm.W), sum(part[0].size for part in rbm.parameters)))
+    for r in checkpointer.pieces(range(len(rbm.W)), lambda: {"means": means}):
+        means[r] = on_host(exact_model_statistics(rbm[r : r + 1]).flat())[0]
+    return GroundTruth(means, np.empty((0, *means.shape)))
+
+
+def _tempered_ground_truth(rbm, data, settings, progress, checkpointer: Checkpointer, saved) -> GroundTruth:
     """Average f(v) over one sample per sweep of one set of tempered chains, after the burn-in."""
     replicas, m = rbm.b.shape
     sampler, buffers = ParallelTemperingSampler(settings.chains), Buffers()
@@ -91,19 +111,24 @@ def _tempered_ground_truth(rbm, data, settings, progress) -> GroundTruth:
             progress(stream.number - 1, settings.burn_in + settings.samples)
         return samples[:, 0]
 
-    for count in _portions(settings.burn_in):
-        sweep(count)
-    blocks = []
-    for size in _equal_parts(settings.samples):
-        total = 0.0
-        for count in _portions(size):
-            samples = sweep(count)
+    sizes = _equal_parts(settings.samples)
+    totals = np.zeros((len(sizes), replicas, sum(part[0].size for part in rbm.parameters)))
+    if saved:
+        visible[...], totals[...] = np.asarray(saved["visible"], like=rbm.W), saved["totals"]
+        stream.number = saved["draw"]
+
+    def state() -> State:
+        return {"visible": on_host(visible), "totals": totals, "draw": stream.number}
+
+    portions = [(None, count) for count in _portions(settings.burn_in)]
+    portions += [(block, count) for block, size in enumerate(sizes) for count in _portions(size)]
+    for block, count in checkpointer.pieces(portions, state):
+        samples = sweep(count)
+        if block is not None:
             population = Population(samples, hidden_mean(rbm, samples, buffers, ("mean", count)))
             statistics = on_host(population_statistics(population, buffers, count).flat())
-            total = total + count * statistics.astype(np.float64)
-        blocks.append((total, size))
-    mean = sum(total for total, _ in blocks) / settings.samples
-    return GroundTruth(mean, np.stack([total / size for total, size in blocks]))
+            totals[block] += count * statistics.astype(np.float64)
+    return GroundTruth(sum(totals) / settings.samples, totals / np.array(sizes)[:, None, None])
 
 
 def _portions(count: int) -> list[int]:
@@ -132,22 +157,20 @@ def _whole_epochs(estimates: int, per_epoch: int) -> list[int]:
 
 
 class _Moments:
-    """Streaming float64 moments of estimates minus a reference, in blocks."""
+    """Streaming float64 moments of estimates minus a reference, in blocks of these sizes."""
 
-    def __init__(self, reference: np.ndarray):
-        self.reference = reference
-        self.squares = np.zeros(len(reference))
-        self.sums: list[np.ndarray] = []
-        self.sizes: list[int] = []
+    def __init__(self, reference: np.ndarray, sizes: list[int], saved: dict[str, np.ndarray] | None):
+        self.reference, self.sizes = reference, sizes
+        self.squares = saved["squares"] if saved else np.zeros(len(reference))
+        self.sums = saved["sums"] if saved else np.zeros((len(sizes), *reference.shape))
 
-    def begin_block(self, size: int) -> None:
-        self.sums.append(np.zeros_like(self.reference))
-        self.sizes.append(size)
-
-    def add(self, estimate: np.ndarray) -> None:
+    def add(self, block: int, estimate: np.ndarray) -> None:
         difference = estimate - self.reference
-        self.sums[-1] += difference
+        self.sums[block] += difference
         self.squares += np.einsum("tp,tp->t", difference, difference)
+
+    def state(self) -> dict[str, np.ndarray]:
+        return {"squares": self.squares, "sums": self.sums}
 
     def summary(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return the mean, the block means, and the variance per parameter of an estimate and of the mean.
@@ -157,7 +180,7 @@ class _Moments:
         """
         count, sizes = sum(self.sizes), np.array(self.sizes)[:, None]
         mean = sum(self.sums) / count
-        blocks = np.stack(self.sums) / sizes[..., None]
+        blocks = self.sums / sizes[..., None]
         variance = (self.squares / count - np.einsum("tp,tp->t", mean, mean)) / mean.shape[1]
         distances = sizes * ((blocks - mean) ** 2).mean(axis=-1)
         # Sum along rows: along the first axis, NumPy's order of additions would depend on the number of trials.
@@ -166,12 +189,18 @@ class _Moments:
 
 
 def measure(
-    rbm: RBM, data: np.ndarray, settings: EstimateSettings, ground_truths: dict[str, GroundTruth], progress=None
+    rbm: RBM,
+    data: np.ndarray,
+    settings: EstimateSettings,
+    ground_truths: dict[str, GroundTruth],
+    progress=None,
+    checkpointer: Checkpointer | None = None,
 ) -> pd.DataFrame:
     """Make gradient estimates, and compare their mean and spread with ground truths.
 
-    The RBM has one leading axis of replicas (the trained trials); ``data`` (rows, m) is uint8. Ground truths have the
+    The RBM has one leading axis of replicas (the trained trials); ``data`` (rows, m) is 0 and 1. Ground truths have the
     names "exact", "parallel_tempering". ``progress`` is called as progress(finished estimates, all estimates).
+    Checkpoints are written between estimates.
 
     Returns
     -------
@@ -182,15 +211,20 @@ def measure(
 
     Raises
     ------
+    DataError
+        If the data are not rows of 0 and 1, as wide as the models.
     SettingsError
         If the batch is larger than the data, or the estimator or an option is unknown.
     """
-    started = perf_counter()
+    data, checkpointer = binary_rows(data, "training data", rbm.visible_units), checkpointer or Checkpointer()
+    contents = _arrays(rbm) | {"train": data}
+    contents |= {f"{name} {part}": array for name, one in ground_truths.items() for part, array in one.arrays().items()}
+    saved = checkpointer.resume(identity(settings, contents))
     data = np.asarray(data, like=rbm.W)
     with threadpool_limits(1):
         reference = next(iter(ground_truths.values())).mean
-        gradients, negatives = _estimate_moments(rbm, data, settings, reference, progress)
-    seconds = (perf_counter() - started) / (settings.estimates * len(rbm.W))
+        gradients, negatives = _estimate_moments(rbm, data, settings, reference, progress, checkpointer, saved)
+    seconds = checkpointer.spent()[0] / (settings.estimates * len(rbm.W))
     mean, blocks, variance, of_mean = gradients.summary()
     of_negative = negatives.summary()[2]
     rows = []
@@ -210,7 +244,9 @@ def _flat(sums: PhaseSums) -> np.ndarray:
     return sums.scale * on_host(sums.sums.flat()).astype(np.float64)
 
 
-def _estimate_moments(rbm, data, settings, reference, progress) -> tuple[_Moments, _Moments]:
+def _estimate_moments(
+    rbm, data, settings, reference, progress, checkpointer: Checkpointer, saved: State | None
+) -> tuple[_Moments, _Moments]:
     """Make all estimates, each from its own mini-batch; return the moments of gradients and of negative phases.
 
     A gradient is converted to an estimate of the model expectation by the positive phase of all rows.
@@ -219,21 +255,29 @@ def _estimate_moments(rbm, data, settings, reference, progress) -> tuple[_Moment
     trials = np.arange(len(rbm.W))
     batches = MiniBatches(data, settings.batch, settings.seed, trials, rbm.W.dtype)
     stream = Stream(settings.seed, trials, Purpose.TRAINING)
-    state = estimator.start(rbm, data, settings.batch, stream)
+    state, saved = estimator.start(rbm, data, settings.batch, stream), saved or {}
+    if saved:
+        stream.number = saved["draw"]
+        state = {name: np.array(array, like=rbm.W) for name, array in saved["state"].items()}
     positive_phase = on_host(data_statistics(rbm, data).flat())
-    gradients, negatives, iteration = _Moments(reference), _Moments(reference), 0
-    negatives.begin_block(settings.estimates)
-    for size in _whole_epochs(settings.estimates, batches.per_epoch):
-        gradients.begin_block(size)
-        for _ in range(size):
-            estimate = estimator.estimate(rbm, batches.at(iteration), state, stream)
-            state = estimate.state
-            positive, negative = (_flat(sums) for sums in estimator.phase_sums(estimate))
-            negatives.add(negative)
-            gradients.add(negative - (positive - positive_phase))
-            iteration += 1
-        if progress:
-            progress(iteration, settings.estimates)
+    sizes = _whole_epochs(settings.estimates, batches.per_epoch)
+    ends = set(np.cumsum(sizes).tolist())
+    gradients = _Moments(reference, sizes, saved.get("gradients"))
+    negatives = _Moments(reference, [settings.estimates], saved.get("negatives"))
+
+    def current() -> State:
+        moments = {"gradients": gradients.state(), "negatives": negatives.state()}
+        return moments | {"state": {name: on_host(part) for name, part in state.items()}, "draw": stream.number}
+
+    pieces = list(enumerate(np.repeat(np.arange(len(sizes)), sizes).tolist()))
+    for iteration, block in checkpointer.pieces(pieces, current):
+        estimate = estimator.estimate(rbm, batches.at(iteration), state, stream)
+        state = estimate.state
+        positive, negative = (_flat(sums) for sums in estimator.phase_sums(estimate))
+        negatives.add(0, negative)
+        gradients.add(block, negative - (positive - positive_phase))
+        if progress and iteration + 1 in ends:
+            progress(iteration + 1, settings.estimates)
     return gradients, negatives
 
 

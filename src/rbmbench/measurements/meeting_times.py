@@ -13,6 +13,10 @@ from rbmbench.base.streams import Purpose, Stream
 from rbmbench.kernels import kernels_for
 from rbmbench.model.rbm import initial_rbm
 from rbmbench.samplers import stopping_times
+from rbmbench.training.checkpoint import Checkpointer, identity
+
+PAIRS = 250
+"""Pairs of chains that run together. Results depend on it by rounding alone: pairs have their own random numbers."""
 
 
 def start_of(settings: CouplingSettings):
@@ -25,8 +29,13 @@ def start_of(settings: CouplingSettings):
     return rbm, (uniforms < 0.5).astype(rbm.W.dtype)
 
 
-def coupled_stopping_times(settings: CouplingSettings) -> np.ndarray:
+def coupled_stopping_times(settings: CouplingSettings, checkpointer: Checkpointer | None = None) -> np.ndarray:
     """Return the number of steps that each pair took to meet, at most ``longest``: integers (replications,)."""
+    checkpointer = checkpointer or Checkpointer()
+    saved = checkpointer.resume(identity(settings, {}))
     rbm, start = start_of(settings)
-    stream = Stream(settings.seed, [0], Purpose.TRAINING)
-    return stopping_times(rbm, start, settings.coupling, settings.longest, stream)[0]
+    times = saved["times"] if saved else np.zeros(settings.replications, np.int64)
+    for first in checkpointer.pieces(range(0, settings.replications, PAIRS), lambda: {"times": times}):
+        part, stream = slice(first, first + PAIRS), Stream(settings.seed, [0], Purpose.TRAINING)
+        times[part] = stopping_times(rbm, start[:, part], settings.coupling, settings.longest, stream, first)[0]
+    return times

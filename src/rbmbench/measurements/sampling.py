@@ -24,6 +24,8 @@ from rbmbench.datasets import Dataset
 from rbmbench.kernels import is_host_array
 from rbmbench.likelihood import IndirectSampling
 from rbmbench.model.rbm import RBM
+from rbmbench.model.rows import binary_rows
+from rbmbench.training.checkpoint import Checkpointer, State, identity
 from rbmbench.training.shards import SHARD_BYTES
 
 TRAINING_SET = "training_set"
@@ -58,35 +60,109 @@ def log_grid(samples: int, points: int) -> list[int]:
     return sorted({int(number) for number in np.geomspace(1, samples, points).round()} | {samples})
 
 
-def sampled(rbm: RBM, data: Dataset, settings: SamplingSettings, progress: Progress | None = None) -> Sampled:
+class _Block(NamedTuple):
+    """Samples that are drawn at a time: ``shown`` ones are kept, and after a ``point`` the likelihood is computed."""
+
+    first: int
+    count: int
+    shown: bool
+    point: bool
+
+
+def _blocks(settings: SamplingSettings) -> Iterator[_Block]:
+    """Yield the blocks of a stream."""
+    done = 0
+    for point in log_grid(settings.samples, settings.points):
+        while done < point:
+            left = settings.shown - done
+            count = min(BLOCK, point - done, left if left > 0 else BLOCK)
+            yield _Block(done, count, left > 0, done + count == point)
+            done += count
+
+
+def sampled(
+    rbm: RBM,
+    data: Dataset,
+    settings: SamplingSettings,
+    progress: Progress | None = None,
+    checkpointer: Checkpointer | None = None,
+) -> Sampled:
     """Sample trained models with all settings of all samplers.
 
     The RBM has one leading axis of trials, the data set validation and test rows. ``progress`` is called as
-    progress(streams done, streams). Raises a `DataError` if there are no validation or no test rows, a `SettingsError`
-    if a sampler or one of its options is unknown, or its value is not allowed.
+    progress(streams done, streams). Checkpoints are written between blocks of samples. Raises a `DataError` if there
+    are no validation or no test rows, or they do not fit the models, a `SettingsError` if a sampler or one of its
+    options is unknown, or its value is not allowed.
     """
     parts = {name: getattr(data, name)[: settings.rows] for name in ("validation", "test")}
     for name, rows in parts.items():
         if not len(rows):
             raise DataError(f"{data.name}: {name}: found no rows; allowed: a data set that has some")
+    for name, rows in {"train": data.train, **parts}.items():
+        binary_rows(rows, f"{data.name}: {name}", rbm.visible_units)
     groups = [(name, *group) for name, grid in settings.samplers.items() for group in _groups(grid, len(rbm.W), parts)]
-    tables, shown = [_training_set(data, parts)], {}
-    seconds = {name: [None] * len(grid.settings) for name, grid in settings.samplers.items()}
+    checkpointer, parameters = checkpointer or Checkpointer(), dict(zip(("W", "b", "c"), rbm.parameters, strict=True))
+    saved = checkpointer.resume(identity(settings, parameters | parts | {"train": data.train}))
+    found = _Found(settings, _training_set(data, parts), saved)
+    streams = None
+    if saved and saved["streams"]:
+        streams = _Streams(rbm, data, parts, settings, groups[saved["group"]][1])
+        streams.restore(saved["streams"], saved["drawn"])
+
+    def state() -> State:
+        arrays, drawn = streams.state() if streams else ({}, {})
+        return found.state() | {"group": group, "streams": arrays, "drawn": drawn}
+
+    pieces = [(group, block) for group in range(len(groups)) for block in _blocks(settings)]
     # As in training: matrix products stay on one thread.
     with threadpool_limits(1):
-        for done, (name, part, indices) in enumerate(groups):
-            if progress:
-                progress(done, len(groups))
-            streams = _Streams(rbm, data, parts, settings, part)
-            found = [frame for point in log_grid(settings.samples, settings.points) for frame in streams.until(point)]
-            tables += [frame.assign(sampler=name, setting=indices[r // len(rbm.W)]) for r, frame in found]
-            shown |= {f"{name}-{index}": first for index, first in zip(indices, streams.shown(), strict=True)}
-            for index in indices:
-                seconds[name][index] = streams.seconds()
+        for group, block in checkpointer.pieces(pieces, state):
+            name, options, indices = groups[group]
+            if progress and not block.first:
+                progress(group, len(groups))
+            streams = streams or _Streams(rbm, data, parts, settings, options)
+            streams.draw(block.count, block.shown)
+            if block.point:
+                found.add_likelihoods(name, indices, streams)
+            if block.first + block.count == settings.samples:
+                found.add_shown(name, indices, streams)
+                streams = None
     if progress:
         progress(len(groups), len(groups))
-    columns = ["sampler", "setting", "trial", "samples", "validation", "test", "flip"]
-    return Sampled(pd.concat(tables, ignore_index=True)[columns], shown, seconds)
+    return Sampled(found.table(), found.shown, found.seconds)
+
+
+class _Found:
+    """What has been found so far."""
+
+    def __init__(self, settings: SamplingSettings, first: pd.DataFrame, saved: State | None):
+        self._tables = [pd.DataFrame(saved["table"]) if saved else first]
+        self.shown = saved["shown"] if saved else {}
+        none = {name: [None] * len(grid.settings) for name, grid in settings.samplers.items()}
+        self.seconds = saved["seconds"] if saved else none
+
+    def add_likelihoods(self, name: str, indices: list[int], streams: "_Streams") -> None:
+        """Add the rows of all replicas at the current number of samples."""
+        each = len(streams.trials)
+        self._tables += [one.assign(sampler=name, setting=indices[r // each]) for r, one in streams.likelihoods()]
+
+    def add_shown(self, name: str, indices: list[int], streams: "_Streams") -> None:
+        """Add the first samples and the cost of streams that are at their end."""
+        self.shown |= {f"{name}-{index}": first for index, first in zip(indices, streams.shown(), strict=True)}
+        for index in indices:
+            self.seconds[name][index] = streams.seconds()
+
+    def table(self) -> pd.DataFrame:
+        """Return the rows so far."""
+        columns = ["sampler", "setting", "trial", "samples", "validation", "test", "flip"]
+        self._tables = [pd.concat(self._tables, ignore_index=True)[columns]]
+        return self._tables[0]
+
+    def state(self) -> State:
+        """Return what `__init__` takes."""
+        columns = {name: column.to_numpy() for name, column in self.table().items()}
+        columns["sampler"] = np.array(columns["sampler"], dtype=str)
+        return {"table": columns, "shown": self.shown, "seconds": self.seconds}
 
 
 def _training_set(data: Dataset, parts: dict[str, np.ndarray]) -> pd.DataFrame:
@@ -158,21 +234,38 @@ class _Streams:
         counts = [len(value) for name, value in chosen.options.items() if name in of_replica]
         copies = counts[0] // len(rbm.W) if counts else 1
         self._rbm = RBM(*(np.concatenate([part] * copies) for part in rbm.parameters))
-        self._trials = list(range(len(rbm.W)))
-        self._shards = list(_shards(self._rbm, data.train, self._trials * copies, settings.seed, chosen))
+        self.trials, self._rows = list(range(len(rbm.W))), data.train
+        self._shards = list(_shards(self._rbm, data.train, self.trials * copies, settings.seed, chosen))
         self._found = {name: IndirectSampling(rows, len(self._rbm.W)) for name, rows in parts.items()}
-        self._wanted, self._shown = settings.shown, []
-        self._done, self._timed, self._cost = 0, 0, 0.0
+        self._shown, self._timed, self._cost = [], 0, 0.0
 
-    def until(self, point: int) -> Iterator[tuple[int, pd.DataFrame]]:
-        """Draw samples up to this number of samples; yield each replica and its row."""
-        while self._done < point:
-            left = self._wanted - self._done
-            self._draw(min(BLOCK, point - self._done, left if left > 0 else BLOCK), left > 0)
-        copies = len(self._rbm.W) // len(self._trials)
-        yield from _likelihoods(self._found, self._trials * copies)
+    def state(self) -> tuple[dict[str, np.ndarray], State]:
+        """Return arrays and plain data from which the streams continue."""
+        arrays = {f"counts {name}": counted.counts for name, counted in self._found.items()}
+        arrays["shown"] = self.shown()
+        for s, shard in enumerate(self._shards):
+            # The training rows, which some samplers keep in their state, are known.
+            arrays |= {f"{s} {name}": array for name, array in shard.state.items() if array is not self._rows}
+        samples, draws = self._found["test"].samples, [shard.stream.number for shard in self._shards]
+        return arrays, {"samples": samples, "draws": draws, "timed": self._timed, "cost": self._cost}
 
-    def _draw(self, count: int, shows: bool) -> None:
+    def restore(self, arrays: dict[str, np.ndarray], drawn: State) -> None:
+        """Continue from a saved state."""
+        self._shown, self._timed, self._cost = [arrays["shown"]], drawn["timed"], drawn["cost"]
+        for name, counted in self._found.items():
+            counted.counts[...], counted.samples = arrays[f"counts {name}"], drawn["samples"]
+        for s, shard in enumerate(self._shards):
+            shard.stream.number = drawn["draws"][s]
+            for name, array in shard.state.items():
+                if array is not self._rows:
+                    array[...] = arrays[f"{s} {name}"]
+
+    def likelihoods(self) -> Iterator[tuple[int, pd.DataFrame]]:
+        """Yield each replica and its row at the current number of samples."""
+        copies = len(self._rbm.W) // len(self.trials)
+        yield from _likelihoods(self._found, self.trials * copies)
+
+    def draw(self, count: int, shows: bool) -> None:
         """Draw samples and count their distances; keep samples to be shown, and time the others."""
         block = np.empty((len(self._rbm.W), 1, count, self._rbm.visible_units), np.uint8)
         means = np.empty(block.shape, np.float32) if shows and self._shards[0].sampler.has_means else None
@@ -180,17 +273,17 @@ class _Streams:
         for shard in self._shards:
             shard.draw(block, means)
         if shows:
-            grey = 255 * (block if means is None else means)[:: len(self._trials), 0].astype(np.float32)
+            grey = 255 * (block if means is None else means)[:: len(self.trials), 0].astype(np.float32)
             self._shown.append(np.rint(grey).astype(np.uint8))
         else:
             self._cost, self._timed = self._cost + process_time() - began, self._timed + count
         for counted in self._found.values():
             counted.add(block[:, 0])
-        self._done += count
 
     def shown(self) -> np.ndarray:
         """Return the first samples of the first model, uint8 (settings, shown, m)."""
-        return np.concatenate(self._shown, axis=1)
+        self._shown = [np.concatenate(self._shown, axis=1)]
+        return self._shown[0]
 
     def seconds(self) -> float | None:
         """Return the processor seconds per sample of one chain."""

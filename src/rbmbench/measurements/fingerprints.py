@@ -1,0 +1,138 @@
+"""Fingerprints of code: equal for code that computes the same, see `rbmbench.measurements.probes`.
+
+They are recorded in ``meta.json`` and are parameters of the workflow's rules, so that a job runs again when what its
+code computes has changed. They are no settings, and not part of ids. Each is computed once for the sources as they are,
+and kept in the user's cache folder.
+"""
+
+import hashlib
+import io
+import re
+import tokenize
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+from rbmbench.base.errors import RbmbenchError
+from rbmbench.base.settings import RunSettings, Settings
+from rbmbench.io.atomic import remove, write_json
+from rbmbench.io.results import read_json
+from rbmbench.kernels import is_installed
+from rbmbench.likelihood import is_enumerable
+
+UNKNOWN = "unknown"
+PACKAGE = Path(__file__).parents[1]
+COMPUTING = ("base", "estimators", "kernels", "likelihood", "measurements", "model", "samplers", "training", "updates")
+"""The packages whose code decides what jobs compute, apart from data sets."""
+MOST_KEPT = 20
+"""States of the sources whose fingerprints are kept."""
+WITHOUT_ROWS = ("_dataset", "_downloads", "_http", "_recipe")
+"""Modules of data sets on which rows do not depend: files are checked by their sha256, rows by what they hold."""
+LAYOUT = {tokenize.INDENT: "{", tokenize.DEDENT: "}", tokenize.NEWLINE: ";"}
+
+
+def fingerprint(settings: Settings, visible: int | None = None, working: Callable[[], None] | None = None) -> str:
+    """Return the fingerprint of the code of a job with these settings: 10 hexadecimal digits.
+
+    It is "unknown" for what cannot be probed, for example because a part refuses small numbers as options.
+
+    Parameters
+    ----------
+    settings : Settings
+        `RunSettings`, or the settings of another job.
+    visible : int, optional
+        Visible units of a training run.
+    working : callable, optional
+        Called before a fingerprint is computed: this takes a fraction of a second, or a minute if kernels have to be
+        compiled.
+    """
+    from rbmbench.measurements import probes  # imports all that computes
+
+    small = probes.reduced(settings)
+    # The likelihoods of other runs are annealed, in jobs of their own.
+    enumerable = is_enumerable(visible, settings.hidden) if isinstance(settings, RunSettings) else True
+    key = f"{type(settings).__name__} {small.canonical()} {enumerable}"
+    known = _known()
+    if key not in known:
+        if working:
+            working()
+        try:
+            known[key] = probes.behaviour(small, enumerable)
+        except Exception:  # of a part that has errors or cannot be made small: its jobs will tell
+            return UNKNOWN
+        _keep(known)
+    return known[key]
+
+
+def recipe_fingerprint(name: str) -> str:
+    """Return the fingerprint of the code of a data set: of its module and of those that it takes readers from.
+
+    Comments, docstrings and the layout of lines do not matter; another way to write the same does.
+    """
+    return hashlib.sha256("".join(_statements(name)).encode()).hexdigest()[:10]
+
+
+@cache
+def _statements(name: str) -> tuple[str, ...]:
+    """Return the code of a module of data sets, and of the modules beside it that it imports."""
+    source = (PACKAGE / "datasets" / f"{name}.py").read_text(encoding="utf-8")
+    imported = re.findall(r"^from rbmbench\.datasets\.(_\w+) import", source, re.MULTILINE)
+    others = (statement for other in imported if other not in WITHOUT_ROWS for statement in _statements(other))
+    return _bare(source), *others
+
+
+def _bare(source: str) -> str:
+    """Return a source without comments, docstrings and blanks, the same for every version of Python."""
+    pieces: list[str] = []
+    begins = True
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type in (tokenize.COMMENT, tokenize.NL):
+            continue
+        # A string that begins a statement is all of it, or its rest does nothing.
+        if not (begins and token.type == tokenize.STRING):
+            pieces.append(LAYOUT.get(token.type, token.string))
+        begins = token.type in LAYOUT
+    return re.sub(r"\s+", "", "".join(pieces))
+
+
+@cache
+def _sources() -> str:
+    """Return the sha256 of all that computes, and of whether kernels are compiled."""
+    digest = hashlib.sha256(f"numba {is_installed('numba')}".encode())
+    for file in sorted(file for part in COMPUTING for file in (PACKAGE / part).rglob("*.py")):
+        content = file.read_bytes()
+        digest.update(f"{file.relative_to(PACKAGE)} {len(content)} ".encode() + content)
+    return digest.hexdigest()[:16]
+
+
+@cache
+def _file() -> Path | None:
+    """Return the file of the fingerprints for the sources as they are; None without a home for caches."""
+    from platformdirs import user_cache_path
+
+    with suppress(RuntimeError, OSError):
+        return user_cache_path("rbmbench") / "fingerprints" / f"{_sources()}.json"
+    return None
+
+
+@cache
+def _known() -> dict[str, str]:
+    """Return the fingerprints that are known for the sources as they are; further ones are added to it."""
+    return dict(_kept())
+
+
+def _kept() -> dict[str, str]:
+    with suppress(RbmbenchError, OSError, AttributeError):
+        return {key: value for key, value in read_json(_file()).items() if isinstance(value, str)}
+    return {}
+
+
+def _keep(known: dict[str, str]) -> None:
+    """Write the known fingerprints, with those that other processes have written; remove those of old sources."""
+    with suppress(RbmbenchError, OSError):
+        if file := _file():
+            write_json(file, _kept() | known)
+            ages = sorted(file.parent.glob("*.json"), key=lambda path: path.stat().st_mtime)
+            for old in ages[:-MOST_KEPT]:
+                remove(old)

@@ -1,0 +1,163 @@
+"""Fingerprints tell code that computes something else from code that computes the same."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+from rbmbench import estimators, samplers, updates
+from rbmbench.base.settings import (
+    AnnealingSettings,
+    CouplingSettings,
+    GroundTruthSettings,
+    RunSettings,
+    SamplingSettings,
+)
+from rbmbench.estimators.cd import CD
+from rbmbench.kernels import reference_kernels
+from rbmbench.measurements import fingerprints, probes
+from rbmbench.measurements.fingerprints import fingerprint, recipe_fingerprint
+
+
+@pytest.fixture(autouse=True)
+def forgotten(monkeypatch, tmp_path):
+    """Nothing is known, and the user's cache is empty."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    caches = fingerprints._known, fingerprints._file, fingerprints._statements
+    for cached in caches:
+        cached.cache_clear()
+    yield
+    for cached in caches:
+        cached.cache_clear()
+
+
+def run(estimator: str = "cd", update: str = "sgd", **settings) -> RunSettings:
+    stage = {"until": 5000, "estimator": {"name": estimator}, "update": {"name": update}, "rate": 0.01}
+    values = {"data": {"name": "mnist"}, "hidden": 17, "batch": 500, "schedule": [stage]}
+    return RunSettings.model_validate(values | settings)
+
+
+def now(settings=None) -> str:
+    """Return the fingerprint of the code as it is now."""
+    fingerprints._known().clear()
+    shutil.rmtree(fingerprints._file().parent, ignore_errors=True)
+    return fingerprint(settings or run(), 784)
+
+
+@pytest.mark.parametrize("name", estimators.REGISTRY.names())
+def test_every_estimator_has_one(name):
+    assert now(run(name)) not in (fingerprints.UNKNOWN, now(run()) if name != "cd" else "")
+
+
+@pytest.mark.parametrize("name", updates.REGISTRY.names())
+def test_every_update_rule_has_one(name):
+    assert now(run(update=name)) not in (fingerprints.UNKNOWN, now(run()) if name != "sgd" else "")
+
+
+@pytest.mark.parametrize("name", samplers.REGISTRY.names())
+def test_every_sampler_has_one(name):
+    assert now(SamplingSettings(samplers={"it": {"name": name}})) != fingerprints.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        AnnealingSettings(),
+        GroundTruthSettings(method="exact"),
+        GroundTruthSettings(method="parallel_tempering"),
+        CouplingSettings(visible=101, hidden=103, coupling="rbm"),
+        run("ucd", proxy={"chains": 30}, test_likelihood=True),
+        run("pcd", hidden=500, initial={"biases": "base_rate"}),
+    ],
+    ids=lambda settings: type(settings).__name__,
+)
+def test_kernels_that_agree_have_the_fingerprint_of_the_reference(settings):
+    found = now(settings)
+    assert found != fingerprints.UNKNOWN
+    with reference_kernels():
+        assert now(settings) == found
+
+
+def test_seeds_sizes_and_rates_do_not_matter():
+    other = run(hidden=19, batch=100, seed=3, evaluate_every=7, trials=11)
+    assert now(other) == now()
+
+
+def test_another_formula_is_noticed_where_it_is_used(monkeypatch):
+    before = now(), now(run("pop_cd"))
+    whole = CD.negative_phase
+
+    def scaled(self, *arguments):
+        population, state, diagnostics = whole(self, *arguments)
+        np.multiply(population.hidden, 1.001, out=population.hidden)
+        return population, state, diagnostics
+
+    monkeypatch.setattr(CD, "negative_phase", scaled)
+    assert now() not in (before[0], fingerprints.UNKNOWN)
+    assert now(run("pop_cd")) == before[1]
+
+
+@pytest.mark.parametrize(("factor", "is_noticed"), [(1 + 1e-7, False), (1.05, True)])
+def test_a_compiled_kernel_that_computes_something_else_is_noticed(monkeypatch, factor, is_noticed):
+    kernels = pytest.importorskip("rbmbench.kernels.numba")
+    before, whole = now(), kernels.bernoulli_mean
+
+    def edited(activation, bias):
+        whole(activation, bias)
+        np.multiply(activation, factor, out=activation)
+
+    monkeypatch.setattr(kernels, "bernoulli_mean", edited)
+    assert (now() != before) == is_noticed
+    assert now() != fingerprints.UNKNOWN
+
+
+def test_an_estimator_with_an_error_has_none(monkeypatch):
+    monkeypatch.setattr(CD, "negative_phase", None)
+    assert now() == fingerprints.UNKNOWN
+
+
+def test_it_is_computed_once_for_the_sources_as_they_are(monkeypatch):
+    told = []
+    found = fingerprint(run(), 784, lambda: told.append("computing"))
+    fingerprints._known.cache_clear()
+    monkeypatch.setattr(probes, "behaviour", None)
+    assert fingerprint(run(), 784, lambda: told.append("again")) == found
+    assert told == ["computing"]
+
+
+def test_without_a_cache_it_is_computed(monkeypatch, tmp_path):
+    found = now()
+    (tmp_path / "no_folder").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "no_folder"))
+    for cached in (fingerprints._known, fingerprints._file):
+        cached.cache_clear()
+    assert fingerprint(run(), 784) == found
+
+
+def edited_recipe(monkeypatch, tmp_path, name: str, old: str, new: str) -> str:
+    """Return the fingerprint of MNIST after a change in a module of data sets."""
+    package = tmp_path / "package"
+    shutil.copytree(fingerprints.PACKAGE / "datasets", package / "datasets")
+    file = package / "datasets" / f"{name}.py"
+    source = file.read_text(encoding="utf-8")
+    assert old in source
+    file.write_text(source.replace(old, new), encoding="utf-8")
+    monkeypatch.setattr(fingerprints, "PACKAGE", package)
+    fingerprints._statements.cache_clear()
+    return recipe_fingerprint("mnist")
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "is_noticed"),
+    [
+        ("mnist", "    def load(self", "    # A remark.\n\n    def load(self", False),
+        ("mnist", "MNIST (LeCun", "A threshold = 3 (LeCun", False),
+        ("mnist", "sources", "the_sources", True),
+        ("_images", "return", "return 1 -", True),
+        ("_downloads", "import os", "import os, json", False),
+        ("diag", "return", "return 1 -", False),
+    ],
+)
+def test_the_code_of_a_data_set_and_of_its_readers_counts(monkeypatch, tmp_path, name, old, new, is_noticed):
+    before = recipe_fingerprint("mnist")
+    assert (edited_recipe(monkeypatch, tmp_path, name, old, new) != before) == is_noticed
