@@ -168,6 +168,11 @@ MISTAKES = {
         one(ABOVE | {"curve": "{panel}.ucd"}),
         f"{C}curve: found {{panel}} without the",
     ),
+    "placeholder in the text": (
+        "ucd",
+        one(ABOVE | {"text": "ends above {other}"}),
+        f"{C}text: found {{other}} without the key 'each'",
+    ),
     "placeholder in a list": (
         "ucd",
         one(SPREAD | {"curves": ["{a}", "{b}"]}),

@@ -20,8 +20,10 @@ from rbmbench.reporting.claims.judge import (
     REPRODUCED,
     ClaimsSpec,
     evaluate,
+    power,
     verdict,
 )
+from rbmbench.reporting.claims.measurements import Measurement
 from rbmbench.reporting.text_tables import write_csv
 
 SHIPPED = Path(__file__).resolve().parents[3] / "config" / "claims" / "popcd.yaml"
@@ -55,11 +57,33 @@ def test_verdict_by_interval_and_range(low, high, above, below, result):
     assert verdict(low, high, above, below) == result
 
 
+@pytest.mark.parametrize(
+    ("found", "bounds", "possible", "result"),
+    [
+        # The interval is 2 to 5 around 3: at 0 it would hold -1 to 2.
+        ((3, 2, 5), (0, math.inf), (-math.inf, math.inf), "below -2"),
+        ((3, 2, 5), (-math.inf, 4), (-math.inf, math.inf), "above 5"),
+        ((3, 2, 5), (0, 4), (-math.inf, math.inf), "below -2 or above 5"),
+        # Of positive numbers 2/3 to 5/3 of them.
+        ((3, 2, 5), (1, 12), (0, math.inf), "below 0.6 or above 13"),
+        ((3, 2, 5), (0, math.inf), (0, math.inf), "none"),
+        # Of a share near 1, where it is narrow.
+        ((0.9, 0.8, 0.95), (-math.inf, 0.99), (0, 1), "above 0.995"),
+        ((3, math.nan, math.nan), (0, math.inf), (0, math.inf), ""),
+        ((3, -math.inf, 5), (0, math.inf), (0, math.inf), ""),
+    ],
+)
+def test_power_tells_what_would_not_be_reproduced(found, bounds, possible, result):
+    assert power(Measurement(*map(float, found), "a number", ()), bounds, possible) == result
+
+
 def test_claims_become_a_table_with_verdicts(tmp_path):
     spec = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}}})
     verdicts = judged([DIFFERENCE, DIFFERENCE | {"id": "popcd_1.b", "above": 2.0}], [spec])
     assert list(verdicts.columns) == COLUMNS
     assert verdicts["verdict"].tolist() == [REPRODUCED, NOT_REPRODUCED]
+    assert verdicts["class"].tolist() == ["published", "published"]
+    assert verdicts["above"].tolist() == [0.0, 2.0]
     assert verdicts["measured"].tolist() == pytest.approx([1.0, 1.0], rel=1e-4)
     assert verdicts["published"].tolist() == ["higher", "higher"]
     write_csv(verdicts, tmp_path / "claims.csv")

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BeforeValidator, ConfigDict, Field, StrictBool, create_model, model_validator
 
@@ -65,6 +65,10 @@ class Each(Settings):
         return self
 
 
+Standing = Literal["published", "reading", "check", "ours"]
+STANDINGS = get_args(Standing)
+
+
 class Claim(Each):
     """One claim, without the arguments of its measurement; see `claim_models`."""
 
@@ -75,7 +79,17 @@ class Claim(Each):
     where: str = Field(description="place in the paper")
     text: str = Field(description="what is claimed, in a sentence")
     kind: str = Field(description="the measurement that the claim is judged by")
+    standing: Standing = Field(
+        default="published",
+        alias="class",
+        description="published: a number or a sentence of the paper; reading: the same under another reading of a "
+        "setting that the paper leaves open; check: a theorem or an identity, which must hold or the code is wrong; "
+        "ours: what follows from the paper, but is not said there",
+    )
     published: str | float | None = Field(default=None, description="the paper's number or words")
+    discussed: str = Field(
+        default="", pattern="^[a-z0-9-]*$", description="anchor in docs/papers.md of what was tried about this claim"
+    )
     needs: Needs = Field(default=Needs(), description="what this claim needs, instead of the needs of the file")
 
     @property

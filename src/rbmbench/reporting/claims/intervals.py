@@ -1,4 +1,7 @@
-"""Two-sided confidence intervals at `LEVEL` for numbers from a few trials or trained models."""
+"""Two-sided confidence intervals at `LEVEL` for numbers from a few trials or trained models.
+
+Fewer than `FEWEST` trials give no interval: its ends are NaN. All intervals are the same at every call.
+"""
 
 from collections.abc import Callable
 
@@ -7,96 +10,145 @@ import numpy as np
 # scipy.stats is imported where it is used: it takes most of a second, and checking claims needs no intervals.
 
 LEVEL = 0.95
-RESAMPLES = 2000
+FEWEST = 3
+DRAWS = 4000
+BLOCK_DRAWS = 500  # curves of many evaluations are drawn in blocks, to bound the memory
 NAN = float("nan")
+TAILS = (1 - LEVEL) / 2, (1 + LEVEL) / 2
+
+Interval = tuple[float, float, float]
+"""A number, and the lower and the upper end of its interval."""
 
 
-def student(values: np.ndarray) -> tuple[float, float, float]:
+def student(values: np.ndarray) -> Interval:
     """Return the mean of independent values and Student's interval for it.
 
     Parameters
     ----------
     values : array_like, shape (trials,)
-        Finite numbers. With fewer than two the ends of the interval are NaN.
+        Finite numbers.
     """
     from scipy import stats
 
     values = np.asarray(values, dtype=float)
-    if len(values) < 2:
-        return (float(values.mean()) if len(values) else NAN), NAN, NAN
-    mean, error = values.mean(), values.std(ddof=1) / np.sqrt(len(values))
-    half = error * stats.t.ppf((1 + LEVEL) / 2, len(values) - 1)
-    return float(mean), float(mean - half), float(mean + half)
+    mean = float(values.mean()) if len(values) else NAN
+    if len(values) < FEWEST:
+        return mean, NAN, NAN
+    half = values.std(ddof=1) / np.sqrt(len(values)) * stats.t.ppf(TAILS[1], len(values) - 1)
+    return mean, float(mean - half), float(mean + half)
 
 
-def bootstrap(curves: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray]) -> tuple[float, float, float]:
-    """Return a statistic of mean curves and its percentile bootstrap interval over the trials.
+def of_means(curves: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray]) -> Interval:
+    """Return a statistic of mean curves and its interval over the trials.
+
+    The mean curve is drawn from Student's distribution around the mean of the trials,
+
+        mean + sum_i g_i (x_i - mean) / sqrt(n (n - 1)) * sqrt((n - 1) / q),    g_i ~ N(0, 1),  q ~ chi2(n - 1),
+
+    and the ends are quantiles of its statistic. For a linear statistic they are those of `student`; a bootstrap of few
+    trials is too narrow.
 
     Parameters
     ----------
     curves : array, shape (trials, ...)
-        One curve, or several stacked, per trial; whole trials are drawn with replacement.
+        One curve, or several stacked, per trial.
     statistic : callable
-        Takes mean curves of shape (resamples, ...) and returns one number per resample.
-
-    Returns
-    -------
-    tuple of float
-        The statistic of the mean over all trials, low, high. With fewer than two trials the ends are NaN. The resamples
-        are the same at every call.
+        Takes mean curves of shape (draws, ...) and returns one number per draw.
     """
+    from scipy import stats
+
     curves = np.asarray(curves, dtype=float)
     trials = len(curves)
     value = float(statistic(curves.mean(axis=0)[None])[0]) if trials else NAN
-    if trials < 2:
+    if trials < FEWEST:
         return value, NAN, NAN
-    draws = np.random.default_rng(0).multinomial(trials, np.full(trials, 1 / trials), size=RESAMPLES) / trials
-    return value, *_ends(statistic(np.tensordot(draws, curves, 1)))
+    mean, generator, half = curves.mean(axis=0), np.random.default_rng(0), DRAWS // 2
+    scale = stats.chi2.isf((generator.permutation(half) + 0.5) / half, trials - 1)
+    weights = generator.standard_normal((half, trials)) / np.sqrt(trials * scale)[:, None]
+    weights = np.concatenate([weights, -weights])
+    drawn = [
+        statistic(mean + np.tensordot(weights[first : first + BLOCK_DRAWS], curves - mean, 1))
+        for first in range(0, DRAWS, BLOCK_DRAWS)
+    ]
+    # Without interpolation, which fails between two infinite values.
+    low, high = np.quantile(np.concatenate(drawn), TAILS, method="inverted_cdf")
+    return value, float(low), float(high)
 
 
-def _ends(resamples: np.ndarray) -> tuple[float, float]:
-    """Return the ends of the percentile interval; without interpolation, which fails between two infinite values."""
-    low, high = np.quantile(resamples, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], method="inverted_cdf")
-    return float(low), float(high)
+def of_trials(values: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray]) -> Interval:
+    """Return a statistic of the trials themselves, such as a distance of quantiles, and its interval.
 
-
-def resampled(values: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray]) -> tuple[float, float, float]:
-    """Return a statistic of the trials themselves, such as a quantile, and its interval as in `bootstrap`.
+    It is Student's, with the standard error of a bootstrap over whole trials.
 
     Parameters
     ----------
     values : array, shape (trials, ...)
     statistic : callable
-        Takes trials of shape (resamples, trials, ...) and returns one number per resample.
+        Takes trials of shape (draws, trials, ...) and returns one number per draw; best on a scale on which its
+        spread depends little on its value, such as the logarithm of a ratio.
     """
-    values = np.asarray(values, dtype=float)
-    value = float(statistic(values[None])[0])
-    if len(values) < 2:
-        return value, NAN, NAN
-    drawn = np.random.default_rng(0).integers(len(values), size=(RESAMPLES, len(values)))
-    return value, *_ends(statistic(values[drawn]))
-
-
-def share(successes: int, trials: int) -> tuple[float, float, float]:
-    """Return a share and its exact interval by Clopper and Pearson."""
     from scipy import stats
 
-    found = stats.binomtest(successes, trials).proportion_ci(LEVEL, method="exact")
-    return successes / trials, float(found.low), float(found.high)
+    values = np.asarray(values, dtype=float)
+    value, trials = float(statistic(values[None])[0]), len(values)
+    drawn = np.random.default_rng(0).integers(trials, size=(DRAWS, trials))
+    error = statistic(values[drawn]).std(ddof=1)
+    if trials < FEWEST or not np.isfinite(error):
+        return value, NAN, NAN
+    half = error * np.sqrt(trials / (trials - 1)) * stats.t.ppf(TAILS[1], trials - 1)
+    return value, float(value - half), float(value + half)
 
 
-def variance(value: float, samples: int) -> tuple[float, float, float]:
+def quantile(values: np.ndarray, share: float) -> Interval:
+    """Return a quantile of independent values and its exact interval between two of them.
+
+    An end for which there are too few values is infinite: both ends of a median need six.
+    """
+    from scipy import stats
+
+    ordered = np.sort(np.asarray(values, dtype=float))
+    value, count = float(np.quantile(ordered, share)), len(ordered)
+    if count < FEWEST:
+        return value, NAN, NAN
+    # P(x_(i) > quantile) = P(fewer than i of the values lie below it), i = 1, ..., count.
+    above = stats.binom.cdf(np.arange(count), count, share)
+    certain_low, certain_high = np.flatnonzero(above <= TAILS[0]), np.flatnonzero(above >= TAILS[1])
+    low = ordered[certain_low[-1]] if len(certain_low) else -np.inf
+    high = ordered[certain_high[0]] if len(certain_high) else np.inf
+    return value, float(low), float(high)
+
+
+def share(successes: float, trials: float) -> Interval:
+    """Return a share and its exact interval by Clopper and Pearson; for counts that are no integers, its extension."""
+    from scipy import stats
+
+    low, high = TAILS
+    lower = stats.beta.ppf(low, successes, trials - successes + 1) if successes > 0 else 0.0
+    upper = stats.beta.ppf(high, successes + 1, trials - successes) if successes < trials else 1.0
+    return successes / trials, float(lower), float(upper)
+
+
+def mean_share(shares: np.ndarray) -> Interval:
+    """Return the mean of the shares of several trials, each from 0 to 1, and its interval.
+
+    It is that of `share` for trials of which each has the event or not, which spread most: wide, but right for any law.
+    """
+    mean, trials = float(np.mean(shares)), len(shares)
+    return share(mean * trials, trials) if trials >= FEWEST else (mean, NAN, NAN)
+
+
+def variance(value: float, samples: int) -> Interval:
     """Return a sample variance and its interval by the chi-squared distribution, conservative as in `variance_ratio`.
 
     ``samples`` is the number of independent estimates, at least 2.
     """
     from scipy import stats
 
-    low, high = stats.chi2.ppf([(1 + LEVEL) / 2, (1 - LEVEL) / 2], samples - 1)
+    low, high = stats.chi2.ppf(TAILS[::-1], samples - 1)
     return value, value * (samples - 1) / float(low), value * (samples - 1) / float(high)
 
 
-def variance_ratio(above: float, below: float, samples: int) -> tuple[float, float, float]:
+def variance_ratio(above: float, below: float, samples: int) -> Interval:
     """Return the ratio of two sample variances and its interval by the F distribution.
 
     The interval is that for a single normal variable. A variance summed over many parameters is known more precisely,
@@ -105,5 +157,5 @@ def variance_ratio(above: float, below: float, samples: int) -> tuple[float, flo
     from scipy import stats
 
     ratio = above / below if below > 0 else NAN
-    edge = float(stats.f.ppf((1 + LEVEL) / 2, samples - 1, samples - 1))
+    edge = float(stats.f.ppf(TAILS[1], samples - 1, samples - 1))
     return ratio, ratio / edge, ratio * edge

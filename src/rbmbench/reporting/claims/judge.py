@@ -18,13 +18,16 @@ from rbmbench.base.parsing import parse
 from rbmbench.io.results import read_csv, read_json
 from rbmbench.planning.specs import Spec, parse_spec, rooted
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
-from rbmbench.reporting.claims.files import Claim, ClaimFile, Needs, claims_of
-from rbmbench.reporting.claims.measurements import MEASUREMENTS, Measurement
+from rbmbench.reporting.claims.files import STANDINGS, Claim, ClaimFile, Needs, claims_of
+from rbmbench.reporting.claims.measurements import MEASUREMENTS, POSSIBLE, Measurement
 from rbmbench.reporting.words import data_name, reductions
 
 REPRODUCED, NOT_REPRODUCED = "reproduced", "not reproduced"
 INCONCLUSIVE = "inconclusive at this scale"
-COLUMNS = ["claim", "paper", "where", "text", "published", "measured", "low", "high", "verdict", "note"]
+COLUMNS = [
+    "claim", "paper", "class", "where", "text", "published", "measured", "low", "high", "above", "below", "fails",
+    "verdict", "note", "discussed",
+]  # fmt: skip
 
 
 class ClaimsSpec(Spec):
@@ -46,8 +49,9 @@ def evaluate(spec: ClaimsSpec) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns claim, paper, where, text, published, measured, low, high, verdict, and note: what was measured, and why
-        a claim is inconclusive. One row per claim, in the order of the files.
+        Columns claim, paper, class, where, text, published, measured, low, high, above, below: the accepted range,
+        fails: see `power`, verdict, note: what was measured, and why a claim is inconclusive, and discussed: see
+        `files.Claim`. One row per claim, in the order of the files.
 
     Raises
     ------
@@ -65,7 +69,8 @@ def evaluate(spec: ClaimsSpec) -> pd.DataFrame:
 
 
 def _judged(claim: Claim, evidence: Evidence) -> dict[str, Any]:
-    row = {"where": claim.where, "text": claim.text, "published": claim.published}
+    row = {"class": claim.standing, "where": claim.where, "text": claim.text}
+    row |= {"published": claim.published, "discussed": claim.discussed}
     try:
         found = MEASUREMENTS[claim.kind](evidence, **claim.arguments)
     except NotRun as reason:
@@ -76,8 +81,9 @@ def _judged(claim: Claim, evidence: Evidence) -> dict[str, Any]:
     judged = INCONCLUSIVE if missing else verdict(found.low, found.high, above, below)
     if found.published is not None:
         row["published"] = found.published
-    numbers = {"measured": found.value, "low": found.low, "high": found.high}
-    return row | numbers | {"verdict": judged, "note": _note(found, missing, judged, (above, below))}
+    row |= {"measured": found.value, "low": found.low, "high": found.high, "above": above, "below": below}
+    row |= {"verdict": judged, "fails": power(found, (above, below), POSSIBLE[claim.kind])}
+    return row | {"note": _note(found, missing, judged, (above, below))}
 
 
 def _missing(needs: Needs, source: Any) -> list[str]:
@@ -107,6 +113,37 @@ def verdict(low: float, high: float, above: float, below: float) -> str:
     return NOT_REPRODUCED if high < above or low > below else INCONCLUSIVE
 
 
+def power(found: Measurement, bounds: tuple[float, float], possible: tuple[float, float]) -> str:
+    """Return, in words, with which values a claim would not be reproduced: "below 0.031", "above 0.95", or both.
+
+    The interval is taken to keep its width there, or its ratio to the distance from an end of the possible numbers,
+    whichever is narrower. "none" means that there is no such value, nothing that the interval is not known.
+
+    Parameters
+    ----------
+    found : Measurement
+    bounds : tuple of float
+        The range in which the claim holds.
+    possible : tuple of float
+        The smallest and the largest number that there can be.
+    """
+    if not math.isfinite(found.value) or not (math.isfinite(found.low) and math.isfinite(found.high)):
+        return ""
+    (above, below), (lowest, highest) = bounds, possible
+    low, high = max(_edges(above, found, found.high, possible)), min(_edges(below, found, found.low, possible))
+    words = [f"below {low:.3g}"] * bool(lowest < low) + [f"above {high:.3g}"] * bool(high < highest)
+    return " or ".join(words) or "none"
+
+
+def _edges(bound: float, found: Measurement, end: float, possible: tuple[float, float]) -> list[float]:
+    """Return values whose interval would end at ``bound``, as that of ``found`` does at ``end``."""
+    edges = [bound + found.value - end]
+    if math.isfinite(bound):
+        anchors = [anchor for anchor in possible if math.isfinite(anchor) and anchor != end]
+        edges += [anchor + (bound - anchor) * (found.value - anchor) / (end - anchor) for anchor in anchors]
+    return edges
+
+
 def _note(found: Measurement, missing: list[str], judged: str, bounds: tuple[float, float]) -> str:
     above, below = bounds
     asked = [f"above {above:.3g}"] * math.isfinite(above) + [f"below {below:.3g}"] * math.isfinite(below)
@@ -132,11 +169,13 @@ def _unique(phrases) -> list[str]:
 def read_claims(path: str | PathLike) -> pd.DataFrame:
     """Return the verdicts of `evaluate` from their CSV; `ResultsError` if it is missing or damaged."""
     table = read_csv(path, COLUMNS).astype({"claim": str, "paper": str})
-    known = (REPRODUCED, NOT_REPRODUCED, INCONCLUSIVE)
-    for found in table["verdict"]:
-        if found not in known:
-            raise ResultsError(f"{path}: {unknown_name('verdict', found, known)}")
-    for name in ("measured", "low", "high"):
+    known = {"verdict": (REPRODUCED, NOT_REPRODUCED, INCONCLUSIVE), "class": STANDINGS}
+    for name, allowed in known.items():
+        for found in table[name]:
+            if found not in allowed:
+                raise ResultsError(f"{path}: {unknown_name(name, found, allowed)}")
+    for name in ("measured", "low", "high", "above", "below"):
         if not pd.api.types.is_numeric_dtype(table[name]):
             raise ResultsError(f"{path}: column {name!r} holds {table[name].dtype}; should be numbers")
-    return table
+    words = ["fails", "discussed"]
+    return table.astype(dict.fromkeys(words, object)).fillna(dict.fromkeys(words, ""))

@@ -1,5 +1,6 @@
 """What a measurement returns, the registry of measurements, and what all of them share."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -29,9 +30,12 @@ MEASUREMENTS: dict[str, Callable[..., Measurement]] = {}
 """The measurements, by the name that the key ``kind`` of a claim gives."""
 SETS_RANGE: set[str] = set()
 """Names of the measurements that set the range of the claim themselves."""
+POSSIBLE: dict[str, tuple[float, float]] = {}
+"""The values that the number of each measurement can have."""
+ANY, POSITIVE, SHARE = (-math.inf, math.inf), (0.0, math.inf), (0.0, 1.0)
 
 
-def measures(*, sets_range: bool = False) -> Callable:
+def measures(possible: tuple[float, float] = ANY, *, sets_range: bool = False) -> Callable:
     """Return a decorator that registers a measurement under the name of its function.
 
     The function takes an `Evidence` and keyword arguments, which are the keys of a claim of this kind. Annotate them
@@ -39,6 +43,8 @@ def measures(*, sets_range: bool = False) -> Callable:
 
     Parameters
     ----------
+    possible : tuple of float
+        The smallest and the largest value that the number can have.
     sets_range : bool
         Whether the measurement sets the range in which the claim holds; claims of this kind have no ``above`` and
         ``below`` then.
@@ -46,6 +52,7 @@ def measures(*, sets_range: bool = False) -> Callable:
 
     def register(measure: Callable[..., Measurement]) -> Callable[..., Measurement]:
         MEASUREMENTS[measure.__name__] = measure
+        POSSIBLE[measure.__name__] = possible
         if sets_range:
             SETS_RANGE.add(measure.__name__)
         return measure

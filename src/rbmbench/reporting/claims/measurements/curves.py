@@ -24,7 +24,7 @@ from rbmbench.reporting.claims.arguments import (
     Share,
 )
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
-from rbmbench.reporting.claims.measurements._base import Measurement, measures, pair, paired
+from rbmbench.reporting.claims.measurements._base import POSITIVE, Measurement, measures, pair, paired
 from rbmbench.reporting.marks import first_reached, levels
 
 
@@ -44,7 +44,7 @@ def final_difference(
 
 @measures()
 def final_lead(evidence: Evidence, *, curve: CurveName, against: CurveName) -> Measurement:
-    """Measure the difference of two final values as a share of the second curve's rise; bootstrap over the trials."""
+    """Measure the difference of two final values as a share of the second curve's rise; interval over the trials."""
     one, other, trials = pair(evidence, curve, against)
     values = one.final.loc[trials], other.final.loc[trials]
     return _lead(one, other, values, other.trials.loc[trials].iloc[:, 0], "final log-likelihood")
@@ -54,7 +54,7 @@ def final_lead(evidence: Evidence, *, curve: CurveName, against: CurveName) -> M
 def lead_after(
     evidence: Evidence, *, curve: CurveName, against: CurveName, share: Share, metric: MetricName = "log_likelihood"
 ) -> Measurement:
-    """Measure the difference of two curves at a share of the published iterations; bootstrap over the trials.
+    """Measure the difference of two curves at a share of the published iterations; interval over the trials.
 
     It is given as a share of the rise of the second curve up to that iteration.
     """
@@ -72,18 +72,18 @@ def _lead(one: Any, other: Any, values, start, what: str) -> Measurement:
     """Return the difference of the values of two curves as a share of the rise of ``other``."""
     what = f"{what}, {one.label} minus {other.label}, as a share of the rise of {other.label}"
     stacked = np.stack([*values, start], axis=1)
-    found = intervals.bootstrap(stacked, lambda x: (x[:, 0] - x[:, 1]) / (x[:, 1] - x[:, 2]))
+    found = intervals.of_means(stacked, lambda x: (x[:, 0] - x[:, 1]) / (x[:, 1] - x[:, 2]))
     return Measurement(*found, what, (one, other))
 
 
-@measures()
+@measures(POSITIVE)
 def final_spread(
     evidence: Evidence,
     *,
     curves: Annotated[list[CurveName], Field(min_length=2)],
     metric: MetricName = "log_likelihood",
 ) -> Measurement:
-    """Measure the range of the final values of several curves; bootstrap over the trials.
+    """Measure the range of the final values of several curves; interval over the trials.
 
     It is given as a share of the rise to the largest of them.
     """
@@ -98,7 +98,7 @@ def final_spread(
 
     names = ", ".join(curve.label for curve in found)
     what = f"largest difference of the final {metric_of(metric).title} of {names}, as a share of the rise"
-    return Measurement(*intervals.bootstrap(stacked, spread), what, tuple(found))
+    return Measurement(*intervals.of_means(stacked, spread), what, tuple(found))
 
 
 @measures()
@@ -110,31 +110,30 @@ def final_gap(evidence: Evidence, *, curve: CurveName, reference: ReferenceName)
     return Measurement(*intervals.student(found.final.loc[paired(found)] - line.value), what, (found,))
 
 
-@measures()
+@measures(POSITIVE)
 def final_band_ratio(evidence: Evidence, *, curve: CurveName, against: CurveName) -> Measurement:
-    """Measure the ratio of the final widths of two bands; bootstrap over the trials.
+    """Measure the ratio of the final widths of two bands; interval over the trials.
 
     The width of a band is the distance between the quantiles of the figure, over the final values of the trials.
     """
     one, other, trials = pair(evidence, curve, against)
     band = one.spec.band
 
-    def ratio(finals: np.ndarray) -> np.ndarray:
+    def log_ratio(finals: np.ndarray) -> np.ndarray:
         low, high = np.quantile(finals, band.quantiles, axis=1)
-        width = high - low
         # Two bands without width have no ratio.
         with np.errstate(divide="ignore", invalid="ignore"):
-            return width[:, 0] / width[:, 1]
+            return np.log((high - low)[:, 0] / (high - low)[:, 1])
 
     low, high = band.percent
     what = f"width of the {low} to {high} % band of final values, {one.label} over {other.label}, {len(trials)} trials"
     finals = np.stack([one.final.loc[trials], other.final.loc[trials]], axis=1)
-    return Measurement(*intervals.resampled(finals, ratio), what, (one, other))
+    return Measurement(*np.exp(intervals.of_trials(finals, log_ratio)).tolist(), what, (one, other))
 
 
-@measures()
+@measures(POSITIVE)
 def decline(evidence: Evidence, *, curve: CurveName, metric: MetricName = "log_likelihood") -> Measurement:
-    """Measure the fall of a mean curve from its maximum to its final value; bootstrap over the trials.
+    """Measure the fall of a mean curve from its maximum to its final value; interval over the trials.
 
     It is given as a share of the rise to the maximum.
     """
@@ -142,18 +141,18 @@ def decline(evidence: Evidence, *, curve: CurveName, metric: MetricName = "log_l
     trials = found.trials.loc[paired(found)]
     title = metric_of(metric).title.removeprefix("mean ")
     what = f"fall of the mean {title} of {found.label} from its maximum to its end, share of its rise"
-    fall = intervals.bootstrap(trials.to_numpy(), lambda means: _fallen(means, found.late))
+    fall = intervals.of_means(trials.to_numpy(), lambda means: _fallen(means, found.late))
     return Measurement(*fall, what, (found,))
 
 
 @measures()
 def decline_difference(evidence: Evidence, *, curve: CurveName, against: CurveName) -> Measurement:
-    """Measure the difference of the falls of two mean curves, as in `decline`; bootstrap over the trials."""
+    """Measure the difference of the falls of two mean curves, as in `decline`; interval over the trials."""
     one, other, trials = pair(evidence, curve, against)
     both = np.concatenate([one.trials.loc[trials], other.trials.loc[trials]], axis=1)
     cut = one.trials.shape[1]
     what = f"fall from the maximum as a share of the rise, {one.label} minus {other.label}"
-    found = intervals.bootstrap(
+    found = intervals.of_means(
         both, lambda means: _fallen(means[:, :cut], one.late) - _fallen(means[:, cut:], other.late)
     )
     return Measurement(*found, what, (one, other))
@@ -169,7 +168,7 @@ def _fallen(means: np.ndarray, late: np.ndarray) -> np.ndarray:
 
 @measures()
 def gain_after(evidence: Evidence, *, curve: CurveName, after: Iteration) -> Measurement:
-    """Measure the gain from an iteration to the final value; bootstrap over the trials.
+    """Measure the gain from an iteration to the final value; interval over the trials.
 
     It is given as a share of the rise up to that iteration.
     """
@@ -179,7 +178,7 @@ def gain_after(evidence: Evidence, *, curve: CurveName, after: Iteration) -> Mea
         raise NotRun(f"{curve} ends at iteration {trials.columns[-1]}, the claim speaks of what follows {after}")
     stacked = np.stack([trials.iloc[:, 0], found.around(after), found.final], axis=1)
     what = f"gain of {found.label} after iteration {after}, as a share of its rise until then"
-    gain = intervals.bootstrap(stacked, lambda x: (x[:, 2] - x[:, 1]) / (x[:, 1] - x[:, 0]))
+    gain = intervals.of_means(stacked, lambda x: (x[:, 2] - x[:, 1]) / (x[:, 1] - x[:, 0]))
     return Measurement(*gain, what, (found,))
 
 
@@ -192,7 +191,7 @@ def reach_difference(
     share: Share,
     metric: MetricName = "test_log_likelihood",
 ) -> Measurement:
-    """Measure by how many iterations a mean curve reaches a level before another; bootstrap over the trials.
+    """Measure by how many iterations a mean curve reaches a level before another; interval over the trials.
 
     The level is a share of the largest rise of the mean curves of the panel. The difference is minus infinity where
     ``curve`` never reaches it, and infinity where ``against`` never does.
@@ -211,10 +210,10 @@ def reach_difference(
 
     what = f"iterations by which {found[first].label} reaches {100 * share:g} % of the largest rise of "
     what += f"{metric_of(metric).title} before {found[second].label}"
-    return Measurement(*intervals.bootstrap(stacked, earlier), what, (found[first], found[second]))
+    return Measurement(*intervals.of_means(stacked, earlier), what, (found[first], found[second]))
 
 
-@measures()
+@measures(POSITIVE)
 def smallest_within(
     evidence: Evidence,
     *,
@@ -222,7 +221,7 @@ def smallest_within(
     against: CurveName,
     tolerance: Annotated[float, Field(ge=0)],
 ) -> Measurement:
-    """Measure the smallest k whose curve ends near another; bootstrap over the trials.
+    """Measure the smallest k whose curve ends near another; interval over the trials.
 
     A curve ends near ``against`` when its final value is at most ``tolerance`` of the rise of ``against`` below that of
     ``against``. The number is infinite where no curve does.
@@ -239,7 +238,7 @@ def smallest_within(
         return steps[np.where(near.any(axis=1), near.argmax(axis=1), len(found))]
 
     what = f"smallest k whose final log-likelihood is less than {tolerance:g} of the rise below that of {other.label}"
-    return Measurement(*intervals.bootstrap(stacked, smallest), what, (other, *found))
+    return Measurement(*intervals.of_means(stacked, smallest), what, (other, *found))
 
 
 def _steps(curves: Any) -> int:

@@ -14,7 +14,7 @@ from rbmbench.base.metrics import metric_of
 from rbmbench.reporting.claims import intervals
 from rbmbench.reporting.claims.arguments import Bound, CurveName, Iteration, MetricName, TimesName
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
-from rbmbench.reporting.claims.measurements._base import Measurement, measures, pair, paired
+from rbmbench.reporting.claims.measurements._base import POSITIVE, SHARE, Measurement, measures, pair, paired
 from rbmbench.reporting.frames import FINAL_SHARE
 
 
@@ -29,23 +29,23 @@ def metric_mean(
     return Measurement(*intervals.student(trials.to_numpy() @ weights), what, (found,))
 
 
-@measures()
+@measures(SHARE)
 def metric_share(
     evidence: Evidence, *, curve: CurveName, limit: float, metric: MetricName | None = None, after: Iteration = 0
 ) -> Measurement:
-    """Measure the share of iterations in which a metric is above a limit, with Student's interval over the trials.
+    """Measure the share of iterations in which a metric is above a limit; interval over the trials.
 
     A metric is a mean over the iterations between two evaluations; it is above the limit in all of them or in none.
     """
     found = _metric(evidence, curve, metric, after)
     trials, weights = _after(found, after)
     what = f"share of {_since(after)} in which {metric_of(found.metric).title} of {found.label} is above {limit:g}"
-    return Measurement(*intervals.student((trials.to_numpy() > limit) @ weights), what, (found,))
+    return Measurement(*intervals.mean_share((trials.to_numpy() > limit) @ weights), what, (found,))
 
 
-@measures()
+@measures(POSITIVE)
 def metric_ratio(evidence: Evidence, *, curve: CurveName, against: CurveName, metric: MetricName) -> Measurement:
-    """Measure the ratio of a metric of two curves; bootstrap over the trials.
+    """Measure the ratio of a metric of two curves; interval over the trials.
 
     It is the median over the common evaluations, which single extreme values do not move.
     """
@@ -54,7 +54,7 @@ def metric_ratio(evidence: Evidence, *, curve: CurveName, against: CurveName, me
     if common.empty:
         raise NotRun(f"{curve} and {against} have no evaluation in common")
     stacked = np.stack([part.trials.loc[trials, common] for part in (one, other)], axis=-1)
-    found = intervals.bootstrap(stacked, lambda means: np.median(means[..., 0] / means[..., 1], axis=1))
+    found = intervals.of_means(stacked, lambda means: np.median(means[..., 0] / means[..., 1], axis=1))
     alike = one.panel.data == other.panel.data
     first, second = (part.label if alike else f"{part.label} on {part.panel.data}" for part in (one, other))
     what = f"{metric_of(metric).title}, {first} over {second}, median over {len(common)} evaluations"
@@ -80,7 +80,7 @@ def metric_quantile(
     quantile: Annotated[float, Field(ge=0, le=1)],
     metric: MetricName | None = None,
 ) -> Measurement:
-    """Measure a quantile of a metric over the trials at an iteration; bootstrap over the trials.
+    """Measure a quantile of a metric over the trials at an iteration, with its exact interval.
 
     It is more robust than the mean where few trials are far from all others.
     """
@@ -89,11 +89,10 @@ def metric_quantile(
     low, high = np.quantile(values, (0.1, 0.9))
     what = f"{metric_of(found.metric).label} of {found.label} at iteration {iteration}, {100 * quantile:g} % quantile"
     note = f"10 to 90 % of the {len(values)} trials: {low:.3g} to {high:.3g}"
-    measured = intervals.resampled(values, lambda drawn: np.quantile(drawn, quantile, axis=1))
-    return Measurement(*measured, f"{what} over the trials", (found,), notes=(note,))
+    return Measurement(*intervals.quantile(values, quantile), f"{what} over the trials", (found,), notes=(note,))
 
 
-@measures()
+@measures(POSITIVE)
 def metric_violations(
     evidence: Evidence,
     *,
@@ -116,22 +115,22 @@ def metric_violations(
     return Measurement(count, count, count, what, (found,))
 
 
-@measures()
+@measures(SHARE)
 def metric_share_of_peak(
     evidence: Evidence, *, curve: CurveName, iteration: Iteration, metric: MetricName | None = None
 ) -> Measurement:
-    """Measure the mean of a metric at an iteration as a share of its largest mean; bootstrap over the trials."""
+    """Measure the mean of a metric at an iteration as a share of its largest mean; interval over the trials."""
     found = _metric(evidence, curve, metric)
     trials, place = found.trials.loc[paired(found)], _place(found, iteration)
-    measured = intervals.bootstrap(trials.to_numpy(), lambda means: means[:, place] / means.max(axis=1))
+    measured = intervals.of_means(trials.to_numpy(), lambda means: means[:, place] / means.max(axis=1))
     peak = trials.columns[int(np.argmax(trials.to_numpy().mean(axis=0)))]
     what = f"{metric_of(found.metric).title} of {found.label} at iteration {iteration}, as a share of the largest mean"
     return Measurement(*measured, f"{what}, which is at iteration {peak}", (found,))
 
 
-@measures()
+@measures(POSITIVE)
 def steepest_rise(evidence: Evidence, *, curve: CurveName, metric: MetricName | None = None) -> Measurement:
-    """Measure the iteration around which the mean of a metric rises most; bootstrap over the trials.
+    """Measure the iteration around which the mean of a metric rises most; interval over the trials.
 
     The rise is that within a window of `FINAL_SHARE` of all evaluations.
     """
@@ -147,10 +146,10 @@ def steepest_rise(evidence: Evidence, *, curve: CurveName, metric: MetricName | 
         return middles[np.argmax(means[:, window:] - means[:, :-window], axis=1)]
 
     what = f"iteration around which {metric_of(found.metric).title} of {found.label} rises most"
-    return Measurement(*intervals.bootstrap(trials.to_numpy(), steepest), what, (found,))
+    return Measurement(*intervals.of_means(trials.to_numpy(), steepest), what, (found,))
 
 
-@measures()
+@measures(SHARE)
 def stopping_time_share(evidence: Evidence, *, times: TimesName, within: Annotated[int, Field(ge=0)]) -> Measurement:
     """Measure the share of pairs of coupled chains that met within a number of steps, with the exact interval."""
     found = evidence.of(times, "coupling_times")

@@ -12,7 +12,7 @@ from rbmbench.base.errors import SettingsError
 from rbmbench.reporting.claims import intervals
 from rbmbench.reporting.claims.arguments import SampleCount, SampleCurveBesideName, SampleCurveName
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
-from rbmbench.reporting.claims.measurements._base import Measurement, measures
+from rbmbench.reporting.claims.measurements._base import POSITIVE, Measurement, measures
 
 
 @measures()
@@ -51,7 +51,7 @@ def isl_difference(
     return Measurement(*intervals.student(difference), f"{what}, {len(difference)} trials", (one, other))
 
 
-@measures()
+@measures(POSITIVE)
 def isl_decline(evidence: Evidence, *, curve: SampleCurveName) -> Measurement:
     """Measure the fall of the likelihood of each trial from its maximum to its end, with Student's interval."""
     found = evidence.of(curve, "isl_curves")
@@ -59,7 +59,7 @@ def isl_decline(evidence: Evidence, *, curve: SampleCurveName) -> Measurement:
     return Measurement(*intervals.student(found.trials.max(axis=1) - found.final), what, (found,))
 
 
-@measures()
+@measures(POSITIVE)
 def mixing_speed(evidence: Evidence, *, curve: SampleCurveName, against: SampleCurveName) -> Measurement:
     """Measure the ratio of the numbers of samples that ``against`` and ``curve`` need for the same likelihood.
 
@@ -76,7 +76,7 @@ def mixing_speed(evidence: Evidence, *, curve: SampleCurveName, against: SampleC
     return Measurement(*np.exp(intervals.student(np.array(logs))).tolist(), what, (one, other), notes=notes)
 
 
-@measures()
+@measures(POSITIVE)
 def sample_cost_ratio(evidence: Evidence, *, curve: SampleCurveName, against: SampleCurveBesideName) -> Measurement:
     """Measure the ratio of the processor times of a sample, as the geometric mean over k; the interval is the range."""
     one, other = evidence.of(curve, "isl_curves"), evidence.of(against, "isl_curves")

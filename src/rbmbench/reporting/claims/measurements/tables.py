@@ -16,13 +16,13 @@ from rbmbench.reporting.claims.arguments import (
     TimedAlgorithmName,
 )
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
-from rbmbench.reporting.claims.measurements._base import Measurement, measures
+from rbmbench.reporting.claims.measurements._base import POSITIVE, Measurement, measures
 from rbmbench.reporting.frames import machine_of
 
 Figures = Annotated[list[FigureName], Field(min_length=1)]
 
 
-@measures()
+@measures(POSITIVE)
 def variance_ratio(evidence: Evidence, *, entry: EntryName, against: EntryName) -> Measurement:
     """Measure the ratio of the variances of two estimators.
 
@@ -56,7 +56,7 @@ def bias_difference(evidence: Evidence, *, entry: EntryName, against: EntryName)
 _LOW_HIGH = ("bias_low", "bias_high")
 
 
-@measures(sets_range=True)
+@measures(POSITIVE, sets_range=True)
 def order_of_magnitude(
     evidence: Evidence, *, entry: PublishedEntryName, quantity: Literal["bias", "variance"], factor: Factor = 10.0
 ) -> Measurement:
@@ -99,7 +99,7 @@ def _entry_interval(found: Any, quantity: str) -> tuple[float, float, float]:
     return tuple(float(single[name]) for name in (column, *_LOW_HIGH))
 
 
-@measures()
+@measures(POSITIVE)
 def run_time_ratio(
     evidence: Evidence, *, figures: Figures, algorithm: AlgorithmName, against: AlgorithmName
 ) -> Measurement:
@@ -130,7 +130,7 @@ def run_time_ratio(
     return Measurement(mean, min(ratios), max(ratios), what, (), notes=tuple(notes))
 
 
-@measures(sets_range=True)
+@measures(POSITIVE, sets_range=True)
 def run_time_magnitude(
     evidence: Evidence, *, table: TableName, algorithm: TimedAlgorithmName, factor: Factor = 10.0
 ) -> Measurement:

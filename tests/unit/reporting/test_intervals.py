@@ -1,0 +1,133 @@
+"""Intervals of numbers from a few trials: known answers, and how often they hold what they are of."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from rbmbench.reporting.claims import intervals
+
+ERROR_RATE = 1e-6
+LAWS = {
+    "normal": (stats.norm(0, 1), 0.945),
+    "skewed": (stats.expon(), 0.85),
+    "heavy tails": (stats.t(3), 0.945),
+}
+TRIALS = [3, 5, 11, 25]
+
+
+def covers(found, true):
+    return found[1] < true < found[2]
+
+
+def is_at_least(hits, repeats, rate):
+    """Return whether this many hits are what a rate of at least ``rate`` gives, up to ERROR_RATE."""
+    return stats.binom.cdf(hits, repeats, rate) > ERROR_RATE
+
+
+@pytest.mark.parametrize("trials", TRIALS)
+@pytest.mark.parametrize("law", LAWS)
+def test_intervals_of_means_hold_them_as_often_as_they_say(law, trials):
+    # Of skewed samples Student's interval holds the mean in 88 to 92 of 100 cases.
+    (law, rate), repeats = LAWS[law], 200
+    samples = law.rvs((repeats, trials, 1), random_state=trials)
+    assert is_at_least(sum(covers(intervals.student(x[:, 0]), law.mean()) for x in samples), repeats, rate)
+    hits = sum(covers(intervals.of_means(x, lambda means: means[:, 0]), law.mean()) for x in samples)
+    assert is_at_least(hits, repeats, rate)
+
+
+@pytest.mark.parametrize("trials", TRIALS)
+def test_intervals_of_statistics_of_means_hold_them_as_often_as_they_say(trials):
+    # How far curves fall from their maximum, as a share of their rise: 3 evaluations whose errors are alike.
+    rng, repeats, mean = np.random.default_rng(trials), 200, np.array([0.0, 10.0, 8.0])
+    curves = mean + rng.normal(size=(repeats, trials, 3)) + rng.normal(size=(repeats, trials, 1))
+
+    def fall(means):
+        with np.errstate(divide="ignore"):
+            return (means.max(axis=1) - means[:, 2]) / (means.max(axis=1) - means[:, 0])
+
+    assert is_at_least(sum(covers(intervals.of_means(one, fall), 0.2) for one in curves), repeats, 0.93)
+
+
+def test_intervals_of_linear_statistics_are_students():
+    values = np.random.default_rng(5).gamma(2, size=(7, 3))
+    value, low, high = intervals.of_means(values, lambda means: means @ [1.0, -2.0, 0.5])
+    assert (value, low, high) == pytest.approx(intervals.student(values @ [1.0, -2.0, 0.5]), rel=0.05)
+    assert intervals.of_means(values, lambda means: means @ [1.0, -2.0, 0.5]) == (value, low, high)
+
+
+@pytest.mark.parametrize("trials", [11, 25])
+def test_intervals_of_ratios_of_bands_hold_them_as_often_as_they_say(trials):
+    repeats = 100
+    samples = np.random.default_rng(trials).normal(size=(repeats, trials, 2)) * [2.0, 1.0]
+
+    def log_ratio(values):
+        low, high = np.quantile(values, [0.1, 0.9], axis=1)
+        return np.log((high - low)[:, 0] / (high - low)[:, 1])
+
+    hits = sum(covers(intervals.of_trials(one, log_ratio), math.log(2)) for one in samples)
+    assert is_at_least(hits, repeats, 0.93)
+
+
+@pytest.mark.parametrize("trials", TRIALS)
+@pytest.mark.parametrize("law", LAWS)
+def test_intervals_of_quantiles_hold_them_as_often_as_they_say(law, trials):
+    (law, _), repeats = LAWS[law], 500
+    samples = law.rvs((repeats, trials), random_state=trials)
+    for share in (0.5, 0.9):
+        hits = sum(covers(intervals.quantile(x, share), law.ppf(share)) for x in samples)
+        assert is_at_least(hits, repeats, 0.95)
+
+
+def test_intervals_of_medians_are_between_two_values():
+    # P(at most 1 of 9 below the median) = 10 / 512 = 0.0195.
+    assert intervals.quantile(np.arange(9.0), 0.5) == (4.0, 1.0, 7.0)
+    assert intervals.quantile(np.arange(5.0), 0.5) == (2.0, -np.inf, np.inf)
+
+
+@pytest.mark.parametrize("trials", TRIALS)
+@pytest.mark.parametrize("spread", [0.02, 1.0, 200.0])
+def test_intervals_of_mean_shares_hold_them_as_often_as_they_say(trials, spread):
+    # Shares of a trial that are nearly 0 or 1, in between, or nearly all alike.
+    law, repeats = stats.beta(0.05 * spread, 0.95 * spread), 500
+    shares = law.rvs((repeats, trials), random_state=trials).round(6)
+    found = [intervals.mean_share(one) for one in shares]
+    assert all(0 <= low <= mean <= high <= 1 for mean, low, high in found)
+    assert is_at_least(sum(covers(one, 0.05) for one in found), repeats, 0.95)
+
+
+def test_few_trials_have_no_interval():
+    few = np.array([[1.0], [2.0]])
+    found = [
+        intervals.student(few[:, 0]),
+        intervals.of_means(few, lambda means: means[:, 0]),
+        intervals.of_trials(few, lambda values: values.mean(axis=(1, 2))),
+        intervals.quantile(few[:, 0], 0.5),
+    ]
+    for value, low, high in found:
+        assert value == 1.5
+        assert np.isnan([low, high]).all()
+    assert np.isnan(intervals.mean_share([0.1, 0.3])[1:]).all()
+
+
+def test_shares_of_known_answer():
+    # Clopper and Pearson: 0 of 10 is below 1 - 0.025^(1/10).
+    assert intervals.share(0, 10) == pytest.approx((0.0, 0.0, 1 - 0.025**0.1))
+    expected = stats.binomtest(7, 11).proportion_ci(0.95, method="exact")
+    assert intervals.share(7, 11) == pytest.approx((7 / 11, expected.low, expected.high))
+
+
+def test_student_interval_of_known_answer():
+    mean, low, high = intervals.student([1.0, 2.0, 3.0])
+    half = 4.302652729911275 / math.sqrt(3)
+    assert (mean, low, high) == pytest.approx((2.0, 2.0 - half, 2.0 + half))
+
+
+def test_variance_intervals_of_known_answer():
+    assert intervals.variance(2.0, 5) == pytest.approx(
+        (2.0, 8 / stats.chi2(4).ppf(0.975), 8 / stats.chi2(4).ppf(0.025))
+    )
+    ratio, low, high = intervals.variance_ratio(2.0, 4.0, 5)
+    assert ratio == 0.5
+    assert (ratio / low, high / ratio) == pytest.approx((9.6045, 9.6045), rel=1e-4)
