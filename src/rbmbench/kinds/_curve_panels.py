@@ -90,7 +90,7 @@ def draw_curves(spec: FigureSpec, found: Any) -> Figure:
                 annotate(ax, panel, of_panel, omitted.get(panel.name, []), doubts.get(panel.name, ""), len(line))
                 # Neighbours of the same metrics share the labels of their axes, at the outer ends.
                 if before is None or before.metrics != panel.metrics:
-                    ax.set_ylabel(left_label(panel, exponent))
+                    ax.set_ylabel(left_label(panel, exponent), parse_math=True)
                     _label_right(right)
                 if of_panel.empty:
                     right = None

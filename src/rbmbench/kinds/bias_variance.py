@@ -10,7 +10,15 @@ from typing import Annotated, Any, Literal
 import pandas as pd
 from pydantic import Field
 
-from rbmbench.base.settings import Count, EstimateSettings, GroundTruthSettings, Positive, Settings
+from rbmbench.base.settings import (
+    Count,
+    CountOrZero,
+    EstimateSettings,
+    GroundTruthSettings,
+    Positive,
+    Settings,
+    TemperatureCount,
+)
 from rbmbench.config.checks import Checks
 from rbmbench.config.paper import KINDS, Paper
 from rbmbench.config.parts import Name, Names, Panel
@@ -51,8 +59,8 @@ GROUND_TRUTHS = {"exact": "exact", "parallel_tempering": "PT"}
 class TruthBudget(Settings):
     """How the ground truth by parallel tempering is sampled."""
 
-    chains: Annotated[int, Field(ge=2, strict=True)] = Field(description="inverse temperatures")
-    burn_in: Annotated[int, Field(ge=0, strict=True)] = Field(description="steps before the first sample")
+    chains: TemperatureCount = Field(description="inverse temperatures")
+    burn_in: CountOrZero = Field(description="steps before the first sample")
     samples: Count = Field(description="samples the model expectation is averaged over")
 
 

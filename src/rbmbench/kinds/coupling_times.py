@@ -10,7 +10,7 @@ import pandas as pd
 from pydantic import Field
 
 from rbmbench.base.errors import ResultsError
-from rbmbench.base.settings import Count, Coupling, CouplingSettings
+from rbmbench.base.settings import ChainCount, Count, Coupling, CouplingSettings, LastStep
 from rbmbench.config.paper import KINDS, Paper
 from rbmbench.io.layout import META, STOPPING_TIMES
 from rbmbench.io.results import read_table
@@ -45,8 +45,8 @@ class CouplingTimes(Kind):
     width: Annotated[float, Field(ge=0, allow_inf_nan=False)] = Field(
         description="standard deviation of the normal entries of W, b and c"
     )
-    replications: Count = Field(description="pairs of chains per coupling")
-    longest: Annotated[int, Field(ge=2, strict=True)] = Field(description="steps after which a pair is cut")
+    replications: ChainCount = Field(description="pairs of chains per coupling")
+    longest: LastStep = Field(description="steps after which a pair is cut")
     couplings: Annotated[tuple[Coupling, ...], Field(min_length=1)] = Field(
         default=("general", "rbm"), description="how the pairs are coupled"
     )

@@ -12,7 +12,7 @@ import pandas as pd
 from pydantic import Field
 
 from rbmbench.base.errors import ResultsError
-from rbmbench.base.settings import Count, SamplingSettings
+from rbmbench.base.settings import Count, PointCount, SamplingSettings
 from rbmbench.config.checks import Checks
 from rbmbench.config.paper import KINDS, Paper
 from rbmbench.config.parts import Name, Names, Panel
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 COLUMNS = ["panel", "sampler", "label", "setting", "options", "trial", "samples", "validation", "test", "flip"]
 TITLE_WIDTH, PANELS_WIDTH = 84, 104  # letters that fit beside each other
+MOST_PANELS = 4  # that have room beside each other
 SYMBOLS = {"fast_rate": "ε", "decay": "α", "k": "k", "temperatures": "temperatures", "batch": "batch"}
 
 
@@ -45,7 +46,7 @@ class SamplesPanel(Panel):
     algorithm: Name = Field(description="key of the algorithm that trains the models")
     samplers: Names | None = Field(default=None, description="keys of the samplers; null: all of the paper's")
     samples: Count = Field(description="samples of every stream")
-    points: Count = Field(default=60, description="numbers of samples at which the likelihood is shown")
+    points: PointCount = Field(default=60, description="numbers of samples at which the likelihood is shown")
     rows: Count | None = Field(default=None, description="validation rows and test rows at most; null: all")
     shown: Count = Field(default=400, description="first samples of each stream that are kept to be looked at")
 
@@ -55,7 +56,9 @@ class IslCurves(Kind):
     """A figure of indirect sampling likelihoods against the number of samples, one curve per sampler."""
 
     kind: Literal["isl_curves"] = Field(description="kind of the figure, and of its notebook template")
-    panels: Annotated[dict[Name, SamplesPanel], Field(min_length=1)] = Field(description="the panels, by their letter")
+    panels: Annotated[dict[Name, SamplesPanel], Field(min_length=1, max_length=MOST_PANELS)] = Field(
+        description="the panels, side by side, by their letter"
+    )
 
     def names(self, paper: Paper) -> Iterator[str]:
         """Yield PANEL.SAMPLER of every curve."""

@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.metrics import ANNEALED, metric_of
-from rbmbench.base.settings import Settings
+from rbmbench.base.settings import CountOrZero, Settings
 from rbmbench.config.checks import Checks
 from rbmbench.config.paper import KINDS, Paper
 from rbmbench.config.parts import Name, Names, Panel
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     from rbmbench.reporting.references import Reference
 
+MOST_PANELS = 150
+"""Panels below each other make a picture of at most 2**16 pixels, more than which cannot be written."""
 Metric = Annotated[str, Field(pattern=r"^[a-zA-Z][a-zA-Z0-9_]*$")]
 Metrics = Annotated[
     tuple[Metric, ...],
@@ -78,9 +80,7 @@ class Band(Settings):
     """What a figure of learning curves shows of the spread over the trials."""
 
     quantiles: tuple[float, float] = Field(default=(0.1, 0.9), description="quantiles that the bands lie between")
-    sample_paths: Annotated[int, Field(ge=0, strict=True)] = Field(
-        default=0, description="trials whose own curves are drawn, thin and dark"
-    )
+    sample_paths: CountOrZero = Field(default=0, description="trials whose own curves are drawn, thin and dark")
     median: bool = Field(default=False, description="whether the median over the trials is drawn too, thin and dark")
 
     @model_validator(mode="after")
@@ -110,7 +110,9 @@ class LearningCurves(Kind):
     counted_in: Literal["iterations", "epochs"] = Field(
         default="iterations", description="what the horizontal axes count; an epoch shows each training row once"
     )
-    panels: Annotated[dict[Name, FigurePanel], Field(min_length=1)] = Field(description="the panels, by their letter")
+    panels: Annotated[dict[Name, FigurePanel], Field(min_length=1, max_length=MOST_PANELS)] = Field(
+        description="the panels, by their letter"
+    )
 
     def algorithms_of(self, paper: Paper, panel: FigurePanel) -> tuple[str, ...]:
         """Return the keys of a panel's algorithms, in the order of the legend."""

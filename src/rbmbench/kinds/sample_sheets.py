@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 GAP = 1  # pixels between images
 PAPER = 255
+MOST_INCHES = 400  # of a figure's height: a picture has at most 2**16 pixels
 
 
 @KINDS.register
@@ -53,6 +54,13 @@ class SampleSheets(Kind):
         if self.columns * self.lines > (kept := min(panel.shown, panel.samples)):
             message = f"found {self.columns} x {self.lines} images; allowed: at most the {kept} samples that are kept"
             raise checks.refuse((*location, "columns"), message)
+        if (inches := height(len(self.samplers or known), self.columns, self.lines)) > MOST_INCHES:
+            message = f"found {self.lines} of {self.columns} images; its sheets are {inches:.0f} inches high"
+            raise checks.refuse((*location, "lines"), f"{message}; allowed: {MOST_INCHES}")
+        visible = checks.paper.data[panel.data].visible
+        if math.isqrt(visible) ** 2 != visible:
+            message = f"found {self.panel!r}, samples of {visible} units; should be square images"
+            raise checks.refuse((*location, "panel"), message)
 
     def plan(self, planner: Planner, key: str, published: SampleSheets | None) -> Output:
         """Return the figure; the run and the samples of its panel added to the plan."""
@@ -124,7 +132,7 @@ class SampleSheetsSpec(FigureSpec):
         rows = -(-len(sheets) // 2)
         with theme():
             drawn = page(1)
-            drawn.set_figheight(0.9 + rows * (0.45 + 3.6 * self.lines / self.columns))
+            drawn.set_figheight(height(len(sheets), self.columns, self.lines))
             axes = drawn.subplots(rows, 2, squeeze=False).ravel()
             for ax, sheet in zip(axes, sheets, strict=False):
                 image = sheet_of(sheet.images, self.columns, side)
@@ -145,6 +153,11 @@ class SampleSheetsSpec(FigureSpec):
             f" {samples.meta['data']['title']}. Grey is E(x|h); deterministic samplers give black and white. In"
             " brackets: the setting that covers the validation rows best."
         ) + "".join(f" {line[:1].upper()}{line[1:]}." for line in differences([samples]))
+
+
+def height(sheets: int, columns: int, lines: int) -> float:
+    """Return the height of a figure of so many sheets, two in a row, in inches."""
+    return 0.9 + -(-sheets // 2) * (0.45 + 3.6 * lines / columns)
 
 
 def sheet_of(images: np.ndarray, columns: int, side: int) -> np.ndarray:

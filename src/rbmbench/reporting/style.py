@@ -13,6 +13,7 @@ from os import PathLike
 import matplotlib as mpl
 import seaborn as sns
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
@@ -43,6 +44,8 @@ LOOK = {
     "figure.titlesize": 10,
     "pdf.fonttype": 42,
     "mathtext.default": "regular",
+    # Titles, labels and names of data are text, in which "$" is a dollar; `save` sets the ticks.
+    "text.parse_math": False,
 }
 
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
@@ -151,5 +154,8 @@ def save(figure: Figure, path: str | PathLike) -> None:
     `ResultsError` if the file cannot be written.
     """
     metadata = {"CreationDate": None} if str(path).endswith(".pdf") else {"Software": None}
-    with theme(), replaced(path) as temporary:
+    with theme(), mpl.rc_context({"text.parse_math": True}), replaced(path) as temporary:
+        for axis in figure.findobj(Axis):
+            for label in axis.get_ticklabels(which="both"):
+                label.set_parse_math(True)
         figure.savefig(temporary, dpi=DPI, metadata=metadata)

@@ -9,6 +9,12 @@ from tabulate import tabulate
 from rbmbench.io.atomic import replaced
 from rbmbench.planning.specs import TableSpec, TextPart, TextTable
 
+TEX = str.maketrans(
+    {character: f"\\{character}" for character in "&%_#${}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\N{NO-BREAK SPACE}": "~"}
+)
+"""What LaTeX would take for more than a character, and blanks that no line ends at."""
+
 
 def significant(value: float | None, digits: int = 3) -> str:
     """Return a number with so many significant digits, "" for none: 5.34874e-05 gives "5.35e-05"."""
@@ -74,5 +80,5 @@ def _tabular(part: TextPart) -> str:
 
 def tex_text(text: str) -> str:
     """Return text as LaTeX: special characters escaped, numbers with an exponent as powers of ten."""
-    text = re.sub(r"([&%_#$])", r"\\\1", text).replace("\N{NO-BREAK SPACE}", "~")
+    text = text.translate(TEX)
     return re.sub(r"(-?\d\.\d+)e([+-])0*(\d+)", lambda m: rf"${m[1]} \times 10^{{{m[2].strip('+')}{m[3]}}}$", text)

@@ -121,6 +121,13 @@ def test_markdown_holds_table_notes_and_numbers_as_written(spec, tmp_path):
     assert "- Scale: tiny" in text
 
 
+def test_tex_of_any_text_is_text():
+    assert text_tables.tex_text(r"\input{x}~^$_%&#") == (
+        r"\textbackslash{}input\{x\}\textasciitilde{}\textasciicircum{}\$\_\%\&\#"
+    )
+    assert text_tables.tex_text("1.5e-07\N{NO-BREAK SPACE}%") == r"$1.5 \times 10^{-7}$~\%"
+
+
 def test_tex_is_booktabs_with_escaped_text(spec, tmp_path):
     text_tables.write_tex(spec, spec.layout(wide_of(spec)), tmp_path / "table.tex")
     text = (tmp_path / "table.tex").read_text()

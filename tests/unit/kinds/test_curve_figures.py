@@ -146,3 +146,19 @@ def test_style_of_an_algorithm_does_not_depend_on_its_company():
 
 def test_more_newcomers_than_styles_are_all_drawn():
     assert len(style.styles(f"new_{number}" for number in range(100))) == 100
+
+
+@pytest.mark.parametrize("text", [r"$\foo$", "$_$", "costs $5, not $7"])
+def test_dollars_of_titles_and_labels_are_dollars_and_ticks_are_powers(tmp_path, text):
+    values = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0)}}}) | {"title": text}
+    values["panels"][0]["runs"][0]["label"] = text
+    spec = parse(LearningCurvesSpec, values, "test")
+    picture = spec.draw(spec.read())
+    picture.axes[0].set(yscale="log", ylim=(3, 700))
+    style.save(picture, tmp_path / "a.png")
+    (legend,) = picture.legends
+    shown = [picture._suptitle, *legend.get_texts()]
+    assert all(text in one.get_text() and not one.get_parse_math() for one in shown)
+    ticks = picture.axes[0].get_yticklabels(which="both")
+    assert ticks
+    assert all(tick.get_parse_math() for tick in ticks)

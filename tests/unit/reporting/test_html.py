@@ -1,6 +1,8 @@
 """The page: it holds everything, needs nothing from elsewhere, and shows text as text."""
 
+import json
 import re
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -9,10 +11,13 @@ import pytest
 from reporting_results import figure, numbers, rising, stand_in, table
 
 from rbmbench.base.errors import ResultsError
+from rbmbench.base.settings import RunSettings
 from rbmbench.io.layout import Layout
 from rbmbench.kinds import parse_spec
+from rbmbench.measurements.fingerprints import fingerprint
 from rbmbench.reporting import style, text_tables
 from rbmbench.reporting.claims import judge
+from rbmbench.reporting.page import html
 from rbmbench.reporting.page.html import claims_table, write_report
 from unit.kinds.test_coupling_times import coupling_figure
 from unit.kinds.test_run_times import times_table
@@ -55,24 +60,16 @@ def layout(tmp_path):
 def outputs(tmp_path, layout):
     drawn = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0)}, "meta": stand_in("mnist")}})
     shown = table(tmp_path, {"toy_3": {"cd_1": [numbers(1e-4, 2e-2, 1e-3)]}})
-    verdicts = pd.DataFrame(
-        [
-            [
-                "popcd_1.a",
-                "popcd",
-                "Figure 1a",
-                "A <b>claim</b>",
-                "higher",
-                1.25,
-                1.0,
-                1.5,
-                judge.REPRODUCED,
-                "why & how",
-            ],
-            ["popcd_6.b", "popcd", "Table 1", "other", 0.0242761, None, None, None, judge.INCONCLUSIVE, "not run"],
-        ],
-        columns=judge.COLUMNS,
-    )
+    claim = dict.fromkeys(judge.COLUMNS) | {"paper": "popcd", "above": 0.0}
+    one = {"claim": "popcd_1.a", "class": "check", "where": "Figure 1a", "text": "A <b>claim</b>"}
+    one |= {"published": "higher", "measured": 1.25, "low": 1.0, "high": 1.5}
+    one |= {"fails": "below -0.25", "note": "why & how"}
+    other = {"claim": "popcd_6.b", "class": "published", "where": "Table 1", "text": "other", "published": 0.0242761}
+    lines = [
+        claim | one | {"verdict": judge.REPRODUCED},
+        claim | other | {"verdict": judge.INCONCLUSIVE, "note": "not run"},
+    ]
+    verdicts = pd.DataFrame(lines, columns=judge.COLUMNS)
     text_tables.write_csv(verdicts, layout.claims)
     return [rendered(layout, drawn), rendered(layout, shown)]
 
@@ -93,7 +90,10 @@ def test_page_is_well_formed_and_self_contained(page):
 
 
 def test_page_shows_verdicts_with_words(page):
-    assert "<b>1</b>" in page
+    counts = "".join(f'<td class="number">{number}</td>' for number in (0, 0, 1))
+    assert f'<th scope="row">published</th>{counts}' in page
+    assert '<th scope="row">check</th><td class="number">1</td>' in page
+    assert "would not be reproduced: below -0.25" in page
     assert "reproduced</td>" in page
     assert "1.00 to 1.50" in page
     assert "0.0243" in page
@@ -122,6 +122,50 @@ def test_page_is_the_same_for_the_same_results(layout, outputs, page):
     assert again.read_text() == page
 
 
+RUN = RunSettings.model_validate(
+    {
+        "data": {"name": "toy"},
+        "hidden": 3,
+        "batch": 7,
+        "schedule": [{"until": 40, "estimator": {"name": "cd"}, "rate": 0.1}],
+    }
+)
+
+
+@pytest.fixture
+def page_of_code(layout, outputs, tmp_path):
+    """Return a function that writes the page of a run that recorded a fingerprint."""
+
+    def written(code: str) -> str:
+        (folder,) = outputs[0].folders()
+        meta = json.loads((Path(folder) / "meta.json").read_text())
+        meta |= {"settings": RUN.model_dump(mode="json"), "code": code}
+        (Path(folder) / "meta.json").write_text(json.dumps(meta))
+        write_report(layout, outputs, tmp_path / "index.html", ["config/smoke.yaml", "a b.yaml"])
+        page = (tmp_path / "index.html").read_text()
+        balance = Balance()
+        balance.feed(page)
+        assert balance.open == []
+        return re.sub(r"\s+", " ", unescape(page)).replace(f"{folder}/meta.json", "FILE")
+
+    return written
+
+
+def test_results_of_other_code_are_marked_with_the_command_that_makes_them_again(page_of_code):
+    page = page_of_code("0123456789")
+    assert page.count("Made with other code: 1 of 1 results.") == 1
+    assert "snakemake -c2 all --forcerun FILE --configfile config/smoke.yaml 'a b.yaml'" in page
+
+
+def test_results_of_the_present_code_are_not_marked(page_of_code):
+    page = page_of_code(fingerprint(RUN, visible=5))
+    assert "other code" not in page
+    assert "--forcerun" not in page
+    # The two results of the table record nothing.
+    assert "Made with code that computes the same as the present: 1 of 3 results." in page
+    assert "Without a record of what their code computes: 2 results." in page
+
+
 def test_page_shows_every_kind(layout, outputs, tmp_path):
     times, coupled = rendered(layout, times_table(tmp_path)), coupling_figure(tmp_path, rbm=[1, 2, 29])
     write_report(layout, [*outputs, rendered(layout, coupled), times], tmp_path / "index.html")
@@ -147,3 +191,8 @@ def test_page_without_tables_can_be_written(layout, outputs, tmp_path):
 
 def test_claims_table_of_no_claims_is_empty():
     assert "<tbody>" not in claims_table(pd.DataFrame(columns=judge.COLUMNS))
+
+
+def test_links_are_addresses_of_files_and_nothing_else(outputs):
+    (link,) = html._shown(outputs[0], Layout("javascript:alert(1) #?"), Path(), ())["links"]
+    assert link == ("notebook", "javascript%3Aalert%281%29%20%23%3F/notebooks/popcd_fig1.html")

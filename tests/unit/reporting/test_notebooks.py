@@ -11,12 +11,13 @@ import pytest
 from reporting_results import figure, numbers, rising, table
 
 from rbmbench import kinds
-from rbmbench.base.errors import ResultsError
+from rbmbench.base.errors import ResultsError, SettingsError
 
 nbformat = pytest.importorskip("nbformat", reason="notebooks need the extra 'workflow'")
 pytest.importorskip("papermill", reason="notebooks need the extra 'workflow'")
 pytest.importorskip("ipykernel", reason="notebooks need the extra 'workflow'")
 
+from rbmbench.reporting.page import notebooks  # noqa: E402
 from rbmbench.reporting.page.notebooks import run_notebook  # noqa: E402
 
 ELSEWHERE = ("coupling_times", "figure", "isl_curves", "run_times", "sample_sheets", "table")
@@ -143,3 +144,43 @@ def test_failure_is_one_line_and_its_notebook_is_kept_as_a_log(tmp_path):
 def test_missing_template_is_one_line(tmp_path):
     with pytest.raises(ResultsError, match=r"gone\.ipynb: is missing"):
         run_notebook(tmp_path / "gone.ipynb", {}, tmp_path / "a.ipynb", tmp_path / "a.html")
+
+
+@pytest.mark.parametrize("content", [b"\x8f\x00", b"{}", b'{"cells": 3, "nbformat": 4}', b"[" * 5000])
+def test_a_template_that_is_no_notebook_is_one_line(tmp_path, content):
+    (tmp_path / "odd.ipynb").write_bytes(content)
+    with pytest.raises(ResultsError, match=r"odd\.ipynb: is no notebook"):
+        run_notebook(tmp_path / "odd.ipynb", {}, tmp_path / "a.ipynb", tmp_path / "a.html")
+    assert [file.name for file in tmp_path.iterdir()] == ["odd.ipynb"]
+
+
+@pytest.mark.parametrize("name", ["import os; os.mkdir('made'); a", "a\nb", "a.b", "for", ""])
+def test_names_of_parameters_are_no_code(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    template = notebook(tmp_path / "template.ipynb", "a = 1")
+    with pytest.raises(SettingsError, match="no name of a variable"):
+        run_notebook(template, {name: "1"}, tmp_path / "a.ipynb", tmp_path / "a.html")
+    assert not (tmp_path / "made").exists()
+
+
+def test_a_log_may_have_braces_in_its_name(tmp_path):
+    template, log = notebook(tmp_path / "template.ipynb", "a = 1", "1 / 0"), tmp_path / "{a}.ipynb"
+    with pytest.raises(ResultsError, match=r"ZeroDivisionError: .* \(see .*\{a\}\.ipynb\)"):
+        run_notebook(template, {"a": 2}, tmp_path / "a.ipynb", tmp_path / "a.html", log)
+    assert log.is_file()
+
+
+def test_a_page_shows_what_outputs_say_and_runs_none_of_it(tmp_path):
+    script, event = "<script>alert(1)</script>", '<img src="x" onerror="alert(1)">'
+    link, address = "[good](javascript:alert(1))", '<a href="java&#115;cript:alert(1)">bad</a> <a href="#end">end</a>'
+    cells = [nbformat.v4.new_markdown_cell(f"# A title {script}"), nbformat.v4.new_code_cell("1")]
+    table = "<style>td {width: 7917px}</style><table><tr><td colspan=2 onclick='alert(1)'>cell</td></tr></table>"
+    for kind, text in (("markdown", f"## **1 < 2** {event} {link}"), ("html", f"{address}{script}{table}")):
+        cells[1].outputs.append(nbformat.v4.new_output("display_data", {f"text/{kind}": text}))
+    cells[1].outputs.append(nbformat.v4.new_output("display_data", {"application/javascript": "alert(7)"}))
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "executed.ipynb")
+    page = notebooks._page(tmp_path / "executed.ipynb")
+    wrong = ("<script>alert", '<img src="x"', "javascript:alert", "&#115;cript", "alert(7)", "7917px", "onclick=")
+    assert [text for text in wrong if text in page] == []
+    right = ("A title &lt;script&gt;alert(1)", "<strong>1 &lt; 2</strong>", '<a href="#end">', '<td colspan="2">cell')
+    assert [text for text in right if text not in page] == []

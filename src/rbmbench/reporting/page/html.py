@@ -5,15 +5,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike, path
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from rbmbench.base.errors import ResultsError
+from rbmbench.io.guard import UnreadableError, bounded_bytes
 from rbmbench.io.layout import TABLE_ENDINGS, Layout
 from rbmbench.io.results import read_csv, read_meta
 from rbmbench.planning.specs import FigureSpec, Shown, TableSpec
 from rbmbench.reporting.claims import judge
+from rbmbench.reporting.claims.files import STANDINGS
+from rbmbench.reporting.page.origins import OTHER, PRESENT, UNRECORDED, Origin, command, origins
 from rbmbench.reporting.text_tables import interval, significant, write_text
 from rbmbench.reporting.words import count, data_name
 
@@ -24,7 +28,9 @@ VERDICTS = {
 }
 
 
-def write_report(layout: Layout, outputs: Sequence[Shown], page: str | PathLike | None = None) -> None:
+def write_report(
+    layout: Layout, outputs: Sequence[Shown], page: str | PathLike | None = None, configfiles: Sequence[str] = ()
+) -> None:
     """Write the page of a scale.
 
     Pictures are part of the page, so that it can be sent on its own; the links to PDF, CSV and notebooks are relative
@@ -39,9 +45,12 @@ def write_report(layout: Layout, outputs: Sequence[Shown], page: str | PathLike 
         The specs of the figures and tables that the page shows.
     page : path, optional
         The page to write; by default that of the layout.
+    configfiles : sequence of str
+        Overlays of the configuration, for the command that makes results of other code again.
     """
     page = Path(page or layout.report)
     folders = sorted({folder for spec in outputs for folder in spec.folders()})
+    made = {folder: list(origins(folder, layout)) for folder in folders}
     # Evaluations, estimates and samples have a meta of their own, without a training.
     metas = [meta for meta in map(read_meta, folders) if "training_seconds" in (meta.get("wall") or {})]
     verdicts = judge.read_claims(layout.claims)
@@ -49,10 +58,15 @@ def write_report(layout: Layout, outputs: Sequence[Shown], page: str | PathLike 
     text = _template("index.html.j2").render(
         title=f"rbmbench: {Path(layout.root).name} scale",
         scale=Path(layout.root).name,
-        counts=[(name, *marks, (verdicts["verdict"] == name).sum()) for name, marks in VERDICTS.items()],
+        verdicts=[(name, *marks) for name, marks in VERDICTS.items()],
+        totals=_totals(verdicts),
         claims=claims_table(verdicts),
-        figures=[_figure(spec, layout, page.parent) for spec in figures],
-        tables=[_table(spec, layout, page.parent) for spec in outputs if spec not in figures],
+        figures=[_figure(spec, layout, page.parent) | _code(made, spec.folders()) for spec in figures],
+        tables=[
+            _table(spec, layout, page.parent) | _code(made, spec.folders()) for spec in outputs if spec not in figures
+        ],
+        code=_code(made, folders),
+        command=command(_code(made, folders)["other"], configfiles),
         data=_data(metas),
         machines=_distinct(_machine(meta) for meta in metas),
         versions=_distinct(_versions(meta) for meta in metas),
@@ -62,12 +76,19 @@ def write_report(layout: Layout, outputs: Sequence[Shown], page: str | PathLike 
     write_text(text, page)
 
 
+def _totals(verdicts: pd.DataFrame) -> list[tuple[str, list[int]]]:
+    """Return the number of claims of each class that has any, for the verdicts in the order of `VERDICTS`."""
+    counts = pd.crosstab(verdicts["class"], verdicts["verdict"])
+    counts = counts.reindex(index=STANDINGS, columns=list(VERDICTS), fill_value=0)
+    return [(name, line) for name, line in zip(counts.index, counts.to_numpy().tolist(), strict=True) if any(line)]
+
+
 def claims_table(verdicts: pd.DataFrame) -> str:
     """Return the verdicts of `judge.evaluate` as an HTML table, one section per group: the id up to its first dot."""
     groups = {}
     for claim in verdicts.to_dict("records"):
         mark, sign = VERDICTS[claim["verdict"]]
-        line = {name: _text(claim[name]) for name in ("where", "text", "published", "note")}
+        line = {name: _text(claim[name]) for name in ("where", "text", "published", "class", "fails", "note")}
         line |= {"id": claim["claim"], "verdict": claim["verdict"], "mark": mark, "sign": sign}
         line |= {"measured": significant(claim["measured"]), "interval": interval(claim["low"], claim["high"])}
         groups.setdefault(claim["claim"].partition(".")[0], []).append(line)
@@ -98,7 +119,7 @@ def _shown(spec: Shown, layout: Layout, here: Path, files: Iterable[str]) -> dic
         "key": spec.key,
         "heading": f"{spec.number} of {spec.paper}: {spec.title}",
         "links": [
-            (titles.get(file.suffix, file.suffix[1:].upper()), Path(path.relpath(file, here)).as_posix())
+            (titles.get(file.suffix, file.suffix[1:].upper()), quote(Path(path.relpath(file, here)).as_posix()))
             for file in paths
         ],
     }
@@ -116,15 +137,22 @@ def _figure(spec: FigureSpec, layout: Layout, here: Path) -> dict[str, Any]:
 
 def _content(file: str) -> bytes:
     try:
-        return Path(file).read_bytes()
-    except OSError as error:
-        raise ResultsError(f"{file}: cannot be read ({error.strerror})") from None
+        return bounded_bytes(file)
+    except (OSError, UnreadableError) as error:
+        raise ResultsError(f"{file}: cannot be read ({getattr(error, 'strerror', error)})") from None
 
 
 def _table(spec: TableSpec, layout: Layout, here: Path) -> dict[str, Any]:
     table = spec.layout(read_csv(layout.table(spec.key, "csv")))
     files = [layout.table(spec.key, ending) for ending in TABLE_ENDINGS]
     return _shown(spec, layout, here, files) | {"parts": table.parts, "notes": table.notes}
+
+
+def _code(made: Mapping[str, Sequence[Origin]], folders: Iterable[str]) -> dict[str, list[str]]:
+    """Return the files of all results in these folders, of those of other code, and of those that record none."""
+    found = {origin for folder in folders for origin in made[folder]}
+    chosen = {"all": (PRESENT, OTHER, UNRECORDED), "other": (OTHER,), "unrecorded": (UNRECORDED,)}
+    return {name: sorted(origin.file for origin in found if origin.code in codes) for name, codes in chosen.items()}
 
 
 def _distinct(texts: Iterable[str]) -> list[str]:

@@ -6,20 +6,29 @@ whatever kernels the user has installed.
 """
 
 import os
+import re
 import shutil
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from keyword import iskeyword
 from pathlib import Path
 from typing import Any
 
-from rbmbench.base.errors import ResultsError
-from rbmbench.io.atomic import remove, replaced, writable
+from rbmbench.base.errors import ResultsError, SettingsError
+from rbmbench.io.atomic import remove, remove_leftovers, replaced, writable
+from rbmbench.io.guard import UnreadableError, bounded_bytes, one_line
+from rbmbench.io.locks import locked
 
 START_TIMEOUT = 300
 OUTPUT = "kernel.log"
+MOST_TEMPLATE_BYTES = 2**24
+TEXT_ELEMENTS = "a b blockquote br code div em h1 h2 h3 h4 h5 h6 hr i li ol p pre small span strong sub sup ul"
+TABLE_ELEMENTS = "caption col colgroup table tbody td tfoot th thead tr"
+SHOWN_ATTRIBUTES = {"*": ["class", "id", "style", "scope", "colspan", "rowspan", "aria-hidden"], "a": ["href"]}
+"""What a page keeps of the HTML in a notebook's outputs."""
 SOCKET_PATH_BYTES = 90
 """Longest folder plus name for a Unix socket: systems allow 103 to 107 bytes, and the port is still to come."""
 
@@ -43,29 +52,62 @@ def run_notebook(
     parameters : mapping
         Replaces the values of that cell; plain data.
     executed, html : path
-        What is written.
+        What is written. A lock on ``executed`` is held meanwhile, see `rbmbench.io.locks.locked`, also for the errors.
     log : path, optional
         By default ``executed`` with the ending ``.log.ipynb``. The `ResultsError` of a cell that fails names it.
     """
     template, executed = Path(template), Path(executed)
     log = Path(log) if log else executed.with_suffix(".log.ipynb")
-    if not template.is_file():
-        raise ResultsError(f"{template}: is missing")
+    content = _read_template(template)
+    _check_names(parameters)
     for file in (log, executed, html):
         writable(file)
+    with locked(executed):
+        try:
+            for file in (executed, html):
+                remove_leftovers(file)
+            log.parent.mkdir(parents=True, exist_ok=True)
+            _execute(template, content, parameters, log)
+            with replaced(html) as temporary:
+                temporary.write_text(_page(log), encoding="utf-8")
+            with replaced(executed) as temporary:
+                shutil.copyfile(log, temporary)
+            remove(log)
+        except OSError as error:
+            raise ResultsError(f"{log}: cannot be written ({error.strerror or error})") from error
+
+
+def _read_template(template: Path) -> Any:
+    """Return a notebook; `ResultsError` if the file is missing or is no notebook."""
     try:
-        log.parent.mkdir(parents=True, exist_ok=True)
-        _execute(template, parameters, log)
-        with replaced(html) as temporary:
-            temporary.write_text(_page(log), encoding="utf-8")
-        with replaced(executed) as temporary:
-            shutil.copyfile(log, temporary)
-        remove(log)
+        with warnings.catch_warnings(action="ignore"):
+            return _notebook(bounded_bytes(template, MOST_TEMPLATE_BYTES))
+    except FileNotFoundError:
+        raise ResultsError(f"{template}: is missing") from None
     except OSError as error:
-        raise ResultsError(f"{log}: cannot be written ({error.strerror or error})") from error
+        raise ResultsError(f"{template}: cannot be read ({error.strerror})") from None
+    except UnreadableError as error:
+        raise ResultsError(f"{template}: is no notebook ({error})") from None
 
 
-def _execute(template: Path, parameters: Mapping[str, Any], log: Path) -> None:
+@one_line
+def _notebook(content: bytes) -> Any:
+    """Return a notebook in the newest form of its format."""
+    import nbformat
+
+    found = nbformat.reads(content.decode(), as_version=4)
+    nbformat.validate(found)
+    return found
+
+
+def _check_names(parameters: Iterable[str]) -> None:
+    """Refuse names that are not those of variables: a notebook's parameters are lines of code, NAME = VALUE."""
+    for name in parameters:
+        if not name.isidentifier() or iskeyword(name):
+            raise SettingsError(f"parameter {name!r}: is no name of a variable of a notebook")
+
+
+def _execute(template: Path, content: Any, parameters: Mapping[str, Any], log: Path) -> None:
     """Run the template in a private kernel, writing to ``log`` after every cell."""
     # Papermill and its kernels warn about parts of their own that will change.
     with warnings.catch_warnings(action="ignore"):
@@ -75,8 +117,9 @@ def _execute(template: Path, parameters: Mapping[str, Any], log: Path) -> None:
         with _private_folder() as folder:
             try:
                 papermill.execute_notebook(
-                    template,
-                    log,
+                    content,
+                    # Papermill fills in names in braces.
+                    str(log).replace("{", "{{").replace("}", "}}"),
                     parameters=dict(parameters),
                     kernel_name="python3",
                     language="python",
@@ -142,10 +185,29 @@ def _private_kernel_manager(folder: Path) -> type:
 
 
 def _page(notebook: Path) -> str:
-    """Return an executed notebook as one HTML page that needs nothing from elsewhere."""
+    """Return an executed notebook as one HTML page that needs nothing from elsewhere and runs no script of its outputs.
+
+    Titles, labels and names of data stand in Markdown and HTML: elements and addresses that only show are kept, all
+    others become text.
+    """
     with warnings.catch_warnings(action="ignore"):
         from nbconvert import HTMLExporter
 
-        exporter = HTMLExporter(mathjax_url="", require_js_url="", jquery_url="", mermaid_js_url="")
+        exporter = HTMLExporter(
+            mathjax_url="", require_js_url="", jquery_url="", mermaid_js_url="", sanitize_html=True, filters=FILTERS
+        )
         page, _ = exporter.from_filename(str(notebook))
     return page
+
+
+def _harmless(html: Any) -> str:
+    """Return HTML with what can run a script turned into text."""
+    from bleach import clean
+    from bleach.css_sanitizer import CSSSanitizer
+
+    # The sheets of pandas would become text; nbconvert has its own for tables.
+    html = re.sub(r"(?s)<style.*?</style>", "", str(html))
+    return clean(html, f"{TEXT_ELEMENTS} {TABLE_ELEMENTS}".split(), SHOWN_ATTRIBUTES, css_sanitizer=CSSSanitizer())
+
+
+FILTERS = {"clean_html": _harmless}
