@@ -72,6 +72,12 @@ class Plan:
         """All figures and tables."""
         return self.figures | self.tables
 
+    @property
+    def jobs(self) -> list[Job]:
+        """All jobs."""
+        kinds = self.runs, self.evaluations, self.ground_truths, self.estimates, self.couplings, self.samples
+        return [job for kind in kinds for job in kind.values()]
+
     def of_paper(self, paper: str) -> list[str]:
         """Return the keys of a paper's figures and tables."""
         return [key for key, output in self.outputs.items() if output.spec.paper == paper]

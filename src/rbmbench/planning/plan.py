@@ -4,16 +4,21 @@ Everything here is pure: equal configurations give equal plans, ids and specs. J
 once.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from rbmbench.base.errors import SettingsError
+from rbmbench.base.parsing import parse
 from rbmbench.config.loading import Configuration
 from rbmbench.config.paper import Paper
 from rbmbench.planning.jobs import Output, Plan
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
+
+MOST_BYTES = 100_000
+"""Bytes of the settings of a job, which are one argument of its command: a system allows 128 kB."""
 
 
 def plan(configuration: Configuration) -> Plan:
@@ -30,7 +35,17 @@ def plan(configuration: Configuration) -> Plan:
             key = f"{paper.key}_{name}"
             as_published, numbers = planner.published.tables.get(name), printed.get(name, {})
             result.tables[key] = _planned(planner, key, table, as_published, {"published": numbers})
+    _check_lengths(result)
     return result
+
+
+def _check_lengths(result: Plan) -> None:
+    """Refuse settings that are too long for the command of a job."""
+    texts = [(f"{job.id}: settings", job.settings.canonical()) for job in result.jobs]
+    texts += [(f"data.{name}: options", json.dumps(entry.options)) for name, entry in result.data.items()]
+    for what, text in texts:
+        if len(text) > MOST_BYTES:
+            raise SettingsError(f"{what}: found {len(text)} bytes as JSON; allowed: at most {MOST_BYTES}")
 
 
 def _planned(
@@ -41,7 +56,8 @@ def _planned(
     output = item.plan(planner, key, published)
     absent = [part for part in (published.parts if published else ()) if part not in item.parts]
     values = output.spec.model_dump(mode="json") | {"absent": absent} | (printed or {})
-    return replace(output, spec=type(output.spec).model_validate(values))
+    where = f"config/claims/{planner.paper.key}.yaml: published_tables.{output.spec.name}"
+    return replace(output, spec=parse(type(output.spec), values, where))
 
 
 def _add_data(result: Plan, paper: Paper) -> None:

@@ -83,7 +83,7 @@ class Source:
 class Shown(Spec):
     """Base of the specs of figures and tables."""
 
-    key: str = Field(pattern=r"_(fig|table)\w+$")
+    key: str = Field(pattern=r"^[a-z][a-z0-9_]*_(fig|table)[a-z0-9][a-z0-9_]*$")
     paper: str
     title: str
     kind: str
@@ -111,7 +111,7 @@ class Shown(Spec):
     @property
     def number(self) -> str:
         """The paper's own name of it, "Figure 1" for the key ``popcd_fig1``; with an addition for ``_fig1_more``."""
-        kind, number, addition = re.search(r"_(fig|table)([^_]+)_?(\w*)$", self.key).groups()
+        kind, number, addition = re.search(r"_(fig|table)([a-z0-9]+)_?([a-z0-9_]*)$", self.key).groups()
         name = f"{'Figure' if kind == 'fig' else 'Table'} {number}"
         return f"{name} ({addition.replace('_', ' ')})" if addition else name
 

@@ -2,14 +2,16 @@
 
 import json
 import math
+import os
 import re
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from rbmbench import cli
+from rbmbench import cli, datasets
 from rbmbench.base.errors import ResultsError
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import (
@@ -21,12 +23,17 @@ from rbmbench.base.settings import (
     RunSettings,
     SamplingSettings,
 )
+from rbmbench.base.streams import Purpose, Stream
 from rbmbench.config.loading import load
 from rbmbench.io.atomic import write_json
+from rbmbench.measurements.meeting_times import coupled_stopping_times
+from rbmbench.measurements.sampling import sampled
+from rbmbench.model.rbm import initial_rbm
 from rbmbench.planning import forecast as forecasts
 from rbmbench.planning import plan
 from rbmbench.planning.forecast import costs, jobs, records, work
 from rbmbench.planning.jobs import Job
+from rbmbench.training.timing import best_seconds, made_data
 
 MACHINE = "Fast, numba kernels"
 COLUMNS = (
@@ -89,7 +96,7 @@ def varied_metas(costs=COSTS, **changes):
         for visible, rows, hidden, batch, iterations, trials in (
             (17, 1009, 16, 31, 50_000, 23),
             (127, 5003, 13, 251, 20_000, 5),
-            (787, 20_011, 16, 503, 5000, 3),
+            (787, 20_011, 16, 503, 11_000, 3),
             (787, 20_011, 499, 101, 3000, 1),
         )
         for estimator in ESTIMATORS
@@ -177,7 +184,8 @@ def test_recorded_dense_products_do_not_replace_a_timing_of_binary_ones():
         forecasts.fitted_model(made_records(metas), MACHINE, never)
 
 
-def test_without_records_the_machine_is_timed():
+def test_without_records_the_machine_is_timed(monkeypatch):
+    monkeypatch.setattr(os, "getloadavg", lambda: (1.5, 0.0, 0.0))
     slow = {name: 4 * cost for name, cost in work.SECONDS.items()}
     timed = [replace(record, jitter=0.0) for record in made_records(varied_metas(slow))]
     fitted = forecasts.fitted_model([], MACHINE, lambda: timed)
@@ -246,15 +254,56 @@ def test_coupled_chains_count_with_an_assumed_stopping_time_and_are_no_records()
 
 def test_samples_and_coupled_chains_are_counted():
     gibbs = {"name": "gibbs", "grid": {"k": [1, 5]}}
+    rates = {"name": "rates_fpcd", "grid": {"k": [1, 5], "fast_rate": [0.1, 0.2, 0.3]}}
     tempering = {"name": "parallel_tempering", "options": {"temperatures": 7}}
-    values = {"samplers": {"gibbs": gibbs, "rates": gibbs | {"name": "rates_fpcd"}, "pt": tempering}, "samples": 103}
-    found = work.samples(parse(SamplingSettings, values | {"rows": 11}, "test"), 1009, 17, 13, 3).stages["measuring"]
-    assert found["chain product"] == 3 * 103 * 4 * 17 * 13 * 2 * (1 + 5)
-    assert found["chain parameter"] == 3 * 103 * 17 * 13 * 2
+    values = {"samplers": {"gibbs": gibbs, "rates": rates, "pt": tempering}, "samples": 103, "points": 19}
+    settings = parse(SamplingSettings, values | {"rows": 11}, "test")
+    found = work.samples(settings, 1009, 67, 13, 3, {"train": 1009, "validation": 47, "test": 5}).stages["measuring"]
+    # Rates are a second matrix. Settings that differ in rates alone share their calls.
+    assert found["chain product"] == 3 * 103 * 4 * 67 * 13 * (1 + 5) * (1 + 2 * 3)
+    assert found["unit"] == 3 * 103 * (67 + 13) * (1 + 5) * (1 + 3)
+    assert found["call"] == 103 * 2 * (1 + 5) + 1
     assert found["tempered row"] == 3 * 103 * 7
-    assert found["counted distance"] == 3 * 103 * 5 * (11 + 11)
+    assert found["counted distance"] == 3 * 103 * (2 + 6 + 1) * (11 + 5)
+    # The best of 35 flips is searched by the validation rows; distances up to 67 are summed in three parts.
+    assert found["likelihood term"] == 3 * 19 * (2 + 6 + 1) * (36 * 11 + 5) * 3
     chains = parse(CouplingSettings, {"visible": 17, "hidden": 13, "coupling": "rbm", "replications": 103}, "test")
+    counts = work.couplings(chains, 7.0).stages["measuring"]
+    assert (counts["pair"], counts["pair unit"]) == (103 * 7, 103 * 7 * 30)
     assert work.couplings(chains).stages["measuring"]["pair"] == 103 * work.ASSUMED_STOPPING_TIME
+
+
+@pytest.mark.parametrize(("coupling", "width", "longest"), [("rbm", 0.5, 1009), ("general", 0.4, 2003)])
+def test_a_few_pairs_tell_how_soon_many_meet(coupling, width, longest):
+    sizes = {"visible": 67, "hidden": 31, "width": width, "coupling": coupling}
+    settings = parse(CouplingSettings, sizes | {"replications": 307, "longest": longest}, "test")
+    mean = coupled_stopping_times(settings).mean()
+    assert mean > 3
+    assert mean / 1.7 < records.meeting_steps(settings) < 1.7 * mean
+
+
+def test_pairs_that_meet_later_than_a_pilot_are_cut_by_the_settings(monkeypatch):
+    values = {"visible": 7, "hidden": 5, "coupling": "rbm", "replications": 307, "longest": 2003}
+    settings = parse(CouplingSettings, values, "test")
+    for pilots, expected in (([1000] * 20, 2003), ([500] * 10 + [1000] * 10, 1500 * (1 - math.exp(-2003 / 1500)))):
+        monkeypatch.setattr(records, "coupled_stopping_times", lambda pilot, times=pilots: np.array(times))
+        assert records.meeting_steps(settings) == pytest.approx(expected)
+
+
+@pytest.mark.slow
+def test_samples_take_what_is_forecast():
+    timed = records.calibration_records()
+    fitted = forecasts.fitted_model([], MACHINE, lambda: timed)
+    samplers = {"gibbs": {"name": "gibbs", "grid": {"k": [1, 5]}}, "pt": {"name": "parallel_tempering"}}
+    samplers["rates"] = {"name": "rates_fpcd", "grid": {"fast_rate": [0.01, 0.1], "k": [1, 5]}}
+    settings = parse(SamplingSettings, {"samplers": samplers, "samples": 2003, "points": 31}, "test")
+    parts = {name: made_data(rows, 251) for name, rows in (("train", 2003), ("validation", 503), ("test", 701))}
+    data = datasets.build("made", "made", source="", preprocessing="", options={}, **parts)
+    rbm = initial_rbm(251, 199, Stream(0, range(2), Purpose.INITIAL_PARAMETERS))
+    held_out = {name: len(rows) for name, rows in parts.items()}
+    counted = work.samples(settings, 2003, 251, 199, 2, held_out)
+    (took,) = best_seconds(partial(sampled, rbm, data, settings), seconds=0.1)
+    assert took / 2 < total(fitted.seconds, records._without_first_call(counted)) < 2 * took
 
 
 def test_done_samples_and_couplings_cost_nothing(smoke, known, tmp_path):
@@ -338,6 +387,7 @@ def test_wall_time_is_bound_by_cores_and_by_what_has_to_wait():
     assert jobs.makespan([run, estimate, *others], seconds, 2) == 10  # 5 + 3 and 4 + 3 + 3
     assert jobs.makespan([run, estimate, *others], seconds, 5) == 9
     assert jobs.makespan([], {}, 3) == 0
+    assert jobs.makespan([run, estimate, *others], seconds, 10**20) == 9
 
 
 def measured_meta(kind, values):

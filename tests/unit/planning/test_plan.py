@@ -1,9 +1,12 @@
+import re
+
 import pytest
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.config.loading import load, merged
 from rbmbench.planning.jobs import derived_seed
 from rbmbench.planning.plan import plan
+from rbmbench.reporting.claims import files
 
 SCALES = {"paper": [], "desktop": ["config/desktop.yaml"], "smoke": ["config/smoke.yaml"]}
 
@@ -389,6 +392,32 @@ overrides:
     assert not [spec.key for spec in everything if spec.absent]
     panels = [panel for spec in everything for panel in getattr(spec, "panels", ())]
     assert not [panel for panel in panels if getattr(panel, "without", ())]
+
+
+def test_an_overlay_leaves_out_figures_and_tables_by_name(repository, tmp_path, monkeypatch):
+    monkeypatch.chdir(repository)
+    overlay = tmp_path / "part.yaml"
+    overlay.write_text("overrides: {popcd: {figures: {fig1: null, fig3: null}, tables: {table1: null}}}")
+    configuration, whole = load(["config/config.yaml", overlay]), plan(load(["config/config.yaml"]))
+    files.check(repository / "config/claims", configuration)
+    left_out = {"popcd_fig1", "popcd_fig3", "popcd_table1"}
+    assert plan(configuration).outputs.keys() == whole.outputs.keys() - left_out
+
+
+@pytest.mark.parametrize(
+    ("overlay", "place"),
+    [
+        ("{popcd: {figures: {fig9: null}}}", "overrides.popcd: figures.fig9"),
+        ("{popcd: {tables: {table9: null}}}", "overrides.popcd: tables.table9"),
+        ("{rates_fpcd: {figures: {fig2_mnist: null}}}", "figures.fig1.panel: unknown panel 'fig2_mnist.a'"),
+    ],
+)
+def test_what_cannot_be_left_out(repository, tmp_path, monkeypatch, overlay, place):
+    monkeypatch.chdir(repository)
+    file = tmp_path / "part.yaml"
+    file.write_text(f"overrides: {overlay}")
+    with pytest.raises(SettingsError, match=re.escape(place)):
+        load(["config/config.yaml", file])
 
 
 def test_an_unknown_panel_cannot_be_left_out(repository, tmp_path, monkeypatch):

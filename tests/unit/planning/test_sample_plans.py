@@ -75,6 +75,9 @@ def test_a_setting_of_the_grid_is_another_id(config):
     assert one.runs == other.runs
 
 
+SAMPLED = {"data": "usps", "hidden": 7, "rate": 0.1, "iterations": 11, "algorithm": "fpcd", "samples": 103}
+
+
 @pytest.mark.parametrize(
     ("overrides", "parts"),
     [
@@ -99,6 +102,18 @@ def test_a_setting_of_the_grid_is_another_id(config):
             ["figures.fig1.samplers", "'parallel_tempering'"],
         ),
         ({"figures": {"fig1": {"lines": 30}}}, ["figures.fig1.columns", "found 20 x 30 images", "the 400 samples"]),
+        (
+            {"figures": {"fig1": {"columns": 1, "lines": 397}}},
+            ["figures.fig1.lines", "found 397 of 1 images; its sheets are ", "allowed: 400"],
+        ),
+        (
+            {"data": {"mnist_validated": {"visible": 787}}, "figures": {"fig1": {"panel": "fig2_mnist.a"}}},
+            ["figures.fig1.panel", "'fig2_mnist.a', samples of 787 units; should be square images"],
+        ),
+        (
+            {"figures": {"fig2": {"panels": dict.fromkeys(("a", "b", "c", "d", "e"), SAMPLED)}}},
+            ["figures.fig2.panels", "at most 4 items"],
+        ),
     ],
 )
 def test_mistakes_name_file_key_found_and_allowed(config, overrides, parts):

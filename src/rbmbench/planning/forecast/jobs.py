@@ -1,15 +1,17 @@
 """The jobs of a plan: what they take on a machine, for each figure and table, and what they request of a scheduler."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from heapq import heapreplace
 from typing import Any
 
 import pandas as pd
 
+from rbmbench.base.settings import CouplingSettings
 from rbmbench.planning.forecast import work
 from rbmbench.planning.forecast.costs import UNFITTED, CostModel
+from rbmbench.planning.forecast.records import meeting_steps
 from rbmbench.planning.jobs import Output, Plan
 
 TOTAL = "total"
@@ -47,8 +49,11 @@ class Request:
         return attempt * self.megabytes
 
 
-def jobs_of(plan: Plan) -> dict[str, Job]:
-    """Return the jobs of a plan by id, except for data sets and figures; a job is done when its files exist."""
+def jobs_of(plan: Plan, steps_of: Callable[[CouplingSettings], float] | None = None) -> dict[str, Job]:
+    """Return the jobs of a plan by id, except for data sets and figures; a job is done when its files exist.
+
+    ``steps_of`` returns the mean number of steps until coupled chains meet; by default an assumed one is taken.
+    """
     found = {}
 
     def add(kind: str, part: Any, counted: work.Work, *needs: str) -> None:
@@ -61,6 +66,9 @@ def jobs_of(plan: Plan) -> dict[str, Job]:
     def models(run: str) -> tuple[int, int, int, int]:
         return *sizes(run), plan.runs[run].settings.hidden, plan.runs[run].settings.trials
 
+    def options(run: str) -> dict[str, Any]:
+        return plan.data[plan.runs[run].data].options
+
     for run in plan.runs.values():
         add("run", run, work.training(run.settings, *sizes(run.id)))
     for part in plan.ground_truths.values():
@@ -71,9 +79,12 @@ def jobs_of(plan: Plan) -> dict[str, Job]:
         counted = work.annealing(part.settings, plan.runs[part.run].settings, *sizes(part.run))
         add("evaluation", part, counted, part.run)
     for part in plan.samples.values():
-        add("samples", part, work.samples(part.settings, *models(part.run)), part.run)
+        held_out = {name: number for name, number in options(part.run).items() if isinstance(number, int)}
+        add("samples", part, work.samples(part.settings, *models(part.run), held_out), part.run)
     for part in plan.couplings.values():
-        add("coupling", part, work.couplings(part.settings))
+        asks = steps_of and not plan.layout.is_done("coupling", part.id)
+        steps = {"steps": steps_of(part.settings)} if asks else {}
+        add("coupling", part, work.couplings(part.settings, **steps))
     return found
 
 
@@ -84,7 +95,7 @@ def forecast(plan: Plan, model: CostModel, cores: int) -> pd.DataFrame:
     left; memory of the ``cores`` largest jobs in MB of 2**20 bytes; errors and basis of the forecast (see `CostModel`).
     The last row is the total, in which each job counts once.
     """
-    jobs = jobs_of(plan)
+    jobs = jobs_of(plan, meeting_steps)
     wanted = {key: _ids(plan, output) for key, output in plan.outputs.items()}
     wanted[TOTAL] = list(dict.fromkeys(job for ids in wanted.values() for job in ids))
     names = ("off_median", "off_90", "new_off_median", "new_off_90")
@@ -111,7 +122,7 @@ def forecast(plan: Plan, model: CostModel, cores: int) -> pd.DataFrame:
 
 def makespan(jobs: Iterable[Job], seconds: dict[str, float], cores: int) -> float:
     """Return the wall time of jobs on some cores: longest first, and at least the longest chain of needs."""
-    ends = [0.0] * cores  # a heap
+    ends = [0.0] * max(1, min(cores, len(seconds)))  # a heap
     for job in sorted(seconds.values(), reverse=True):
         heapreplace(ends, ends[0] + job)
     needs = {job.id: job.needs for job in jobs}

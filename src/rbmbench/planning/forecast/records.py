@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from rbmbench import datasets
 from rbmbench.base.errors import RbmbenchError, ResultsError
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import (
     AnnealingSettings,
+    CouplingSettings,
     EstimateSettings,
     GroundTruthSettings,
     RunSettings,
@@ -26,6 +28,8 @@ from rbmbench.io.layout import META, Layout
 from rbmbench.io.results import read_json
 from rbmbench.kernels import backend_name
 from rbmbench.likelihood import exact_log_partition, log_likelihood
+from rbmbench.measurements.meeting_times import coupled_stopping_times
+from rbmbench.measurements.sampling import sampled
 from rbmbench.model.rbm import RBM, initial_rbm
 from rbmbench.planning.forecast import work
 from rbmbench.training.timing import best_seconds, made_data, step_settings, training_step
@@ -55,6 +59,16 @@ STEPS = (
     (784, 500, 500, 1, "cd", {"k": 1}),
 )
 EVALUATIONS = ((16, 16), (784, 16))
+# Visible and hidden units, samples, numbers of samples with a likelihood, and the sampler with its options.
+STREAMS = (
+    (256, 200, 500, 5, "gibbs", {}),
+    (256, 200, 500, 5, "rates_fpcd", {}),
+    (256, 200, 500, 5, "parallel_tempering", {}),
+    (64, 30, 500, 60, "rates_fpcd", {}),
+)
+COUPLED = {"visible": 500, "hidden": 100, "coupling": "general", "replications": 200, "longest": 50}
+PILOT_PAIRS, PILOT_STEPS, PILOT_PRODUCTS = 20, 1000, 10**9
+"""Pairs of chains that tell how soon many meet, and at most how many steps and multiplications they take for it."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +148,10 @@ def this_machine() -> str:
 
 
 def calibration_records() -> list[Record]:
-    """Return records of a few training steps and evaluations, timed now on one thread: 2 seconds plus compilation."""
+    """Return records of a few steps, evaluations, samples and coupled chains, timed now on one thread.
+
+    It takes 5 seconds, and the compilation of kernels.
+    """
     rows, found = CALIBRATION_ROWS, []
     with threadpool_limits(1):
         for visible, hidden, batch, trials, estimator, options in STEPS:
@@ -146,7 +163,43 @@ def calibration_records() -> list[Record]:
             rbm = initial_rbm(visible, hidden, Stream(0, range(1), Purpose.INITIAL_PARAMETERS))
             evaluate = partial(_evaluate, rbm, made_data(rows, visible))
             found.append(_timed(f"evaluation, {visible}x{hidden}", work.evaluation(rows, visible, hidden), evaluate))
+        found += [_timed_samples(*stream) for stream in STREAMS]
+        chains = parse(CouplingSettings, COUPLED, "chains to be timed")
+        steps = coupled_stopping_times(chains).mean()
+        counts = _without_first_call(work.couplings(chains, steps))
+        found.append(_timed("coupled chains", counts, partial(coupled_stopping_times, chains)))
     return found
+
+
+def meeting_steps(settings: CouplingSettings) -> float:
+    """Return the mean number of steps until pairs of coupled chains meet or are cut, estimated by a few pairs.
+
+    Pairs that have not met in the pilot are taken to go on meeting at the rate of the others.
+    """
+    pairs = min(PILOT_PAIRS, settings.replications)
+    steps = max(2, min(PILOT_STEPS, PILOT_PRODUCTS // (pairs * settings.visible * settings.hidden)))
+    pilot = settings.model_copy(update={"replications": pairs, "longest": min(steps, settings.longest)})
+    times = coupled_stopping_times(pilot)
+    if not (met := (times < pilot.longest).sum()):
+        return settings.longest
+    rate = met / times.sum()
+    return -math.expm1(-rate * settings.longest) / rate
+
+
+def _timed_samples(visible: int, hidden: int, samples: int, points: int, sampler: str, options: dict) -> Record:
+    """Return the record of one stream of samples, timed now."""
+    values = {"samplers": {"timed": {"name": sampler, "options": options}}, "samples": samples, "points": points}
+    settings = parse(SamplingSettings, values | {"shown": 1}, "stream to be timed")
+    rows = made_data(work.ASSUMED_ROWS, visible)
+    about = dict.fromkeys(("source", "preprocessing"), "") | {"options": {}}
+    data = datasets.build("made", "made", train=rows, validation=rows, test=rows, **about)
+    rbm = initial_rbm(visible, hidden, Stream(0, range(1), Purpose.INITIAL_PARAMETERS))
+    counts = _without_first_call(work.samples(settings, len(rows), visible, hidden, trials=1))
+    return _timed(f"samples by {sampler}, {visible}x{hidden}", counts, partial(sampled, rbm, data, settings))
+
+
+def _without_first_call(counted: work.Work) -> work.Counts:
+    return {name: count for name, count in counted.stages["measuring"].items() if name != "first call"}
 
 
 def _evaluate(rbm: RBM, rows: np.ndarray) -> None:
@@ -169,7 +222,8 @@ def _measurement(meta: dict[str, Any], sizes: tuple[int, int]) -> Record:
     model, count = MEASUREMENTS[kind]
     settings, wall, hidden = parse(model, meta["settings"], "settings"), meta["wall"], int(hidden[1])
     name = f"{meta['run']} {settings.digest()}"
-    counted = _as_made(meta, count(settings, *sizes, hidden, meta["trials"]), sizes[1], hidden)
+    known = {"held_out": rows} if kind == "samplers" and isinstance(rows := meta["data"]["rows"], dict) else {}
+    counted = _as_made(meta, count(settings, *sizes, hidden, meta["trials"], **known), sizes[1], hidden)
     elapsed = {"startup": wall["total_seconds"] - wall["measuring_seconds"], "measuring": wall["measuring_seconds"]}
     return _record(meta, name, hidden, counted, elapsed, wall, "measuring")
 

@@ -6,10 +6,11 @@ from them (see `rbmbench.planning.forecast.costs`). In all formulas m is the num
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from rbmbench import samplers
 from rbmbench.base.settings import (
     AnnealingBudget,
     Choice,
@@ -17,17 +18,19 @@ from rbmbench.base.settings import (
     EstimateSettings,
     GroundTruthSettings,
     RunSettings,
+    SamplerGrid,
     SamplingSettings,
     Stage,
 )
 from rbmbench.kernels.ways import AUTO, takes_tables
 from rbmbench.likelihood.exact import LARGEST_ENUMERABLE_LAYER
-from rbmbench.measurements.sampling import COUNT_BYTES
+from rbmbench.likelihood.indirect_sampling import FLIPS, STRIDE, TOGETHER
+from rbmbench.measurements.sampling import ARRAYS_A_REPLICA, COUNT_BYTES
 from rbmbench.training.shards import SHARD_BYTES
 
 SECONDS = {
     "start": 2.0,  # of a process: imports, compiled kernels
-    "first call": 0.3,  # of the kernels of a measurement
+    "first call": 0.8,  # of the kernels of a measurement
     "read entry": 5e-8,  # of the training rows
     "product": 1e-11,  # floating point operation of a dense matrix product
     "thin product": 2.5e-11,  # the same, limited by memory bandwidth because one layer is small
@@ -39,7 +42,7 @@ SECONDS = {
     "parameter": 1e-9,  # updated
     "call": 1e-5,  # of a step, per shard
     "tempered row": 1e-7,  # step of one tempered chain, with swaps
-    "tempered product": 1e-10,  # floating point operation in the kernel of tempered chains
+    "tempered product": 3e-11,  # floating point operation in the kernel of tempered chains
     "tempered unit": 1e-9,
     "state": 2e-8,  # enumerated, of the smaller layer
     "state unit": 3e-10,  # of the larger layer, per enumerated state
@@ -48,11 +51,13 @@ SECONDS = {
     "binary row product": 1e-11,  # by tables, of rows packed once
     "evaluation": 1e-4,
     "moment": 1e-7,  # of one parameter over the estimates
-    "pair": 4e-7,  # step of one pair of coupled chains, without its products
-    "chain product": 7e-11,  # floating point operation of the products of a single chain
+    "pair": 4e-7,  # step of one pair of coupled chains, without products and units
+    "chain product": 5e-11,  # floating point operation of the products of a single chain
     "chain parameter": 1e-10,  # updated after every sample
     "distance": 5e-11,  # of one unit between a sample and a row, by dense products
-    "counted distance": 1.5e-9,  # between a sample and a row
+    "counted distance": 2e-9,  # between a sample and a row
+    "likelihood term": 5e-8,  # sum of powers over some distances of a row, for the likelihood of samples
+    "pair unit": 8e-9,  # of coupled chains, per step
 }
 MEGABYTES = {
     "process": 270.0,
@@ -64,6 +69,7 @@ MEGABYTES = {
 # Known only once a job has run, or the data are there: mean steps until coupled chains meet, and until herding reaches
 # a fixed point; validation rows, and as many test rows.
 ASSUMED_STOPPING_TIME, ASSUMED_HERDING_STEPS, ASSUMED_ROWS = 10, 15, 1000
+LIKELIHOODS_OF_VALIDATION_ROWS = len(FLIPS) // STRIDE + 2 * STRIDE - 1  # of which the best is searched at each point
 THIN = 64  # units of the smaller layer up to which products count as thin
 MANY = 500  # rows of products over all rows of a data set, or over successive samples
 
@@ -133,31 +139,39 @@ def annealing(settings: AnnealingBudget, run: RunSettings, rows: int, m: int) ->
     return Work(_measuring(_times(each, run.trials * _evaluations(run))), memory)
 
 
-def samples(settings: SamplingSettings, rows: int, m: int, n: int, trials: int) -> Work:
-    """Return the work of streams of samples of ``trials`` trained models: stages startup and measuring."""
-    each = Counter()
+def samples(
+    settings: SamplingSettings, rows: int, m: int, n: int, trials: int, held_out: Mapping[str, int] | None = None
+) -> Work:
+    """Return the work of streams of samples of ``trials`` trained models: stages startup and measuring.
+
+    ``held_out`` are the numbers of validation and test rows, where known.
+    """
+    counts, known = Counter(), held_out or {}
+    validation, test = (known.get(part, ASSUMED_ROWS) for part in ("validation", "test"))
+    validation, test = (min(part, settings.rows or part) for part in (validation, test))
     for grid in settings.samplers.values():
-        for options in grid.settings:
-            if grid.name == "parallel_tempering":
-                each.update(_tempered(options.get("temperatures", 10), m, n))
-                continue
-            steps = ASSUMED_HERDING_STEPS if "herding" in grid.name else options.get("k", 1)
-            each.update({"chain product": 4 * steps * m * n, "unit": steps * (m + n)})
-            if grid.name != "gibbs":
-                each["chain parameter"] += m * n
-    held_out = 2 * (settings.rows or ASSUMED_ROWS)
-    settings_of = [len(grid.settings) for grid in settings.samplers.values()]
-    each["counted distance"] = sum(settings_of) * held_out
-    streams = trials * max(settings_of)  # of one sampler, drawn at once
-    kept = 12 * streams * m * n + min(8 * streams * held_out * (m + 1), COUNT_BYTES)
+        for options, replicas in _sampled_at_once(grid, trials):
+            each = _one_sample(grid.name, options, rows, m, n)
+            each["counted distance"] = validation + test
+            counts.update(_times(each, settings.samples * replicas))
+            steps = options.get("k", 1) if "herding" not in grid.name else ASSUMED_HERDING_STEPS
+            calls = 1 if grid.name == "parallel_tempering" else settings.samples * steps
+            counts["call"] += calls * _shards_of_chains(m, n, replicas)
+            likelihoods = (LIKELIHOODS_OF_VALIDATION_ROWS + 1) * validation + test
+            counts["likelihood term"] += settings.points * replicas * likelihoods * -(-(m + 1) // TOGETHER)
+    streams = trials * max(len(grid.settings) for grid in settings.samplers.values())  # of one sampler, drawn at once
+    kept = 12 * streams * m * n + min(8 * streams * (validation + test) * (m + 1), COUNT_BYTES)
     memory = {"process": 1, "kept entry": rows * m, "byte": kept}
-    return Work(_measuring(_times(each, trials * settings.samples)), memory)
+    return Work(_measuring(counts), memory)
 
 
-def couplings(settings: CouplingSettings) -> Work:
-    """Return the work of coupled chains of a random model: stages startup and measuring."""
-    m, n, steps = settings.visible, settings.hidden, settings.replications * ASSUMED_STOPPING_TIME
-    counts = {"pair": steps, _product(m, n, settings.replications): 2 * m * n * 2 * steps}
+def couplings(settings: CouplingSettings, steps: float = ASSUMED_STOPPING_TIME) -> Work:
+    """Return the work of coupled chains of a random model: stages startup and measuring.
+
+    ``steps`` is the mean number of steps until a pair meets.
+    """
+    m, n, steps = settings.visible, settings.hidden, settings.replications * steps
+    counts = {"pair": steps, "pair unit": (m + n) * steps, _product(m, n, settings.replications): 2 * m * n * 2 * steps}
     return Work(_measuring(counts), {"process": 1, "byte": 16 * settings.replications * (m + n)})
 
 
@@ -178,6 +192,37 @@ def snapshots(settings: RunSettings, m: int) -> int:
 def is_coupled(chosen: Choice) -> bool:
     """Return whether an estimator runs coupled chains, whose number of steps is random."""
     return chosen.name == "ucd"
+
+
+def _sampled_at_once(grid: SamplerGrid, trials: int) -> list[tuple[dict, int]]:
+    """Return the settings of a sampler that differ in more than numbers of replicas, each with its replicas."""
+    of_replica = samplers.REGISTRY.get(grid.name).of_replica
+    groups: dict[str, tuple[dict, int]] = {}
+    for options in grid.settings:
+        shared = {name: value for name, value in options.items() if name not in of_replica}
+        _, known = groups.get(repr(shared), (shared, 0))
+        groups[repr(shared)] = shared, known + trials
+    return list(groups.values())
+
+
+def _one_sample(sampler: str, options: Mapping[str, Any], rows: int, m: int, n: int) -> Counter:
+    """Return the operations of one sample of a single chain, without calls."""
+    if sampler == "parallel_tempering":
+        return Counter(_tempered(options.get("k", 1) * options.get("temperatures", 10), m, n))
+    steps = ASSUMED_HERDING_STEPS if "herding" in sampler else options.get("k", 1)
+    # Where parameters move with the samples, the rates of the data are a second matrix.
+    matrices = 1 if sampler in ("gibbs", "herding") else 2
+    counts = Counter({"chain product": 4 * matrices * steps * m * n, "unit": steps * (m + n)})
+    if sampler == "herding":
+        counts["chain parameter"] += m * n
+        batch = min(options.get("batch", 100), rows)
+        counts[_product(m, n, batch)] += 4 * batch * m * n
+    return counts
+
+
+def _shards_of_chains(m: int, n: int, replicas: int) -> int:
+    """Return the number of shards of replicas that streams of samples are drawn in."""
+    return -(-replicas // max(1, SHARD_BYTES // (ARRAYS_A_REPLICA * 4 * m * n)))
 
 
 def _iteration(stage: Stage, settings: RunSettings, m: int) -> Counter:
@@ -207,6 +252,7 @@ def _estimate(chosen: Choice, m: int, n: int, batch: int, trials: int, precision
     if is_coupled(chosen):
         steps = chains * max(0, ASSUMED_STOPPING_TIME - k)
         counts["pair"] += steps
+        counts["pair unit"] += steps * (m + n)
         # Of one chain, both ways, and of the correction terms.
         counts[_product(m, n, chains // trials)] += 2 * m * n * 3 * steps
     counts[_product(m, n, batch)] += 2 * m * n * 2 * rows
