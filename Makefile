@@ -19,14 +19,19 @@ CONFIGFILE ?= config/smoke.yaml
 CORES ?= all
 TARGETS ?= all
 
-.PHONY: figures test test-slow test-cluster lint docs format lock schema clean help
+.PHONY: figures unlock test test-slow test-cluster lint docs format lock schema clean help
 
-# Snakemake looks through all waiting jobs again after each timespan of its limit on starts: ten times a second, at a
-# fifth of a core, with its own of a second. It also waits for the end of the last timespan before it ends.
+# Names as words that no shell reads anything into; $(value) keeps make from it, too.
+quoted = $(foreach word,$(value $(1)),'$(subst ','\'',$(word))')
+MADE = results/$$(cat $(call quoted,CONFIGFILE) | sed -n "s/^scale: *[\"']*\([^\"'\# ]*\).*/\1/p" | tail -n 1)
+
 figures: $(INSTALLED)  ## every figure, table and verdict of $(CONFIGFILE)
-	$(BIN)/snakemake --cores $(CORES) --configfile $(CONFIGFILE) --rerun-incomplete --quiet rules host \
-		--max-jobs-per-timespan 10000/5s -- $(TARGETS)
-	echo "Done: open results/$$(sed -n 's/^scale: *//p' $(CONFIGFILE))/report/index.html"
+	exec $(BIN)/snakemake --cores $(call quoted,CORES) --configfile $(call quoted,CONFIGFILE) --quiet rules host \
+		-- $(call quoted,TARGETS)
+	echo "Done: $(if $(filter all report,$(TARGETS)),open $(MADE)/report/index.html,see $(MADE))"
+
+unlock: $(INSTALLED)  ## remove the lock that a killed Snakemake has left; run `make figures` again afterwards
+	$(BIN)/snakemake --unlock --cores 1 --configfile $(call quoted,CONFIGFILE)
 
 # Three at a time on two cores: some wait for Snakemake.
 test: $(INSTALLED)  ## the tests
@@ -80,7 +85,7 @@ $(INSTALLED): requirements.lock pyproject.toml
 	for candidate in $(CANDIDATES); do \
 		if "$$candidate" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2> /dev/null; then \
 			echo "Installing the pinned packages into $(VENV) with $$("$$candidate" --version): once, some minutes"; \
-			[ -x $(BIN)/python ] || "$$candidate" -m venv $(VENV); \
+			$(BIN)/python -m pip --version > /dev/null 2>&1 || "$$candidate" -m venv $(VENV); \
 			exit; \
 		fi; \
 	done; \

@@ -9,10 +9,12 @@ from workspaces import Workspace, new_workspace
 
 @pytest.fixture(scope="session", autouse=True)
 def interrupts():
-    """Children are interrupted by SIGINT even where the tests ignore it, as what runs in a shell's background does."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Signals interrupt children even where the tests ignore them, as in the background of a shell or under nohup."""
+    handlers = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     yield
-    signal.signal(signal.SIGINT, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 FENCE = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
-PARTS = ("Snakefile", "workflow", "config", "notebooks", "benchmarks", "environment.yml", "src", "docs")
+PARTS = ("Snakefile", "profiles", "workflow", "config", "notebooks", "benchmarks", "environment.yml", "src", "docs")
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +40,10 @@ def followed(repository, tmp_path_factory) -> Path:
 def test_an_estimator_a_kind_a_paper_and_a_claim_are_added_as_the_page_says(followed):
     for scale, key in (("smoke", "popcd_figa"), ("smoke", "popcd_figf"), ("own", "own_fig1")):
         assert (followed / scale / "figures" / f"{key}.png").read_bytes().startswith(b"\x89PNG")
+    assert (followed / "own" / "report" / "index.html").is_file()
     curves = pd.read_csv(followed / "smoke" / "data" / "popcd_figa.csv")
     assert set(curves["label"]) == {"CD-1", "MF-CD-1"}
     assert set(pd.read_csv(followed / "smoke" / "data" / "popcd_figf.csv")) == {"iteration", "pixel", "unit", "weight"}
     claims = pd.read_csv(followed / "own" / "claims.csv")
-    assert claims["claim"].tolist() == ["own_1"]
+    assert claims["claim"].tolist() == ["own_1", "own_2"]
     assert claims["measured"].notna().all()

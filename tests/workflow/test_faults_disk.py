@@ -70,7 +70,7 @@ def test_a_disk_that_fills_up_leaves_the_last_checkpoint_to_go_on_from(data, who
         assert os.listdir(checkpoint.parent) == ["run.npz"]
         assert not out.exists()
         with np.load(checkpoint) as file:
-            iteration = json.loads(str(file["header"]))["iteration"]
+            iteration = json.loads(str(file["header"]))["plain"]["iteration"]
         disk.remount("size=64m")
         assert main(arguments(data, out, checkpoint)) == 0
         assert capsys.readouterr().err.startswith(f"run: {iteration + 1} of 12")

@@ -8,6 +8,7 @@ from contextlib import suppress
 
 import psutil
 import pytest
+from disks import small_disk
 from tiny_paper import add_tiny_paper
 from workspaces import wait_for
 
@@ -106,6 +107,33 @@ def test_a_killed_job_goes_on_at_the_next_run_and_hurts_no_other(tiny, tmp_path)
 
 
 @pytest.mark.slow
+def test_nobody_reads_what_snakemake_prints(tiny):
+    run, _ = runs_of(tiny)
+    process = tiny.start(*FILES, "--", *files_of(run))
+    while "Job stats" not in process.stdout.readline():
+        assert process.poll() is None
+    process.stdout.close()
+    assert process.wait(timeout=300) == 0
+    assert left_over(tiny) == []
+    assert tiny.jobs(*FILES, "--", *files_of(run)) == {}
+
+
+@pytest.mark.slow
+def test_no_room_for_logs_costs_no_run(tiny, tmp_path):
+    run, _ = runs_of(tiny)
+    with small_disk(tmp_path / "disk", "64k") as disk:
+        logs = tiny.folder / "results/tiny/logs"
+        logs.parent.mkdir(parents=True)
+        logs.symlink_to(disk.folder)
+        for folder in ("data", "train"):
+            (logs / folder).mkdir()
+        assert "done" not in disk.tell(f"cat /dev/zero > '{tmp_path}/disk/full'")
+        output = tiny.snakemake(*FILES, "--", *files_of(run))
+    assert output.count("No space left on device); the command goes on without this log") == 2
+    assert left_over(tiny) == []
+
+
+@pytest.mark.slow
 def test_snakemake_killed_while_its_child_lives_and_another_one_started(tiny, tmp_path):
     run, _ = runs_of(tiny)
     target = ["--", *files_of(run)]
@@ -131,6 +159,33 @@ def test_snakemake_killed_while_its_child_lives_and_another_one_started(tiny, tm
     ) in output
     tiny.snakemake(*FILES, "--rerun-incomplete", *target)
     assert_as_undisturbed(tiny, run, tmp_path)
+    assert left_over(tiny) == []
+
+
+@pytest.mark.slow
+def test_snakemakes_with_other_targets_work_at_once_and_the_lock_of_a_run_stays(tiny, tmp_path):
+    first, second = runs_of(tiny)
+    tiny.snakemake(*FILES, "--", "results/tiny/datasets/bars.npz")
+    target, checkpoint = (
+        ["--", *files_of(first)],
+        tiny.folder / f"results/tiny/checkpoints/{os.path.basename(first)}.npz",
+    )
+    stopped = tiny.start(*FILES, *target, fault="SIGSTOP iteration 40")
+    try:
+        child = wait_for(lambda: stopped_training(stopped), stopped)
+        before = checkpoint.read_bytes()
+        # They share no target. Its locks are taken away by whichever ends first, with those of all others.
+        tiny.snakemake(*FILES, "--", *files_of(second))
+        output = tiny.snakemake(*FILES, *target, code=1)
+        assert f"{checkpoint.name}: in use by process {child.pid} on " in output
+        assert checkpoint.read_bytes() == before
+        child.send_signal(signal.SIGCONT)
+        assert stopped.wait(timeout=300) == 0, stopped.communicate()[0]
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(stopped.pid, signal.SIGKILL)
+    for run in (first, second):
+        assert_as_undisturbed(tiny, run, tmp_path / os.path.basename(run))
     assert left_over(tiny) == []
 
 

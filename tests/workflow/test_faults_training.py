@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import signal
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -116,11 +117,13 @@ def test_kill_while_a_file_is_written(training, whole, moment):
     assert_ends_as(training, whole)
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP"])
 def test_a_signal_to_stop_saves_a_checkpoint_and_tells(training, whole, name, monkeypatch):
     monkeypatch.setenv("RBMBENCH_CHECKPOINT_SECONDS", "1e9")
     number = getattr(signal, name)
-    output = run_cli(training.arguments(), code=128 + number, fault=f"{name} iteration 30")
+    log = training.folder.parent / "run.log"
+    output = run_cli([*training.arguments(), "--log", log], code=128 + number, fault=f"{name} iteration 30")
+    assert log.read_text() == output
     assert output.splitlines() == [
         f"rbmbench: {name}: stopping in some seconds; a second SIGINT ends it at once",
         "rbmbench: run: stopped at iteration 30 of 60; run the same command again to resume from "
@@ -128,6 +131,32 @@ def test_a_signal_to_stop_saves_a_checkpoint_and_tells(training, whole, name, mo
     ]
     assert training.files() == ["checkpoints/run.npz"]
     assert_ends_as(training, whole)
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP"])
+def test_a_signal_to_one_that_starts_ends_it_at_once(begun, whole, name):
+    before, number = begun.checkpoint.read_bytes(), getattr(signal, name)
+    output = run_cli(begun.arguments(), code=128 + number, fault=f"{name} warm_up 1")
+    assert output.splitlines()[1:] == ["rbmbench: run: stopped while it was starting; run the same command again"]
+    assert begun.files() == ["checkpoints/run.npz"]
+    assert begun.checkpoint.read_bytes() == before
+    assert_ends_as(begun, whole)
+
+
+def test_a_signal_before_the_first_iteration_ends_it_at_once(training):
+    # An iteration takes minutes, and so does the one that loads the kernels.
+    stage = STAGE | {"estimator": {"name": "pcd", "options": {"k": 10**6}}}
+    process = start_cli(training.arguments(hidden=499, schedule=[stage]))
+    wait_for(training.checkpoint.with_name("run.npz.lock").exists, process)
+    time.sleep(2)
+    process.terminate()
+    try:
+        output, _ = process.communicate(timeout=10)
+    finally:
+        process.kill()
+    assert process.returncode == 128 + signal.SIGTERM, output
+    assert output.splitlines()[-1] == "rbmbench: run: stopped while it was starting; run the same command again"
+    assert training.files() == []
 
 
 def test_a_signal_when_all_is_trained_lets_it_end(training, whole):
@@ -192,7 +221,7 @@ def test_a_checkpoint_of_other_settings_is_refused_and_kept(begun, whole, capsys
     before = begun.checkpoint.read_bytes()
     assert main(begun.arguments(seed=5)) == 2
     line = only_line(capsys.readouterr().err)
-    assert line.startswith(f"rbmbench: error: {begun.checkpoint}: checkpoint of other settings or data, found ")
+    assert line.startswith(f"rbmbench: error: {begun.checkpoint}: checkpoint of other settings, data or models, found ")
     assert line.endswith("; delete it to restart the run")
     assert begun.checkpoint.read_bytes() == before
     assert_ends_as(begun, whole)

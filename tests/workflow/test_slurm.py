@@ -162,7 +162,7 @@ def progress(workspace) -> int:
     iterations = [0]
     for file in workspace.folder.glob("results/tiny/checkpoints/[!.]*.npz"):
         with np.load(file, allow_pickle=False) as arrays:
-            iterations.append(json.loads(str(arrays["header"]))["iteration"])
+            iterations.append(json.loads(str(arrays["header"]))["plain"].get("iteration", 0))
     return max(iterations)
 
 

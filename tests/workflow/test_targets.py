@@ -90,3 +90,11 @@ def test_unwritable_results_are_one_line_before_any_work(workspace):
     ]
     assert len(lines) == 1
     assert "Traceback" not in output
+
+
+def test_no_shell_runs_the_name_of_a_configuration(workspace):
+    name = "config/x.yaml;touch y;#.yaml"
+    (workspace.folder / "config/smoke.yaml").rename(workspace.folder / name)
+    workspace.snakemake("--configfile", name, "--", "forecast")
+    assert (workspace.folder / "results/smoke/forecast.csv").is_file()
+    assert not (workspace.folder / "y").exists()

@@ -7,12 +7,13 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
 
-PARTS = ("Snakefile", "workflow", "config", "notebooks", "benchmarks", "environment.yml")
+PARTS = ("Snakefile", "Makefile", "profiles", "workflow", "config", "notebooks", "benchmarks", "environment.yml")
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,24 @@ class Workspace:
             [sys.executable, "-m", "snakemake", "--cores", "2", "--nocolor", *arguments],
             cwd=self.folder,
             env=_environment(fault),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def start_make(self, *arguments: str) -> subprocess.Popen:
+        """Start make in a process group of its own, with the programs of these tests for its virtual environment."""
+        for name in ("requirements.lock", "pyproject.toml"):
+            (self.folder / name).touch()
+        (self.folder / ".venv").mkdir(exist_ok=True)
+        with suppress(FileExistsError):
+            (self.folder / ".venv/bin").symlink_to(Path(sys.executable).parent)
+        (self.folder / ".venv/.installed").touch()
+        return subprocess.Popen(
+            ["make", *arguments],
+            cwd=self.folder,
+            env=_environment(""),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -19,7 +19,7 @@ rule tabulate_run_times:
     params:
         folders=[LAYOUT.job("run", run) for run in PLAN.runs],
     shell:
-        "rbmbench run-times --runs {params.folders} --out {output} 2>&1 | tee -i {log} >&2"
+        "rbmbench run-times --runs {params.folders:q} --out {output:q} --log {log:q}"
 
 
 # Takes all cores, so that nothing else runs beside it: only then do its numbers mean something.
@@ -42,7 +42,7 @@ rule measure_speed:
     params:
         folder=subpath(output.csv, parent=True),
     shell:
-        "python {input.script} --out {params.folder} > {log} 2>&1"
+        "python {input.script:q} --out {params.folder:q} --log {log:q}"
 
 
 rule render_speed:
@@ -56,12 +56,14 @@ rule render_speed:
         notebook=LAYOUT.notebook("benchmarks"),
         page=LAYOUT.notebook("benchmarks", "html"),
     log:
-        LAYOUT.log("render", "benchmarks", "ipynb"),
+        text=LAYOUT.log("render", "benchmarks"),
+        notebook=LAYOUT.log("render", "benchmarks", "ipynb"),
     conda:
         "../../environment.yml"
     resources:
         mem_mb=more_each_attempt(2000),
         runtime=more_each_attempt(30),
     shell:
-        "rbmbench render --template {input.template} --set csv={input.csv} meta={input.meta} pdf={output.pdf}"
-        " png={output.png} --notebook {output.notebook} --page {output.page} --log {log}"
+        "rbmbench render --template {input.template:q} --set csv={input.csv:q} meta={input.meta:q} pdf={output.pdf:q}"
+        " png={output.png:q} --notebook {output.notebook:q} --page {output.page:q}"
+        " --partial {log.notebook:q} --log {log.text:q}"

@@ -1,15 +1,20 @@
 # What all rules share: the checked plan of what to compute, and how to call the package.
 
+import hashlib
 import json
 import os
 import sys
 from functools import cache
 from pathlib import Path
 
+from rbmbench import datasets
 from rbmbench.base.errors import RbmbenchError
+from rbmbench.cli import snakemake_scheduler
 from rbmbench.config.loading import load
+from rbmbench.io.atomic import json_text
 from rbmbench.io.layout import BIAS, CURVE, ISL, META, MODEL, SHOWN, STOPPING_TIMES, TRUTH
 from rbmbench.io.results import check_writable
+from rbmbench.measurements.fingerprints import fingerprint, recipe_fingerprint
 from rbmbench.planning.forecast import requests
 from rbmbench.planning.plan import plan
 from rbmbench.reporting.claims import files as claim_files
@@ -41,6 +46,7 @@ def step_environment():
     return {name: value for name, value in values.items() if value}
 
 
+snakemake_scheduler.install()
 CONFIGURATION, PLAN = checked_plan()
 LAYOUT = PLAN.layout
 
@@ -92,6 +98,42 @@ def gpu_count():
 def batch_of(group, name):
     """Return a group of jobs that share a place in the queue, as such a function: the short ones that need no GPU."""
     return lambda wildcards: group if requested()[wildcards[name]].short and not gpu_count() else None
+
+
+# What the results depend on besides settings: code, and data of the user's own.
+
+
+@cache
+def say_probing():
+    """Tell, once, what takes time now."""
+    print("rbmbench: finding out what the code computes, once after a change of it", file=sys.stderr)
+
+
+def code_of_job(job):
+    """Return the fingerprint of the code of a job."""
+    visible = PLAN.data[job.data].visible if job.data else None
+    return fingerprint(job.settings, visible, say_probing)
+
+
+def code_of(jobs, name):
+    """Return the fingerprint of the code of a job as such a function: the job runs again when it changes."""
+    return lambda wildcards: code_of_job(jobs[wildcards[name]])
+
+
+def own_files(data):
+    """Return the user's own file that a data set is read from, as a list of one or none."""
+    entry = PLAN.data[data]
+    file = datasets.REGISTRY.create(entry.name, entry.options).own_file
+    return [file] if file else []
+
+
+@cache
+def own_content(data):
+    """Return the sha256 of that file, "" without: a file that takes its place may be older than the results."""
+    for file in own_files(data):
+        with open(file, "rb") as content:
+            return hashlib.file_digest(content, "sha256").hexdigest()
+    return ""
 
 
 def data_of_run(run):

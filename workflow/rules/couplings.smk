@@ -15,8 +15,11 @@ rule couple_chains:
         runtime=more_each_attempt(240),
     params:
         settings=lambda wildcards: PLAN.couplings[wildcards.coupling].settings.canonical(),
+        checkpoint=LAYOUT.checkpoint("{coupling}"),
+        code=code_of(PLAN.couplings, "coupling"),
         folder=subpath(output.meta, parent=True),
         scale=PLAN.scale,
     shell:
-        "rbmbench couple --settings {params.settings:q} --threads {threads} --scale {params.scale}"
-        " --out {params.folder} 2>&1 | tee -i {log} >&2"
+        "rbmbench couple --settings {params.settings:q} --threads {threads} --scale {params.scale:q}"
+        " --checkpoint {params.checkpoint:q}"
+        " --out {params.folder:q} --log {log:q}"

@@ -2,6 +2,8 @@
 
 
 rule prepare_data:
+    input:
+        lambda wildcards: own_files(wildcards.data),
     output:
         LAYOUT.data_set("{data}"),
     log:
@@ -16,6 +18,8 @@ rule prepare_data:
         options=lambda wildcards: json.dumps(PLAN.data[wildcards.data].options, sort_keys=True),
         rows=lambda wildcards: PLAN.data[wildcards.data].rows,
         visible=lambda wildcards: PLAN.data[wildcards.data].visible,
+        code=lambda wildcards: recipe_fingerprint(PLAN.data[wildcards.data].name),
+        content=lambda wildcards: own_content(wildcards.data),
     shell:
-        "rbmbench data --name {params.name} --options {params.options:q} --rows {params.rows}"
-        " --visible {params.visible} --out {output} 2>&1 | tee -i {log} >&2"
+        "rbmbench data --name {params.name:q} --options {params.options:q} --rows {params.rows:q}"
+        " --visible {params.visible:q} --out {output:q} --log {log:q}"

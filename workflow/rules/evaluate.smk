@@ -22,11 +22,12 @@ rule evaluate_run:
         gpu=gpu_count(),
     params:
         settings=lambda wildcards: PLAN.evaluations[wildcards.evaluation].settings.canonical(),
+        code=code_of(PLAN.evaluations, "evaluation"),
         run=lambda wildcards: LAYOUT.job("run", PLAN.evaluations[wildcards.evaluation].run),
         checkpoint=LAYOUT.checkpoint("{evaluation}"),
         folder=subpath(output.meta, parent=True),
         scale=PLAN.scale,
     shell:
-        "rbmbench evaluate --settings {params.settings:q} --data {input.data} --model {params.run}"
-        " --checkpoint {params.checkpoint} --threads {threads} --scale {params.scale} --out {params.folder}"
-        " 2>&1 | tee -i {log} >&2"
+        "rbmbench evaluate --settings {params.settings:q} --data {input.data:q} --model {params.run:q}"
+        " --checkpoint {params.checkpoint:q} --threads {threads} --scale {params.scale:q} --out {params.folder:q}"
+        " --log {log:q}"

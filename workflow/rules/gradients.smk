@@ -20,12 +20,15 @@ rule compute_ground_truth:
         runtime=runtime_of("truth"),
     params:
         settings=lambda wildcards: PLAN.ground_truths[wildcards.truth].settings.canonical(),
+        code=code_of(PLAN.ground_truths, "truth"),
         run=subpath(input.model, parent=True),
+        checkpoint=LAYOUT.checkpoint("{truth}"),
         folder=subpath(output.meta, parent=True),
         scale=PLAN.scale,
     shell:
-        "rbmbench ground-truth --settings {params.settings:q} --data {input.data} --model {params.run}"
-        " --threads {threads} --scale {params.scale} --out {params.folder} 2>&1 | tee -i {log} >&2"
+        "rbmbench ground-truth --settings {params.settings:q} --data {input.data:q} --model {params.run:q}"
+        " --checkpoint {params.checkpoint:q}"
+        " --threads {threads} --scale {params.scale:q} --out {params.folder:q} --log {log:q}"
 
 
 rule measure_bias:
@@ -50,10 +53,13 @@ rule measure_bias:
         runtime=runtime_of("estimate"),
     params:
         settings=lambda wildcards: PLAN.estimates[wildcards.estimate].settings.canonical(),
+        code=code_of(PLAN.estimates, "estimate"),
         run=subpath(input.model, parent=True),
+        checkpoint=LAYOUT.checkpoint("{estimate}"),
         folder=subpath(output.meta, parent=True),
         scale=PLAN.scale,
     shell:
-        "rbmbench estimate --settings {params.settings:q} --data {input.data} --model {params.run}"
-        " --ground-truths {input.truths} --threads {threads} --scale {params.scale}"
-        " --out {params.folder} 2>&1 | tee -i {log} >&2"
+        "rbmbench estimate --settings {params.settings:q} --data {input.data:q} --model {params.run:q}"
+        " --checkpoint {params.checkpoint:q}"
+        " --ground-truths {input.truths:q} --threads {threads} --scale {params.scale:q}"
+        " --out {params.folder:q} --log {log:q}"

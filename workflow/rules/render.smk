@@ -15,9 +15,9 @@ rule write_spec:
         mem_mb=500,
         runtime=10,
     params:
-        values=lambda wildcards: PLAN.outputs[wildcards.key].spec.canonical(),
-    shell:
-        "rbmbench spec --values {params.values:q} --out {output} 2>&1 | tee -i {log} >&2"
+        text=lambda wildcards: json_text(PLAN.outputs[wildcards.key].spec.model_dump(mode="json")),
+    script:
+        "../scripts/write_text.py"
 
 
 rule render_figure:
@@ -33,15 +33,17 @@ rule render_figure:
         notebook=LAYOUT.notebook("{figure}"),
         page=LAYOUT.notebook("{figure}", "html"),
     log:
-        LAYOUT.log("render", "{figure}", "ipynb"),
+        text=LAYOUT.log("render", "{figure}"),
+        notebook=LAYOUT.log("render", "{figure}", "ipynb"),
     conda:
         "../../environment.yml"
     resources:
         mem_mb=more_each_attempt(2000),
         runtime=more_each_attempt(30),
     shell:
-        "rbmbench render --template {input.template} --set spec={input.spec} pdf={output.pdf} png={output.png}"
-        " md={output.md} csv={output.csv} --notebook {output.notebook} --page {output.page} --log {log}"
+        "rbmbench render --template {input.template:q} --set spec={input.spec:q} pdf={output.pdf:q} png={output.png:q}"
+        " md={output.md:q} csv={output.csv:q} --notebook {output.notebook:q} --page {output.page:q}"
+        " --partial {log.notebook:q} --log {log.text:q}"
 
 
 rule render_table:
@@ -56,12 +58,14 @@ rule render_table:
         notebook=LAYOUT.notebook("{table}"),
         page=LAYOUT.notebook("{table}", "html"),
     log:
-        LAYOUT.log("render", "{table}", "ipynb"),
+        text=LAYOUT.log("render", "{table}"),
+        notebook=LAYOUT.log("render", "{table}", "ipynb"),
     conda:
         "../../environment.yml"
     resources:
         mem_mb=more_each_attempt(2000),
         runtime=more_each_attempt(30),
     shell:
-        "rbmbench render --template {input.template} --set spec={input.spec} csv={output.csv} md={output.md}"
-        " tex={output.tex} --notebook {output.notebook} --page {output.page} --log {log}"
+        "rbmbench render --template {input.template:q} --set spec={input.spec:q} csv={output.csv:q} md={output.md:q}"
+        " tex={output.tex:q} --notebook {output.notebook:q} --page {output.page:q}"
+        " --partial {log.notebook:q} --log {log.text:q}"

@@ -13,7 +13,8 @@ rule check_claims:
         notebook=LAYOUT.notebook("claims"),
         page=LAYOUT.notebook("claims", "html"),
     log:
-        LAYOUT.log("render", "claims", "ipynb"),
+        text=LAYOUT.log("render", "claims"),
+        notebook=LAYOUT.log("render", "claims", "ipynb"),
     conda:
         "../../environment.yml"
     resources:
@@ -22,8 +23,9 @@ rule check_claims:
     params:
         scale=PLAN.scale,
     shell:
-        "rbmbench claims --scale {params.scale} --specs {input.specs} --claims {input.claims} --spec {output.spec}"
-        " --csv {output.csv} --template {input.template} --notebook {output.notebook} --page {output.page} --log {log}"
+        "rbmbench claims --scale {params.scale:q} --specs {input.specs:q} --claims {input.claims:q} --spec {output.spec:q}"
+        " --csv {output.csv:q} --template {input.template:q} --notebook {output.notebook:q} --page {output.page:q}"
+        " --partial {log.notebook:q} --log {log.text:q}"
 
 
 rule write_report:
@@ -43,5 +45,8 @@ rule write_report:
         runtime=more_each_attempt(30),
     params:
         folder=subpath(input.claims, parent=True),
+        configfiles=[os.path.relpath(file) for file in workflow.overwrite_configfiles],
+        code=lambda wildcards: sorted({code_of_job(job) for job in PLAN.jobs}),
     shell:
-        "rbmbench report --folder {params.folder} --specs {input.specs} --out {output} 2>&1 | tee -i {log} >&2"
+        "rbmbench report --folder {params.folder:q} --specs {input.specs:q} --configfile {params.configfiles:q}"
+        " --out {output:q} --log {log:q}"

@@ -19,9 +19,12 @@ rule sample_models:
         runtime=more_each_attempt(360),
     params:
         settings=lambda wildcards: PLAN.samples[wildcards.samples].settings.canonical(),
+        code=code_of(PLAN.samples, "samples"),
         run=lambda wildcards: LAYOUT.job("run", PLAN.samples[wildcards.samples].run),
+        checkpoint=LAYOUT.checkpoint("{samples}"),
         folder=subpath(output.meta, parent=True),
         scale=PLAN.scale,
     shell:
-        "rbmbench sample --settings {params.settings:q} --data {input.data} --model {params.run}"
-        " --threads {threads} --scale {params.scale} --out {params.folder} 2>&1 | tee -i {log} >&2"
+        "rbmbench sample --settings {params.settings:q} --data {input.data:q} --model {params.run:q}"
+        " --checkpoint {params.checkpoint:q}"
+        " --threads {threads} --scale {params.scale:q} --out {params.folder:q} --log {log:q}"

@@ -21,10 +21,11 @@ rule train_run:
         gpu=gpu_count(),
     params:
         settings=lambda wildcards: PLAN.runs[wildcards.run].settings.canonical(),
+        code=code_of(PLAN.runs, "run"),
         checkpoint=LAYOUT.checkpoint("{run}"),
         folder=subpath(output.meta, parent=True),
         scale=PLAN.scale,
     shell:
-        "rbmbench train --settings {params.settings:q} --data {input.data} --checkpoint {params.checkpoint}"
-        " --threads {threads} --scale {params.scale} --run-id {wildcards.run} --out {params.folder}"
-        " 2>&1 | tee -i {log} >&2"
+        "rbmbench train --settings {params.settings:q} --data {input.data:q} --checkpoint {params.checkpoint:q}"
+        " --threads {threads} --scale {params.scale:q} --run-id {wildcards.run:q} --out {params.folder:q}"
+        " --log {log:q}"

@@ -4,10 +4,11 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib import import_module
 
 from rbmbench.base.errors import RbmbenchError, RbmbenchWarning, StoppedError
+from rbmbench.cli.output import Output
 from rbmbench.cli.parser import parser
 
 __all__ = ["main"]
@@ -29,12 +30,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code: 0; 1 if `doctor` finds a failure; 2 after an error, printed as one line on standard error;
         128 + the number of the signal that stopped it.
     """
-    chosen = parser().parse_args(arguments)
-    if "threads" in chosen:
-        for variable in THREAD_VARIABLES:  # NumPy and Numba read them when they are imported
-            os.environ[variable] = str(chosen.threads)
-    module, _, function = chosen.command.partition(":")
+    with Output() as output:
+        code = _run(arguments, output)
+        if (lost := output.lost()) and not code:
+            _print_error(f"error: {lost}")
+            return 2
+    return code
+
+
+def _run(arguments: Sequence[str] | None, output: Output) -> int:
+    """Run a subcommand, and return its exit code."""
     try:
+        chosen = parser().parse_args(arguments)
+        output.log_to(chosen.log)
+        if "threads" in chosen:
+            for variable in THREAD_VARIABLES:  # NumPy and Numba read them when they are imported
+                os.environ[variable] = str(chosen.threads)
+        module, _, function = chosen.command.partition(":")
         with _one_line_warnings():
             code = getattr(import_module(f"rbmbench.cli.{module}"), function)(chosen)
     except StoppedError as stop:
@@ -53,9 +65,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _print_error(text: str) -> None:
-    """Print a line on standard error, unless that is closed."""
-    with suppress(OSError):
-        print(f"rbmbench: {text}", file=sys.stderr, flush=True)
+    """Print a line on standard error."""
+    print(f"rbmbench: {text}", file=sys.stderr)
 
 
 @contextmanager

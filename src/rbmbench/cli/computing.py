@@ -1,17 +1,17 @@
 """The subcommands that compute: training, annealing, ground truths, bias and variance, meeting times, samples."""
 
 from argparse import Namespace
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from rbmbench import datasets
-from rbmbench.base.errors import DataError, ResultsError, StoppedError, TrainingError
+from rbmbench.base.errors import DataError, ResultsError, SettingsError, StoppedError, TrainingError
+from rbmbench.base.pace import Stopping
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import (
     AnnealingSettings,
@@ -22,73 +22,89 @@ from rbmbench.base.settings import (
     SamplingSettings,
     Settings,
 )
-from rbmbench.cli.parser import plain_data
+from rbmbench.cli.parser import ONE_STAGE, plain_data
 from rbmbench.cli.progress import shown_progress
 from rbmbench.cli.stopping import StopSignals
 from rbmbench.io import provenance, results
-from rbmbench.io.atomic import write_json
-from rbmbench.io.layout import BIAS, CURVE, ISL, META, MODEL, SHOWN, STOPPING_TIMES, TRUTH
+from rbmbench.io.layout import BIAS, CURVE, ISL, JOBS, MODEL, SHOWN, STOPPING_TIMES, TRUTH
 from rbmbench.kernels import backend_name, backends, ways
 from rbmbench.measurements import gradient_bias, meeting_times, sampling
+from rbmbench.measurements.fingerprints import fingerprint
 from rbmbench.model.rbm import RBM
 from rbmbench.training import trainer
-from rbmbench.training.checkpoint import owned
+from rbmbench.training.arguments import settings_from
+from rbmbench.training.checkpoint import Checkpointer, owned
 from rbmbench.training.snapshots import annealed_curve
+
+USUAL_BATCH = 100
 
 
 def train(arguments: Namespace) -> None:
     """Train all trials of one run, and write its curve, models and meta."""
-    settings, dataset = _settings(RunSettings, arguments), datasets.read(arguments.data)
-    before = provenance.seconds_since_start()
-    with owned(arguments.checkpoint, [arguments.out / name for name in (CURVE, MODEL, META)]):
-        with _resumable(arguments, arguments.run_id) as options:
-            result = trainer.run(dataset.train, settings, backend=arguments.backend, test=dataset.test, **options)
+    settings, dataset = _run_of(arguments)
+    code = fingerprint(settings, dataset.train.shape[1])
+    before, name = provenance.seconds_since_start(), arguments.run_id or arguments.out.absolute().name
+    with _owned(arguments, "run"):
+        with _stoppable(arguments, name) as (stopping, progress):
+            result = trainer.run(
+                dataset.train,
+                settings,
+                checkpoint=arguments.checkpoint,
+                progress=progress,
+                threads=arguments.threads,
+                backend=arguments.backend,
+                test=dataset.test,
+                checkpoint_seconds=arguments.checkpoint_seconds,
+                stopping=stopping,
+            )
         wall, rbm = dict(result.timings), result.rbm
         wall["startup_seconds"] += before
         wall["total_seconds"] = sum(wall[f"{kind}_seconds"] for kind in ("startup", "training", "evaluation"))
         model = {"W": rbm.W, "b": rbm.b, "c": rbm.c, "iteration": settings.iterations, "seed": settings.seed}
-        more = {"run": arguments.run_id, "wall": wall, "iterations": settings.iterations, "trials": settings.trials}
-        meta = _meta(arguments, settings, dataset.provenance, rbm.W) | result.backend | more
+        more = {"run": name, "wall": wall, "iterations": settings.iterations, "trials": settings.trials}
+        meta = _meta(arguments, settings, dataset.provenance, rbm.W, code) | result.backend | more
         results.write_table(arguments.out / CURVE, result.curve)
         results.write_arrays(arguments.out / MODEL, model | result.snapshots)
-        write_json(arguments.out / META, meta)
+        results.write_meta(arguments.out, "run", meta)
 
 
 def evaluate(arguments: Namespace) -> None:
     """Evaluate the snapshots of one run by annealed importance sampling, and write the whole curve and its meta."""
     settings, dataset = _settings(AnnealingSettings, arguments), datasets.read(arguments.data)
+    code = fingerprint(settings)
     meta, snapshots = results.read_meta(arguments.model), results.read_snapshots(arguments.model)
     diagnostics, models = results.read_table(arguments.model, CURVE), snapshots["snapshot_W"]
     _check_width(models, dataset, arguments.model)
     # Two matrix products per step, for all trials of a snapshot.
     chosen = backends.choose(arguments.backend, 4.0 * settings.particles * models.size / len(models))
-    start = _clocks()
-    with owned(arguments.checkpoint, [arguments.out / name for name in (CURVE, META)]):
-        with _resumable(arguments, arguments.out.name) as options:
+    with _owned(arguments, "evaluation"):
+        with _resumable(arguments) as (checkpointer, progress):
             curve = annealed_curve(
                 snapshots,
                 dataset.train,
                 settings,
                 test=dataset.test if meta["settings"].get("test_likelihood") else None,
                 first_trial=meta["settings"]["first_trial"],
-                identity=f"{arguments.model.name}-{settings.digest()}-{dataset.provenance['content_sha256'][:10]}",
+                threads=arguments.threads,
                 arrays=chosen.arrays,
-                **options,
+                progress=progress,
+                checkpointer=checkpointer,
             )
-        wall = meta["wall"] | _seconds_since(start, "annealing")
-        own = _meta(arguments, settings, dataset.provenance, chosen.arrays.empty(0))
+        wall = meta["wall"] | _spent(checkpointer, "annealing")
+        own = _meta(arguments, settings, dataset.provenance, chosen.arrays.empty(0), code)
         results.write_table(arguments.out / CURVE, pd.concat([curve, diagnostics], ignore_index=True))
         evaluation = own | {"backend_reason": chosen.reason}
-        write_json(arguments.out / META, meta | {"wall": wall, "evaluation": evaluation})
+        results.write_meta(arguments.out, "evaluation", meta | {"wall": wall, "evaluation": evaluation})
 
 
 def ground_truth(arguments: Namespace) -> None:
     """Compute the model expectations of trained models, and write them and their meta."""
     job = _Measurement(GroundTruthSettings, arguments)
-    with job.timed() as progress:
-        truth = gradient_bias.ground_truth(job.rbm, job.dataset.train, job.settings, progress=progress)
-    results.write_arrays(arguments.out / TRUTH, truth.arrays())
-    job.write_meta()
+    with _owned(arguments, "ground_truth"):
+        with _resumable(arguments) as (checkpointer, progress):
+            truth = gradient_bias.ground_truth(job.rbm, job.dataset.train, job.settings, progress, checkpointer)
+        results.write_arrays(arguments.out / TRUTH, truth.arrays())
+        job.write_meta("ground_truth", checkpointer)
 
 
 def estimate(arguments: Namespace) -> None:
@@ -96,71 +112,83 @@ def estimate(arguments: Namespace) -> None:
     job, truths = _Measurement(EstimateSettings, arguments), {}
     for file in arguments.ground_truths:
         truths[results.read_meta(file.parent)["settings"]["method"]] = _truth(file, job.rbm)
-    with job.timed() as progress:
-        measured = gradient_bias.measure(job.rbm, job.dataset.train, job.settings, truths, progress=progress)
-    results.write_table(arguments.out / BIAS, measured)
-    job.write_meta()
+    with _owned(arguments, "estimate"):
+        with _resumable(arguments) as (checkpointer, progress):
+            measured = gradient_bias.measure(job.rbm, job.dataset.train, job.settings, truths, progress, checkpointer)
+        results.write_table(arguments.out / BIAS, measured)
+        job.write_meta("estimate", checkpointer)
 
 
 def sample(arguments: Namespace) -> None:
     """Draw samples of trained models, and write their likelihoods, the first samples and the meta."""
     job = _Measurement(SamplingSettings, arguments)
-    with job.timed() as progress:
-        found = sampling.sampled(job.rbm, job.dataset, job.settings, progress)
-    results.write_table(arguments.out / ISL, found.likelihoods)
-    results.write_arrays(arguments.out / SHOWN, found.shown)
-    grids = {name: grid.settings for name, grid in job.settings.samplers.items()}
-    job.write_meta(grids=grids, seconds_per_sample=found.seconds)
+    with _owned(arguments, "samples"):
+        with _resumable(arguments) as (checkpointer, progress):
+            found = sampling.sampled(job.rbm, job.dataset, job.settings, progress, checkpointer)
+        results.write_table(arguments.out / ISL, found.likelihoods)
+        results.write_arrays(arguments.out / SHOWN, found.shown)
+        grids = {name: grid.settings for name, grid in job.settings.samplers.items()}
+        job.write_meta("samples", checkpointer, grids=grids, seconds_per_sample=found.seconds)
 
 
 def couple(arguments: Namespace) -> None:
     """Run pairs of coupled chains of one random model until they meet, and write their stopping times and meta."""
-    settings, start = _settings(CouplingSettings, arguments), _clocks()
-    times = meeting_times.coupled_stopping_times(settings)
-    wall = _seconds_since(start, "measuring") | {"total_seconds": provenance.seconds_since_start()}
-    table = pd.DataFrame({"chain": range(len(times)), "stopping_time": times})
-    results.write_table(arguments.out / STOPPING_TIMES, table)
-    write_json(arguments.out / META, _meta(arguments, settings, {}, times) | {"wall": wall})
+    settings = _settings(CouplingSettings, arguments)
+    code = fingerprint(settings)
+    with _owned(arguments, "coupling"):
+        with _resumable(arguments) as (checkpointer, _):
+            times = meeting_times.coupled_stopping_times(settings, checkpointer)
+        wall = _spent(checkpointer, "measuring") | {"total_seconds": provenance.seconds_since_start()}
+        table = pd.DataFrame({"chain": range(len(times)), "stopping_time": times})
+        results.write_table(arguments.out / STOPPING_TIMES, table)
+        results.write_meta(arguments.out, "coupling", _meta(arguments, settings, {}, times, code) | {"wall": wall})
 
 
 class _Measurement:
-    """Settings, data set and trained models (one replica per trial) of a measurement, and its time."""
+    """Settings, data set and trained models (one replica per trial) of a measurement."""
 
     def __init__(self, model: type[Settings], arguments: Namespace):
         self.arguments, self.settings = arguments, _settings(model, arguments)
-        self.dataset = datasets.read(arguments.data)
+        self.dataset, self._code = datasets.read(arguments.data), fingerprint(self.settings)
         arrays = results.read_model(arguments.model)
         _check_width(arrays["W"], self.dataset, arguments.model)
         self.rbm = RBM(arrays["W"], arrays["b"], arrays["c"])
 
-    @contextmanager
-    def timed(self) -> Iterator[Callable[..., None]]:
-        """Yield the progress callback of the computation."""
-        start = _clocks()
-        with shown_progress(self.arguments.out.name) as progress:
-            yield progress
-        self._seconds = _seconds_since(start, "measuring")
-
-    def write_meta(self, **more: Any) -> None:
-        """Write the meta, with ``more`` keys."""
-        wall = self._seconds | {"total_seconds": provenance.seconds_since_start()}
-        meta = _meta(self.arguments, self.settings, self.dataset.provenance, self.rbm.W)
+    def write_meta(self, kind: str, checkpointer: Checkpointer, **more: Any) -> None:
+        """Write the meta of a kind of job, with ``more`` keys."""
+        wall = _spent(checkpointer, "measuring") | {"total_seconds": provenance.seconds_since_start()}
+        meta = _meta(self.arguments, self.settings, self.dataset.provenance, self.rbm.W, self._code)
         meta |= {"run": self.arguments.model.name, "wall": wall, "trials": len(self.rbm.W)}
-        write_json(self.arguments.out / META, meta | more)
+        results.write_meta(self.arguments.out, kind, meta | more)
+
+
+def _owned(arguments: Namespace, kind: str) -> AbstractContextManager[None]:
+    """Lock the checkpoint of a kind of job until its outputs are written."""
+    return owned(arguments.checkpoint, [arguments.out / name for name in JOBS[kind][1:]])
 
 
 @contextmanager
-def _resumable(arguments: Namespace, name: str) -> Iterator[dict[str, Any]]:
-    """Yield the options of a computation with a checkpoint; add ``name`` to its errors."""
-    options = {key: getattr(arguments, key) for key in ("checkpoint", "checkpoint_seconds", "threads")}
-    signals = StopSignals() if arguments.checkpoint else nullcontext()
+def _resumable(arguments: Namespace) -> Iterator[tuple[Checkpointer, Callable[..., None]]]:
+    """Yield the checkpointer and the progress callback of a computation."""
+    with _stoppable(arguments, arguments.out.name) as (stopping, progress):
+        yield Checkpointer(arguments.checkpoint, arguments.checkpoint_seconds, stopping), progress
+
+
+@contextmanager
+def _stoppable(arguments: Namespace, name: str) -> Iterator[tuple[Stopping | None, Callable[..., None]]]:
+    """Yield what tells of signals, if there is a checkpoint, and the progress callback; add ``name`` to errors."""
+    signals = StopSignals() if arguments.checkpoint else None
     try:
-        with signals as stopping, shown_progress(name, "mean log-likelihood") as progress:
-            yield options | {"stopping": stopping, "progress": progress}
+        with signals or nullcontext() as stopping, shown_progress(name, "mean log-likelihood") as progress:
+            yield stopping, progress
     except TrainingError as error:
         raise TrainingError(f"{name}: {error}") from None
     except StoppedError as stop:
         raise StoppedError(f"{name}: {stop}", stop.signal) from None
+    except KeyboardInterrupt:
+        if signals and (number := signals()):
+            raise StoppedError(f"{name}: stopped while it was starting; run the same command again", number) from None
+        raise
 
 
 def _truth(file: Path, rbm: RBM) -> gradient_bias.GroundTruth:
@@ -183,12 +211,13 @@ def _check_width(models: np.ndarray, dataset: datasets.Dataset, folder: Path) ->
         raise DataError(f"{folder}: model.npz: found {found} visible units; data set {dataset.name!r} has {expected}")
 
 
-def _meta(arguments: Namespace, settings: Settings, data: dict, array: Any) -> dict[str, Any]:
-    """Return the keys that all meta files have."""
+def _meta(arguments: Namespace, settings: Settings, data: dict, array: Any, code: str) -> dict[str, Any]:
+    """Return the keys that all meta files have; ``code`` is the fingerprint that was taken at the start."""
     backend = backend_name(array)
     return provenance.collect() | {
         "settings": settings.model_dump(mode="json"),
         "scale": arguments.scale,
+        "code": code,
         "data": data,
         "backend": backend,
         "backend_products": "library" if backend == "numpy" else ways.asked(),
@@ -197,24 +226,48 @@ def _meta(arguments: Namespace, settings: Settings, data: dict, array: Any) -> d
     }
 
 
+def _run_of(arguments: Namespace) -> tuple[RunSettings, datasets.Dataset]:
+    """Return the settings of a run, from --settings or from single arguments, and its data set."""
+    names = [argument.removeprefix("--").replace("-", "_") for argument in ONE_STAGE]
+    given = {name: value for name in names if (value := getattr(arguments, name)) is not None}
+    if arguments.settings:
+        if given:
+            raise SettingsError(f"--settings: found with {_argument(given)}; allowed: one of the two")
+        return _settings(RunSettings, arguments), datasets.read_file(arguments.data)
+    for name in ("hidden", "iterations"):
+        if name not in given:
+            raise SettingsError(f"{_argument([name])}: found nothing; allowed: an integer >= 1, or --settings")
+    _check_start(arguments)
+    dataset = datasets.read_file(arguments.data)
+    options = plain_data("--options", given.pop("options", "{}")) | ({"k": given.pop("k")} if "k" in given else {})
+    given = {"batch": min(USUAL_BATCH, len(dataset.train)), "options": options} | given
+    data = {"name": dataset.name, "options": dataset.provenance["options"]}
+    return settings_from(given, data, "train"), dataset
+
+
+def _argument(names: Iterable[str]) -> str:
+    return ", ".join(f"--{name.replace('_', '-')}" for name in names)
+
+
+def _check_start(arguments: Namespace) -> None:
+    """Check the environment and the output folder, and record the commit."""
+    ways.check_switch()
+    results.check_writable(arguments.out)
+    provenance.commit()
+
+
 def _settings(model: type[Settings], arguments: Namespace) -> Any:
-    """Return the settings, a JSON text or the name of a JSON file; check the output folder, record the commit."""
+    """Return the settings, a JSON text or the name of a JSON file; make the checks before the start."""
     text = arguments.settings
     if text.lstrip().startswith("{"):
         settings = parse(model, plain_data("--settings", text), "--settings")
     else:
         settings = parse(model, results.read_json(text), text)
-    ways.check_switch()
-    results.check_writable(arguments.out)
-    provenance.commit()
+    _check_start(arguments)
     return settings
 
 
-def _clocks() -> tuple[float, float]:
-    return perf_counter(), process_time()
-
-
-def _seconds_since(start: tuple[float, float], what: str) -> dict[str, float]:
-    """Return wall-clock and processor time since a call of `_clocks`, with keys for ``what`` was done."""
-    clock, processor = (now - then for now, then in zip(_clocks(), start, strict=True))
+def _spent(checkpointer: Checkpointer, what: str) -> dict[str, float]:
+    """Return wall-clock and processor time of a computation, with keys for ``what`` was done."""
+    clock, processor = checkpointer.spent()
     return {f"{what}_seconds": clock, f"{what}_cpu_seconds": processor}

@@ -13,6 +13,7 @@ from rbmbench.base.errors import ResultsError
 from rbmbench.base.parsing import parse
 from rbmbench.config.layers import read_yaml
 from rbmbench.io.atomic import replaced, write_json
+from rbmbench.io.guard import UnreadableError, bounded_bytes
 from rbmbench.io.layout import CURVE, FIGURE_ENDINGS, META, TABLE_ENDINGS, Layout
 from rbmbench.io.results import read_meta
 from rbmbench.planning.specs import parse_spec, read_values
@@ -69,10 +70,14 @@ def _with_earlier(verdicts: pd.DataFrame, file: Path) -> pd.DataFrame:
 
 def _copy(source: str | Path, target: str | Path, change: Callable[[bytes], bytes] = bytes) -> None:
     """Copy a file, changed on the way."""
-    if not Path(source).is_file():
-        raise ResultsError(f"{source}: is missing; make it first, then keep it")
+    try:
+        content = bounded_bytes(source)
+    except FileNotFoundError:
+        raise ResultsError(f"{source}: is missing; make it first, then keep it") from None
+    except (OSError, UnreadableError) as error:
+        raise ResultsError(f"{source}: cannot be read ({getattr(error, 'strerror', error)})") from None
     with replaced(target) as temporary:
-        temporary.write_bytes(change(Path(source).read_bytes()))
+        temporary.write_bytes(change(content))
 
 
 def _metas(values: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The subcommands that make data sets, specs, notebooks, the report and the schemas of the configuration.
+"""The subcommands that make data sets, notebooks, the report and the schemas of the configuration.
 
 A workflow calls some of them often: what only one needs is imported there.
 """
@@ -16,30 +16,30 @@ from rbmbench.io.atomic import replaced, write_json
 def data(arguments: Namespace) -> None:
     """Make or fetch a data set and write it."""
     from rbmbench import datasets
+    from rbmbench.io.atomic import remove_leftovers
+    from rbmbench.io.locks import locked
     from rbmbench.io.results import check_writable
 
-    options = plain_data("--options", arguments.options)
+    recipe = datasets.REGISTRY.create(arguments.name, plain_data("--options", arguments.options))
     check_writable(arguments.out.parent)
-    dataset = datasets.load(arguments.name, mirror=arguments.mirror, cache=arguments.cache, **options)
-    found = {"rows": dataset.train.shape[0], "visible": dataset.train.shape[1]}
-    for key, number in found.items():
-        expected = getattr(arguments, key)
-        if expected not in (None, number):
-            raise DataError(f"data set {arguments.name!r}: {key}: found {number}; the configuration says {expected}")
-    datasets.save(dataset, arguments.out)
+    with locked(arguments.out):
+        remove_leftovers(arguments.out)
+        dataset = recipe.load(datasets.Sources.resolve(arguments.mirror, arguments.cache))
+        found = {"rows": dataset.train.shape[0], "visible": dataset.train.shape[1]}
+        for key, number in found.items():
+            expected = getattr(arguments, key)
+            if expected not in (None, number):
+                text = f"data set {arguments.name!r}: {key}: found {number}; the configuration says {expected}"
+                raise DataError(text)
+        datasets.save(dataset, arguments.out)
     print(f"{arguments.out}: {dataset.title}, {found['rows']} x {found['visible']}")
-
-
-def spec(arguments: Namespace) -> None:
-    """Write the spec of a figure or table."""
-    write_json(arguments.out, plain_data("--values", arguments.values))
 
 
 def render(arguments: Namespace) -> None:
     """Run a notebook with parameters."""
     from rbmbench.reporting.page.notebooks import run_notebook
 
-    run_notebook(arguments.template, dict(arguments.set), arguments.notebook, arguments.page, arguments.log)
+    run_notebook(arguments.template, dict(arguments.set), arguments.notebook, arguments.page, arguments.partial)
 
 
 def claims(arguments: Namespace) -> None:
@@ -56,7 +56,7 @@ def claims(arguments: Namespace) -> None:
     }
     write_json(arguments.spec, values)
     parameters = {"spec": str(arguments.spec), "csv": str(arguments.csv)}
-    run_notebook(arguments.template, parameters, arguments.notebook, arguments.page, arguments.log)
+    run_notebook(arguments.template, parameters, arguments.notebook, arguments.page, arguments.partial)
 
 
 def report(arguments: Namespace) -> None:
@@ -67,7 +67,7 @@ def report(arguments: Namespace) -> None:
 
     layout = Layout(str(arguments.folder))
     specs = arguments.specs or sorted(Path(layout.spec("x")).parent.glob("*_*.json"))
-    write_report(layout, [read_spec(file) for file in specs], arguments.out)
+    write_report(layout, [read_spec(file) for file in specs], arguments.out, arguments.configfile)
     print(f"{arguments.out or layout.report}: written")
 
 

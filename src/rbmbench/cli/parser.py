@@ -4,26 +4,50 @@ Each subcommand names the function that runs it as "module:function" of this pac
 that ``--help`` is quick.
 """
 
+import math
 import os
-from argparse import ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
-from collections.abc import Callable
+import sys
+from argparse import Action, ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.io.guard import UnreadableError
 from rbmbench.io.text import plain_json
 
+LARGEST_COUNT = 2**31 - 1
+MOST_FOLDERS = 256
+"""Folders below each other in a path; Python makes missing ones by recursion."""
+MOST_NAME_BYTES = 255
+"""Bytes of one name of a path, as in the usual file systems."""
 
-def parser() -> ArgumentParser:
+
+class Parser(ArgumentParser):
+    """A parser whose errors are one line, as all others are."""
+
+    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
+        """Return the arguments; `SettingsError` if one is wrong, or is not UTF-8, in which results are written."""
+        for text in sys.argv[1:] if args is None else args:
+            if "\0" in text or not _is_utf8(text):
+                raise SettingsError(f"argument {text!a}: is not UTF-8 text without NUL characters")
+        return super().parse_args(args, namespace)
+
+    def error(self, message: str) -> NoReturn:
+        """Raise a `SettingsError`."""
+        raise SettingsError(f"{message}; see '{self.prog} --help'")
+
+
+def parser() -> Parser:
     """Return the parser; parsed arguments hold the function to run as ``command``."""
-    whole = ArgumentParser(
+    whole = Parser(
         prog="rbmbench",
         description="Train restricted Boltzmann machines, and run the steps of the workflow.",
         formatter_class=RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    whole.add_argument("--version", action=_Version, nargs=0, help="print the version, and exit")
     commands = whole.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_commands(commands)
     listed = set(commands.choices)
@@ -34,27 +58,59 @@ def parser() -> ArgumentParser:
     return whole
 
 
-def _add(commands, name: str, command: str, text: str, *groups: dict[str, dict], listed: bool = True) -> ArgumentParser:
+class _Version(Action):
+    """Print the version, which is looked up then."""
+
+    def __call__(self, parser: ArgumentParser, *_) -> None:
+        """See `argparse.Action`."""
+        import rbmbench
+
+        print(f"rbmbench {rbmbench.__version__}")
+        parser.exit()
+
+
+def _add(commands, name: str, command: str, text: str, *groups: dict[str, dict], listed: bool = True) -> Parser:
     """Return the parser of a new subcommand, with groups of arguments: options of `add_argument` by name."""
     options = {"help": text} if listed else {}
     added = commands.add_parser(name, description=text, allow_abbrev=False, **options)
     added.set_defaults(command=command)
-    for group in groups:
+    for group in (*groups, LOG):
         for argument, of_argument in group.items():
             added.add_argument(argument, **of_argument)
     return added
 
 
-def _at_least(least: float, kind: type) -> Callable[[str], Any]:
-    """Return a type of arguments: numbers of a kind, at least ``least``."""
+def _number(least: float, most: float, kind: type) -> Callable[[str], Any]:
+    """Return a type of arguments: numbers of a kind, from ``least`` to ``most``."""
 
     def number(text: str) -> Any:
         value = kind(text)
-        if not value >= least:
-            raise ArgumentTypeError(f"found {text!r}; should be at least {least}")
+        if not least <= value <= most:
+            raise ArgumentTypeError(f"found {text!r}; should be from {least} to {most}")
         return value
 
     return number
+
+
+def _path(text: str) -> Path:
+    """Return a path whose names are no longer, and whose folders no deeper, than files can be made."""
+    path = Path(text)
+    if len(path.parts) > MOST_FOLDERS:
+        raise ArgumentTypeError(f"found {len(path.parts)} folders below each other; should be at most {MOST_FOLDERS}")
+    for part in path.parts:
+        if (found := len(part.encode())) > MOST_NAME_BYTES:
+            raise ArgumentTypeError(
+                f"found a name of {found} bytes, {part[:20]!r}...; should be at most {MOST_NAME_BYTES}"
+            )
+    return path
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -65,12 +121,20 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
-_count = _at_least(1, int)
-_file, _folder = (partial(dict, type=Path, metavar=metavar) for metavar in ("FILE", "FOLDER"))
+def _kind_of_parts(text: str) -> str:
+    """Return the name of a kind of parts."""
+    if text not in PARTS:
+        raise ArgumentTypeError(f"found {text!r}; should be one of {', '.join(PARTS)}")
+    return text
+
+
+_count = _number(1, LARGEST_COUNT, int)
+_file, _folder = (partial(dict, type=_path, metavar=metavar) for metavar in ("FILE", "FOLDER"))
 _required_file, _required_folder = partial(_file, required=True), partial(_folder, required=True)
 _json = partial(dict, metavar="JSON")
 
-# Arguments that several subcommands share.
+# Arguments that several subcommands share, the first one all of them.
+LOG = {"--log": _file(help="file that gets a copy of all messages; the command goes on if it cannot be written")}
 COMPUTATION = {
     "--settings": _json(required=True, help="settings as JSON, or the name of a JSON file"),
     "--out": _required_folder(help="folder to write"),
@@ -78,6 +142,28 @@ COMPUTATION = {
     "--scale": {"default": "none", "metavar": "NAME", "help": "name of the scale, for meta.json"},
 }
 DATA = {"--data": _required_file(help="npz file of the data set")}
+DATA_OR_OWN = {
+    "--data": _required_file(help="file of `rbmbench data`, or a matrix of 0 and 1 of your own: .npy, .npz or .csv"),
+    "--run-id": {"metavar": "ID", "help": "id of the run, for meta.json (default: the name of the folder to write)"},
+}
+ONE_STAGE = {
+    "--hidden": {"type": _count, "metavar": "N", "help": "hidden units"},
+    "--iterations": {"type": _count, "metavar": "N", "help": "updates of the parameters"},
+    "--batch": {
+        "type": _count,
+        "metavar": "N",
+        "help": "rows of a mini-batch (default: 100, or all if fewer)",
+    },
+    "--estimator": {"metavar": "NAME", "help": "gradient estimator (default: cd); `rbmbench list` has all"},
+    "--options": _json(help="options of the estimator (default: none)"),
+    "--k": {"type": _count, "metavar": "N", "help": "Gibbs steps: the same as --options '{\"k\": N}'"},
+    "--update": {"metavar": "NAME", "help": "update rule (default: sgd)"},
+    "--rate": {"type": float, "metavar": "RATE", "help": "learning rate (default: 0.1)"},
+    "--trials": {"type": _count, "metavar": "N", "help": "independent repetitions (default: 1)"},
+    "--seed": {"type": int, "metavar": "N", "help": "seed (default: 0)"},
+    "--evaluate-every": {"type": _count, "metavar": "N", "help": "iterations between evaluations (default: 100)"},
+}
+PARTS = ("estimators", "updates", "samplers", "datasets")
 MODEL = {"--model": _required_folder(help="folder of the run")}
 SOURCES = {
     "--mirror": {"help": "folder or base address that is tried before the public addresses"},
@@ -87,7 +173,7 @@ NOTEBOOK = {
     "--template": _required_file(help="notebook to run"),
     "--notebook": _required_file(help="executed notebook, to write"),
     "--page": _required_file(help="the same as HTML, to write"),
-    "--log": _file(help="the notebook while it runs, and if it fails"),
+    "--partial": _file(help="the notebook while it runs, and if it fails"),
 }
 SPECS = {"--specs": _file(nargs="*", default=[], help="specs of the figures and tables (default: all)")}
 SCALE = {"--scale": {"required": True, "metavar": "NAME", "help": "name of the scale"}}
@@ -95,23 +181,28 @@ SCALE_FOLDER = {"--folder": _required_folder(help="folder of the scale: results/
 CLAIMS = {"--claims": _required_file(nargs="+", help="claims, one file per paper")}
 
 
-def _long() -> dict[str, dict]:
-    """Return the arguments of training and annealing; defaults are read from the environment now."""
+def _settings_or(others: dict[str, dict]) -> dict[str, dict]:
+    """Return the argument of the settings where others can take its place."""
+    return {"--settings": _json(help=f"all settings as JSON, or a JSON file, in place of {', '.join(others)}")}
+
+
+def _resumable() -> dict[str, dict]:
+    """Return the arguments of what has checkpoints; defaults are read from the environment now."""
     return {
         "--checkpoint": _file(help="checkpoint to resume from, and to write"),
         "--checkpoint-seconds": {
-            "type": _at_least(0, float),
+            "type": _number(0, math.inf, float),
             "default": os.environ.get("RBMBENCH_CHECKPOINT_SECONDS") or None,
             "metavar": "SECONDS",
             "help": "least time between two checkpoints (default: the variable RBMBENCH_CHECKPOINT_SECONDS, or 20)",
         },
-        "--backend": {
-            "default": os.environ.get("RBMBENCH_BACKEND") or "auto",
-            "metavar": "NAME",
-            "help": "arrays to compute on: auto, numpy, or cupy for a GPU "
-            "(default: the variable RBMBENCH_BACKEND, or auto)",
-        },
     }
+
+
+def _backend() -> dict[str, dict]:
+    """Return the argument of what can run on a GPU; its default is read from the environment now."""
+    text = "arrays to compute on: auto, numpy, or cupy for a GPU (default: the variable RBMBENCH_BACKEND, or auto)"
+    return {"--backend": {"default": os.environ.get("RBMBENCH_BACKEND") or "auto", "metavar": "NAME", "help": text}}
 
 
 def _add_commands(commands) -> None:
@@ -142,9 +233,22 @@ def _add_commands(commands) -> None:
     own = {"--out": _folder(default=Path("config/schemas"))}
     _add(actions, "schema", "making:config_schema", "write the JSON schemas of the configuration", own)
 
-    own = {"--run-id": {"required": True, "metavar": "ID", "help": "id of the run, for meta.json"}}
     text = "train all trials of a run, or resume it from its checkpoint"
-    add("train", "computing:train", text, COMPUTATION, DATA, _long(), own)
+    add(
+        "train",
+        "computing:train",
+        text,
+        DATA_OR_OWN,
+        ONE_STAGE,
+        COMPUTATION | _settings_or(ONE_STAGE),
+        _resumable(),
+        _backend(),
+    )
+
+    own = {
+        "kinds": {"nargs": "*", "type": _kind_of_parts, "metavar": "KIND", "help": f"{', '.join(PARTS)} (default: all)"}
+    }
+    add("list", "listing:list_parts", "list estimators, update rules, samplers and data sets with their options", own)
 
     own = {
         "--name": {"required": True, "help": "name of the data set"},
@@ -155,7 +259,10 @@ def _add_commands(commands) -> None:
     }
     add("data", "making:data", "make or fetch a data set, and write it as an npz file", SOURCES, own)
 
-    own = {"--out": _file(help="HTML file to write (default: FOLDER/report/index.html)")}
+    own = {
+        "--out": _file(help="HTML file to write (default: FOLDER/report/index.html)"),
+        "--configfile": {"nargs": "*", "default": [], "metavar": "FILE", "help": "overlays, for commands on the page"},
+    }
     add("report", "making:report", "write the page that shows all results of a scale", SPECS, SCALE_FOLDER, own)
 
     own = {
@@ -171,16 +278,14 @@ def _add_commands(commands) -> None:
 def _add_steps(commands) -> None:
     """Add the steps of the workflow, which the list of commands leaves out."""
     add = partial(_add, commands, listed=False)
-    models = COMPUTATION | DATA | MODEL
-    add("evaluate", "computing:evaluate", "evaluate snapshots by annealed importance sampling", models, _long())
+    alone = COMPUTATION | _resumable()
+    models = alone | DATA | MODEL
+    add("evaluate", "computing:evaluate", "evaluate snapshots by annealed importance sampling", models, _backend())
     add("ground-truth", "computing:ground_truth", "compute the model expectations of trained models", models)
     own = {"--ground-truths": _required_file(nargs="+", help="output of ground-truth")}
     add("estimate", "computing:estimate", "measure bias and variance of a gradient estimator", models, own)
     add("sample", "computing:sample", "draw samples of trained models, and measure their coverage", models)
-    add("couple", "computing:couple", "run coupled chains of a random model until they meet", COMPUTATION)
-
-    own = {"--values": _json(required=True, help="the spec"), "--out": _required_file(help="JSON file to write")}
-    add("spec", "making:spec", "write the spec of a figure or table", own)
+    add("couple", "computing:couple", "run coupled chains of a random model until they meet", alone)
 
     pairs = {"type": _pair, "metavar": "NAME=VALUE", "help": "parameters of the notebook"}
     own = {"--set": {"required": True, "nargs": "+", **pairs}}

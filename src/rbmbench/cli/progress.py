@@ -4,7 +4,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 SECONDS_BETWEEN_LINES = 30.0
 
@@ -59,9 +59,7 @@ def _line_progress(title: str, value: str) -> Callable[..., None]:
         parts = [f"{done if done % 1 else int(done)} of {total}"]
         parts += [f"{value} {found:.4g}"] if found is not None else []
         parts += [f"{duration(left)} left"] if left else []
-        # The computation continues if the reader of stderr is gone.
-        with suppress(OSError):
-            print(f"{title}: {', '.join(parts)}", file=sys.stderr, flush=True)
+        print(f"{title}: {', '.join(parts)}", file=sys.stderr)
 
     return progress
 

@@ -1,12 +1,14 @@
-"""Let a training process meet a signal at a known moment: Python imports this file by itself where the path has it.
+"""Let a computing process meet a signal at a known moment: Python imports this file by itself where the path has it.
 
 RBMBENCH_TEST_FAULT="SIGKILL iteration 30" sends it when iteration 30 has been evaluated, "SIGKILL rename model.npz 1"
-when model.npz is written under its temporary name for the first time, and is about to be renamed.
+when model.npz is written under its temporary name for the first time, and is about to be renamed, "SIGTERM warm_up 1"
+while kernels are compiled.
 """
 
 import os
 import signal
 import sys
+import time
 from contextlib import contextmanager
 
 
@@ -34,7 +36,19 @@ def at_rename(number: int, name: str, times: str) -> None:
     os.replace = faulty
 
 
+def at_warm_up(number: int, _times: str) -> None:
+    """Send this process a signal while a training compiles its kernels, and let that take a minute."""
+    from rbmbench.training import trainer
+
+    def slow(*_):
+        os.kill(os.getpid(), number)
+        time.sleep(60)
+
+    trainer._warm_up = slow
+
+
+COMPUTING = {"train", "ground-truth", "estimate", "couple", "sample"}
 fault = os.environ.get("RBMBENCH_TEST_FAULT")
-if fault and "train" in sys.orig_argv:
+if fault and COMPUTING & set(sys.orig_argv):
     name, moment, *details = fault.split()
-    {"iteration": at_iteration, "rename": at_rename}[moment](getattr(signal, name), *details)
+    {"iteration": at_iteration, "rename": at_rename, "warm_up": at_warm_up}[moment](getattr(signal, name), *details)

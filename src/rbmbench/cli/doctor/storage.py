@@ -4,11 +4,11 @@ import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryFile
 
 from rbmbench.base.errors import DataError, ResultsError
 from rbmbench.cli.doctor import FAILED, OK, WARNING, Finding
 from rbmbench.datasets import Sources, file_status, without_credentials
+from rbmbench.io.caches import why_not_writable
 from rbmbench.io.results import check_writable
 
 LEAST_BYTES = 2**30
@@ -27,7 +27,7 @@ def data_sets(mirror: str | None, cache: str | None, online: bool) -> Iterator[F
         yield Finding("mirror", str(error), FAILED)
         return
     yield Finding("mirror", without_credentials(sources.mirror) if sources.mirror else "none")
-    yield Finding("cache", str(sources.cache))
+    yield Finding("cache", str(sources.cache or "none: the user has no home folder"))
     unknown = []
     for file in file_status(sources, online):
         name = f"{file.data_set}: {file.name}"
@@ -53,7 +53,8 @@ def folders(results: Path, mirror: str | None, cache: str | None) -> Iterator[Fi
     """Yield whether results and downloads can be written, and the free space there."""
     yield _folder("results", results, FAILED)
     with suppress(DataError):  # reported with the data sets
-        yield _folder("downloads", Sources.resolve(mirror, cache).cache, WARNING)
+        if found := Sources.resolve(mirror, cache).cache:
+            yield _folder("downloads", found, WARNING)
 
 
 def _folder(what: str, folder: Path, otherwise: str) -> Finding:
@@ -61,12 +62,10 @@ def _folder(what: str, folder: Path, otherwise: str) -> Finding:
     nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     try:
         check_writable(folder)
-        # Permissions are not enough: some file systems refuse any file.
-        with TemporaryFile(dir=nearest) as file:
-            file.write(b"x")
-    except (ResultsError, OSError) as error:
-        words = str(error) if isinstance(error, ResultsError) else f"{folder}: cannot be written ({error.strerror})"
-        return Finding(what, words, otherwise)
+    except ResultsError as error:
+        return Finding(what, str(error), otherwise)
+    if reason := why_not_writable(folder):
+        return Finding(what, f"{folder}: cannot be written ({reason})", otherwise)
     free = shutil.disk_usage(nearest).free
     state, more = (OK, "") if free >= LEAST_BYTES else (WARNING, ", which is little")
     return Finding(what, f"{folder}: writable, {free / 2**30:.1f} GB free{more}", state)

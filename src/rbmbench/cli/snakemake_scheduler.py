@@ -1,0 +1,169 @@
+"""Let Snakemake end when it is told to: the Snakefile installs this over Snakemake's scheduler.
+
+Snakemake's handler of SIGTERM takes locks that the interrupted thread may hold, and then waits for ever. SIGHUP, and
+SIGTERM before the scheduler exists, kill Snakemake while it holds the lock of its folder. The timers of its limit on
+starts keep it alive after the last job. docs/snakemake_signals.md reports this to its authors.
+
+Here, signals are noted without a lock, and the scheduler acts on them where it waits for jobs: it starts no further
+jobs, waits for those that run, which have received the signal too, and unlocks the folder.
+"""
+
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
+from queue import SimpleQueue
+from types import FrameType
+from typing import Any
+
+from rbmbench.cli.output import Stream, write_now
+from rbmbench.cli.stopping import SIGNALS
+
+# The global names and attributes in the methods that are replaced (exactly these) or relied upon (at least these).
+REPLACED = {
+    "exit_gracefully": {"_lock", "_user_kill", "_open_jobs", "release"},
+    "_schedule_reevalutation": {"threading", "Timer", "start"},
+}
+USED = {
+    "__init__": {"_open_jobs", "Semaphore", "signal", "SIGTERM", "exit_gracefully", "_user_kill", "job_rate_limiter"},
+    "schedule": {"_open_jobs", "acquire", "_user_kill", "job_selector", "job_rate_limiter", "_schedule_reevalutation"},
+    "job_selector": {"job_rate_limiter", "get_free_jobs", "register_jobs"},
+}
+# A job that was about to start when a signal came has not received it.
+SECONDS_BEFORE, SECONDS_BETWEEN_LOOKS, LOOKS = 2.0, 0.2, 50
+
+
+def install() -> None:
+    """Replace Snakemake's scheduler, and let its messages go nowhere once nobody can read them.
+
+    Where Snakemake is another than the one that this was made for, a line says so and its scheduler stays.
+    """
+    from snakemake import __version__, workflow
+    from snakemake.logging import logger
+
+    for handler in logger.handlers:
+        stream = getattr(handler, "stream", None)
+        if stream is not None and stream in (sys.stdout, sys.stderr):
+            handler.setStream(Stream(stream, "Snakemake's messages"))
+    if missing := _misfit(getattr(workflow, "JobScheduler", None)):
+        text = f"Snakemake {__version__} has another scheduler ({missing}); once interrupted, it may have to be killed"
+        write_now(f"rbmbench: warning: {text}\n")
+    elif threading.current_thread() is threading.main_thread():
+        early = _Early()
+        workflow.JobScheduler = _stoppable(workflow.JobScheduler, early)
+        _handle(early)
+
+
+def _misfit(scheduler: type | None) -> str | None:
+    """Return the first method that is not as it is known; None if all are."""
+    for name, known in (REPLACED | USED).items():
+        code = getattr(getattr(scheduler, name, None), "__code__", None)
+        found = set(code.co_names) if code else set()
+        if not known <= found or (name in REPLACED and known != found):
+            return name
+    return None
+
+
+def _handle(handler: Any) -> None:
+    """Set the handler of all signals that ask Snakemake to end, except those that are ignored, as by nohup."""
+    for number in SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, handler)
+
+
+class _Early:
+    """The handler of signals before there is a scheduler: it ends Snakemake in order, which unlocks the folder."""
+
+    def __init__(self):
+        self.received: int | None = None
+
+    def __call__(self, number: int, _frame: FrameType | None) -> None:
+        # make sends the signal again, which must not interrupt the unlocking.
+        if self.received is None:
+            self.received = number
+            raise SystemExit(128 + number)
+
+
+class _Tokens:
+    """A semaphore without a lock, which a signal handler may release while its thread acquires or releases it."""
+
+    def __init__(self, woken: Callable[[], None]):
+        self._queue: SimpleQueue[None] = SimpleQueue()
+        self._woken = woken
+
+    def release(self) -> None:
+        """Wake the scheduler once."""
+        self._queue.put(None)
+
+    def acquire(self) -> None:
+        """Wait for a release, and act on signals."""
+        self._queue.get()
+        self._woken()
+
+
+def _stoppable(base: type, early: _Early) -> type:
+    """Return the class of schedulers that note signals and act on them later."""
+
+    class StoppableScheduler(base):
+        """Snakemake's scheduler, with handlers of signals that take no lock, and timers that it does not wait for."""
+
+        def __init__(self, *arguments: Any, **options: Any):
+            super().__init__(*arguments, **options)
+            self._open_jobs = _Tokens(self._woken)
+            self._open_jobs.release()
+            self._signals: list[tuple[int, float]] = []
+            self._has_passed_on = self._reached_limit = False
+            _handle(self.exit_gracefully)
+            # Snakemake's log swallows what is raised while it writes.
+            if early.received:
+                self.exit_gracefully(early.received)
+
+        def exit_gracefully(self, number: int, _frame: FrameType | None = None) -> None:
+            """Start no further jobs."""
+            self._user_kill = "graceful"
+            self._signals.append((number, time.time()))
+            self._open_jobs.release()
+
+        def _woken(self) -> None:
+            """Stop the jobs that a signal to the group has not reached: on a cluster, or not yet started."""
+            if not self._signals:
+                return
+            if self.workflow.local_exec:
+                if not self._has_passed_on:
+                    threading.Thread(target=_stop_children, args=self._signals[0][1:], daemon=True).start()
+                self._has_passed_on = True
+            elif any(number == signal.SIGINT for number, _ in self._signals):
+                raise KeyboardInterrupt
+
+        def job_selector(self, jobs: Iterable) -> Collection:
+            """Return the jobs to start: none after a signal."""
+            limiter = self.job_rate_limiter
+            free = limiter.get_free_jobs() if limiter else sys.maxsize
+            selected = super().job_selector(jobs)
+            self._reached_limit = len(selected) >= free
+            return [] if self._user_kill else selected
+
+        def _schedule_reevalutation(self, delay: float) -> None:
+            """Wake the scheduler later, unless it only waits for jobs, whose end wakes it."""
+            if self._reached_limit or self.workflow.dag.has_unfinished_queue_input_jobs():
+                timer = threading.Timer(delay, self._open_jobs.release)
+                timer.daemon = True
+                timer.start()
+
+    return StoppableScheduler
+
+
+def _stop_children(since: float) -> None:
+    """Send SIGTERM to child processes that begin soon after a time, or began just before; once more harms nobody."""
+    import psutil
+
+    told: set[int] = set()
+    for _ in range(LOOKS):
+        for child in psutil.Process().children():
+            with suppress(psutil.Error):
+                if child.pid not in told and child.create_time() > since - SECONDS_BEFORE:
+                    told.add(child.pid)
+                    child.terminate()
+        time.sleep(SECONDS_BETWEEN_LOOKS)

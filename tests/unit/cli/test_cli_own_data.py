@@ -1,0 +1,115 @@
+"""Training on a user's own file with plain options, and the list of what there is to choose from."""
+
+import json
+
+import numpy as np
+import pytest
+from core_helpers import binary_data
+
+import rbmbench
+from rbmbench import datasets, estimators, samplers, updates
+from rbmbench.cli import main
+from rbmbench.io import results
+
+DATA = binary_data(23, 7)
+PLAIN = ["--hidden", "5", "--iterations", "11"]
+
+
+@pytest.fixture(params=[".npy", ".npz", ".csv"])
+def file(tmp_path, request):
+    """A user's own matrix."""
+    path = tmp_path / f"spins{request.param}"
+    if request.param == ".csv":
+        np.savetxt(path, DATA, "%d", delimiter=",")
+    else:
+        np.save(path, DATA) if request.param == ".npy" else np.savez(path, train=DATA)
+    return path
+
+
+@pytest.fixture
+def own(tmp_path):
+    np.save(tmp_path / "own.npy", DATA)
+    return tmp_path / "own.npy"
+
+
+def train(data, out, *arguments) -> int:
+    return main(["train", "--data", str(data), "--out", str(out), *map(str, arguments)])
+
+
+def refused(capsys, code: int) -> str:
+    line = capsys.readouterr().err.splitlines()[-1]
+    assert (code, line[:17]) == (2, "rbmbench: error: ")
+    return line[17:]
+
+
+def test_a_file_of_your_own_is_trained_on_with_plain_options(file, tmp_path):
+    options = "--batch", 3, "--estimator", "pcd", "--k", 2, "--rate", 0.5, "--trials", 2, "--seed", 13
+    assert train(file, tmp_path / "run", *PLAIN, *options) == 0
+    expected = rbmbench.train(
+        DATA, hidden=5, batch=3, iterations=11, estimator="pcd", options={"k": 2}, rate=0.5, trials=2, seed=13
+    )
+    np.testing.assert_array_equal(results.read_model(tmp_path / "run")["W"], expected.rbm.W)
+    meta = results.read_meta(tmp_path / "run")
+    assert meta["run"] == "run"
+    assert (meta["data"]["title"], meta["settings"]["data"]["options"]["path"]) == ("spins", str(file))
+
+
+def test_the_settings_of_a_run_train_the_same_again(own, tmp_path):
+    options = "--options", '{"k": 2}', "--update", "sdcp", "--evaluate-every", 7
+    assert train(own, tmp_path / "run", *PLAIN, *options) == 0
+    settings = results.read_meta(tmp_path / "run")["settings"]
+    assert (settings["batch"], settings["schedule"][0]["update"]["name"]) == (23, "sdcp")
+    assert train(own, tmp_path / "again", "--settings", json.dumps(settings)) == 0
+    files = [(tmp_path / run / "model.npz").read_bytes() for run in ("run", "again")]
+    assert files[0] == files[1]
+
+
+def test_a_data_set_of_the_package_is_trained_on_in_the_same_way(tmp_path):
+    datasets.save(datasets.load("bars_and_stripes", side=3), tmp_path / "bars.npz")
+    assert train(tmp_path / "bars.npz", tmp_path / "run", *PLAIN) == 0
+    found = results.read_meta(tmp_path / "run")
+    assert found["settings"]["data"] == {"name": "bars_and_stripes", "options": {"side": 3, "distinct": False}}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ([*PLAIN, "--settings", "{}"], "--settings: found with --hidden, --iterations; allowed: one of the two"),
+        (["--iterations", "11"], "--hidden: found nothing; allowed: an integer >= 1, or --settings"),
+        (["--hidden", "5"], "--iterations: found nothing; allowed: an integer >= 1, or --settings"),
+        ([*PLAIN, "--estimator", "pdc"], "unknown estimator 'pdc'; nearest: 'pcd'"),
+        ([*PLAIN, "--estimator", "exact", "--k", "2"], "estimator 'exact': unknown option 'k'; allowed: none"),
+        ([*PLAIN, "--rate", "-1"], "train: schedule.0.rate: found -1.0; input should be greater than 0"),
+        ([*PLAIN, "--batch", "29"], "batch: found 29; allowed: at most the 23 rows"),
+        ([*PLAIN, "--options", "k=2"], "--options: is not JSON"),
+    ],
+)
+def test_plain_options_that_do_not_fit_are_one_line(own, tmp_path, capsys, arguments, line):
+    assert refused(capsys, train(own, tmp_path / "run", *arguments)).startswith(line)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "line"),
+    [
+        ("own.npz", {"spins": DATA}, "own.npz: cannot be read as .npz (no array 'train'; it has spins)"),
+        ("own.npy", DATA * 3, "user_file: train: found the value 3; allowed: 0 and 1"),
+        ("own.txt", None, "own.txt: no such file"),
+    ],
+)
+def test_a_file_that_holds_no_rows_of_0_and_1_is_one_line(tmp_path, capsys, name, content, line):
+    if content is not None:
+        np.savez(tmp_path / name, **content) if name.endswith("z") else np.save(tmp_path / name, content)
+    assert line in refused(capsys, train(tmp_path / name, tmp_path / "run", *PLAIN))
+
+
+def test_all_that_can_be_chosen_is_listed_with_its_options(capsys):
+    assert main(["list"]) == 0
+    printed = capsys.readouterr().out
+    for part in (estimators, updates, samplers, datasets):
+        assert all(f"\n  {name}\n" in printed for name in part.REGISTRY.names())
+    assert "\n  cd\n      Contrastive divergence, CD-k.\n      options: k=1, chains=null, variance=false\n" in printed
+    assert main(["list", "samplers"]) == 0
+    printed = capsys.readouterr().out
+    assert "rates_herding" in printed
+    assert "bars_and_stripes" not in printed

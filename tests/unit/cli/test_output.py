@@ -1,0 +1,119 @@
+"""What a command prints: a log gets all of it, and no failure to print ends a computation."""
+
+import errno
+import json
+import os
+import subprocess
+import sys
+import warnings
+
+import pytest
+
+from rbmbench.cli import main, making
+from rbmbench.cli.output import write_now
+
+STAGE = {"until": 20, "estimator": {"name": "cd"}, "rate": 0.1}
+RUN = {"data": {"name": "bars_and_stripes"}, "hidden": 3, "batch": 7, "schedule": [STAGE], "trials": 2}
+OUTPUTS = ["curve.parquet", "meta.json", "model.npz"]
+
+
+@pytest.fixture
+def data(tmp_path):
+    """Return the command line that makes a small data set."""
+    return ["data", "--name", "bars_and_stripes", "--options", '{"side": 3}', "--out", str(tmp_path / "bars.npz")]
+
+
+def with_log(monkeypatch, tmp_path, command) -> str:
+    """Run a function as the command `config schema`, with a log; return the log."""
+    monkeypatch.setattr(making, "config_schema", command)
+    main(["config", "schema", "--log", str(tmp_path / "logs/x.log")])
+    return (tmp_path / "logs/x.log").read_text()
+
+
+def test_a_log_gets_what_is_printed_and_warned(monkeypatch, tmp_path, capfd):
+    def command(_):
+        print("printed")
+        print("an error", file=sys.stderr)
+        write_now("SIGTERM\n")
+        warnings.warn("of another package", UserWarning, stacklevel=1)
+
+    with pytest.warns(UserWarning, match="of another"):
+        log = with_log(monkeypatch, tmp_path, command)
+    assert log.startswith("printed\nan error\nSIGTERM\n")
+    printed = capfd.readouterr()
+    assert printed.out == "printed\n"
+    assert printed.err.startswith("an error\nSIGTERM\n")
+
+
+def test_a_log_gets_the_line_of_an_error(data, tmp_path):
+    assert main([*data, "--rows", "17", "--log", str(tmp_path / "x.log")]) == 2
+    assert (tmp_path / "x.log").read_text().endswith("rows: found 16; the configuration says 17\n")
+
+
+def test_a_log_gets_the_traceback_of_a_defect(monkeypatch, tmp_path):
+    def command(_):
+        raise ZeroDivisionError("a defect")
+
+    with pytest.raises(ZeroDivisionError):
+        with_log(monkeypatch, tmp_path, command)
+    log = (tmp_path / "logs/x.log").read_text()
+    assert log.startswith("Traceback (most recent call last):\n")
+    assert log.endswith("ZeroDivisionError: a defect\n")
+
+
+def test_a_log_begins_anew(data, tmp_path):
+    for _ in range(2):
+        assert main([*data, "--log", str(tmp_path / "x.log")]) == 0
+    assert (tmp_path / "x.log").read_text().count("\n") == 1
+
+
+@pytest.mark.parametrize(("log", "reason"), [("/dev/full", "is a device"), ("bars.npz/x.log", "File exists")])
+def test_a_log_that_cannot_be_written_is_told_once(data, tmp_path, capfd, log, reason):
+    (tmp_path / "bars.npz").write_text("")
+    assert main([*data, "--log", str(tmp_path / log)]) == 0
+    lines = capfd.readouterr().err.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("rbmbench: warning: ")
+    assert reason in lines[0]
+
+
+def test_a_log_on_a_full_disk_is_told_once(data, tmp_path, capfd, monkeypatch):
+    write = os.write
+
+    def full(handle, content):
+        if handle > 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(handle, content)
+
+    monkeypatch.setattr(os, "write", full)
+    assert main([*data, "--log", str(tmp_path / "x.log")]) == 0
+    assert len(capfd.readouterr().err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("streams", ["2>&-", "2>/dev/full", "0<&- 1>&- 2>&-", "2>&1 | true", ">/dev/full"])
+def test_a_run_ends_well_whatever_becomes_of_its_output(data, tmp_path, streams):
+    assert main(data) == 0
+    command = [sys.executable, "-m", "rbmbench", "train", "--settings", json.dumps(RUN), "--data", data[-1]]
+    command += ["--run-id", "run", "--out", str(tmp_path / "run"), "--log", str(tmp_path / "x.log")]
+    shell = ["bash", "-c", f'set -o pipefail; "$@" {streams}', "bash", *command]
+    assert subprocess.run(shell, check=False, timeout=300).returncode == 0
+    assert sorted(os.listdir(tmp_path / "run")) == OUTPUTS
+    assert "20 of 20" in (tmp_path / "x.log").read_text()
+
+
+def ended(repository, command: str):
+    """Run a command line of rbmbench with redirections, and return how it ended."""
+    shell = ["bash", "-c", f"set -o pipefail; {sys.executable} -m rbmbench {command}"]
+    return subprocess.run(shell, cwd=repository, capture_output=True, text=True, check=False, timeout=300)
+
+
+@pytest.mark.parametrize("command", ["config check config/config.yaml config/smoke.yaml", "--help"])
+def test_a_reader_that_is_gone_is_no_error(repository, command):
+    done = ended(repository, f"{command} | true")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_report_that_cannot_be_printed_is_one_line(repository):
+    done = ended(repository, "config check config/config.yaml config/smoke.yaml > /dev/full")
+    assert done.returncode == 2
+    assert done.stderr == "rbmbench: error: standard output: cannot be written (No space left on device)\n"

@@ -1,0 +1,161 @@
+"""Faults of the steps beside training: they are killed, told to stop, doubled, and lose no more than a training."""
+
+import json
+import platform
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from core_helpers import binary_data
+from workspaces import run_cli
+
+from rbmbench import datasets
+from rbmbench.cli import main
+from rbmbench.io import results
+from rbmbench.io.layout import JOBS, META
+from rbmbench.io.locks import locked
+from rbmbench.training.checkpoint import Checkpointer
+
+RUN = {"data": {"name": "made"}, "hidden": 5, "batch": 6, "trials": 2, "evaluate_every": 3}
+RUN |= {"schedule": [{"until": 3, "estimator": {"name": "cd"}, "rate": 0.1}]}
+EXACT = {"method": "exact"}
+COUPLING = {"visible": 13, "hidden": 7, "coupling": "rbm", "replications": 1009}
+SAMPLING = {"samplers": {"a": {"name": "gibbs"}, "b": {"name": "herding"}}, "samples": 37, "points": 5, "shown": 11}
+SETTINGS = {
+    "ground_truth": {"method": "parallel_tempering", "chains": 3, "burn_in": 13, "samples": 101},
+    "estimate": {"estimator": {"name": "pcd"}, "batch": 4, "estimates": 31},
+    "coupling": COUPLING,
+    "samples": SAMPLING,
+}
+COMMANDS = {"ground_truth": "ground-truth", "estimate": "estimate", "coupling": "couple", "samples": "sample"}
+KINDS = pytest.mark.parametrize("kind", sorted(SETTINGS))
+
+
+@dataclass(frozen=True)
+class Job:
+    """A step of some kind, in a folder of its own, on a model in another one."""
+
+    kind: str
+    folder: Path
+    model: Path
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.folder / "checkpoints" / "state.npz"
+
+    def arguments(self) -> list[str]:
+        inputs = ["--data", str(self.model / "data.npz"), "--model", str(self.model / "run")]
+        truth = ["--ground-truths", str(self.model / "truth" / "ground_truth.npz")]
+        more = {"coupling": [], "estimate": inputs + truth}.get(self.kind, inputs)
+        files = ["--checkpoint", str(self.checkpoint), "--out", str(self.folder / "out")]
+        return [COMMANDS[self.kind], "--settings", json.dumps(SETTINGS[self.kind]), *more, *files]
+
+    def outputs(self) -> list:
+        """Return what is the same whenever it is computed: all but times."""
+        out = self.folder / "out"
+        if self.kind == "estimate":
+            found = results.read_table(out, "bias.parquet")
+            return found[found["quantity"] != "seconds_per_estimate"].to_numpy().tolist()
+        return [(out / name).read_bytes() for name in JOBS[self.kind][1:] if name != META]
+
+    def files(self) -> list[str]:
+        found = (path for path in self.folder.rglob("*") if path.is_file())
+        return sorted(str(path.relative_to(self.folder)) for path in found)
+
+    def finished(self) -> list[str]:
+        return sorted(f"out/{name}" for name in JOBS[self.kind][1:])
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory) -> Path:
+    """A data set, a trained model and its exact expectations."""
+    folder = tmp_path_factory.mktemp("model")
+    parts = {name: binary_data(rows, 7, rows) for name, rows in (("train", 29), ("validation", 17), ("test", 23))}
+    made = datasets.build("made", "Made", **parts, source="made", preprocessing="none", options={})
+    datasets.save(made, folder / "data.npz")
+    data = ["--data", str(folder / "data.npz")]
+    assert main(["train", "--settings", json.dumps(RUN), *data, "--run-id", "run", "--out", str(folder / "run")]) == 0
+    files = ["--model", str(folder / "run"), "--out", str(folder / "truth")]
+    assert main(["ground-truth", "--settings", json.dumps(EXACT), *data, *files]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def undisturbed(model, tmp_path_factory):
+    """Return the outputs of a kind of job that nothing has disturbed."""
+
+    def outputs(kind: str) -> list:
+        job = Job(kind, tmp_path_factory.mktemp("whole"), model)
+        assert main(job.arguments()) == 0
+        assert job.files() == job.finished()
+        return job.outputs()
+
+    return outputs
+
+
+def assert_ends_as(expected: list, job: Job, monkeypatch) -> None:
+    """Run the same command again; it goes on from its checkpoint, and leaves what an undisturbed one leaves."""
+    resume, states = Checkpointer.resume, []
+
+    def noted(checkpointer, identity):
+        states.append(resume(checkpointer, identity))
+        return states[-1]
+
+    monkeypatch.setattr(Checkpointer, "resume", noted)
+    assert main(job.arguments()) == 0
+    assert states[0] is not None
+    assert job.outputs() == expected
+    assert job.files() == job.finished()
+
+
+@KINDS
+def test_a_killed_step_goes_on_and_leaves_nothing_behind(kind, model, undisturbed, tmp_path, monkeypatch):
+    job = Job(kind, tmp_path, model)
+    run_cli(job.arguments(), code=-signal.SIGKILL, fault="SIGKILL rename state.npz 3")
+    assert [name for name in job.files() if ".state.npz." in name]
+    assert "checkpoints/state.npz" in job.files()
+    assert not (tmp_path / "out").exists()
+    assert_ends_as(undisturbed(kind), job, monkeypatch)
+
+
+def test_a_step_that_is_told_to_stop_saves_what_it_has(model, undisturbed, tmp_path, monkeypatch):
+    job = Job("estimate", tmp_path, model)
+    output = run_cli(job.arguments(), code=128 + signal.SIGTERM, fault="SIGTERM rename state.npz 5")
+    assert output.splitlines()[-1] == (
+        f"rbmbench: out: stopped at part 6 of 31; run the same command again to resume from {job.checkpoint}"
+    )
+    assert job.files() == ["checkpoints/state.npz"]
+    assert_ends_as(undisturbed("estimate"), job, monkeypatch)
+
+
+def test_every_rule_of_a_long_step_gives_it_a_checkpoint(repository):
+    rules = "".join(file.read_text() for file in (repository / "workflow" / "rules").glob("*.smk"))
+    for command in ("train", "evaluate", *COMMANDS.values()):
+        shell = rules[rules.index(f'"rbmbench {command} ') :].partition("\n\n")[0]
+        assert "--checkpoint {params.checkpoint:q}" in shell, command
+
+
+def refused(arguments: list[str], held: Path, capsys) -> None:
+    """Hold a lock; the command must end with a line that names the holder, and write nothing."""
+    with locked(held):
+        assert main(arguments) == 2
+        assert [path.name for path in held.parent.iterdir()] == [f"{held.name}.lock"]
+    assert f"rbmbench: error: {held}: in use by process " in (said := capsys.readouterr().err)
+    assert f"on {platform.node()}, which computes the same" in said
+
+
+@KINDS
+def test_a_second_process_on_a_step_is_refused(kind, model, tmp_path, capsys):
+    job = Job(kind, tmp_path, model)
+    refused(job.arguments(), job.checkpoint, capsys)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_second_process_on_a_data_set_or_a_notebook_is_refused(repository, tmp_path, capsys):
+    file = tmp_path / "bars" / "bars.npz"
+    refused(["data", "--name", "bars_and_stripes", "--out", str(file)], file, capsys)
+    notebook = tmp_path / "notebooks" / "a.ipynb"
+    template = ["--template", str(repository / "notebooks" / "figure.ipynb"), "--set", "spec=none"]
+    files = ["--notebook", str(notebook), "--page", str(tmp_path / "a.html"), "--log", str(tmp_path / "log.ipynb")]
+    refused(["render", *template, *files], notebook, capsys)

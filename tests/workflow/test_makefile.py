@@ -1,0 +1,104 @@
+"""The Makefile, with programs in place of Python and Snakemake that only note how they are called."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+NOTED = '#!/bin/sh\nprintf "%s\\n" "$@" >> calls\n'
+# A Python that makes virtual environments, whose Python has pip.
+PYTHON = r"""#!/bin/sh
+echo "$2 $3" >> calls
+if [ "$2" = venv ]; then
+    mkdir -p "$3/bin"
+    echo "#!/bin/sh" > "$3/bin/python"
+    chmod +x "$3/bin/python"
+fi
+"""
+
+
+@pytest.fixture
+def checkout(repository, tmp_path) -> Path:
+    """A folder with the Makefile and a configuration, and nothing installed."""
+    shutil.copyfile(repository / "Makefile", tmp_path / "Makefile")
+    for name in ("requirements.lock", "pyproject.toml"):
+        (tmp_path / name).touch()
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config/tiny.yaml").write_text("scale: tiny\n")
+    return tmp_path
+
+
+@pytest.fixture
+def installed(checkout) -> Path:
+    """The same, with a Snakemake that notes its arguments, one per line."""
+    (checkout / ".venv/bin").mkdir(parents=True)
+    program(checkout / ".venv/bin/snakemake", NOTED)
+    (checkout / ".venv/.installed").touch()
+    return checkout
+
+
+def program(file: Path, content: str) -> None:
+    file.write_text(content)
+    file.chmod(0o755)
+
+
+def make(folder: Path, *arguments: str) -> str:
+    """Run make, which must succeed; return its output."""
+    # Nothing else of this environment: the tests themselves may run under make, with another folder for VENV.
+    variables = {"PATH": os.environ["PATH"]}
+    done = subprocess.run(["make", *arguments], cwd=folder, env=variables, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def after(folder: Path, option: str) -> str:
+    """Return the argument of Snakemake that follows an option."""
+    calls = (folder / "calls").read_text().splitlines()
+    return calls[calls.index(option) + 1]
+
+
+@pytest.mark.parametrize(
+    "name", ["x.yaml;touch$IFS''y;#.yaml", "$(touch${IFS}y).yaml", "$(shell${IFS}touch).yaml", "it's.yaml"]
+)
+def test_no_shell_runs_the_name_of_a_configuration(installed, name):
+    (installed / "config" / name).write_text("scale: own  # ours\n")
+    before = sorted(os.listdir(installed))
+    output = make(installed, "figures", f"CONFIGFILE=config/{name}", f"TARGETS={name}")
+    assert sorted({*os.listdir(installed)} - {"calls"}) == before
+    assert after(installed, "--configfile") == f"config/{name}"
+    assert after(installed, "--") == name
+    assert output == "Done: see results/own\n"
+
+
+def test_several_configurations_and_targets(installed):
+    (installed / "config/more.yaml").write_text("overrides: {}\n")
+    output = make(installed, "figures", "CONFIGFILE=config/tiny.yaml config/more.yaml", "TARGETS=tiny_fig1 claims")
+    assert after(installed, "config/tiny.yaml") == "config/more.yaml"
+    assert after(installed, "tiny_fig1") == "claims"
+    assert output == "Done: see results/tiny\n"
+
+
+@pytest.mark.parametrize("targets", [(), ("TARGETS=all",), ("TARGETS=tiny_fig1 report",)])
+def test_the_report_is_named_where_it_was_made(installed, targets):
+    output = make(installed, "figures", "CONFIGFILE=config/tiny.yaml", *targets)
+    assert output == "Done: open results/tiny/report/index.html\n"
+
+
+@pytest.mark.parametrize("left", [None, "exit 1"], ids=["nothing", "Python without pip"])
+def test_an_environment_without_pip_is_completed(checkout, left):
+    program(checkout / "python", PYTHON)
+    if left:
+        (checkout / ".venv/bin").mkdir(parents=True)
+        program(checkout / ".venv/bin/python", f"#!/bin/sh\n{left}\n")
+    make(checkout, ".venv/.installed", f"PYTHON={checkout}/python")
+    assert "venv .venv\n" in (checkout / "calls").read_text()
+
+
+def test_an_environment_with_pip_stays(checkout):
+    program(checkout / "python", PYTHON)
+    (checkout / ".venv/bin").mkdir(parents=True)
+    program(checkout / ".venv/bin/python", "#!/bin/sh\n# kept\n")
+    make(checkout, ".venv/.installed", f"PYTHON={checkout}/python")
+    assert "kept" in (checkout / ".venv/bin/python").read_text()

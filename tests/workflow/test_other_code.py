@@ -1,0 +1,131 @@
+"""Other code runs again what it computes, and nothing else; own data that change are read again.
+
+The package is a copy that is edited. It runs without Numba, whose kernels would have to be compiled for the copy; the
+fingerprints are the same.
+"""
+
+import copy
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny_paper import FILES, PAPER, add_tiny_paper
+from workspaces import Workspace, new_workspace
+
+WITHOUT_NUMBA = "import sys\n\nsys.modules['numba'] = None\n"
+
+
+@pytest.fixture(scope="module")
+def made(repository, tmp_path_factory) -> Path:
+    """A folder with a workspace where everything of a tiny paper is up to date, and the copy that it was made with."""
+    folder = tmp_path_factory.mktemp("other_code")
+    shutil.copytree(repository / "src" / "rbmbench", folder / "src" / "rbmbench", ignore=_caches)
+    (folder / "src" / "sitecustomize.py").write_text(WITHOUT_NUMBA)
+    (folder / "work").mkdir()
+    workspace = new_workspace(repository, folder / "work")
+    add_tiny_paper(workspace, with_own_data(workspace))
+    with using(folder):
+        for name in workspace.planned(*FILES, "--", "all"):
+            file = workspace.folder / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(name)
+        workspace.snakemake("--touch", "--forceall", "--quiet", "all", *FILES)
+        assert workspace.jobs(*FILES) == {}
+    return folder
+
+
+def _caches(_folder: str, names: list[str]) -> list[str]:
+    return [name for name in names if name == "__pycache__"]
+
+
+def with_own_data(workspace: Workspace) -> dict:
+    """Write a user's data, and return the tiny paper with a panel on them."""
+    np.save(workspace.folder / "own.npy", np.eye(7, 5, dtype=np.uint8))
+    paper = copy.deepcopy(PAPER)
+    paper["data"]["own"] = {"name": "user_file", "options": {"path": "own.npy"}, "rows": 7, "visible": 5, "batch": 7}
+    paper["figures"]["fig1"]["panels"]["b"] = {"data": "own", "hidden": 3, "rate": 0.1, "iterations": 20}
+    return paper
+
+
+class using:
+    """Let processes run the package that lies in a folder, with a cache of fingerprints of its own."""
+
+    def __init__(self, folder: Path):
+        self._patch, self._folder = pytest.MonkeyPatch(), folder
+
+    def __enter__(self):
+        self._patch.setenv("PYTHONPATH", str(self._folder / "src"))
+        self._patch.setenv("XDG_CACHE_HOME", str(self._folder / "cache"))
+
+    def __exit__(self, *_):
+        self._patch.undo()
+
+
+@pytest.fixture
+def copied(made, tmp_path):
+    """A copy of all that, to be changed."""
+    shutil.copytree(made, tmp_path / "copy")
+    with using(tmp_path / "copy"):
+        yield tmp_path / "copy"
+
+
+def edit(folder: Path, module: str, old: str, new: str) -> None:
+    file = folder / "src" / "rbmbench" / module
+    source = file.read_text(encoding="utf-8")
+    assert old in source
+    file.write_text(source.replace(old, new), encoding="utf-8")
+
+
+def jobs(folder: Path, *arguments: str) -> dict[str, int]:
+    found = Workspace(folder / "work").jobs(*FILES, *arguments)
+    after = ("render_figure", "render_table", "check_claims", "write_report", "tabulate_run_times")
+    return {name: number for name, number in found.items() if name not in after}
+
+
+def test_another_formula_of_an_estimator_trains_its_runs_only(copied):
+    edit(copied, "estimators/pop_cd.py", "-= log_proposal", "-= 1.01 * log_proposal")
+    assert jobs(copied) == {"train_run": 2}
+
+
+def test_a_remark_and_another_name_train_nothing(copied):
+    edit(copied, "estimators/pop_cd.py", "log_weights", "logarithms_of_weights")
+    edit(copied, "estimators/cd.py", "class CD", "# A remark.\nclass CD")
+    assert jobs(copied) == {}
+
+
+def test_another_kernel_runs_all_that_uses_it(copied):
+    edit(copied, "kernels/numpy/elementary.py", "/ (1 + decay)", "/ (1.01 + decay)")
+    assert jobs(copied) == {"train_run": 5, "compute_ground_truth": 2, "measure_bias": 1}
+
+
+def test_another_measurement_trains_nothing(copied):
+    edit(copied, "measurements/gradient_bias.py", "debiased = raw - floor", "debiased = raw - 2 * floor")
+    assert jobs(copied) == {"measure_bias": 1}
+
+
+def test_another_recipe_of_a_data_set_makes_it_again(copied):
+    edit(copied, "datasets/bars_and_stripes.py", "def load(", "unused = 1\n\n    def load(")
+    assert jobs(copied) == {"prepare_data": 1, "train_run": 3, "compute_ground_truth": 2, "measure_bias": 1}
+
+
+def test_results_that_were_brought_here_count_as_done(copied):
+    edit(copied, "estimators/pop_cd.py", "-= log_proposal", "-= 1.01 * log_proposal")
+    shutil.rmtree(copied / "work" / ".snakemake")
+    assert jobs(copied) == {}
+
+
+def test_own_data_that_change_are_read_again(copied):
+    work, own = copied / "work", copied / "work" / "own.npy"
+    np.save(work / "other.npy", np.ones((7, 5), np.uint8))
+    os.utime(work / "other.npy", (1e9, 1e9))  # older than all results
+    os.replace(work / "other.npy", own)
+    assert jobs(copied) == {"prepare_data": 1, "train_run": 2}
+
+
+def test_own_data_that_are_missing_are_named_in_one_line(copied):
+    (copied / "work" / "own.npy").unlink()
+    found = Workspace(copied / "work").snakemake("--dry-run", *FILES, code=2)
+    (line,) = [line for line in found.splitlines() if "error" in line]
+    assert line.startswith("rbmbench: error: config/papers/tiny.yaml: data.own.options.path: found 'own.npy'")

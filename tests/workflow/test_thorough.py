@@ -1,0 +1,219 @@
+"""The smoke scale, killed a hundred times at random moments, and disks that fill up at random moments.
+
+Takes an hour. Run it by::
+
+    RBMBENCH_KILLS=100 RBMBENCH_FULL_DISKS=30 python -m pytest -m slow -s tests/workflow/test_thorough.py
+
+The variables say how often; without them each test makes two tries. RBMBENCH_UNDISTURBED names a folder results/smoke
+of the same code on the same machine, which is made first if it is not given.
+"""
+
+import os
+import random
+import shutil
+import signal
+import time
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+
+import pandas as pd
+import psutil
+import pytest
+from disks import small_disk
+from tiny_paper import FILES, add_tiny_paper
+from workspaces import new_workspace
+
+from rbmbench.io.layout import BIAS, JOBS, META
+
+KILLS = int(os.environ.get("RBMBENCH_KILLS", "2"))
+FULL_DISKS = int(os.environ.get("RBMBENCH_FULL_DISKS", "2"))
+LONGEST = 15.0
+"""Seconds that all processes may take to end."""
+WAIT_FOR_JOBS = 120.0
+"""Seconds that Snakemake may take to end the other job after one was killed."""
+SMOKE = ("figures", "CONFIGFILE=config/smoke.yaml", "CORES=2")
+WAYS = [
+    ("worker", signal.SIGTERM),
+    ("worker", signal.SIGKILL),
+    ("Snakemake", signal.SIGTERM),
+    ("Snakemake", signal.SIGINT),
+    ("Snakemake", signal.SIGHUP),
+    ("Snakemake", signal.SIGKILL),
+    ("group", signal.SIGTERM),
+    ("group", signal.SIGINT),
+    ("group", signal.SIGHUP),
+    ("group", signal.SIGKILL),
+    ("make", signal.SIGTERM),
+    ("make", signal.SIGKILL),
+]
+
+pytestmark = pytest.mark.slow
+
+
+def contents(results: Path) -> dict[str, object]:
+    """Return what all jobs have computed, by file; times are left out."""
+    found: dict[str, object] = {}
+    for folder, *names in JOBS.values():
+        for path in (path for name in names if name != META for path in results.glob(f"{folder}/*/{name}")):
+            name = str(path.relative_to(results))
+            if path.name == BIAS:
+                table = pd.read_parquet(path)
+                found[name] = table[table["quantity"] != "seconds_per_estimate"].to_csv()
+            else:
+                found[name] = path.read_bytes()
+    return found
+
+
+@pytest.fixture(scope="module")
+def undisturbed(repository, tmp_path_factory):
+    """What an undisturbed run of the smoke scale computes."""
+    if folder := os.environ.get("RBMBENCH_UNDISTURBED"):
+        return contents(Path(folder))
+    workspace = new_workspace(repository, tmp_path_factory.mktemp("undisturbed"))
+    process = workspace.start_make(*SMOKE)
+    output, _ = process.communicate()
+    assert process.returncode == 0, output
+    return contents(workspace.folder / "results/smoke")
+
+
+def group_of(process) -> list[psutil.Process]:
+    """Return the processes of a session."""
+    found = []
+    for one in psutil.process_iter():
+        with suppress(psutil.Error, ProcessLookupError):
+            if os.getsid(one.pid) == process.pid and one.status() != psutil.STATUS_ZOMBIE:
+                found.append(one)
+    return found
+
+
+def named(process, word: str) -> list[psutil.Process]:
+    """Return the processes of a session with a word in their program's name."""
+    found = []
+    for one in group_of(process):
+        with suppress(psutil.Error):
+            if any(word in part for part in one.cmdline()[:3]):
+                found.append(one)
+    return found
+
+
+def kill(process, target: str, number: int, choose: random.Random) -> bool:
+    """Send a signal to a part of a workflow; return whether there was one."""
+    if target == "group":
+        os.killpg(process.pid, number)
+        return True
+    parts = {"make": [psutil.Process(process.pid)], "Snakemake": named(process, "snakemake")[:1]}
+    victims = parts[target] if target in parts else named(process, "rbmbench")
+    if not victims:
+        return False
+    with suppress(psutil.NoSuchProcess):
+        choose.choice(victims).send_signal(number)
+    return True
+
+
+def seconds_to_end(process, longest: float) -> float:
+    """Return how long a session takes to end; at most ``longest``, and it is killed then."""
+    start = time.monotonic()
+    while time.monotonic() < start + longest:
+        process.poll()
+        if not group_of(process):
+            return time.monotonic() - start
+        time.sleep(0.05)
+    for one in group_of(process):
+        with suppress(psutil.Error):
+            one.kill()
+    return longest
+
+
+def end(process, target: str, number: int) -> float:
+    """Wait for the end of all processes after a kill; return how long those took that were told to end."""
+    if target == "worker":
+        # The other job ends first, and Snakemake tells of the one that failed.
+        return LONGEST if seconds_to_end(process, WAIT_FOR_JOBS) == WAIT_FOR_JOBS else 0.0
+    if number == signal.SIGKILL and target != "group":
+        # What lives on is told to end, as the documentation says.
+        time.sleep(1.0)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
+    return seconds_to_end(process, LONGEST)
+
+
+def test_a_hundred_kills_leave_the_same_bytes(workspace, undisturbed, capsys):
+    moments, counts, times, rounds = random.Random(2026), Counter(), [], 0
+    results = workspace.folder / "results/smoke"
+    for number_of_kill in range(KILLS):
+        target, number = WAYS[number_of_kill % len(WAYS)]
+        process = workspace.start_make(*SMOKE)
+        until, killed = time.monotonic() + moments.uniform(1.0, 18.0), False
+        while process.poll() is None and not killed:
+            time.sleep(0.05)
+            killed = time.monotonic() > until and kill(process, target, number, moments)
+        if not killed:
+            assert process.wait() == 0, process.communicate()[0]
+            assert contents(results) == undisturbed
+            rounds += 1
+            shutil.rmtree(results)
+            continue
+        seconds = end(process, target, number)
+        process.communicate()
+        counts[f"{target} {number.name}"] += 1
+        times.append(seconds)
+        assert seconds < LONGEST, (target, number)
+        if list(workspace.folder.glob(".snakemake/locks/*")):
+            assert (target, number) in (("Snakemake", signal.SIGKILL), ("group", signal.SIGKILL))
+            unlocking = workspace.start_make("unlock", *SMOKE[1:])
+            output, _ = unlocking.communicate()
+            assert unlocking.returncode == 0, output
+    process = workspace.start_make(*SMOKE)
+    output, _ = process.communicate()
+    assert process.returncode == 0, output
+    assert contents(results) == undisturbed
+    with capsys.disabled():
+        print(f"\n{sum(counts.values())} kills: {dict(counts)}")
+        print(f"longest end {max(times):.1f} s, {rounds + 1} whole results with the same bytes")
+
+
+def complete(results: Path) -> dict[str, bytes]:
+    """Return the files of all jobs that are finished, which have a meta.json."""
+    folders = [meta.parent for kind in JOBS.values() for meta in results.glob(f"{kind[0]}/*/{META}")]
+    return {str(file.relative_to(results)): file.read_bytes() for folder in folders for file in folder.iterdir()}
+
+
+@pytest.mark.parametrize("place", ["results", "logs", "temporary"])
+def test_nothing_finished_is_lost_when_a_disk_is_full(workspace, tmp_path_factory, place, capsys, monkeypatch):
+    add_tiny_paper(workspace)
+    moments, results, failed = random.Random(place), workspace.folder / "results/tiny", 0
+    workspace.snakemake(*FILES, "--", "tiny_table1")
+    expected = contents(results)
+    for _ in range(FULL_DISKS):
+        shutil.rmtree(results, ignore_errors=True)
+        with small_disk(tmp_path_factory.mktemp("disk"), "64m") as disk:
+            folder = {"results": results, "logs": results / "logs"}.get(place)
+            if folder:
+                folder.parent.mkdir(parents=True, exist_ok=True)
+                folder.symlink_to(disk.folder)
+            else:
+                monkeypatch.setenv("TMPDIR", str(disk.folder))
+            process = workspace.start(*FILES, "--", "tiny_table1")
+            until = time.monotonic() + moments.uniform(0.0, 14.0)
+            while process.poll() is None and time.monotonic() < until:
+                time.sleep(0.05)
+            before = complete(results)
+            with suppress(OSError), open(disk.folder / "filler", "wb") as filler:
+                while True:
+                    filler.write(bytes(2**16))
+            process.communicate(timeout=300)
+            failed += process.returncode != 0
+            after = complete(results)
+            assert {name: after.get(name) for name in before} == before
+            (disk.folder / "filler").unlink()
+            # Kernels of notebooks have sockets there, which do not work through another process's mounts.
+            monkeypatch.delenv("TMPDIR", raising=False)
+            workspace.snakemake(*FILES, "--rerun-incomplete", "--", "tiny_table1")
+            assert contents(results) == expected
+            kept = complete(results)
+            assert {name: kept.get(name) for name in after} == after
+            if folder:
+                folder.unlink()
+    with capsys.disabled():
+        print(f"\n{place}: {FULL_DISKS} full disks, {failed} ended Snakemake with an error; nothing finished was lost")
