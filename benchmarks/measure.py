@@ -75,6 +75,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("results/benchmarks"), metavar="FOLDER")
     parser.add_argument("--only", nargs="+", metavar="GROUP", help="measure these groups only")
     parser.add_argument("--rounds", type=int, default=EVERY_ROUND, metavar="N", help="at most so many rounds each")
+    parser.add_argument("--log", type=Path, metavar="FILE", help="file that gets a copy of all messages")
     parser.add_argument("--job", help=argparse.SUPPRESS)
     parser.add_argument("--without-numba", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -89,10 +90,13 @@ def main() -> None:
     unknown = [name for name in arguments.only or () if name not in known]
     if unknown:
         parser.error(f"unknown group {unknown[0]!r}; allowed: {', '.join(known)}")
+    from rbmbench.cli.output import Output
     from timing import Clock
 
-    clock = Clock(arguments.rounds)
-    write([one for name in arguments.only or known for one in known[name](clock)], arguments.out)
+    with Output() as output:
+        output.log_to(arguments.log)
+        clock = Clock(arguments.rounds)
+        write([one for name in arguments.only or known for one in known[name](clock)], arguments.out)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from mutations import DEVICE
 COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck), "database": None}
 settings.register_profile("small", max_examples=200, derandomize=True, **COMMON)
 settings.register_profile("thorough", max_examples=int(os.environ.get("RBMBENCH_FUZZ_INPUTS", "5000")), **COMMON)
-settings.load_profile("thorough" if os.environ.get("RBMBENCH_FUZZ") == "thorough" else "small")
+settings.load_profile("thorough" if fuzz_record.THOROUGH else "small")
 
 
 @pytest.fixture(autouse=True)

@@ -1,8 +1,11 @@
-"""The property that all tests here share, and a record of what was tried."""
+"""The properties that tests here share, and a record of what was tried."""
 
 import json
+import os
 import resource
+import sys
 from collections import defaultdict
+from contextlib import contextmanager
 from pathlib import Path
 from time import process_time
 
@@ -10,8 +13,16 @@ import numpy as np
 
 from rbmbench.base.errors import RbmbenchError
 
+THOROUGH = os.environ.get("RBMBENCH_FUZZ") == "thorough"
 TRIED = defaultdict(lambda: {"inputs": 0, "refused": 0, "longest_processor_seconds": 0.0})
 MOST_CHARACTERS = 2100
+# Python's audit events of changes to the file system, and which of their arguments are changed.
+CHANGES = {"os.mkdir": (0,), "os.rename": (0, 1), "os.remove": (0,), "os.rmdir": (0,), "os.truncate": (0,)}
+CHANGES |= {"os.link": (1,), "os.symlink": (1,), "os.chmod": (0,), "os.chown": (0,), "os.utime": (0,)}
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+OF_LIBRARIES = ("__pycache__", ".hypothesis", "matplotlib", "fontconfig", os.devnull)
+_below: list[str] = []
+_outside: set[str] = set()
 
 
 def one_line(error: Exception) -> str:
@@ -40,6 +51,32 @@ def read_or_refused(kind: str, read, *names: str, errors=RbmbenchError):
     finally:
         seen["inputs"] += 1
         seen["longest_processor_seconds"] = max(seen["longest_processor_seconds"], process_time() - started)
+
+
+@contextmanager
+def writes_only_below(folder):
+    """Fail if this process makes, writes, moves or removes anything outside of a folder within the block."""
+    _outside.clear()
+    _below.append(os.path.realpath(folder))
+    try:
+        yield
+    finally:
+        _below.clear()
+    assert not _outside, f"written outside of {folder}: {sorted(_outside)}"
+
+
+@sys.addaudithook
+def _note_change(event: str, arguments: tuple) -> None:
+    if not _below or (event != "open" and event not in CHANGES):
+        return
+    if event == "open" and not (isinstance(arguments[2], int) and arguments[2] & WRITING):
+        return
+    for path in (arguments[place] for place in CHANGES.get(event, (0,))):
+        if isinstance(path, str | bytes):
+            head, tail = os.path.split(os.path.abspath(os.fsdecode(path)))
+            real = os.path.join(os.path.realpath(head), tail)
+            if not f"{real}/".startswith(f"{_below[0]}/") and not any(part in real for part in OF_LIBRARIES):
+                _outside.add(f"{event} {real}")
 
 
 def is_plain_matrix(rows) -> bool:

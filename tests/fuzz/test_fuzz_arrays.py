@@ -17,7 +17,7 @@ from rbmbench.datasets._formats import grey_npz
 from rbmbench.io import results
 from rbmbench.io.arrays import npy_array
 from rbmbench.io.guard import UnreadableError
-from rbmbench.training.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from rbmbench.training.checkpoint import load_checkpoint, save_checkpoint
 
 ROWS = np.random.default_rng(1).integers(0, 2, (7, 5), np.uint8)
 NUMBERS = np.random.default_rng(2).normal(size=(2, 3, 5, 7)).astype(np.float32)
@@ -55,9 +55,7 @@ def data_set(folder):
 
 @pytest.fixture(scope="module")
 def checkpoint(folder):
-    state = Checkpoint(
-        {"W": NUMBERS[0]}, {"visible": ROWS}, {}, {}, 5, 3, {"trial": np.arange(3)}, {"training": 0.5}, {}
-    )
+    state = {"parameters": {"W": NUMBERS[0]}, "visible": ROWS, "iteration": 5, "seconds": {"training": 0.5}}
     return as_base(folder, "right.npz", lambda path: save_checkpoint(path, state, "mine"))
 
 
@@ -128,7 +126,7 @@ def test_checkpoints(folder, checkpoint):
     def holds(content):
         (folder / "run.npz").write_bytes(content)
         found = read_or_refused("checkpoint", lambda: load_checkpoint(folder / "run.npz", "mine"), "run.npz")
-        assert found is None or found.iteration == 5
+        assert found is None or found["iteration"] == 5
 
     holds()
 

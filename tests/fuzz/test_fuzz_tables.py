@@ -63,9 +63,9 @@ def test_curves(folder, content):
     assert found is None or found["trial"].dtype.kind in "iu"
 
 
-VERDICTS = pd.DataFrame(
-    [["popcd_1.a", "popcd", "Fig", "text", "2", 0.5, 0.1, 0.9, judge.REPRODUCED, ""]], columns=judge.COLUMNS
-)
+CLAIM = {"claim": "popcd_1.a", "paper": "popcd", "class": "published", "where": "Fig", "text": "text", "published": "2"}
+FOUND = {"measured": 0.5, "low": 0.1, "high": 0.9, "above": 0.0, "fails": "below -0.4", "verdict": judge.REPRODUCED}
+VERDICTS = pd.DataFrame([dict.fromkeys(judge.COLUMNS) | CLAIM | FOUND])
 CSV = VERDICTS.to_csv(index=False)
 
 

@@ -6,6 +6,7 @@ from core_helpers import binary_data
 
 import rbmbench
 from rbmbench.base.errors import TrainingError
+from rbmbench.base.parsing import parse
 from rbmbench.kernels import backends, fused_kernels
 from rbmbench.kernels.cupy import _device
 from rbmbench.training import fused, trainer
@@ -90,7 +91,7 @@ def test_where_the_workspace_lies_changes_nothing(kernels, monkeypatch, name):
 def test_a_stopped_run_goes_on_bit_for_bit(tmp_path, monkeypatch, name):
     stages = [{"until": 23, "estimator": {"name": name}, "rate": 0.1}]
     values = {"data": {"name": "user"}, "hidden": 5, "batch": 37, "schedule": stages, "trials": 3, "evaluate_every": 10}
-    settings, data = trainer.parse(trainer.RunSettings, values, "test"), binary_data(79, 19)
+    settings, data = parse(trainer.RunSettings, values, "test"), binary_data(79, 19)
     whole, checkpoint = trainer.run(data, settings, backend="cupy"), tmp_path / "checkpoint.npz"
     monkeypatch.setattr("rbmbench.training.checkpoint.CHECKPOINT_SECONDS", 0.0)
 
