@@ -38,10 +38,25 @@ def test_every_package_has_a_page_of_the_reference(repository):
 
 def test_sums_of_the_readme_are_those_of_the_verdicts(repository):
     claims = pd.read_csv(repository / "results" / "reference" / "paper" / "claims.csv")
-    found = {}
+    found, of_readings = {}, {}
     for line in (repository / "README.md").read_text("utf-8").splitlines():
-        if row := re.fullmatch(r"\| `(\w+)` \|.*\| (\d+) \| (\d+) \| (\d+) \|", line):
-            found[row[1]] = tuple(map(int, row.groups()[1:]))
+        if row := re.fullmatch(r"\| `(\w+)` \|.*\| (\d+) \| (\d+) \| (\d+) \| (?:(\d+), (\d+), (\d+) )?\|", line):
+            found[row[1]], readings = tuple(map(int, row.groups()[1:4])), row.groups()[4:]
+            of_readings |= {row[1]: tuple(map(int, readings))} if readings[0] else {}
     verdicts = ("reproduced", "not reproduced", "inconclusive at this scale")
-    papers = claims.groupby("paper")["verdict"]
-    assert found == {paper: tuple((kinds == verdict).sum() for verdict in verdicts) for paper, kinds in papers}
+    for standing, sums in {"published": found, "reading": of_readings}.items():
+        papers = claims[claims["class"] == standing].groupby("paper")["verdict"]
+        assert sums == {paper: tuple((kinds == verdict).sum() for verdict in verdicts) for paper, kinds in papers}
+    counted = claims["class"].isin(["published", "reading"])
+    others = claims[~counted].groupby("class")["verdict"].agg(["size", lambda kinds: (kinds == verdicts[0]).sum()])
+    text = " ".join((repository / "README.md").read_text("utf-8").split())
+    told = re.search(r"(\d+) checks, .*? \((\d+) hold\), and (\d+) claims of ours .*? \((\d+) hold\)", text)
+    assert list(map(int, told.groups())) == others.loc[["check", "ours"]].to_numpy().ravel().tolist()
+
+
+@pytest.mark.parametrize("scale", ["paper", "desktop"])
+def test_every_kept_finding_could_have_failed(repository, scale):
+    claims = pd.read_csv(repository / "results" / "reference" / scale / "claims.csv")
+    judged = claims[claims["verdict"] != "inconclusive at this scale"]
+    assert len(judged) > 30
+    assert judged.loc[judged["fails"].isna() | (judged["fails"] == "none"), "claim"].tolist() == []
