@@ -108,6 +108,8 @@ class Algorithm(Settings):
     estimator: str | None = Field(default=None, description="name of the estimator: a module of rbmbench.estimators")
     options: dict[str, Any] = Field(default={}, description="options of the estimator")
     update: Choice = Field(default=Choice(name="sgd"), description="update rule: a module of rbmbench.updates")
+    rate: Rate | None = Field(default=None, description="learning rate; null: the panel's")
+    initial: Initial | None = Field(default=None, description="distribution of the parameters; null: the panel's")
     schedule: Annotated[tuple[AlgorithmStage, ...], Field(min_length=1)] | None = Field(
         default=None, description="stages instead of a single estimator; each continues from the one before"
     )
@@ -115,7 +117,7 @@ class Algorithm(Settings):
     @property
     def stages(self) -> tuple[AlgorithmStage, ...]:
         """All stages; one for an algorithm without a schedule."""
-        own = {"estimator": self.estimator, "options": self.options, "update": self.update}
+        own = {"estimator": self.estimator, "options": self.options, "update": self.update, "rate": self.rate}
         return self.schedule or (AlgorithmStage(**own),)
 
     @model_validator(mode="after")
@@ -123,8 +125,8 @@ class Algorithm(Settings):
         if (self.estimator is None) == (self.schedule is None):
             found = "neither" if self.estimator is None else "both"
             raise ValueError(f"should have 'estimator' or 'schedule', has {found}")
-        if self.schedule and (self.options or self.update != Choice(name="sgd")):
-            raise ValueError("has a 'schedule'; 'options' and 'update' belong into its stages")
+        if self.schedule and (self.options or self.rate or self.update != Choice(name="sgd")):
+            raise ValueError("has a 'schedule'; 'options', 'update' and 'rate' belong into its stages")
         ends = [stage.until for stage in self.schedule or ()]
         if None in ends[:-1] or any(b is not None and b <= a for a, b in pairwise(ends)):
             raise ValueError(f"schedule: 'until' should ascend and may be left out in the last stage, found {ends}")

@@ -94,7 +94,7 @@ def band_note(spec: FigureSpec) -> str:
 
 def curves_caption(spec: FigureSpec, found: Any) -> str:
     """Return the caption of a figure of learning curves; ``found`` is what its spec reads."""
-    notes = [*_likelihood_notes(spec), *_metric_notes(spec), _spread_note(spec)]
+    notes = [*spec.notes, *_likelihood_notes(spec), *_metric_notes(spec), _spread_note(spec)]
     notes += annealing_notes(annealing_certainty(spec.panels, found.runs))
     notes += [*_line_notes(spec), *_schedule_notes(spec, found.runs), *figure_notes(spec, found.frame)]
     return " ".join(notes)

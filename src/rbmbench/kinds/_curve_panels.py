@@ -290,7 +290,8 @@ def annotate(ax: Axes, panel: Trained, summary: pd.DataFrame, omitted: list[str]
     lines += [f"and {len(omitted) - MOST_OMITTED} trials more"] if len(omitted) > MOST_OMITTED else []
     lines = _wrapped(lines, LETTERS[columns])
     ax.set_xlabel("epoch" if panel.epoch else "iteration")
-    heading = [f"({panel.name}) {title}", f"α = {panel.rate:g}, {panel.hidden} hidden"]
+    rates = ", ".join(f"{rate:g}" for rate in panel.rates or (panel.rate,))
+    heading = [f"({panel.name}) {title}", f"α = {rates}, {panel.hidden} hidden"]
     heading += [f"batch {panel.batch}"] if panel.batch else []
     heading += initial_words(panel.initial) if panel.initial else []
     heading = _wrapped(heading if columns >= NARROW else [", ".join(heading)], TITLE_LETTERS[columns])

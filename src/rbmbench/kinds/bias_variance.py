@@ -292,7 +292,7 @@ class BiasVarianceSpec(TableSpec):
             TextPart(caption, _paper_layout(numbers), 1),
             TextPart("How sure the biases are", _certainty_layout(numbers), 4),
         )
-        return TextTable(parts, tuple(_notes(numbers)))
+        return TextTable(parts, (*self.notes, *_notes(numbers)))
 
     def evidence(self, found: pd.DataFrame, name: str, **_: Any) -> Entry | None:
         """Return the entry ROW.ESTIMATOR, against the best ground truth there is."""

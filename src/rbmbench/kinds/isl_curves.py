@@ -266,7 +266,7 @@ class IslCurvesSpec(FigureSpec):
 
     def caption(self, found: list[FoundSamples]) -> str:
         """Return the caption."""
-        words = []
+        words = [*self.notes]
         for of_panel in found:
             last = of_panel.curves[of_panel.curves["samples"] == of_panel.panel.samples_count]
             means = last.groupby("label", sort=False)["test"].mean()

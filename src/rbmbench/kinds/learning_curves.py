@@ -151,6 +151,7 @@ class LearningCurves(Kind):
                     name=name,
                     **panel.model_dump(include={"axis", "iteration_axis", "references", "mark", "batch", "initial"}),
                     metrics=panel.metric,
+                    rates=unique(run.settings.schedule[0].rate for run in of_panel.values()),
                     epoch=epoch if self.counted_in == "epochs" else None,
                     without=_left_out(planner, published, as_published, of_panel),
                     data_file=planner.layout.data_set(panel.data) if panel.references else None,
@@ -196,6 +197,7 @@ class PanelSpec(Trained):
     )
     paper_annealing: dict[str, int] | None = None
     metrics: tuple[str, ...] = ("log_likelihood",)
+    rates: tuple[float, ...] = Field(default=(), description="learning rates of the curves, at first if they change")
     axis: Literal["linear", "log"] = "linear"
     iteration_axis: Literal["linear", "log"] = "linear"
     epoch: int | None = Field(default=None, description="iterations of an epoch, where the axis counts epochs")

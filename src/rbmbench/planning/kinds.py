@@ -24,6 +24,11 @@ class Kind(Settings):
 
     kind: str = Field(description="kind of figure or table, and name of its notebook template")
     title: str = Field(description="title of the figure or table")
+    reading: str | None = Field(
+        default=None,
+        description="where the paper leaves a setting open: how the one here differs from that of the figure or table "
+        "of the same number; null: the published settings",
+    )
 
     IS_TABLE: ClassVar[bool] = False
     SPEC: ClassVar[type[Shown]]

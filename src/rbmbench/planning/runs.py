@@ -29,7 +29,8 @@ class Planner:
 
     def heading(self, key: str, what: Any) -> dict[str, Any]:
         """Return what the specs of figures and tables have in common."""
-        return {"key": key, "paper": self.paper.key, "title": what.title, "kind": what.kind, "scale": self.plan.scale}
+        of_kind = {"title": what.title, "kind": what.kind, "reading": what.reading}
+        return {"key": key, "paper": self.paper.key, "scale": self.plan.scale} | of_kind
 
     def seed(self, *purpose: Any) -> int:
         """Return the seed for one purpose, derived from the paper's."""
@@ -39,20 +40,26 @@ class Planner:
         """Return the run of one algorithm on one panel, added to the plan.
 
         All algorithms and rates of one data set and size have one seed: the same initial parameters and mini-batches.
+        Algorithms that train alike share a run, which has the name of the first one.
         """
-        entry, defaults = self.paper.data[panel.data], self.paper.defaults
+        entry, defaults, asked = self.paper.data[panel.data], self.paper.defaults, self.paper.algorithms[algorithm]
         shared = ("initial", "evaluate_every", "evaluate_at", "proxy", "bias_bound")
         of_panel = {name: value for name in shared if (value := getattr(panel, name)) is not None}
+        of_panel |= {"initial": asked.initial} if asked.initial else {}
         settings = RunSettings(
             **{name: getattr(defaults, name) for name in (*shared, "precision", "test_likelihood")} | of_panel,
             data=Choice(name=entry.name, options=entry.options),
             hidden=panel.hidden,
             batch=panel.batch or entry.batch,
-            schedule=schedule_of(self.paper.algorithms[algorithm], panel),
+            schedule=schedule_of(asked, panel),
             trials=trials or panel.trials or defaults.trials,
             seed=self.seed("train", panel.data, panel.hidden),
         )
-        identity = f"{panel.data}-{panel.hidden}h-{algorithm}-{panel.rate:g}-{settings.digest()}"
+        rate, digest = settings.schedule[0].rate if len(settings.schedule) == 1 else panel.rate, settings.digest()
+        for known in self.plan.runs.values():
+            if known.data == panel.data and known.id.endswith(f"-{digest}"):
+                return known
+        identity = f"{panel.data}-{panel.hidden}h-{algorithm}-{rate:g}-{digest}"
         return self.plan.runs.setdefault(identity, Job(identity, settings, data=panel.data))
 
     def runs(self, panel: Panel, algorithms: Iterable[str]) -> dict[str, Job]:

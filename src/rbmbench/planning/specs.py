@@ -88,6 +88,7 @@ class Shown(Spec):
     title: str
     kind: str
     scale: str
+    reading: str | None = Field(default=None, description="another reading of the paper, in words")
     absent: tuple[str, ...] = Field(default=(), description="parts that the paper's has and this has not, in words")
 
     NAMES: ClassVar[str] = ""
@@ -107,6 +108,11 @@ class Shown(Spec):
     def lacks(self) -> str:
         """What the paper's has and this has not: ", without panel a"; "" if that is nothing."""
         return f", without {', '.join(self.absent)}" if self.absent else ""
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences that captions of all kinds begin with."""
+        return [f"Another reading of the paper: {self.reading}."] if self.reading else []
 
     @property
     def number(self) -> str:

@@ -84,7 +84,9 @@ def test_table_is_as_published(paper):
     assert {one.settings.estimates for one in estimates} == {50_000}
     methods = [sorted(paper.ground_truths[truth].settings.method for truth in one.ground_truths) for one in estimates]
     assert methods == [["exact", "parallel_tempering"]] * 16 + [["parallel_tempering"]] * 8
-    tempered = [t.settings for t in paper.ground_truths.values() if t.settings.method == "parallel_tempering"]
+    truths = {truth for one in estimates for truth in one.ground_truths}
+    settings = [paper.ground_truths[truth].settings for truth in truths]
+    tempered = [one for one in settings if one.method == "parallel_tempering"]
     assert {(t.chains, t.burn_in, t.samples) for t in tempered} == {(100, 50_000, 200_000)}
 
 
@@ -192,7 +194,8 @@ def test_specs_name_the_folders(paper):
     )
     folders = [run.folder for panel in spec.panels for run in panel.runs]
     assert folders == [f"results/paper/runs/{run}" for run in paper.figures["popcd_fig1"].runs]
-    estimates = [e for row in paper.tables["popcd_table1"].spec.rows for e in row.estimates]
+    tables = (paper.tables[name].spec for name in ("popcd_table1", "popcd_table1_25_models"))
+    estimates = [e for table in tables for row in table.rows for e in row.estimates]
     assert [e.k for e in estimates[:4]] == [1, 10, 1, 10]
     assert {e.folder.rpartition("/")[2] for e in estimates} == set(paper.estimates)
 

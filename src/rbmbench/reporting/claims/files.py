@@ -88,7 +88,7 @@ class Claim(Each):
     )
     published: str | float | None = Field(default=None, description="the paper's number or words")
     discussed: str = Field(
-        default="", pattern="^[a-z0-9-]*$", description="anchor in docs/papers.md of what was tried about this claim"
+        default="", pattern="^[a-z0-9{}-]*$", description="anchor in docs/papers.md of what was tried about this claim"
     )
     needs: Needs = Field(default=Needs(), description="what this claim needs, instead of the needs of the file")
 

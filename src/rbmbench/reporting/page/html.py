@@ -118,6 +118,7 @@ def _shown(spec: Shown, layout: Layout, here: Path, files: Iterable[str]) -> dic
     return {
         "key": spec.key,
         "heading": f"{spec.number} of {spec.paper}: {spec.title}",
+        "reading": spec.reading or "",
         "links": [
             (titles.get(file.suffix, file.suffix[1:].upper()), quote(Path(path.relpath(file, here)).as_posix()))
             for file in paths

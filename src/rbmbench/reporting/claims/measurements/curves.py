@@ -5,6 +5,7 @@ the first evaluation to the final value, or to the maximum where this is said. L
 nats. Curves are compared trial by trial; trials with a value that is not finite are left out.
 """
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from rbmbench.reporting.claims.arguments import (
     Share,
 )
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
-from rbmbench.reporting.claims.measurements._base import POSITIVE, Measurement, measures, pair, paired
+from rbmbench.reporting.claims.measurements._base import POSITIVE, SHARE, Measurement, measures, pair, paired
 from rbmbench.reporting.marks import first_reached, levels
 
 
@@ -101,6 +102,60 @@ def final_spread(
     return Measurement(*intervals.of_means(stacked, spread), what, tuple(found))
 
 
+@measures(POSITIVE)
+def peak_spread(
+    evidence: Evidence,
+    *,
+    curves: Annotated[list[CurveName], Field(min_length=2)],
+    metric: MetricName = "log_likelihood",
+) -> Measurement:
+    """Measure the range of the maxima of several mean curves; interval over the trials.
+
+    It is given as a share of the rise to the largest of them.
+    """
+    found = [evidence.of(name, metric=metric) for name in curves]
+    names = ", ".join(curve.label for curve in found)
+    what = f"largest difference of the maxima of the {metric_of(metric).title} of {names}, as a share of the rise"
+
+    def spread(means: list[np.ndarray]) -> np.ndarray:
+        tops = np.stack([of_curve.max(axis=1) for of_curve in means], axis=1)
+        start = np.mean([of_curve[:, 0] for of_curve in means], axis=0)
+        return np.ptp(tops, axis=1) / (tops.max(axis=1) - start)
+
+    return Measurement(*_of_curves(found, spread), what, tuple(found))
+
+
+@measures()
+def peak_difference(
+    evidence: Evidence, *, curve: CurveName, against: CurveName, metric: MetricName = "log_likelihood"
+) -> Measurement:
+    """Measure the difference of the maxima of two mean curves; interval over the trials."""
+    one, other, _ = pair(evidence, curve, against, metric=metric)
+    what = f"largest {metric_of(metric).title}, {one.label} minus {other.label}, nats per sample"
+    found = _of_curves([one, other], lambda means: means[0].max(axis=1) - means[1].max(axis=1))
+    return Measurement(*found, what, (one, other))
+
+
+def _of_curves(found: list[Any], statistic: Callable[[list[np.ndarray]], np.ndarray]) -> intervals.Interval:
+    """Return a statistic of several mean curves, each (draws, evaluations), and its interval over the trials."""
+    trials = paired(*found)
+    ends = np.cumsum([curve.trials.shape[1] for curve in found])[:-1]
+    stacked = np.concatenate([curve.trials.loc[trials] for curve in found], axis=1)
+    return intervals.of_means(stacked, lambda means: statistic(np.split(means, ends, axis=1)))
+
+
+@measures(SHARE)
+def rising_share(evidence: Evidence, *, curve: CurveName, metric: MetricName = "log_likelihood") -> Measurement:
+    """Measure the share of the evaluations at which a mean curve is above the evaluation before; interval over trials.
+
+    It is 0.5 for a curve that only fluctuates.
+    """
+    found = evidence.of(curve, metric=metric)
+    what = f"share of the evaluations at which the mean {metric_of(metric).title} of {found.label} has risen"
+    rising = _of_curves([found], lambda means: (np.diff(means[0], axis=1) > 0).mean(axis=1))
+    return Measurement(*rising, what, (found,))
+
+
 @measures()
 def final_gap(evidence: Evidence, *, curve: CurveName, reference: ReferenceName) -> Measurement:
     """Measure the final log-likelihood minus a reference line of the panel, with Student's interval over the trials."""
@@ -148,13 +203,9 @@ def decline(evidence: Evidence, *, curve: CurveName, metric: MetricName = "log_l
 @measures()
 def decline_difference(evidence: Evidence, *, curve: CurveName, against: CurveName) -> Measurement:
     """Measure the difference of the falls of two mean curves, as in `decline`; interval over the trials."""
-    one, other, trials = pair(evidence, curve, against)
-    both = np.concatenate([one.trials.loc[trials], other.trials.loc[trials]], axis=1)
-    cut = one.trials.shape[1]
+    one, other, _ = pair(evidence, curve, against)
     what = f"fall from the maximum as a share of the rise, {one.label} minus {other.label}"
-    found = intervals.of_means(
-        both, lambda means: _fallen(means[:, :cut], one.late) - _fallen(means[:, cut:], other.late)
-    )
+    found = _of_curves([one, other], lambda means: _fallen(means[0], one.late) - _fallen(means[1], other.late))
     return Measurement(*found, what, (one, other))
 
 

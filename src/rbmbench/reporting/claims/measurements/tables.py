@@ -19,6 +19,7 @@ from rbmbench.reporting.claims.evidence import Evidence, NotRun
 from rbmbench.reporting.claims.measurements._base import POSITIVE, Measurement, measures
 from rbmbench.reporting.frames import machine_of
 
+Entries = Annotated[list[EntryName], Field(min_length=3)]
 Figures = Annotated[list[FigureName], Field(min_length=1)]
 
 
@@ -36,6 +37,24 @@ def variance_ratio(evidence: Evidence, *, entry: EntryName, against: EntryName) 
         return Measurement(*np.exp(logs).tolist(), f"{what}, {len(above)} models", (one, other))
     ratio = intervals.variance_ratio(above.iloc[0], below.iloc[0], min(_estimates(one), _estimates(other)))
     return Measurement(*ratio, what, (one, other))
+
+
+@measures(POSITIVE)
+def usual_variance_ratio(evidence: Evidence, *, entries: Entries, against: Entries) -> Measurement:
+    """Measure the median of the ratios of the variances of several pairs of estimators, with its exact interval.
+
+    The pairs are in order: the first of ``entries`` beside the first of ``against``. A ratio is the geometric mean over
+    the models.
+    """
+    if len(entries) != len(against):
+        raise NotRun(f"found {len(entries)} entries and {len(against)} in against; allowed: as many")
+    found = [[evidence.of(name, "bias_variance") for name in names] for names in (entries, against)]
+    ratios = [
+        float(np.exp(np.log(one.frame["variance"] / other.frame["variance"]).mean()))
+        for one, other in zip(*found, strict=True)
+    ]
+    what = f"median ratio of the variances of {len(ratios)} pairs, from {min(ratios):.3g} to {max(ratios):.3g}"
+    return Measurement(*intervals.quantile(np.array(ratios), 0.5), what, (*found[0], *found[1]))
 
 
 @measures()
