@@ -333,12 +333,20 @@ class Curves:
         """The final value of every trial, by trial."""
         return self.trials.loc[:, self.late].mean(axis=1)
 
-    def around(self, iteration: float) -> np.ndarray:
-        """Return, for every trial, the mean over the evaluations near an iteration, within half of `FINAL_SHARE`."""
+    @property
+    def errors(self) -> np.ndarray | None:
+        """Standard errors (evaluations,), nats, of the annealing of a single trial; None for several or exact ones."""
+        if len(self.trials) != 1 or not math.isfinite(self.effective_particles):
+            return None
+        errors = self.found.runs[self.run.folder].trials("log_partition_error")
+        return errors.loc[self.trials.index, self.trials.columns].to_numpy()[0]
+
+    def near(self, iteration: float) -> np.ndarray:
+        """Return which evaluations are near an iteration, within half of `FINAL_SHARE`; at least the nearest one is."""
         iterations = self.trials.columns.to_numpy(dtype=float)
         near = np.abs(iterations - iteration) <= FINAL_SHARE / 2 * iterations[-1]
         near[np.argmin(np.abs(iterations - iteration))] = True
-        return self.trials.to_numpy()[:, near].mean(axis=1)
+        return near
 
     def reference(self, name: str) -> Reference:
         """Return a reference line of its panel; `SettingsError` if the panel shows no such line."""

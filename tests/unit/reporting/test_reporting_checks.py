@@ -192,3 +192,48 @@ def test_published_bias_at_its_floor_has_no_lower_bound(tmp_path):
     assert found.bounds == (-math.inf, pytest.approx(8e-8))
     assert verdict(found.low, found.high, *found.bounds) == REPRODUCED
     assert "at its floor" in found.what
+
+
+def test_peaks_of_known_answer(tmp_path):
+    there = evidence(
+        tmp_path,
+        {"cd_1": np.tile([-20.0, -10.0, -15.0], (3, 1)), "pop_cd_1": np.tile([-20.0, -14.0, -12.0], (3, 1))},
+    )
+    names = {"curve": "fig1.a.cd_1", "against": "fig1.a.pop_cd_1"}
+    assert MEASUREMENTS["peak_difference"](there, **names).value == pytest.approx(2.0)
+    assert MEASUREMENTS["peak_spread"](there, curves=list(names.values())).value == pytest.approx(2 / 10)
+    assert [MEASUREMENTS["peak_iteration"](there, curve=name).value for name in names.values()] == [100.0, 200.0]
+
+
+def test_share_of_rising_evaluations(tmp_path):
+    values = np.tile([-9.0, -8.0, -8.5, -7.0, -6.0], (3, 1))
+    found = MEASUREMENTS["rising_share"](evidence(tmp_path, {"cd_1": values}), curve="fig1.a.cd_1")
+    assert (found.value, found.low, found.high) == pytest.approx((0.75, 0.75, 0.75))
+
+
+def test_a_single_annealed_trial_has_the_interval_of_its_annealing(tmp_path):
+    # Rises by 10, falls by 5; each end is known to 0.25 nats: the fall to 0.25 sqrt(2) / 10 and a little of the rise.
+    values = np.array([[-20.0, -10.0, -15.0]])
+    there = evidence(tmp_path, {"cd_1": values}, effective_particles=64.0)
+    found = MEASUREMENTS["decline"](there, curve="fig1.a.cd_1")
+    error = np.hypot(0.025, np.hypot(0.0125, 0.0125))
+    assert found.value == pytest.approx(0.5)
+    assert (found.low, found.high) == pytest.approx((0.5 - 1.96 * error, 0.5 + 1.96 * error), abs=0.01)
+    assert found.notes == ("one trial: the interval is that of its annealing",)
+    exact = MEASUREMENTS["decline"](evidence(tmp_path / "exact", {"cd_1": values}), curve="fig1.a.cd_1")
+    assert math.isnan(exact.low)
+
+
+def test_usual_variance_ratio_is_the_median_of_the_pairs(tmp_path):
+    variances = {"cd_1": 1.0, "pop_cd_1": 20.0, "cd_10": 4.0, "pop_cd_10": 12.0}
+    rows = {
+        f"row_{name}": {algorithm: [numbers(v * f)] for algorithm, v in variances.items()} for name, f in [("a", 1.0)]
+    }
+    there = entries(tmp_path, rows)
+    one = [f"table1.row_a.{name}" for name in ("pop_cd_1", "pop_cd_10", "cd_10")]
+    other = [f"table1.row_a.{name}" for name in ("cd_1", "cd_10", "cd_1")]
+    found = MEASUREMENTS["usual_variance_ratio"](there, entries=one, against=other)
+    assert found.value == pytest.approx(4.0)
+    assert (found.low, found.high) == (-math.inf, math.inf)
+    with pytest.raises(NotRun, match="found 3 entries and 2 in against"):
+        MEASUREMENTS["usual_variance_ratio"](there, entries=one, against=other[:2])

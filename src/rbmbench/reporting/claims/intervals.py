@@ -75,6 +75,17 @@ def of_means(curves: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray]) 
     return value, float(low), float(high)
 
 
+def of_errors(curve: np.ndarray, errors: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray]) -> Interval:
+    """Return a statistic of one curve (evaluations,) whose values have normal, independent errors, and its interval.
+
+    ``errors`` (evaluations,) are their standard errors; for ``statistic`` see `of_means`.
+    """
+    normal = np.random.default_rng(0).standard_normal((DRAWS // 2, len(curve)))
+    drawn = statistic(curve + np.concatenate([normal, -normal]) * errors)
+    low, high = np.quantile(drawn, TAILS, method="inverted_cdf")
+    return float(statistic(curve[None])[0]), float(low), float(high)
+
+
 def of_trials(values: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray]) -> Interval:
     """Return a statistic of the trials themselves, such as a distance of quantiles, and its interval.
 

@@ -5,11 +5,10 @@ the first evaluation to the final value, or to the maximum where this is said. L
 nats. Curves are compared trial by trial; trials with a value that is not finite are left out.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
 import numpy as np
-import pandas as pd
 from pydantic import Field
 
 from rbmbench.base.errors import SettingsError
@@ -28,6 +27,8 @@ from rbmbench.reporting.claims.evidence import Evidence, NotRun
 from rbmbench.reporting.claims.measurements._base import POSITIVE, SHARE, Measurement, measures, pair, paired
 from rbmbench.reporting.marks import first_reached, levels
 
+ONE_TRIAL = "one trial: the interval is that of its annealing"
+
 
 @measures()
 def final_difference(
@@ -40,15 +41,16 @@ def final_difference(
         for curves in (one, other)
     )
     what = f"final {metric_of(metric).title}, {first} minus {second}, nats per sample, {len(trials)} trials"
+    if len(trials) == 1:
+        return _of_curves([one, other], lambda means: _end(one, means[0]) - _end(other, means[1]), what)
     return Measurement(*intervals.student((one.final - other.final).loc[trials]), what, (one, other))
 
 
 @measures()
 def final_lead(evidence: Evidence, *, curve: CurveName, against: CurveName) -> Measurement:
     """Measure the difference of two final values as a share of the second curve's rise; interval over the trials."""
-    one, other, trials = pair(evidence, curve, against)
-    values = one.final.loc[trials], other.final.loc[trials]
-    return _lead(one, other, values, other.trials.loc[trials].iloc[:, 0], "final log-likelihood")
+    one, other, _ = pair(evidence, curve, against)
+    return _lead(one, other, one.late, other.late, "final log-likelihood")
 
 
 @measures()
@@ -63,18 +65,18 @@ def lead_after(
     after = share * (other.panel.paper_iterations or other.panel.iterations)
     if other.panel.iterations < after:
         raise NotRun(f"{against} ends at iteration {other.panel.iterations}, the claim speaks of iteration {after:.0f}")
-    trials = paired(one, other)
-    values = (pd.Series(c.around(after), c.trials.index).loc[trials] for c in (one, other))
-    what = f"{metric_of(metric).title} at iteration {after:.0f}"
-    return _lead(one, other, values, other.trials.loc[trials].iloc[:, 0], what)
+    return _lead(one, other, one.near(after), other.near(after), f"{metric_of(metric).title} at iteration {after:.0f}")
 
 
-def _lead(one: Any, other: Any, values, start, what: str) -> Measurement:
-    """Return the difference of the values of two curves as a share of the rise of ``other``."""
+def _lead(one: Any, other: Any, late: np.ndarray, other_late: np.ndarray, what: str) -> Measurement:
+    """Return the difference of the values of two curves at some evaluations as a share of the rise of ``other``."""
     what = f"{what}, {one.label} minus {other.label}, as a share of the rise of {other.label}"
-    stacked = np.stack([*values, start], axis=1)
-    found = intervals.of_means(stacked, lambda x: (x[:, 0] - x[:, 1]) / (x[:, 1] - x[:, 2]))
-    return Measurement(*found, what, (one, other))
+
+    def lead(means: list[np.ndarray]) -> np.ndarray:
+        value, beside = means[0][:, late].mean(axis=1), means[1][:, other_late].mean(axis=1)
+        return (value - beside) / (beside - means[1][:, 0])
+
+    return _of_curves([one, other], lead, what)
 
 
 @measures(POSITIVE)
@@ -89,17 +91,9 @@ def final_spread(
     It is given as a share of the rise to the largest of them.
     """
     found = [evidence.of(name, metric=metric) for name in curves]
-    trials = paired(*found)
-    starts = [curve.trials.loc[trials].iloc[:, 0] for curve in found]
-    stacked = np.stack([*(curve.final.loc[trials] for curve in found), np.mean(starts, axis=0)], axis=1)
-
-    def spread(means: np.ndarray) -> np.ndarray:
-        finals, start = means[:, :-1], means[:, -1]
-        return np.ptp(finals, axis=1) / (finals.max(axis=1) - start)
-
     names = ", ".join(curve.label for curve in found)
     what = f"largest difference of the final {metric_of(metric).title} of {names}, as a share of the rise"
-    return Measurement(*intervals.of_means(stacked, spread), what, tuple(found))
+    return _of_curves(found, lambda means: _spread(map(_end, found, means), means), what)
 
 
 @measures(POSITIVE)
@@ -116,13 +110,19 @@ def peak_spread(
     found = [evidence.of(name, metric=metric) for name in curves]
     names = ", ".join(curve.label for curve in found)
     what = f"largest difference of the maxima of the {metric_of(metric).title} of {names}, as a share of the rise"
+    return _of_curves(found, lambda means: _spread((one.max(axis=1) for one in means), means), what)
 
-    def spread(means: list[np.ndarray]) -> np.ndarray:
-        tops = np.stack([of_curve.max(axis=1) for of_curve in means], axis=1)
-        start = np.mean([of_curve[:, 0] for of_curve in means], axis=0)
-        return np.ptp(tops, axis=1) / (tops.max(axis=1) - start)
 
-    return Measurement(*_of_curves(found, spread), what, tuple(found))
+def _spread(values: Iterable[np.ndarray], means: list[np.ndarray]) -> np.ndarray:
+    """Return the range of values of several mean curves (draws,) as a share of the rise to the largest."""
+    reached = np.stack(list(values), axis=1)
+    start = np.mean([of_curve[:, 0] for of_curve in means], axis=0)
+    return np.ptp(reached, axis=1) / (reached.max(axis=1) - start)
+
+
+def _end(curves: Any, means: np.ndarray) -> np.ndarray:
+    """Return the final values of mean curves (draws, evaluations)."""
+    return means[:, curves.late].mean(axis=1)
 
 
 @measures()
@@ -132,16 +132,32 @@ def peak_difference(
     """Measure the difference of the maxima of two mean curves; interval over the trials."""
     one, other, _ = pair(evidence, curve, against, metric=metric)
     what = f"largest {metric_of(metric).title}, {one.label} minus {other.label}, nats per sample"
-    found = _of_curves([one, other], lambda means: means[0].max(axis=1) - means[1].max(axis=1))
-    return Measurement(*found, what, (one, other))
+    return _of_curves([one, other], lambda means: means[0].max(axis=1) - means[1].max(axis=1), what)
 
 
-def _of_curves(found: list[Any], statistic: Callable[[list[np.ndarray]], np.ndarray]) -> intervals.Interval:
-    """Return a statistic of several mean curves, each (draws, evaluations), and its interval over the trials."""
+@measures(POSITIVE)
+def peak_iteration(evidence: Evidence, *, curve: CurveName, metric: MetricName = "log_likelihood") -> Measurement:
+    """Measure the iteration at which a mean curve is largest; interval over the trials."""
+    found = evidence.of(curve, metric=metric)
+    iterations = found.trials.columns.to_numpy(dtype=float)
+    what = f"iteration at which the mean {metric_of(metric).title} of {found.label} is largest"
+    return _of_curves([found], lambda means: iterations[means[0].argmax(axis=1)], what)
+
+
+def _of_curves(found: list[Any], statistic: Callable[[list[np.ndarray]], np.ndarray], what: str) -> Measurement:
+    """Measure a statistic of several mean curves, each (draws, evaluations); interval over the trials.
+
+    Where there is a single trial whose log-likelihood is annealed, the interval is that of the annealing.
+    """
     trials = paired(*found)
     ends = np.cumsum([curve.trials.shape[1] for curve in found])[:-1]
     stacked = np.concatenate([curve.trials.loc[trials] for curve in found], axis=1)
-    return intervals.of_means(stacked, lambda means: statistic(np.split(means, ends, axis=1)))
+    of_stacked = lambda means: statistic(np.split(means, ends, axis=1))  # noqa: E731
+    errors = [curve.errors for curve in found]
+    if len(trials) > 1 or any(error is None for error in errors):
+        return Measurement(*intervals.of_means(stacked, of_stacked), what, tuple(found))
+    interval = intervals.of_errors(stacked[0], np.concatenate(errors), of_stacked)
+    return Measurement(*interval, what, tuple(found), notes=(ONE_TRIAL,))
 
 
 @measures(SHARE)
@@ -152,8 +168,7 @@ def rising_share(evidence: Evidence, *, curve: CurveName, metric: MetricName = "
     """
     found = evidence.of(curve, metric=metric)
     what = f"share of the evaluations at which the mean {metric_of(metric).title} of {found.label} has risen"
-    rising = _of_curves([found], lambda means: (np.diff(means[0], axis=1) > 0).mean(axis=1))
-    return Measurement(*rising, what, (found,))
+    return _of_curves([found], lambda means: (np.diff(means[0], axis=1) > 0).mean(axis=1), what)
 
 
 @measures()
@@ -193,11 +208,9 @@ def decline(evidence: Evidence, *, curve: CurveName, metric: MetricName = "log_l
     It is given as a share of the rise to the maximum.
     """
     found = evidence.of(curve, metric=metric)
-    trials = found.trials.loc[paired(found)]
     title = metric_of(metric).title.removeprefix("mean ")
     what = f"fall of the mean {title} of {found.label} from its maximum to its end, share of its rise"
-    fall = intervals.of_means(trials.to_numpy(), lambda means: _fallen(means, found.late))
-    return Measurement(*fall, what, (found,))
+    return _of_curves([found], lambda means: _fallen(means[0], found.late), what)
 
 
 @measures()
@@ -205,8 +218,7 @@ def decline_difference(evidence: Evidence, *, curve: CurveName, against: CurveNa
     """Measure the difference of the falls of two mean curves, as in `decline`; interval over the trials."""
     one, other, _ = pair(evidence, curve, against)
     what = f"fall from the maximum as a share of the rise, {one.label} minus {other.label}"
-    found = _of_curves([one, other], lambda means: _fallen(means[0], one.late) - _fallen(means[1], other.late))
-    return Measurement(*found, what, (one, other))
+    return _of_curves([one, other], lambda means: _fallen(means[0], one.late) - _fallen(means[1], other.late), what)
 
 
 def _fallen(means: np.ndarray, late: np.ndarray) -> np.ndarray:
@@ -224,13 +236,15 @@ def gain_after(evidence: Evidence, *, curve: CurveName, after: Iteration) -> Mea
     It is given as a share of the rise up to that iteration.
     """
     found = evidence.of(curve)
-    trials = found.trials.loc[paired(found)]
-    if trials.columns[-1] <= after:
-        raise NotRun(f"{curve} ends at iteration {trials.columns[-1]}, the claim speaks of what follows {after}")
-    stacked = np.stack([trials.iloc[:, 0], found.around(after), found.final], axis=1)
+    if (last := found.trials.columns[-1]) <= after:
+        raise NotRun(f"{curve} ends at iteration {last}, the claim speaks of what follows {after}")
+
+    def gain(means: list[np.ndarray]) -> np.ndarray:
+        value = means[0][:, found.near(after)].mean(axis=1)
+        return (_end(found, means[0]) - value) / (value - means[0][:, 0])
+
     what = f"gain of {found.label} after iteration {after}, as a share of its rise until then"
-    gain = intervals.of_means(stacked, lambda x: (x[:, 2] - x[:, 1]) / (x[:, 1] - x[:, 0]))
-    return Measurement(*gain, what, (found,))
+    return _of_curves([found], gain, what)
 
 
 @measures()

@@ -22,11 +22,19 @@ from rbmbench.reporting.frames import FINAL_SHARE
 def metric_mean(
     evidence: Evidence, *, curve: CurveName, metric: MetricName | None = None, after: Iteration = 0
 ) -> Measurement:
-    """Measure the mean of a metric over the iterations after a given one, with Student's interval over the trials."""
+    """Measure the mean of a metric over the iterations after a given one, with Student's interval over the trials.
+
+    For a single trial the interval is that over its evaluations, as if they were independent.
+    """
     found = _metric(evidence, curve, metric, after)
     trials, weights = _after(found, after)
     what = f"{metric_of(found.metric).label} of {found.label}, mean over {_since(after)}"
-    return Measurement(*intervals.student(trials.to_numpy() @ weights), what, (found,))
+    mean, low, high = intervals.student(trials.to_numpy() @ weights)
+    if len(trials) > 1:
+        return Measurement(mean, low, high, what, (found,))
+    _, low, high = intervals.student(trials.to_numpy()[0])
+    note = "one trial: the interval is that over its evaluations"
+    return Measurement(mean, mean - (high - low) / 2, mean + (high - low) / 2, what, (found,), notes=(note,))
 
 
 @measures(SHARE)
