@@ -1,33 +1,49 @@
 """The variance of the negative phase of the gradient, estimated from the chains of one estimate.
 
-The estimate of one chain is a signed sum of terms, F = sum_t s_t f(v_t), f(v) = (v p(h|v)', v, p(h|v)); CD and PCD have
-one term. For each part of f, over N chains,
+It is that of the paper's estimator, which has the states (v, h) of a chain in place of v alone:
+
+    F = sum_t s_t f(v_t, h_t),     f(v, h) = (g h', g, h),     g = p(v|h) = sigma(W h + b),
+
+with s_t = 1 and -1 for the terms of UCD; CD and PCD have one term, h ~ p(h|v) at the end of the chain. The estimate
+itself is the mean of (v p(h|v)', v, p(h|v)), which has the same expectation, and another variance. For each part of f,
+over N chains,
 
     V = E || F - E F ||^2  is estimated by  ( sum_i || F_i ||^2 - N || mean of F ||^2 ) / (N - 1),
 
 summed over the entries; the variance of the mean over chains is V / N. || F_i ||^2 is computed without F_i:
 
-    || sum_t s_t v_t h_t' ||^2 = sum_{t,u} s_t s_u (v_t'v_u) (h_t'h_u).
+    || sum_t s_t g_t h_t' ||^2 = sum_{t,u} s_t s_u (g_t'g_u) (h_t'h_u).
 
-Source: Qiu, Zhang, Wang 2020, appendix C.
+Source: Qiu, Zhang, Wang 2020, section 4 (f) and appendix C (V).
+Shapes: chains (replicas, N, m) and (replicas, N, n); of coupled chains (terms, m) and (terms, n), in any order.
 """
 
+from copy import copy
 from typing import Any
 
 import numpy as np
 
-from rbmbench.kernels import on_host
-from rbmbench.model.gibbs import Buffers, Population, population_statistics
-from rbmbench.model.rbm import Statistics
+from rbmbench.base.streams import Stream
+from rbmbench.kernels import kernels_for, on_host
+from rbmbench.model.gibbs import Buffers, sample_hidden, visible_mean
+from rbmbench.model.rbm import RBM, Statistics
+from rbmbench.samplers.coupled_gibbs import Terms
 
 Array = Any
 
 
-def population_variances(population: Population, buffers: Buffers) -> dict[str, Array]:
-    """Return the diagnostics gradient_variance_W, _b and _c, (replicas,), of a population without weights."""
-    mean = population_statistics(population, buffers, "variance")
-    visible, hidden = (_squares(part) for part in population[:2])
-    return _variances(Statistics(visible * hidden, visible, hidden), mean)
+def population_variances(rbm: RBM, visible: Array, stream: Stream, buffers: Buffers) -> dict[str, Array]:
+    """Return the diagnostics gradient_variance_W, _b and _c, (replicas,), of chains that end at ``visible``.
+
+    The stream is not advanced: the run goes on as it would without the diagnostics.
+    """
+    hidden = sample_hidden(rbm, visible, copy(stream).branch(), buffers)
+    means = visible_mean(rbm, hidden, buffers, "variance")
+    chains = hidden.dtype.type(hidden.shape[1])
+    # Kernels for products of binary states would round the means.
+    mean = Statistics(means.swapaxes(-1, -2) @ hidden / chains, means.mean(axis=1), hidden.mean(axis=1))
+    of_visible, of_hidden = _squares(means), _squares(hidden)
+    return _variances(Statistics(of_visible * of_hidden, of_visible, of_hidden), mean)
 
 
 def _squares(rows: Array) -> Array:
@@ -45,54 +61,70 @@ def _variances(squares: Statistics, mean: Statistics) -> dict[str, Array]:
     return found
 
 
-class TermRecord:
-    """Record of the terms of coupled chains, which are passed on to ``sums``."""
+class TermRecord(Terms):
+    """Record of g, h and signs of the terms of coupled chains; the means of the terms are passed on to ``sums``."""
 
-    arrays = None  # compiled code would not record the terms
-
-    def __init__(self, sums, replicas: int, chains: int):
-        self._sums, self._shape = sums, (replicas, chains)
-        self._pair, self._sign, self._visible, self._signed_hidden = [], [], [], []
+    def __init__(self, sums: Terms, rbm: RBM, chains: int):
+        self._sums, self._bias, self._shape = sums, rbm.b, (len(rbm.b), chains)
+        self._pair, self._sign, self._visible, self._hidden = [], [], [], []
 
     def add(self, rows, visible, mean) -> None:
         """See `rbmbench.samplers.coupled_gibbs.Terms`."""
-        self._keep(rows, visible, mean, 1)
         self._sums.add(rows, visible, mean)
 
     def add_differences(self, rows, visible, mean, other_visible, other_mean) -> None:
         """See `rbmbench.samplers.coupled_gibbs.Terms`."""
-        self._keep(rows, visible, mean, 1)
-        self._keep(rows, other_visible, other_mean, -1)
         self._sums.add_differences(rows, visible, mean, other_visible, other_mean)
 
-    def _keep(self, rows, visible, mean, sign: int) -> None:
+    def add_states(self, rows, hidden, activation) -> None:
+        """See `rbmbench.samplers.coupled_gibbs.Terms`."""
+        self._keep(rows, hidden, activation, 1)
+
+    def add_state_differences(self, rows, hidden, activation, other_hidden, other_activation) -> None:
+        """See `rbmbench.samplers.coupled_gibbs.Terms`."""
+        self._keep(rows, hidden, activation, 1)
+        self._keep(rows, other_hidden, other_activation, -1)
+
+    def _keep(self, rows, hidden, activation, sign: int) -> None:
+        visible = activation.copy()
+        kernels_for(visible).mean_of_rows(visible, self._bias, rows.keys)
         self._pair.append(rows.replica * self._shape[1] + rows.chain)
         self._sign.append(np.full(len(visible), sign))
-        self._visible.append(visible.copy())
-        self._signed_hidden.append(mean * mean.dtype.type(sign))
+        self._visible.append(visible)
+        self._hidden.append(hidden.copy())
 
-    def variances(self, mean: Statistics) -> dict[str, np.ndarray]:
-        """Return the diagnostics like `population_variances`, given the mean over the chains."""
+    def variances(self) -> dict[str, np.ndarray]:
+        """Return the diagnostics like `population_variances`."""
         pair, sign = np.concatenate(self._pair), np.concatenate(self._sign)
+        visible, hidden = np.concatenate(self._visible), np.concatenate(self._hidden)
         order, counts = np.argsort(pair, kind="stable"), np.bincount(pair)
         starts = np.cumsum(counts) - counts
-        visible, signed_hidden = np.concatenate(self._visible), np.concatenate(self._signed_hidden)
         squares = np.empty((3, len(counts)))
         for terms in np.unique(counts):
             chosen = np.flatnonzero(counts == terms)
             index = order[starts[chosen][:, None] + np.arange(terms)]
             kept = np.asarray(index, like=visible)
-            squares[:, chosen] = _squares_of_sums(visible[kept], signed_hidden[kept], sign[index])
-        of_chains = Statistics(*squares.reshape(3, *self._shape))
-        return _variances(of_chains, Statistics(*(on_host(part) for part in mean)))
+            squares[:, chosen] = _squares_of_sums(visible[kept], hidden[kept], sign[index])
+        replicas, chains = self._shape
+        of_replicas = np.split(order, starts[chains::chains])
+        sums = [_sums(*(part[np.asarray(i, like=part)] for part in (visible, hidden, sign))) for i in of_replicas]
+        mean = Statistics(*(np.stack(parts) / chains for parts in zip(*sums, strict=True)))
+        return _variances(Statistics(*squares.reshape(3, replicas, chains)), mean)
 
 
-def _squares_of_sums(visible: Array, signed_hidden: Array, sign: np.ndarray) -> list[np.ndarray]:
-    """Return || sum_t s_t v_t h_t' ||^2, || sum_t s_t v_t ||^2, || sum_t s_t h_t ||^2 for each chain.
+def _squares_of_sums(visible: Array, hidden: Array, sign: np.ndarray) -> list[np.ndarray]:
+    """Return || sum_t s_t g_t h_t' ||^2, || sum_t s_t g_t ||^2, || sum_t s_t h_t ||^2 for each chain.
 
     Shapes (chains, terms, m), (chains, terms, n), (chains, terms).
     """
-    of_visible, of_hidden = (on_host(part @ part.swapaxes(-1, -2)) for part in (visible, signed_hidden))
+    of_visible, of_hidden = (on_host(part @ part.swapaxes(-1, -2)) for part in (visible, hidden))
     signs = sign[:, :, None] * sign[:, None, :]
-    products = of_visible * of_hidden, of_visible * signs, of_hidden
+    products = of_visible * of_hidden * signs, of_visible * signs, of_hidden * signs
     return [product.sum(axis=(-2, -1), dtype=np.float64) for product in products]
+
+
+def _sums(visible: Array, hidden: Array, sign: np.ndarray) -> list[np.ndarray]:
+    """Return the sums of s_t g_t h_t', s_t g_t and s_t h_t over all terms, from (terms, m), (terms, n), (terms,)."""
+    signs = np.asarray(sign, like=visible).astype(visible.dtype)
+    sums = (visible * signs[:, None]).T @ hidden, signs @ visible, signs @ hidden
+    return [on_host(part) for part in sums]

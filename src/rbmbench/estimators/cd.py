@@ -20,7 +20,8 @@ from rbmbench.model.gibbs import Population, hidden_mean, run_chain, sample_visi
 class CD(Estimator):
     """CD-k with ``k`` Gibbs steps and ``chains`` chains (None: one from each row of the mini-batch).
 
-    With ``variance``, diagnostics include the variance of the gradient, see `rbmbench.estimators._variance`.
+    With ``variance``, diagnostics include the variance of the paper's form of this phase, see
+    `rbmbench.estimators._variance`.
     """
 
     fused = "cd"
@@ -38,4 +39,4 @@ class CD(Estimator):
         hidden = run_chain(rbm, starts.hidden, self.k, stream, self.buffers)
         visible = sample_visible(rbm, hidden, stream, self.buffers)
         population = Population(visible, hidden_mean(rbm, visible, self.buffers))
-        return population, state, population_variances(population, self.buffers) if self.variance else {}
+        return population, state, population_variances(rbm, visible, stream, self.buffers) if self.variance else {}

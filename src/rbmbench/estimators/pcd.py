@@ -21,7 +21,8 @@ from rbmbench.model.minibatches import random_rows
 class PCD(Estimator):
     """PCD-k with ``k`` Gibbs steps per iteration and ``chains`` chains (None: one per row of the mini-batch).
 
-    With ``variance``, diagnostics include the variance of the gradient, see `rbmbench.estimators._variance`.
+    With ``variance``, diagnostics include the variance of the paper's form of this phase, see
+    `rbmbench.estimators._variance`.
     """
 
     fused = "pcd"
@@ -44,4 +45,4 @@ class PCD(Estimator):
         visible = sample_visible(rbm, hidden, stream, self.buffers)
         state["visible"][...] = visible
         population = Population(visible, hidden_mean(rbm, visible, self.buffers))
-        return population, state, population_variances(population, self.buffers) if self.variance else {}
+        return population, state, population_variances(rbm, visible, stream, self.buffers) if self.variance else {}

@@ -6,7 +6,7 @@
 
 where the chains xi and eta of a pair start at the same row of the mini-batch, and xi_t = eta_(t-1) from time tau on.
 The estimate is unbiased for any k, except for pairs that are merged at ``max_steps``, whose share the diagnostics
-report. The paper's f(v, h) = (p(v|h) h', p(v|h), h) has the same expectation.
+report. The paper's f(v, h) = (p(v|h) h', p(v|h), h) has the same expectation; only ``variance`` measures it.
 
 Source: Qiu, Zhang, Wang 2020, algorithms 2 and 3.
 Shapes: chains (rows, m) and (rows, n), with a row for each pair of any replica that has not met.
@@ -26,7 +26,7 @@ class UCD(Estimator):
 
     Diagnostics, means over the pairs: stopping_time (tau), rejections (rejected proposals), forced_meetings (share of
     pairs merged at ``max_steps``), truncated_attempts (share of pairs whose rejection sampling may have been cut off);
-    with ``variance`` the variance of the gradient, see `rbmbench.estimators._variance`.
+    with ``variance`` that of the paper's form of the estimate, see `rbmbench.estimators._variance`.
     """
 
     def __init__(
@@ -47,9 +47,9 @@ class UCD(Estimator):
     def negative_phase(self, rbm, positive, state, stream):
         """Run pairs of chains until they meet, and add up their terms."""
         start = chain_starts(positive, self.chains, stream, self.buffers).hidden
-        replicas, chains, _ = start.shape
+        chains = start.shape[1]
         self.sums.clear(rbm, chains)
-        terms = TermRecord(self.sums, replicas, chains) if self.variance else self.sums
+        terms = TermRecord(self.sums, rbm, chains) if self.variance else self.sums
         met = self.coupled.run(rbm, start, stream, terms)
         diagnostics = {
             "stopping_time": met.stopping_time.mean(axis=1),
@@ -57,5 +57,4 @@ class UCD(Estimator):
             "forced_meetings": met.forced.mean(axis=1),
             "truncated_attempts": met.truncated.mean(axis=1),
         }
-        mean = self.sums.mean()
-        return mean, state, diagnostics | (terms.variances(mean) if self.variance else {})
+        return self.sums.mean(), state, diagnostics | (terms.variances() if self.variance else {})

@@ -107,6 +107,15 @@ def visible_activation(rbm: RBM, hidden: Array, buffers: Buffers) -> Array:
     return out
 
 
+def visible_mean(rbm: RBM, hidden: Array, buffers: Buffers, name: Hashable = "visible mean") -> Array:
+    """Return p(v = 1 | h), (replicas, rows, m)."""
+    out = buffers.get(name, (*hidden.shape[:-1], rbm.visible_units), rbm.W)
+    kernels = kernels_for(out)
+    kernels.multiply_binary(hidden, rbm.W.swapaxes(-1, -2), out)
+    kernels.bernoulli_mean(out, rbm.b)
+    return out
+
+
 def hidden_mean(rbm: RBM, visible: Array, buffers: Buffers, name: Hashable = "hidden mean") -> Array:
     """Return p(h = 1 | v), (replicas, rows, n)."""
     out = buffers.get(name, (*visible.shape[:-1], rbm.hidden_units), rbm.W)

@@ -8,6 +8,7 @@ from rbmbench.kernels import kernels_for
 from rbmbench.kernels.numpy.coupling import parts_of
 from rbmbench.model.gibbs import Buffers
 from rbmbench.model.rbm import Statistics
+from rbmbench.samplers.coupled_gibbs import Terms
 
 
 class TermArrays(NamedTuple):
@@ -25,7 +26,7 @@ class TermArrays(NamedTuple):
     kept: np.ndarray
 
 
-class TermSums:
+class TermSums(Terms):
     """Sums of the terms f(v) and f(v) - f(v') of every replica, f(v) = (v p(h|v)', v, p(h|v)).
 
     Rows v and p(h|v), and v' and -p(h|v'), are collected, and added by one product of binary states per replica.

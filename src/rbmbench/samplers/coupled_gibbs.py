@@ -17,7 +17,7 @@ Source: Qiu, Zhang, Wang 2020, sections 3 and 4.
 """
 
 from itertools import count
-from typing import Any, NamedTuple, Protocol, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
@@ -34,13 +34,16 @@ Array = Any
 COUPLINGS = get_args(Coupling)
 
 
-class Terms(Protocol):
-    """Receiver of the terms of the estimator; the arrays (rows, m), (rows, n) are valid during the call.
+class Terms:
+    """Receiver of the terms of the estimator; derived classes take what they need, and this one nothing.
+
+    The arrays (rows, m), (rows, n) are valid during the call. Each term comes twice: by its means as soon as v is
+    known, and by its hidden states as the chains go on, for those who need f(v, h).
 
     Compiled code adds differences to ``arrays`` directly, see `rbmbench.samplers._terms.TermArrays`; None forbids it.
     """
 
-    arrays: Any
+    arrays: Any = None
 
     def add(self, rows: Rows, visible: Array, mean: Array) -> None:
         """Add f(v) of each row; ``mean`` is p(h|v)."""
@@ -48,14 +51,13 @@ class Terms(Protocol):
     def add_differences(self, rows: Rows, visible: Array, mean: Array, other_visible: Array, other_mean: Array) -> None:
         """Add f(v) - f(v') of each row."""
 
+    def add_states(self, rows: Rows, hidden: Array, activation: Array) -> None:
+        """Take the hidden states of a term and W h, (rows, m), without the bias."""
 
-class _NoTerms:
-    arrays = None
-
-    def add(self, *args) -> None:
-        pass
-
-    add_differences = add
+    def add_state_differences(
+        self, rows: Rows, hidden: Array, activation: Array, other_hidden: Array, other_activation: Array
+    ) -> None:
+        """Take the hidden states of a difference, and W h and W h'."""
 
 
 class Meetings(NamedTuple):
@@ -117,7 +119,7 @@ class CoupledGibbs:
         replicas, chains, n = start_mean.shape
         pairs = Pairs(rbm, replicas * chains, self._buffers, stream.branch())
         rows = pairs.rows(*(index.ravel() for index in np.indices((replicas, chains))), self.antithetic, first_chain)
-        tally, terms = _Tally(replicas, chains), terms or _NoTerms()
+        tally, terms = _Tally(replicas, chains), terms or Terms()
         hidden = pairs.sample(rows, start_mean.reshape(-1, n), pairs.draws.next(), "hidden")
         other = pairs.visible_activation(rows, hidden, "other activation")
         visible = pairs.sample_visible(rows, other)
@@ -126,13 +128,15 @@ class CoupledGibbs:
             terms.add(rows, visible, mean)
         hidden = pairs.sample(rows, mean, pairs.draws.next(), "hidden")
         activation = pairs.visible_activation(rows, hidden, "activation")
+        if self.k == 1:
+            terms.add_states(rows, hidden, activation)
         for t in count(2):
             met, rejections = pairs.couple_visible(rows, activation, other, self.coupling != "general")
             visible, other_visible = activation, other
             gone = tally.record(rows, t, met, rejections, last=t == self.max_steps)
             if t == self.k:
                 terms.add(rows, visible, pairs.hidden_mean(rows, pairs.hidden_activation(rows, visible)))
-            if t >= self.k:
+            if t > self.k:
                 rows, visible, other_visible = pairs.without(rows, gone, visible, other_visible)
             if not len(rows.replica):
                 return tally.meetings()
@@ -146,10 +150,14 @@ class CoupledGibbs:
             tally.add(rows, rejections)
             if t > self.k:
                 terms.add_differences(rows, visible, mean, other_visible, other_mean)
-            if t < self.k:  # pairs that have met are not dropped yet, and stay together
+            else:  # pairs that have met are not dropped before all have drawn the h of their first term
                 together = np.asarray(np.flatnonzero(gone), like=hidden)
                 other_hidden[together] = hidden[together]
             activation, other = pairs.visible_activations(rows, hidden, other_hidden)
+            if t == self.k:
+                terms.add_states(rows, hidden, activation)
+            elif t > self.k:
+                terms.add_state_differences(rows, hidden, activation, other_hidden, other)
 
     def _hidden_half_step(self, pairs: Pairs, rows: Rows, visible: Array, other_visible: Array) -> tuple:
         """Return h and h', p(h|v) and p(h|v'), and the rejections; takes two draws for all couplings."""

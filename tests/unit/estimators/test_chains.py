@@ -9,6 +9,7 @@ from rbmbench import estimators
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.settings import RunSettings
 from rbmbench.estimators._chains import chain_starts
+from rbmbench.kernels import on_host
 from rbmbench.model.gibbs import Buffers, Population, population_statistics
 from rbmbench.training import shards, trainer
 from shim import NEEDS_COMPILER, DeviceArray, cuda_on_cpu
@@ -136,6 +137,36 @@ def test_other_numbers_are_one_line(name, chains):
     with pytest.raises(SettingsError) as caught:
         estimators.create(name, chains=chains)
     assert str(caught.value) == f"option 'chains': found {chains!r}; allowed: an integer >= 1"
+
+
+@pytest.mark.parametrize(("name", "k"), [("cd", 2), ("pcd", 1), ("ucd", 1), ("ucd", 3)])
+def test_measuring_the_variance_leaves_the_run_as_it_is(name, k, rbm):
+    ends = []
+    for variance in (False, True):
+        estimator, stream = estimators.create(name, k=k, chains=CHAINS, variance=variance), training_stream(R)
+        state = estimator.start(rbm, binary_data(23, M), ROWS, stream)
+        for _ in range(2):
+            found = estimator.estimate(rbm, mini_batch(rbm).visible, state, stream)
+        names = {name for name in found.diagnostics if name.startswith("gradient_variance_")}
+        assert len(names) == 3 * variance
+        ends.append((stream.number, estimator.gradient(found).flat()))
+    assert ends[0][0] == ends[1][0]
+    # Compiled code adds up the terms of UCD in another order.
+    np.testing.assert_allclose(ends[1][1], ends[0][1], rtol=0, atol=1e-14 if name == "ucd" else 0)
+
+
+@NEEDS_COMPILER
+@pytest.mark.parametrize("name", ["cd", "pcd", "ucd"])
+def test_variances_on_a_device_are_those_on_the_host(name, rbm):
+    found = []
+    with cuda_on_cpu():
+        for array in (np.empty(0), DeviceArray(np.empty(0))):
+            on_device, batch = rbm.like(array), np.asarray(mini_batch(rbm).visible, like=array)
+            estimator, stream = estimators.create(name, chains=CHAINS, variance=True), training_stream(R)
+            state = estimator.start(on_device, np.asarray(binary_data(23, M), like=array), ROWS, stream)
+            diagnostics = estimator.estimate(on_device, batch, state, stream).diagnostics
+            found.append([on_host(diagnostics[f"gradient_variance_{part}"]) for part in "Wbc"])
+    np.testing.assert_allclose(*found, rtol=1e-9)
 
 
 def test_shards_are_cut_by_the_chains(monkeypatch):

@@ -8,7 +8,7 @@ from rbmbench import RBM
 from rbmbench.base.streams import Stream
 from rbmbench.model.gibbs import Buffers, hidden_mean
 from rbmbench.samplers._terms import TermSums
-from rbmbench.samplers.coupled_gibbs import COUPLINGS, CoupledGibbs
+from rbmbench.samplers.coupled_gibbs import COUPLINGS, CoupledGibbs, Terms
 
 pytest.importorskip("numba")
 
@@ -25,10 +25,8 @@ def model(m: int, n: int, dtype=np.float32) -> RBM:
     return RBM(*(part.astype(dtype) for part in parts))
 
 
-class Passed:
+class Passed(Terms):
     """Terms passed on one by one."""
-
-    arrays = None
 
     def __init__(self, sums):
         self.add, self.add_differences = sums.add, sums.add_differences
