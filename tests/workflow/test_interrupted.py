@@ -162,6 +162,19 @@ def test_jobs_that_were_about_to_start_are_stopped(jobs, number):
     assert locks_of(jobs.workspace) == []
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+def test_a_signal_to_snakemake_alone_stops_its_jobs(jobs, number):
+    # The shell waits for its program, and would go on with the next one.
+    alone = f"import threading\nthreading.Timer(2.0, os.kill, (os.getpid(), signal.{number.name})).start()"
+    begun = time.monotonic()
+    code, output = jobs(alone, "--cores", "2", shell="touch begun.{wildcards.number}; sleep 999; echo on > {output}")
+    assert code == 1, output
+    assert time.monotonic() - begun < 2 * LONGEST
+    assert list(jobs.workspace.folder.glob("begun.*"))
+    assert not list(jobs.workspace.folder.glob("?.txt"))
+    assert locks_of(jobs.workspace) == []
+
+
 def test_snakemake_does_not_outlive_its_last_job(jobs):
     jobs("", "--max-jobs-per-timespan", "100/1h")
     assert len(list(jobs.workspace.folder.glob("*.txt"))) == 3

@@ -5,7 +5,8 @@ SIGTERM before the scheduler exists, kill Snakemake while it holds the lock of i
 starts keep it alive after the last job. docs/snakemake_signals.md reports this to its authors.
 
 Here, signals are noted without a lock, and the scheduler acts on them where it waits for jobs: it starts no further
-jobs, waits for those that run, which have received the signal too, and unlocks the folder.
+jobs, tells those that run on this machine to end, and unlocks the folder. A signal to the group has reached most of them
+already, but not those that were about to start; one to Snakemake alone has reached none.
 """
 
 import signal
@@ -31,8 +32,9 @@ USED = {
     "schedule": {"_open_jobs", "acquire", "_user_kill", "job_selector", "job_rate_limiter", "_schedule_reevalutation"},
     "job_selector": {"job_rate_limiter", "get_free_jobs", "register_jobs"},
 }
-# A job that was about to start when a signal came has not received it.
-SECONDS_BEFORE, SECONDS_BETWEEN_LOOKS, LOOKS = 2.0, 0.2, 50
+SECONDS_BETWEEN_LOOKS, LOOKS = 0.2, 50
+SHELLS = ("bash", "sh")
+"""Names of programs that are not told to end: Snakemake takes the end of a job's shell for that of the job."""
 
 
 def install() -> None:
@@ -113,7 +115,7 @@ def _stoppable(base: type, early: _Early) -> type:
             super().__init__(*arguments, **options)
             self._open_jobs = _Tokens(self._woken)
             self._open_jobs.release()
-            self._signals: list[tuple[int, float]] = []
+            self._signals: list[int] = []
             self._has_passed_on = self._reached_limit = False
             _handle(self.exit_gracefully)
             # Snakemake's log swallows what is raised while it writes.
@@ -123,18 +125,18 @@ def _stoppable(base: type, early: _Early) -> type:
         def exit_gracefully(self, number: int, _frame: FrameType | None = None) -> None:
             """Start no further jobs."""
             self._user_kill = "graceful"
-            self._signals.append((number, time.time()))
+            self._signals.append(number)
             self._open_jobs.release()
 
         def _woken(self) -> None:
-            """Stop the jobs that a signal to the group has not reached: on a cluster, or not yet started."""
+            """Stop the jobs that the signal has not reached."""
             if not self._signals:
                 return
             if self.workflow.local_exec:
                 if not self._has_passed_on:
-                    threading.Thread(target=_stop_children, args=self._signals[0][1:], daemon=True).start()
+                    threading.Thread(target=_stop_jobs, daemon=True).start()
                 self._has_passed_on = True
-            elif any(number == signal.SIGINT for number, _ in self._signals):
+            elif signal.SIGINT in self._signals:
                 raise KeyboardInterrupt
 
         def job_selector(self, jobs: Iterable) -> Collection:
@@ -155,15 +157,15 @@ def _stoppable(base: type, early: _Early) -> type:
     return StoppableScheduler
 
 
-def _stop_children(since: float) -> None:
-    """Send SIGTERM to child processes that begin soon after a time, or began just before; once more harms nobody."""
+def _stop_jobs() -> None:
+    """Send SIGTERM to all programs below this process, and to those that begin soon; a second one harms nobody."""
     import psutil
 
     told: set[int] = set()
     for _ in range(LOOKS):
-        for child in psutil.Process().children():
+        for process in psutil.Process().children(recursive=True):
             with suppress(psutil.Error):
-                if child.pid not in told and child.create_time() > since - SECONDS_BEFORE:
-                    told.add(child.pid)
-                    child.terminate()
+                if process.pid not in told and process.name() not in SHELLS:
+                    told.add(process.pid)
+                    process.terminate()
         time.sleep(SECONDS_BETWEEN_LOOKS)
