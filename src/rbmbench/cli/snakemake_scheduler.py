@@ -5,8 +5,8 @@ SIGTERM before the scheduler exists, kill Snakemake while it holds the lock of i
 starts keep it alive after the last job. docs/snakemake_signals.md reports this to its authors.
 
 Here, signals are noted without a lock, and the scheduler acts on them where it waits for jobs: it starts no further
-jobs, tells those that run on this machine to end, and unlocks the folder. A signal to the group has reached most of them
-already, but not those that were about to start; one to Snakemake alone has reached none.
+jobs, tells those that run on this machine to end, and unlocks the folder. A signal to the group has reached most of
+them already, but not those that were about to start; one to Snakemake alone has reached none.
 """
 
 import signal
