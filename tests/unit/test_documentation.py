@@ -4,6 +4,9 @@ import re
 
 import pandas as pd
 import pytest
+import yaml
+
+from rbmbench.reporting.claims.files import expanded
 
 LINK = re.compile(r"\]\(([^)#\s]*)#?([^)\s]*)\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
@@ -28,6 +31,13 @@ def test_links_lead_somewhere(repository, pattern):
             target = page.parent / path if path else page
             assert target.exists(), f"{name} links to {path}, which is not there"
             assert not anchor or anchor in anchors(target), f"{name} links to {path}#{anchor}: no such heading"
+
+
+@pytest.mark.parametrize("paper", ["popcd", "ucd", "cd_bias_bound", "rates_fpcd", "sdcp"])
+def test_what_was_tried_about_a_claim_is_told(repository, paper):
+    entries = yaml.safe_load((repository / f"config/claims/{paper}.yaml").read_text("utf-8"))["claims"]
+    told = {claim["discussed"] for entry in entries for claim in expanded(entry) if claim.get("discussed")}
+    assert told - anchors(repository / "docs/papers.md") == set()
 
 
 def test_every_package_has_a_page_of_the_reference(repository):

@@ -242,6 +242,30 @@ def test_one_stage_is_the_same_run_as_no_schedule(configurations, paper):
     assert set(plan(other).runs) == set(paper.runs)
 
 
+def test_an_algorithm_may_have_a_rate_and_a_start_of_its_own(configurations, paper):
+    start = {"kind": "normal", "width": 0.5, "biases": "zero"}
+    algorithms = {
+        name: {"label": name, "estimator": "cd", "options": {"k": 1}} | more
+        for name, more in {"fast": {"rate": 0.7}, "started": {"initial": start}, "slow": {"rate": 0.01}}.items()
+    }
+    figures = {"fig1": {"panels": {"a": {"algorithms": ["cd_1", *algorithms]}}}}
+    other = plan(changed(configurations["paper"], {"algorithms": algorithms, "figures": figures}))
+    of_panel = other.figures["popcd_fig1"].spec.panels[0]
+    one, fast, started, slow = (other.runs[run.folder.rpartition("/")[2]].settings for run in of_panel.runs)
+    assert (one.schedule[0].rate, fast.schedule[0].rate) == (0.1, 0.7)
+    assert started.initial.model_dump() == start
+    # What trains alike is trained once, whatever its name.
+    other_panel = other.figures["popcd_fig1"].spec.panels[1]
+    assert slow == other.runs[other_panel.runs[0].folder.rpartition("/")[2]].settings
+    assert of_panel.rates == (0.1, 0.7, 0.01)
+
+
+def test_a_reading_is_told(configurations):
+    change = {"figures": {"fig1": {"reading": "rates divided by ten"}}}
+    spec = plan(changed(configurations["paper"], change)).figures["popcd_fig1"].spec
+    assert spec.notes == ["Another reading of the paper: rates divided by ten."]
+
+
 def test_panels_of_other_metrics_share_their_runs(configurations, paper):
     shown = {"metric": "effective_sample_size", "axis": "log", "algorithms": ["pop_cd_1"]}
     panel = configurations["paper"].papers[0].figures["fig1"].panels["a"].model_dump(mode="json")
