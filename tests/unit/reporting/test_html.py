@@ -18,7 +18,7 @@ from rbmbench.measurements.fingerprints import fingerprint
 from rbmbench.reporting import style, text_tables
 from rbmbench.reporting.claims import judge
 from rbmbench.reporting.page import html
-from rbmbench.reporting.page.html import claims_table, write_report
+from rbmbench.reporting.page.html import VERDICTS, claims_table, write_report
 from unit.kinds.test_coupling_times import coupling_figure
 from unit.kinds.test_run_times import times_table
 
@@ -187,6 +187,21 @@ def test_missing_picture_is_one_line(layout, outputs):
 def test_page_without_tables_can_be_written(layout, outputs, tmp_path):
     write_report(layout, outputs[:1], tmp_path / "index.html")
     assert "Figure 1 of popcd" in (tmp_path / "index.html").read_text()
+
+
+def test_what_was_tried_is_linked_from_claims_that_are_not_reproduced():
+    claim = dict.fromkeys(judge.COLUMNS) | {"where": "Figure 1", "text": "it", "discussed": "biases-on-mnist"}
+    claim |= {"measured": 1.0, "low": 0.5, "high": 1.5, "class": "published"}
+    lines = [claim | {"claim": f"popcd_{number}.a", "verdict": verdict} for number, verdict in enumerate(VERDICTS)]
+    text = claims_table(pd.DataFrame(lines, columns=judge.COLUMNS), "../papers.md")
+    assert re.findall(r'href="([^"]*)"', text) == ["../papers.md#biases-on-mnist"]
+    assert text.index("not reproduced") < text.index("what was tried") < text.index("inconclusive")
+
+
+def test_a_reading_is_marked(layout, outputs):
+    write_report(layout, [spec.model_copy(update={"reading": "rates a tenth"}) for spec in outputs])
+    page = (Path(layout.root) / "report" / "index.html").read_text()
+    assert page.count("Another reading of the paper: rates a tenth.</p>") == 2
 
 
 def test_claims_table_of_no_claims_is_empty():

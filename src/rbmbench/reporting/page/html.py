@@ -21,6 +21,8 @@ from rbmbench.reporting.page.origins import OTHER, PRESENT, UNRECORDED, Origin, 
 from rbmbench.reporting.text_tables import interval, significant, write_text
 from rbmbench.reporting.words import count, data_name
 
+DISCUSSION = "docs/papers.md"
+"""The page whose sections the key ``discussed`` of claims names."""
 VERDICTS = {
     judge.REPRODUCED: ("yes", "✓"),
     judge.NOT_REPRODUCED: ("no", "✗"),
@@ -60,7 +62,7 @@ def write_report(
         scale=Path(layout.root).name,
         verdicts=[(name, *marks) for name, marks in VERDICTS.items()],
         totals=_totals(verdicts),
-        claims=claims_table(verdicts),
+        claims=claims_table(verdicts, quote(Path(path.relpath(DISCUSSION, page.parent)).as_posix())),
         figures=[_figure(spec, layout, page.parent) | _code(made, spec.folders()) for spec in figures],
         tables=[
             _table(spec, layout, page.parent) | _code(made, spec.folders()) for spec in outputs if spec not in figures
@@ -83,16 +85,20 @@ def _totals(verdicts: pd.DataFrame) -> list[tuple[str, list[int]]]:
     return [(name, line) for name, line in zip(counts.index, counts.to_numpy().tolist(), strict=True) if any(line)]
 
 
-def claims_table(verdicts: pd.DataFrame) -> str:
-    """Return the verdicts of `judge.evaluate` as an HTML table, one section per group: the id up to its first dot."""
+def claims_table(verdicts: pd.DataFrame, discussion: str = DISCUSSION) -> str:
+    """Return the verdicts of `judge.evaluate` as an HTML table, one section per group: the id up to its first dot.
+
+    Claims that are not reproduced link to the section that tells what was tried, of the page at ``discussion``.
+    """
     groups = {}
     for claim in verdicts.to_dict("records"):
         mark, sign = VERDICTS[claim["verdict"]]
         line = {name: _text(claim[name]) for name in ("where", "text", "published", "class", "fails", "note")}
-        line |= {"id": claim["claim"], "verdict": claim["verdict"], "mark": mark, "sign": sign}
+        tried = _text(claim["discussed"]) if claim["verdict"] == judge.NOT_REPRODUCED else ""
+        line |= {"id": claim["claim"], "verdict": claim["verdict"], "mark": mark, "sign": sign, "tried": tried}
         line |= {"measured": significant(claim["measured"]), "interval": interval(claim["low"], claim["high"])}
         groups.setdefault(claim["claim"].partition(".")[0], []).append(line)
-    return _template("claims.html.j2").render(groups=groups)
+    return _template("claims.html.j2").render(groups=groups, discussion=discussion)
 
 
 def _template(name: str):
