@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from rbmbench.base.streams import Stream
     from rbmbench.likelihood import exact_gradient
     from rbmbench.model.rbm import RBM
+    from rbmbench.reporting.plots import plot_curve, plot_filters, plot_samples
+    from rbmbench.training.run import load_run
     from rbmbench.training.trainer import train
 
     __version__: str
@@ -19,7 +21,11 @@ __all__ = [
     "estimators",
     "exact_gradient",
     "likelihood",
+    "load_run",
     "measurements",
+    "plot_curve",
+    "plot_filters",
+    "plot_samples",
     "samplers",
     "train",
     "updates",
@@ -30,6 +36,8 @@ _HOMES = {
     "Stream": "rbmbench.base.streams",
     "exact_gradient": "rbmbench.likelihood",
     "train": "rbmbench.training.trainer",
+    "load_run": "rbmbench.training.run",
+    **dict.fromkeys(("plot_curve", "plot_filters", "plot_samples"), "rbmbench.reporting.plots"),
     "datasets": "rbmbench",
     "estimators": "rbmbench",
     "likelihood": "rbmbench",
