@@ -10,16 +10,19 @@ if TYPE_CHECKING:
     from rbmbench.model.rbm import RBM
     from rbmbench.reporting.plots import plot_curve, plot_filters, plot_samples
     from rbmbench.training.run import load_run
+    from rbmbench.training.scikit_learn import RBMTransformer, from_scikit_learn, to_scikit_learn
     from rbmbench.training.trainer import train
 
     __version__: str
 
 __all__ = [
     "RBM",
+    "RBMTransformer",
     "Stream",
     "datasets",
     "estimators",
     "exact_gradient",
+    "from_scikit_learn",
     "likelihood",
     "load_run",
     "measurements",
@@ -27,6 +30,7 @@ __all__ = [
     "plot_filters",
     "plot_samples",
     "samplers",
+    "to_scikit_learn",
     "train",
     "updates",
 ]
@@ -38,6 +42,7 @@ _HOMES = {
     "train": "rbmbench.training.trainer",
     "load_run": "rbmbench.training.run",
     **dict.fromkeys(("plot_curve", "plot_filters", "plot_samples"), "rbmbench.reporting.plots"),
+    **dict.fromkeys(("RBMTransformer", "from_scikit_learn", "to_scikit_learn"), "rbmbench.training.scikit_learn"),
     "datasets": "rbmbench",
     "estimators": "rbmbench",
     "likelihood": "rbmbench",
