@@ -144,7 +144,7 @@ def load_run(folder: str | PathLike, evaluation: str | PathLike | None = None) -
         Folder with model.npz, curve.parquet and meta.json.
     evaluation : path, optional
         Folder of ``rbmbench evaluate``, whose curve takes the place of the run's. The default is ``evaluation`` in the
-        run's folder, if it is there.
+        run's folder, if the run has kept snapshots to evaluate and the folder is there.
 
     Raises
     ------
@@ -163,9 +163,11 @@ def load_run(folder: str | PathLike, evaluation: str | PathLike | None = None) -
             f"{folder / MODEL}: found {found[0]} models of {found[1]} hidden units; {META} says {expected[0]} of "
             f"{expected[1]}"
         )
-    if evaluation is None and (folder / EVALUATION).is_dir():
-        evaluation = folder / EVALUATION
     snapshots = results.read_snapshots(folder) if results.SNAPSHOT_ARRAYS[0] in arrays else {}
+    if evaluation is None and snapshots and (folder / EVALUATION).is_dir():
+        evaluation = folder / EVALUATION
+    if evaluation is not None:
+        _check_same_run(meta, Path(evaluation))
     return TrainingResult(
         rbm=RBM(arrays["W"], arrays["b"], arrays["c"]),
         curve=results.read_table(evaluation or folder, CURVE),
@@ -175,3 +177,11 @@ def load_run(folder: str | PathLike, evaluation: str | PathLike | None = None) -
         snapshots={name: snapshots[name] for name in results.SNAPSHOT_ARRAYS if name in snapshots},
         backend={name: text for name, text in meta.items() if name.startswith("backend")},
     )
+
+
+def _check_same_run(meta: Mapping[str, Any], evaluation: Path) -> None:
+    """Raise a `ResultsError` unless an evaluation is of the run with this meta."""
+    other = results.read_meta(evaluation)
+    for key in ("settings", "data"):
+        if other.get(key) != meta.get(key):
+            raise ResultsError(f"{evaluation / META}: {key}: found those of another run; allowed: those of the run's")

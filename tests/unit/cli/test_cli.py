@@ -10,7 +10,7 @@ from rbmbench.cli.progress import shown_progress
 from rbmbench.io import provenance, results
 from rbmbench.training import trainer
 
-PEOPLE = ("doctor", "forecast", "config", "train", "data", "report", "keep")
+PEOPLE = ("doctor", "forecast", "config", "fit", "train", "data", "report", "keep")
 HEAVY = ("numpy", "pandas", "numba", "scipy", "pydantic", "tqdm")
 
 

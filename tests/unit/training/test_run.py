@@ -60,12 +60,23 @@ def test_a_run_is_loaded_as_it_was_trained(folder):
 
 
 def test_the_curve_of_an_evaluation_takes_the_place_of_the_runs(copied):
-    other = results.read_table(copied, "curve.parquet").assign(value=13.0)
-    for name in ("evaluation", "elsewhere"):
-        (copied / name).mkdir()
-        results.write_table(copied / name / "curve.parquet", other.assign(value=13.0 if name == "evaluation" else 17.0))
-    assert set(rbmbench.load_run(copied).curve["value"]) == {13.0}
+    other, meta = results.read_table(copied, "curve.parquet"), dict(results.read_meta(copied))
+    for name, value in (("evaluation", 13.0), ("elsewhere", 17.0)):
+        results.write_table(copied / name / "curve.parquet", other.assign(value=value))
+        results.write_meta(copied / name, "evaluation", meta)
     assert set(rbmbench.load_run(copied, copied / "elsewhere").curve["value"]) == {17.0}
+    # A run with snapshots has no likelihood of its own.
+    assert 13.0 not in set(rbmbench.load_run(copied).curve["value"])
+    arrays, names = results.read_model(copied), ("W", "b", "c")
+    snapshots = {f"snapshot_{name}": arrays[name][None] for name in names} | {"snapshot_iterations": np.array([11])}
+    results.write_arrays(copied / "model.npz", arrays | snapshots)
+    rewrite_meta(copied, lambda meta: meta.pop("sha256"))
+    loaded = rbmbench.load_run(copied)
+    assert set(loaded.curve["value"]) == {13.0}
+    assert loaded.snapshots.keys() == snapshots.keys()
+    rewrite_meta(copied / "elsewhere", lambda meta: meta["data"].update(title="other"))
+    with pytest.raises(ResultsError, match=r"elsewhere/meta\.json: data: found those of another run"):
+        rbmbench.load_run(copied, copied / "elsewhere")
 
 
 @pytest.mark.parametrize("file", ["model.npz", "curve.parquet", "meta.json"])
