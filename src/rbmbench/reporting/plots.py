@@ -8,9 +8,8 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
-import seaborn as sns
+import seaborn as sns  # whose colour map "vlag" is used, too
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 
 from rbmbench.base.errors import SettingsError, unknown_name
 from rbmbench.base.metrics import metric_of
@@ -107,21 +106,20 @@ def check_shape(shape: Any, units: int) -> None:
 
 def _drawn(values: np.ndarray, shape, ax: Axes | None, one: str, label: str | None = None, **colours: Any) -> Axes:
     """Draw rows of values (count, m) as images, or else as the columns of a matrix."""
-    if shape is None:
-        ax = _axes(ax)
-        bar = {"cbar": label is not None, "cbar_kws": {"label": label}}
-        sns.heatmap(values.T, ax=ax, xticklabels=False, yticklabels=False, **bar, **colours)
-        for axis, units in ((ax.xaxis, one), (ax.yaxis, "visible unit")):
-            axis.set_label_text(units)
-            axis.set_major_locator(MaxNLocator(integer=True))
-        return ax
-    check_shape(shape, values.shape[1])
+    if shape is not None:
+        check_shape(shape, values.shape[1])
+        page, look = tiled(values.reshape(len(values), *shape)), {"interpolation": "none"}
+    else:
+        page, look = values.T, {"aspect": "auto"}
     ax = _axes(ax)
     colours["cmap"] = mpl.colormaps[colours["cmap"]].with_extremes(bad=BETWEEN)
-    image = ax.imshow(tiled(values.reshape(len(values), *shape)), interpolation="none", **colours)
+    image = ax.imshow(page, **look, **colours)
     if label:
         ax.figure.colorbar(image, ax=ax, label=label)
-    ax.set_axis_off()
+    if shape is not None:
+        ax.set_axis_off()
+    else:
+        ax.set(xlabel=one, ylabel="visible unit")
     return ax
 
 

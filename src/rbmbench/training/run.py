@@ -1,7 +1,7 @@
 """What a run leaves, after training or read from its folder: models, curve, settings, provenance."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from importlib import import_module
 from os import PathLike
@@ -14,8 +14,9 @@ import pandas as pd
 
 from rbmbench import datasets
 from rbmbench.base.errors import ResultsError, SettingsError
+from rbmbench.base.metrics import ANNEALED
 from rbmbench.base.parsing import parse
-from rbmbench.base.settings import RunSettings
+from rbmbench.base.settings import AnnealingSettings, RunSettings
 from rbmbench.io import results
 from rbmbench.io.layout import CURVE, EVALUATION, META, MODEL
 from rbmbench.model.rbm import RBM
@@ -95,9 +96,33 @@ class TrainingResult:
         lines = [f"<tr><th>{escape(title)}</th><td>{escape(text)}</td></tr>" for title, text in self.summary().items()]
         return f"<table>{''.join(lines)}</table>"
 
+    def annealed(
+        self, data: np.ndarray, *, particles: int = 100, temperatures: int = 1000, seed: int = 0, threads: int = 1
+    ) -> "TrainingResult":
+        """Return the result with the log-likelihood of ``data`` (rows, m), which annealing estimates, in its curve.
+
+        For runs whose log Z cannot be enumerated; for the arguments and errors see
+        `rbmbench.training.snapshots.annealed_curve`. A `SettingsError` is raised if there are no snapshots.
+        """
+        from rbmbench.training.snapshots import annealed_curve
+
+        if not self.snapshots:
+            raise SettingsError("annealed: found a run without snapshots; its log-likelihood is exact, in `curve`")
+        budget = {"particles": particles, "temperatures": temperatures, "seed": seed}
+        settings = parse(AnnealingSettings, budget, "annealed")
+        first = self.settings.first_trial
+        curve = annealed_curve(self.snapshots, data, settings, first_trial=first, threads=threads)
+        others = self.curve[~self.curve["metric"].isin(set(curve["metric"]))]
+        return replace(self, curve=pd.concat([curve, others], ignore_index=True) if len(others) else curve)
+
     def plot(self, metric: str = "log_likelihood", ax: "Axes | None" = None, **options) -> "Axes":
         """Draw a metric of the curve, see `rbmbench.plot_curve`."""
-        return _plots().plot_curve(self.curve, metric, ax, **options)
+        try:
+            return _plots().plot_curve(self.curve, metric, ax, **options)
+        except SettingsError as error:
+            if not self.snapshots or metric not in ANNEALED:
+                raise
+            raise SettingsError(f"{error}; the method `annealed` evaluates the snapshots of a run") from None
 
     def plot_filters(
         self, trial: int = 0, shape: tuple[int, int] | None = None, ax: "Axes | None" = None, **options

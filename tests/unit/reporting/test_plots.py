@@ -73,11 +73,11 @@ def test_filters_are_the_columns_of_the_weights(ax):
 
 def test_without_a_shape_a_matrix_is_drawn(ax):
     rbm = random_rbm(6, 5, seed=1)
-    np.testing.assert_array_equal(plot_filters(rbm, ax=ax).collections[0].get_array(), rbm.W)
+    np.testing.assert_array_equal(plot_filters(rbm, ax=ax).images[0].get_array(), rbm.W)
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("hidden unit", "visible unit")
     states = binary_data(11, 6)
     other = plot_samples(states, ax=Figure().subplots())
-    np.testing.assert_array_equal(other.collections[0].get_array(), states.T)
+    np.testing.assert_array_equal(other.images[0].get_array(), states.T)
     assert other.get_xlabel() == "sample"
 
 

@@ -11,10 +11,12 @@ from core_helpers import binary_data
 import rbmbench
 from rbmbench import datasets
 from rbmbench.base.errors import ResultsError, SettingsError
+from rbmbench.base.settings import AnnealingSettings
 from rbmbench.cli import main
 from rbmbench.io import results
 from rbmbench.io.atomic import write_json
 from rbmbench.io.meta import content_checksum
+from rbmbench.training.snapshots import annealed_curve
 
 DATA = binary_data(23, 7)
 FOUND = "model.npz: found 2 models of 5 hidden units; meta.json"
@@ -123,12 +125,32 @@ def test_html_escapes_what_a_file_says(copied):
     assert "<script>" not in shown
 
 
-def test_models_that_are_not_evaluated_say_so():
+def test_models_that_are_not_evaluated_say_so_and_are_annealed():
     data = binary_data(31, 29)
-    result = rbmbench.train(data, hidden=27, batch=31, iterations=2)
+    result = rbmbench.train(data, hidden=27, batch=31, iterations=2, trials=2, first_trial=3)
     assert "not evaluated" in repr(result)
-    with pytest.raises(SettingsError, match="unknown metric 'log_likelihood'"):
+    with pytest.raises(SettingsError, match=r"^unknown metric 'log_likelihood'; .*none; .*`annealed` evaluates"):
         result.plot()
+    annealed = result.annealed(data, particles=7, temperatures=13, seed=5)
+    expected = annealed_curve(
+        result.snapshots, data, AnnealingSettings(particles=7, temperatures=13, seed=5), first_trial=3
+    )
+    pd.testing.assert_frame_equal(annealed.curve[: len(expected)], expected)
+    assert "nats per row" in repr(annealed)
+    with pytest.raises(SettingsError, match=r"^annealed: particles: found 1; "):
+        result.annealed(data, particles=1)
+
+
+def test_diagnostics_stay_beside_what_is_annealed():
+    data = binary_data(31, 29)
+    result = rbmbench.train(data, hidden=27, batch=31, iterations=2, estimator="pop_cd")
+    metrics = set(result.annealed(data, particles=7, temperatures=13).curve["metric"])
+    assert {"effective_sample_size", "log_likelihood"} <= metrics
+
+
+def test_what_is_exact_is_not_annealed():
+    with pytest.raises(SettingsError, match=r"^annealed: found a run without snapshots; "):
+        rbmbench.train(DATA, **PLAIN).annealed(DATA)
 
 
 def test_a_result_draws_itself():
@@ -146,8 +168,8 @@ def test_a_result_draws_itself():
 
 def test_an_array_has_no_shape_unless_it_is_given():
     result = rbmbench.train(binary_data(23, 6), **PLAIN)
-    assert not result.plot_samples(ax=plt.figure().subplots()).images
-    assert result.plot_samples(7, shape=(2, 3), ax=plt.figure().subplots()).images
+    drawn = [result.plot_samples(7, shape=shape, ax=plt.figure().subplots()) for shape in (None, (2, 3))]
+    assert [ax.images[0].get_array().shape for ax in drawn] == [(6, 7), (10, 13)]
     with pytest.raises(SettingsError, match=r"^shape: found \(2, 5\); allowed: rows and columns whose product is 6"):
         result.plot_filters(shape=(2, 5))
     plt.close("all")
