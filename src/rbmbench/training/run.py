@@ -70,16 +70,17 @@ class TrainingResult:
         return shape if shape and np.prod(shape) == self.rbm.visible_units else None
 
     def summary(self) -> dict[str, str]:
-        """Return what was trained, on what, how, and the final log-likelihood, in words by title."""
+        """Return what was trained, on what, how, and the final log-likelihood, each a line of text by its title."""
         trials, (m, n) = len(self.rbm.W), self.rbm.W.shape[-2:]
         data = self.meta.get("data") or {}
         stages = [_stage_words(stage) for stage in self.settings.schedule]
-        return {
+        words = {
             "models": f"{trials} RBM{'s' * (trials > 1)} of {m} visible and {n} hidden units",
             "data": str(data.get("title") or "an array"),
             "training": f"{'; then '.join(stages)}; batches of {self.settings.batch} rows, seed {self.settings.seed}",
             "log-likelihood": self._likelihood_words(),
         }
+        return {title: "".join(c if c.isprintable() else " " for c in text) for title, text in words.items()}
 
     def _likelihood_words(self) -> str:
         likelihood = self.curve[self.curve["metric"] == "log_likelihood"]

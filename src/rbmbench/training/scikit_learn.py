@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rbmbench.base.errors import SettingsError
+from rbmbench.base.registry import positive_integer
 from rbmbench.likelihood import ais_log_partition, base_rate_bias, exact_log_partition, is_enumerable
 from rbmbench.model.rbm import RBM
 from rbmbench.training.trainer import train
@@ -86,8 +87,8 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def fit(self, X, y=None):
         """Train the RBM on rows X (rows, m), and return self; y is ignored."""
         rows = self._states(X, reset=True)
-        batch = min(self.batch_size, len(rows))
-        iterations = self.n_iter * max(1, len(rows) // max(1, batch))
+        batch = min(positive_integer("batch_size", self.batch_size), len(rows))
+        iterations = positive_integer("n_iter", self.n_iter) * (len(rows) // batch)
         result = train(
             rows,
             hidden=self.n_components,
@@ -98,7 +99,7 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             update=self.update,
             rate=self.learning_rate,
             seed=int(check_random_state(self.random_state).randint(2**32, dtype=np.uint64)),
-            evaluate_every=max(1, iterations),
+            evaluate_every=iterations,
         )
         self.rbm_ = result.rbm[0]
         self._base_bias = base_rate_bias(rows)

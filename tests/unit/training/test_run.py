@@ -118,6 +118,11 @@ def test_a_run_is_told_in_words(folder):
     )
 
 
+def test_words_are_one_line_whatever_a_file_says(copied):
+    rewrite_meta(copied, lambda meta: meta["data"].update(title="a\nb\x1b[31m"))
+    assert "; a b [31m; " in repr(rbmbench.load_run(copied))
+
+
 def test_html_escapes_what_a_file_says(copied):
     rewrite_meta(copied, lambda meta: meta["data"].update(title="<script>&"))
     shown = rbmbench.load_run(copied)._repr_html_()

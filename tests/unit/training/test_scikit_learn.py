@@ -73,8 +73,9 @@ def test_what_train_refuses_is_refused_in_one_line():
         fitted(estimator="pdc")
     with pytest.raises(SettingsError, match=r"^train: hidden: found 0; "):
         fitted(n_components=0)
-    with pytest.raises(SettingsError, match=r"^train: batch: found 0; "):
-        fitted(batch_size=0)
+    for name, wrong in (("batch_size", 0), ("batch_size", "all"), ("n_iter", 0), ("n_iter", 2.5)):
+        with pytest.raises(SettingsError, match=rf"^option '{name}': found {wrong!r}; allowed: an integer >= 1"):
+            fitted(**{name: wrong})
 
 
 def test_a_model_of_scikit_learn_is_taken():
