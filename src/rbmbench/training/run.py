@@ -83,12 +83,17 @@ class TrainingResult:
         return {title: "".join(c if c.isprintable() else " " for c in text) for title, text in words.items()}
 
     def _likelihood_words(self) -> str:
-        likelihood = self.curve[self.curve["metric"] == "log_likelihood"]
-        if likelihood.empty:
+        last, error = self._final("log_likelihood"), self._final("log_partition_error")
+        if last.empty:
             return "not evaluated (log Z cannot be enumerated, and has not been annealed)"
-        last = likelihood.loc[likelihood["iteration"] == likelihood["iteration"].max(), "value"]
         spread = f", mean over {len(last)} trials ({last.min():.4g} to {last.max():.4g})" if len(last) > 1 else ""
-        return f"{last.mean():.4g} nats per row{spread}"
+        annealed = "" if error.empty else f"; log Z is annealed, standard error {error.max():.2g}"
+        return f"{last.mean():.4g} nats per row{spread}{annealed}"
+
+    def _final(self, metric: str) -> pd.Series:
+        """Return the last values of a metric, one per trial; none if the curve has no such metric."""
+        chosen = self.curve[self.curve["metric"] == metric]
+        return chosen.loc[chosen["iteration"] == chosen["iteration"].max(), "value"]
 
     def __repr__(self):
         return f"TrainingResult({'; '.join(self.summary().values())})"

@@ -141,7 +141,8 @@ def test_models_that_are_not_evaluated_say_so_and_are_annealed():
         result.snapshots, data, AnnealingSettings(particles=7, temperatures=13, seed=5), first_trial=3
     )
     pd.testing.assert_frame_equal(annealed.curve[: len(expected)], expected)
-    assert "nats per row" in repr(annealed)
+    error = expected.query("metric == 'log_partition_error' and iteration == 2")["value"].max()
+    assert repr(annealed).endswith(f"); log Z is annealed, standard error {error:.2g})")
     with pytest.raises(SettingsError, match=r"^annealed: particles: found 1; "):
         result.annealed(data, particles=1)
 
