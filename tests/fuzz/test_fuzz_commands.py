@@ -24,6 +24,7 @@ from rbmbench.cli import fitting
 from rbmbench.cli.doctor import self_test
 from rbmbench.io import results as files
 from rbmbench.io.atomic import write_json
+from rbmbench.measurements import fingerprints
 from rbmbench.planning import forecast as forecasts
 from rbmbench.planning.forecast import jobs
 from rbmbench.reporting.page import notebooks
@@ -110,6 +111,8 @@ def arrays_of(path) -> dict:
 
 
 def test_train(folder, data, monkeypatch):
+    # What the user's cache has not yet would be written outside, too.
+    monkeypatch.setattr(fingerprints, "_file", lambda: folder / "fingerprints.json")
     monkeypatch.setattr(trainer.Loop, "run", lambda *_: None)
     monkeypatch.setattr(trainer, "_warm_up", lambda *_: None)
 
