@@ -111,8 +111,6 @@ def arrays_of(path) -> dict:
 
 
 def test_train(folder, data, monkeypatch):
-    # What the user's cache has not yet would be written outside, too.
-    monkeypatch.setattr(fingerprints, "_file", lambda: folder / "fingerprints.json")
     monkeypatch.setattr(trainer.Loop, "run", lambda *_: None)
     monkeypatch.setattr(trainer, "_warm_up", lambda *_: None)
 
@@ -299,6 +297,8 @@ def at_work(folder, workplace, tmp_path_factory, monkeypatch):
     for name, value in (("MIRROR", ""), ("CACHE", str(folder / "cache"))):
         monkeypatch.setenv(f"RBMBENCH_DATA_{name}", value)
     monkeypatch.setattr(socket.socket, "connect", refuse)
+    # What the user's cache has not yet would be written outside, too.
+    monkeypatch.setattr(fingerprints, "_file", lambda: folder / "fingerprints.json")
     monkeypatch.setattr(trainer.Loop, "run", lambda *_: None)
     monkeypatch.setattr(trainer, "_warm_up", lambda *_: None)
     monkeypatch.setattr(notebooks, "_execute", execute)
