@@ -76,6 +76,21 @@ def test_spread_of_finals_as_a_share_of_the_rise(tmp_path):
     assert found.value == pytest.approx((finals[0] - finals[1]) / (finals[0] + 21))
 
 
+def test_spread_of_curves_that_end_below_their_start_is_infinite(tmp_path):
+    curves = {"a": np.tile([-5.0, -8.0], (3, 1)), "b": np.tile([-5.0, -9.0], (3, 1))}
+    found = MEASUREMENTS["final_spread"](evidence(tmp_path, curves), curves=["fig1.a.a", "fig1.a.b"])
+    assert (found.value, found.low, found.high) == (math.inf, math.inf, math.inf)
+
+
+def test_neither_of_two_curves_reaches_a_level_before_the_other(tmp_path):
+    curves = {name: np.tile([-9.0, end, end], (3, 1)) for name, end in [("a", -1.0), ("b", -6.0), ("c", -5.0)]}
+    there = evidence(tmp_path, curves)
+    options = {"share": 0.9, "metric": "log_likelihood"}
+    found = MEASUREMENTS["reach_difference"](there, curve="fig1.a.b", against="fig1.a.c", **options)
+    assert (found.value, found.low, found.high) == (0.0, 0.0, 0.0)
+    assert MEASUREMENTS["reach_difference"](there, curve="fig1.a.a", against="fig1.a.c", **options).value == math.inf
+
+
 def test_decline_of_known_answer(tmp_path):
     values = np.tile([-20.0] + [-10.0] * 10 + [-12.0] * 30, (3, 1))
     found = MEASUREMENTS["decline"](evidence(tmp_path, {"cd_1": values}), curve="fig1.a.cd_1")

@@ -109,7 +109,10 @@ def _spread(
     def spread(means: list[np.ndarray]) -> np.ndarray:
         reached = np.stack(list(map(value, found, means)), axis=1)
         start = np.mean([of_curve[:, 0] for of_curve in means], axis=0)
-        return np.ptp(reached, axis=1) / (reached.max(axis=1) - start)
+        rise = reached.max(axis=1) - start
+        # Curves that end below their start have no rise.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(rise > 0, np.ptp(reached, axis=1) / rise, np.inf)
 
     return _of_curves(found, spread, what)
 
@@ -253,7 +256,7 @@ def reach_difference(
     """Measure by how many iterations a mean curve reaches a level before another; interval over the trials.
 
     The level is a share of the largest rise of the mean curves of the panel. The difference is minus infinity where
-    ``curve`` never reaches it, and infinity where ``against`` never does.
+    ``curve`` never reaches it, infinity where ``against`` never does, and 0 where neither does.
     """
     found = evidence.of(curve, metric=metric).of_panel()
     names = [one.name for one in found]
@@ -263,9 +266,8 @@ def reach_difference(
 
     def earlier(means: np.ndarray) -> np.ndarray:
         at = first_reached(means, iterations, levels(means, share)[..., None])
-        # The difference of two infinite iterations is NaN.
         with np.errstate(invalid="ignore"):
-            return at[:, second] - at[:, first]
+            return np.where(at[:, second] == at[:, first], 0.0, at[:, second] - at[:, first])
 
     what = f"iterations by which {found[first].label} reaches {100 * share:g} % of the largest rise of "
     what += f"{metric_of(metric).title} before {found[second].label}"
