@@ -101,7 +101,18 @@ class AlgorithmStage(Settings):
     rate: Rate | None = Field(default=None, description="learning rate; null: the panel's")
 
 
-class Algorithm(Settings):
+class Look(Settings):
+    """How figures draw a curve, where that should not follow from its key; no run depends on it."""
+
+    color: Annotated[str, Field(pattern=r"^#[0-9A-Fa-f]{6}$")] | None = Field(
+        default=None, description="colour of its curves, #RRGGBB; null: by its key"
+    )
+    dash: Literal["solid", "dashed", "dotted", "dash_dotted", "long"] | None = Field(
+        default=None, description="dash pattern of its curves; null: by its key"
+    )
+
+
+class Algorithm(Look):
     """A training algorithm: a gradient estimator with its options and an update rule, or a schedule of several."""
 
     label: str = Field(description="how figures and tables name it")
@@ -150,7 +161,7 @@ class Panel(Settings):
     bias_bound: BiasBound | None = Field(default=None, description="CD's bias and bounds; null: those of defaults")
 
 
-class SamplerEntry(Settings):
+class SamplerEntry(Look):
     """A sampler as a paper uses it: with its options, and the values of some that are tried."""
 
     label: str = Field(description="how figures name it")

@@ -26,7 +26,7 @@ from rbmbench.planning.specs import FigureSpec, Trained
 from rbmbench.reporting.frames import annealing_certainty, initial_words, summarise, whole_trials
 from rbmbench.reporting.marks import marks
 from rbmbench.reporting.references import TITLES, Reference
-from rbmbench.reporting.style import page, styles, theme
+from rbmbench.reporting.style import looks_of, page, theme
 from rbmbench.reporting.words import count, data_name, panel_reductions
 
 MOST_COLUMNS = 3
@@ -76,7 +76,7 @@ def draw_curves(spec: FigureSpec, found: Any) -> Figure:
     """
     rows, summary, omitted = grid(spec.panels), summarise(found.frame, spec.band), left_out(found.frame)
     doubts = annealing_doubts(annealing_certainty(spec.panels, found.runs))
-    looks = styles(run.algorithm for panel in spec.panels for run in panel.runs)
+    looks = looks_of(run for panel in spec.panels for run in panel.runs)
     curves = {panel.name: _of(panel, whole_trials(found.frame)) for panel in spec.panels}
     with theme():
         figure = page(len(rows))

@@ -21,8 +21,8 @@ from rbmbench.io.results import read_meta, read_table
 from rbmbench.measurements.sampling import TRAINING_SET
 from rbmbench.planning.jobs import Job, Output, unique
 from rbmbench.planning.kinds import Kind
-from rbmbench.planning.runs import Planner
-from rbmbench.planning.specs import FigureSpec, RunFolder, Source, Spec, Trained
+from rbmbench.planning.runs import SHOWN, Planner
+from rbmbench.planning.specs import Curve, FigureSpec, RunFolder, Source, Spec, Trained
 from rbmbench.reporting.frames import data_of
 from rbmbench.reporting.words import count, data_name, listed, panel_reductions, reductions
 
@@ -106,7 +106,7 @@ def sampled(
     planner: Planner, name: str, panel: SamplesPanel, published: SamplesPanel | None, run: Job, drawn: Job
 ) -> SampledPanel:
     """Return what a spec says of the training and the samples of a panel, and of the paper's."""
-    labels = {sampler: planner.paper.samplers[sampler].label for sampler in drawn.settings.samplers}
+    shown = {one: planner.paper.samplers[one].model_dump(include=SHOWN) for one in drawn.settings.samplers}
     return SampledPanel(
         **planner.trained(panel, published, (panel.algorithm,)),
         name=name,
@@ -114,14 +114,14 @@ def sampled(
         paper_samples=published and published.samples,
         runs=planner.labelled({panel.algorithm: planner.layout.job("run", run.id)}),
         samples=Folder(folder=planner.layout.job("samples", drawn.id)),
-        samplers=[SamplerName(sampler=sampler, label=label) for sampler, label in labels.items()],
+        samplers=[SamplerName(sampler=sampler, **of_sampler) for sampler, of_sampler in shown.items()],
     )
 
 
 # --- What is shown ----------------------------------------------------------------------------------------------------
 
 
-class SamplerName(Spec):
+class SamplerName(Curve):
     """A sampler of a panel."""
 
     sampler: str
@@ -294,10 +294,10 @@ def _draw_panel(ax: Axes, found: FoundSamples, width: int) -> None:
     """Draw one panel; ``width`` is the number of letters that fit beside each other."""
     import seaborn as sns
 
-    from rbmbench.reporting.style import finish_axes, styles
+    from rbmbench.reporting.style import finish_axes, looks_of
 
     panel, curves, line = found.panel, found.curves, found.training_set
-    looks = styles(one.sampler for one in panel.samplers)
+    looks = looks_of(panel.samplers, "sampler")
     ends = []
     for (sampler, label, options), of_sampler in curves.groupby(["sampler", "label", "options"], sort=False):
         name = f"{label} ({options})" if options else label

@@ -32,7 +32,14 @@ class Spec(Settings):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class RunFolder(Spec):
+class Curve(Spec):
+    """What is drawn as a curve, and how where that does not follow from its key."""
+
+    color: str | None = None
+    dash: str | None = None
+
+
+class RunFolder(Curve):
     """One algorithm and the folder of its run, or of the run's evaluation."""
 
     algorithm: str

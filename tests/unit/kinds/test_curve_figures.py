@@ -134,20 +134,6 @@ def test_unwritable_figure_is_one_line(tmp_path):
         style.save(drawn(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0)}}}), tmp_path / "file" / "x.png")
 
 
-def test_no_two_algorithms_share_a_style():
-    names = [*style.ALGORITHMS, "newcomer_1", "newcomer_2"]
-    looks = [(look["color"], look["linestyle"]) for look in style.styles(names).values()]
-    assert len(set(looks)) == len(names)
-
-
-def test_style_of_an_algorithm_does_not_depend_on_its_company():
-    assert style.styles(["pop_cd_1"])["pop_cd_1"] == style.styles(["cd_1", "zzz", "pop_cd_1"])["pop_cd_1"]
-
-
-def test_more_newcomers_than_styles_are_all_drawn():
-    assert len(style.styles(f"new_{number}" for number in range(100))) == 100
-
-
 @pytest.mark.parametrize("text", [r"$\foo$", "$_$", "costs $5, not $7"])
 def test_dollars_of_titles_and_labels_are_dollars_and_ticks_are_powers(tmp_path, text):
     values = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0)}}}) | {"title": text}
