@@ -144,6 +144,18 @@ class Algorithm(Look):
         return self
 
 
+class Printed(Settings):
+    """A number that the paper prints of what a panel shows, to be drawn beside what was measured."""
+
+    value: Annotated[float, Field(allow_inf_nan=False)] = Field(
+        description="the number, in the unit of the panel; of a log-likelihood the mean per sample, nats"
+    )
+    label: str = Field(description="what it is of, for the legend")
+    at: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
+        default=None, description="iteration, samples or steps at which the paper says so; null: a line"
+    )
+
+
 class Panel(Settings):
     """What one panel of a figure, or one row of a table, trains."""
 
@@ -159,6 +171,7 @@ class Panel(Settings):
     annealing: AnnealingBudget | None = Field(default=None, description="budget of log Z; null: that of defaults")
     proxy: Proxy | None = Field(default=None, description="reconstruction log-likelihood; null: that of defaults")
     bias_bound: BiasBound | None = Field(default=None, description="CD's bias and bounds; null: those of defaults")
+    printed: tuple[Printed, ...] = Field(default=(), description="numbers that the paper prints, drawn as hollow marks")
 
 
 class SamplerEntry(Look):

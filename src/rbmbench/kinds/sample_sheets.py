@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from rbmbench.planning.jobs import Output
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import FigureSpec
-from rbmbench.reporting.words import count
+from rbmbench.reporting.words import count, listed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 GAP = 1  # pixels between images
 PAPER = 255
+LEAST_INK = 0.03
+"""Mean grey of a sheet below which it looks blank; MNIST's digits have 0.13."""
 MOST_INCHES = 400  # of a figure's height: a picture has at most 2**16 pixels
 
 
@@ -93,6 +95,8 @@ class SampleSheetsSpec(FigureSpec):
     lines: int
     panels: tuple[SampledPanel]
 
+    REDRAWN = False
+
     def folders(self) -> list[str]:
         """Return the folders of the run and of the samples."""
         (panel,) = self.panels
@@ -123,41 +127,62 @@ class SampleSheetsSpec(FigureSpec):
             parts.append(pd.DataFrame(named | images))
         return pd.concat(parts, ignore_index=True)
 
-    def draw(self, found: tuple[FoundSamples, list[Sheet]]) -> Figure:
-        """Return the sheets, two in a row; `ResultsError` if samples are no square images."""
-        from rbmbench.reporting.style import page, theme
+    def facts(self, found: tuple[FoundSamples, list[Sheet]]) -> dict[str, Any]:
+        """Return what the data stand in for, by panel."""
+        samples, _ = found
+        return {samples.panel.name: {"stand_in": samples.data["stand_in"]}}
 
-        samples, sheets = found
+    def draw(self, found: tuple[FoundSamples, list[Sheet]], sheet: Any = None) -> Figure:
+        """Return the sheets, two in a row; `ResultsError` if samples are no square images."""
+        from rbmbench.reporting.style import PAGE, page, theme
+
+        (samples, sheets), paper = found, sheet or PAGE
         side = _side(sheets, samples.panel.samples.folder)
         rows = -(-len(sheets) // 2)
         with theme():
-            drawn = page(1)
-            drawn.set_figheight(height(len(sheets), self.columns, self.lines))
+            drawn = page(1, paper)
+            drawn.set_figheight(paper.share * height(len(sheets), self.columns, self.lines))
             axes = drawn.subplots(rows, 2, squeeze=False).ravel()
             for ax, sheet in zip(axes, sheets, strict=False):
                 image = sheet_of(sheet.images, self.columns, side)
                 ax.imshow(image, cmap="gray", vmin=0, vmax=255, interpolation="none")
-                ax.set_title(f"{sheet.label} ({sheet.options})" if sheet.options else sheet.label, loc="left")
+                name = f"{sheet.label} ({sheet.options})" if sheet.options else sheet.label
+                note = "\nall images alike, almost blank: the samples are stuck" if is_blank(sheet.images) else ""
+                ax.set_title(name + note, loc="left", fontsize=8.5 * max(paper.share, 0.75))
             for ax in axes:
                 ax.set_axis_off()
-            drawn.suptitle(title(self, [samples]))
+            if paper.titled:
+                drawn.suptitle(title(self, self.facts(found)))
         return drawn
 
     def caption(self, found: tuple[FoundSamples, list[Sheet]]) -> str:
         """Return the caption."""
-        samples, _ = found
+        samples, sheets = found
         panel = samples.panel
-        return (
+        blank = [sheet.label for sheet in sheets if is_blank(sheet.images)]
+        stuck = (
+            f" Almost blank: {listed(blank)}, whose samples are stuck at images of hardly any ink; this setting covers"
+            " the validation rows best of those tried, and no setting well."
+        ) * bool(blank)
+        first = (
             f"The first {count(self.columns * self.lines)} consecutive samples of a single chain, in reading order, all"
             f" from one RBM of {panel.hidden} hidden units trained by {panel.runs[0].label} on"
             f" {samples.meta['data']['title']}. Grey is E(x|h); deterministic samplers give black and white. In"
             " brackets: the setting that covers the validation rows best."
-        ) + "".join(f" {line[:1].upper()}{line[1:]}." for line in differences([samples]))
+        )
+        return (
+            first + stuck + "".join(f" {line[:1].upper()}{line[1:]}." for line in differences(self, self.facts(found)))
+        )
 
 
 def height(sheets: int, columns: int, lines: int) -> float:
     """Return the height of a figure of so many sheets, two in a row, in inches."""
     return 0.9 + -(-sheets // 2) * (0.45 + 3.6 * lines / columns)
+
+
+def is_blank(images: np.ndarray) -> bool:
+    """Return whether images (images, m), 0 to 255, have so little ink that a reader would take them for a mistake."""
+    return bool(images.mean() < LEAST_INK * 255)
 
 
 def sheet_of(images: np.ndarray, columns: int, side: int) -> np.ndarray:

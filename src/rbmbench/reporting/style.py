@@ -8,6 +8,7 @@ lines are the widest and lie lowest, so that a dashed curve on top of an equal o
 import hashlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
@@ -23,6 +24,24 @@ from rbmbench.io.atomic import replaced
 PAGE_WIDTH = 7.4
 PANEL_HEIGHT = 2.55
 DPI = 160
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What a figure is drawn on: its width, inches, and whether it bears a title and words about what was cut."""
+
+    width: float = PAGE_WIDTH
+    titled: bool = True
+
+    @property
+    def share(self) -> float:
+        """The width over that of a page."""
+        return self.width / PAGE_WIDTH
+
+
+PAGE = Sheet()
+PUBLICATION = {"3.3": Sheet(3.3, titled=False), "6.9": Sheet(6.9, titled=False)}
+"""A column and the text width of a journal, by their inches; the caption says what the title would."""
 LOOK = {
     "font.family": "DejaVu Sans",
     "font.size": 8,
@@ -57,7 +76,7 @@ WIDTHS = {SOLID: 2.4, LONG: 1.6, DASHED: 1.5, DASH_DOTTED: 1.4, DOTTED: 1.5}
 HEIGHTS = {SOLID: 2.0, LONG: 2.2, DASHED: 2.4, DASH_DOTTED: 2.6, DOTTED: 2.8}
 LEAST_CONTRAST = 3.0
 """Of a line with white paper, as WCAG 2.1 asks for graphics."""
-DARKER = 0.55
+DARKER, DARKEST = 0.55, 0.25
 
 BLACK, GREY, BLUE, VERMILLION, GREEN = "#000000", "#6E6E6E", "#0072B2", "#D55E00", "#008A64"
 FAMILIES = {
@@ -92,17 +111,17 @@ VARIANTS = {
     "5": (1.0, LONG),
     "10": (DARKER, DASHED),
     "20": (1.0, DOTTED),
-    "30": (DARKER, LONG),
+    "30": (DARKEST, LONG),
     "12": (1.0, SOLID),
     "24": (1.0, DASHED),
     "25": (1.0, LONG),
     "3x4": (DARKER, SOLID),
     "6x4": (1.0, SOLID),
     "2x12": (DARKER, DASHED),
-    "12x2": (1.0, DOTTED),
-    "rate_05": (DARKER, DASHED),
+    "12x2": (DARKER, DOTTED),
+    "rate_05": (DARKER, LONG),
     "rate_10": (1.0, DOTTED),
-    "init_1": (1.0, SOLID),
+    "init_1": (DARKEST, SOLID),
     "init_2": (DARKER, DASHED),
     "init_3": (1.0, DOTTED),
     "init_4": (DARKER, DASH_DOTTED),
@@ -178,9 +197,10 @@ def theme() -> Iterator[None]:
         yield
 
 
-def page(rows: int) -> Figure:
-    """Return an empty figure of the width of a page, for so many rows of panels; to be used within `theme`."""
-    figure = Figure(figsize=(PAGE_WIDTH, 1.0 + PANEL_HEIGHT * rows), layout="constrained")
+def page(rows: int, sheet: Sheet = PAGE) -> Figure:
+    """Return an empty figure of the width of a sheet, for so many rows of panels; to be used within `theme`."""
+    head = 1.0 if sheet.titled else 0.5
+    figure = Figure(figsize=(sheet.width, head + PANEL_HEIGHT * rows), layout="constrained")
     FigureCanvasAgg(figure)
     figure.get_layout_engine().set(h_pad=0.06, w_pad=0.04, hspace=0.03, wspace=0.04)
     return figure

@@ -108,6 +108,7 @@ def test_vertical_range_is_not_squashed_by_the_start():
     iterations = np.arange(0, 1001, 10)
     mean = np.where(iterations < 50, -1e6, -100 - 1e-3 * iterations)
     summary = pd.DataFrame({"iteration": iterations, "mean": mean, "high": mean + 0.5})
+    summary = summary.assign(algorithm="cd_1", metric="log_likelihood")
     low, high = _curve_panels.vertical_limits(summary)
     assert -102 < low < -101
     assert -99.6 < high < -99

@@ -260,4 +260,5 @@ def test_the_true_model_is_read_beside_the_data(tmp_path):
 
 def test_limits_hold_the_heights_of_lines():
     summary = pd.DataFrame({"iteration": [0, 1], "mean": [1.0, 2.0], "high": [1.0, 2.0]})
+    summary = summary.assign(algorithm="ucd", metric="log_likelihood")
     assert panels.vertical_limits(summary, heights=[5.0])[1] > 5.0
