@@ -16,14 +16,16 @@ from rbmbench.io.atomic import replaced, write_json
 from rbmbench.io.guard import UnreadableError, bounded_bytes
 from rbmbench.io.layout import CURVE, FIGURE_ENDINGS, META, TABLE_ENDINGS, Layout
 from rbmbench.io.results import read_meta
-from rbmbench.planning.specs import parse_spec, read_values
+from rbmbench.planning.specs import parse_spec, read_spec, read_values
 from rbmbench.reporting.claims import judge
+from rbmbench.reporting.redraw import kept_spec, redraw
 from rbmbench.reporting.text_tables import write_csv
 
 
 def keep(arguments: Namespace) -> None:
     """Copy figures and tables of a scale with the meta of all they rest on, and the verdicts that concern them.
 
+    Pictures and tables are drawn with the code of today, from the numbers and the spec that are kept with them.
     Verdicts that were kept before stay, unless they are given anew. Of single runs the curve and meta are copied: laid
     below results/SCALE/runs/ again, they count as done, so that a long figure can be made in parts.
     """
@@ -39,6 +41,9 @@ def keep(arguments: Namespace) -> None:
     outputs = [read_values(source.spec(key)) for key in (*arguments.figures, *arguments.tables)]
     for values in outputs:
         write_json(arguments.out / "meta" / f"{values['key']}.json", _metas(values))
+        spec = read_spec(source.spec(values["key"]))
+        write_json(target.spec(values["key"]), kept_spec(spec, values))
+        redraw(arguments.out, values["key"], arguments.out)
     for folder in arguments.runs:
         for name in (CURVE, META):
             _copy(folder / name, target.job("run", folder.name, name))

@@ -63,11 +63,6 @@ def figure_title(spec: FigureSpec, frame: pd.DataFrame) -> str:
     return "\n".join([*lines, f"stand-in data: {listed(found)}"] if found else lines)
 
 
-def certainty_of(facts: Any) -> pd.DataFrame:
-    """Return `rbmbench.reporting.frames.annealing_certainty` from the facts of a figure."""
-    return pd.DataFrame(list(facts.annealing))
-
-
 def figure_notes(spec: FigureSpec, frame: pd.DataFrame, facts: Any) -> list[str]:
     """Return one sentence for each way in which a figure differs from the paper's."""
     notes = [f"Stand-in data: {phrase}." for phrase in stand_ins(frame)]
@@ -78,14 +73,11 @@ def figure_notes(spec: FigureSpec, frame: pd.DataFrame, facts: Any) -> list[str]
     notes += [
         f"Panel {panel}: left out of the means: {listed(list(words))}." for panel, words in facts.left_out.items()
     ]
-    doubts = annealing_doubts(certainty_of(facts))
-    return notes + [f"Panel {panel}: {words}." for panel, words in doubts.items()]
+    return notes + [f"Panel {panel}: {words}." for panel, words in facts.doubts.items()]
 
 
 def annealing_doubts(certainty: pd.DataFrame) -> dict[str, str]:
     """Return, for each panel of `annealing_certainty`, where so few particles count that its error means little."""
-    if certainty.empty:
-        return {}
     effective = certainty["least share of particles"] * certainty["particles"]
     few = certainty.assign(effective=effective)[effective < FEW_PARTICLES]
     return {
@@ -120,7 +112,7 @@ def band_note(spec: FigureSpec) -> str:
 def curves_caption(spec: FigureSpec, summary: pd.DataFrame, facts: Any) -> str:
     """Return the caption of a figure of learning curves; arguments as those of `_curve_panels.draw_curves`."""
     notes = [*spec.notes, *_likelihood_notes(spec), *_metric_notes(spec, summary), _spread_note(spec)]
-    notes += annealing_notes(certainty_of(facts))
+    notes += facts.annealing
     notes += [*_line_notes(spec), *facts.stages, *figure_notes(spec, summary, facts)]
     return " ".join(notes)
 

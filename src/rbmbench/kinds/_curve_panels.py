@@ -11,14 +11,12 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, ScalarFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, ScalarFormatter
 
 from rbmbench.base.metrics import metric_of
 from rbmbench.kinds._curve_captions import (
-    annealing_doubts,
     annealing_reductions,
     band_note,
-    certainty_of,
     figure_title,
     further_lines,
     mark_words,
@@ -29,14 +27,14 @@ from rbmbench.reporting.frames import initial_words
 from rbmbench.reporting.marks import marks
 from rbmbench.reporting.references import TITLES
 from rbmbench.reporting.style import Sheet, looks_of, page, theme
-from rbmbench.reporting.words import count, data_name
+from rbmbench.reporting.words import count, data_name, unbroken
 
 MOST_COLUMNS = 3
 MOST_IN_LEGEND = 6
 LEGEND_CHARACTERS = 104
 """What a row of the legend has room for, in characters; a line's sample takes as much as 9."""
 MOST_OMITTED = 3
-LETTERS = {1: 110, 2: 60, 3: 38}
+LETTERS = {1: 110, 2: 64, 3: 38}
 TITLE_LETTERS = {1: 90, 2: 50, 3: 30}
 """Small letters, and those of a title, that fit above a panel, by the panels side by side."""
 NARROW = 3
@@ -198,8 +196,8 @@ def printed_entries(printed: Any) -> list[Line2D]:
 
 def _point_at_dives(ax: Axes, scaled: pd.DataFrame, low: float, looks: dict[str, dict]) -> None:
     """Put an arrow, and how far down it goes, where a curve leaves the panel after its climb."""
-    for algorithm, curve in _later(scaled).groupby("algorithm", sort=False):
-        below = curve[curve["mean"] < low]
+    for algorithm, curve in scaled.groupby("algorithm", sort=False):
+        below = curve.loc[curve["mean"].idxmax() :].query("mean < @low")
         if below.empty:
             continue
         color = looks[algorithm]["color"]
@@ -329,8 +327,12 @@ def _scale(ax: Axes, limits: tuple[float, float], axis: str) -> None:
     ax.set_ylim(*limits)
     if axis == "linear":
         _set_ticks(ax.yaxis)
-    elif limits[1] > 10 * limits[0]:
-        # Over a decade or more the powers of ten are labels enough.
+    elif limits[1] < 100 * limits[0]:
+        # Powers of ten alone would be one label or two.
+        ax.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
+        for set_formatter in (ax.yaxis.set_major_formatter, ax.yaxis.set_minor_formatter):
+            set_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    else:
         ax.yaxis.set_minor_formatter(NullFormatter())
     ax.grid(axis="y", color="0.9", linewidth=0.5)
     ax.set_axisbelow(True)
@@ -355,8 +357,8 @@ def _notes(spec: FigureSpec, panel: Trained, summary: pd.DataFrame, facts: Any) 
     yield from (f"left out: {words}" for words in omitted[:MOST_OMITTED])
     if len(omitted) > MOST_OMITTED:
         yield f"and {len(omitted) - MOST_OMITTED} trials more"
-    if doubt := annealing_doubts(certainty_of(facts)).get(panel.name):
-        yield doubt
+    if panel.name in facts.doubts:
+        yield facts.doubts[panel.name]
     if less := annealing_reductions(panel):
         yield f"annealing: {', '.join(less)}"
 
@@ -372,6 +374,7 @@ def _annotate(
     heading += [panel.note] if panel.note else []
     heading += [f"batch {panel.batch}"] if panel.batch else []
     heading += initial_words(panel.initial) if panel.initial else []
+    heading[1:] = map(unbroken, heading[1:])
     # In narrow panels the data have a line of their own, so that the panels of a row stay level.
     heading = [heading[0], ", ".join(heading[1:])] if columns >= NARROW else [", ".join(heading)]
     heading = _wrapped(heading, int(TITLE_LETTERS[columns] * sheet.share))

@@ -233,7 +233,8 @@ class Facts(Spec):
         default={}, description="horizontal lines, by panel: name, and mean per sample, nats"
     )
     left_out: dict[str, tuple[str, ...]] = Field(default={}, description="trials that are in no mean, by panel")
-    annealing: tuple[dict[str, Any], ...] = Field(default=(), description="rows of `frames.annealing_certainty`")
+    doubts: dict[str, str] = Field(default={}, description="where log Z rests on few particles, by panel")
+    annealing: tuple[str, ...] = Field(default=(), description="sentences on how sure log Z is")
     stages: tuple[str, ...] = Field(default=(), description="sentences on runs of several stages")
 
 
@@ -270,14 +271,16 @@ class LearningCurvesSpec(FigureSpec):
 
     def facts(self, found: FoundCurves) -> dict[str, Any]:
         """Return `Facts`: lines, trials that are left out, how sure annealing is, and stages of runs."""
-        from rbmbench.kinds._curve_captions import left_out, schedule_notes
+        from rbmbench.kinds._curve_captions import annealing_doubts, annealing_notes, left_out, schedule_notes
         from rbmbench.reporting.frames import annealing_certainty
 
+        certainty = annealing_certainty(self.panels, found.runs)
         lines = {panel: [(line.name, line.value) for line in found.references[panel]] for panel in found.references}
         known = Facts(
             references=lines,
             left_out=left_out(found.frame),
-            annealing=annealing_certainty(self.panels, found.runs).to_dict("records"),
+            doubts=annealing_doubts(certainty),
+            annealing=annealing_notes(certainty),
             stages=schedule_notes(self, {folder: run.meta for folder, run in found.runs.items()}),
         )
         return known.model_dump(mode="json")

@@ -147,7 +147,7 @@ class SampleSheetsSpec(FigureSpec):
                 image = sheet_of(sheet.images, self.columns, side)
                 ax.imshow(image, cmap="gray", vmin=0, vmax=255, interpolation="none")
                 name = f"{sheet.label} ({sheet.options})" if sheet.options else sheet.label
-                note = "\nall images alike, almost blank: the samples are stuck" if is_blank(sheet.images) else ""
+                note = "\nalmost blank: most have hardly any ink" if is_blank(sheet.images) else ""
                 ax.set_title(name + note, loc="left", fontsize=8.5 * max(paper.share, 0.75))
             for ax in axes:
                 ax.set_axis_off()
@@ -161,8 +161,8 @@ class SampleSheetsSpec(FigureSpec):
         panel = samples.panel
         blank = [sheet.label for sheet in sheets if is_blank(sheet.images)]
         stuck = (
-            f" Almost blank: {listed(blank)}, whose samples are stuck at images of hardly any ink; this setting covers"
-            " the validation rows best of those tried, and no setting well."
+            f" The sheet of {listed(blank)} is no mistake: most of these samples have hardly any ink, and no other"
+            " setting that was tried covers the validation rows better."
         ) * bool(blank)
         first = (
             f"The first {count(self.columns * self.lines)} consecutive samples of a single chain, in reading order, all"

@@ -61,9 +61,8 @@ def test_the_look_of_a_key_is_that_of_its_family_and_of_nothing_else(configurati
     families = {key: max((f for f in style.FAMILIES if f"{key}_".startswith(f"{f}_")), key=len) for key in known}
     for key, family in families.items():
         hue = style.FAMILIES[family]
-        assert style.look_of(key)["color"] in [style._scaled(hue, one) for one in (1.0, style.DARKER, style.DARKEST)], (
-            key
-        )
+        colours = {style._scaled(hue, brightness) for brightness, _ in style.VARIANTS.values()}
+        assert style.look_of(key)["color"] in colours, key
 
 
 def test_unknown_keys_have_a_look_of_their_own_that_lasts():
