@@ -20,7 +20,6 @@ from rbmbench.planning.specs import FigureSpec, parse_spec, read_spec
 from rbmbench.reporting import style, text_tables
 
 ALL_FIGURES = ("rbmbench.reporting.style", "rbmbench.reporting.words")
-EVERY_DIGIT = {"float_precision": "round_trip"}
 FOLDERS = ("folder", "model", "data_file")
 """Keys of a spec that name a place among the results."""
 
@@ -82,13 +81,13 @@ def numbers_of(layout: Layout, key: str) -> pd.DataFrame:
     """Return the numbers behind a figure, compressed or not; `ResultsError` if there are none or they are damaged."""
     compressed = f"{layout.numbers(key)}.gz"
     if Path(compressed).is_file():
-        return read_csv(compressed, compression="gzip", **EVERY_DIGIT)
-    return read_csv(layout.numbers(key), **EVERY_DIGIT)
+        return read_csv(compressed, compression="gzip")
+    return read_csv(layout.numbers(key))
 
 
 def _lay_out(spec: Any, source: Layout, target: Layout) -> None:
     """Write a table from its CSV again."""
-    numbers = read_csv(source.table(spec.key, "csv"), **EVERY_DIGIT)
+    numbers = read_csv(source.table(spec.key, "csv"))
     layout = spec.layout(numbers)
     text_tables.write_csv(numbers, target.table(spec.key, "csv"))
     text_tables.write_markdown(spec, layout, target.table(spec.key, "md"))

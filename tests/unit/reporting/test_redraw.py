@@ -24,7 +24,9 @@ def kept(tmp_path):
     (root / "data").mkdir()
     numbers = spec.numbers(spec.read()).to_csv(index=False)
     (root / "data" / f"{KEY}.csv.gz").write_bytes(gzip.compress(numbers.encode()))
-    style.save(spec.draw(spec.read()), tmp_path / "live.png")
+    drawn = spec.draw(spec.read())
+    for ending in ("pdf", "png"):  # in the order of the notebooks: a layout may move by a pixel when it is made again
+        style.save(drawn, tmp_path / f"live.{ending}")
     text_tables.write_text(spec.caption(spec.read()), tmp_path / "live.md")
     return root
 
