@@ -160,7 +160,7 @@ def _finish_panel(
     # What is never above 0 cannot be shown on a logarithmic axis.
     axis = panel.axis if (scaled["mean"] > 0).any() else "linear"
     summed = metric_of(panel.metrics[0]).summed
-    limits = vertical_limits(scaled, heights) if summed else full_limits(scaled, axis == "log", heights)
+    limits = vertical_limits(scaled, heights) if summed else full_limits(_without_start(scaled), axis == "log", heights)
     _scale(ax, limits, axis)
     _scale_iterations(ax, scaled["iteration"], panel.iteration_axis, columns)
     if summed:
@@ -196,7 +196,9 @@ def printed_entries(printed: Any) -> list[Line2D]:
 
 def _point_at_dives(ax: Axes, scaled: pd.DataFrame, low: float, looks: dict[str, dict]) -> None:
     """Put an arrow, and how far down it goes, where a curve leaves the panel after its climb."""
-    for algorithm, curve in scaled.groupby("algorithm", sort=False):
+    for (algorithm, _), curve in scaled.groupby(["algorithm", "metric"], sort=False):
+        if curve["mean"].isna().all():
+            continue
         below = curve.loc[curve["mean"].idxmax() :].query("mean < @low")
         if below.empty:
             continue
@@ -293,6 +295,13 @@ def _lowest(later: pd.DataFrame) -> float:
     lowest, second = lows.iloc[:2]
     others = later["mean"].max() - second
     return second - 0.15 * others if second - lowest > (DEEPEST_DIVE - 1) * others > 0 else lowest
+
+
+def _without_start(scaled: pd.DataFrame) -> pd.DataFrame:
+    """Return a summary without the initial model where that alone squeezes all that follows."""
+    later = scaled[scaled["iteration"] > 0]
+    full, rest = (frame["mean"].max() - frame["mean"].min() for frame in (scaled, later))
+    return later if full > DEEPEST_DIVE * rest > 0 else scaled
 
 
 def full_limits(summary: pd.DataFrame, logarithmic: bool, heights: Sequence[float] = ()) -> tuple[float, float]:

@@ -95,8 +95,6 @@ class SampleSheetsSpec(FigureSpec):
     lines: int
     panels: tuple[SampledPanel]
 
-    REDRAWN = False
-
     def folders(self) -> list[str]:
         """Return the folders of the run and of the samples."""
         (panel,) = self.panels

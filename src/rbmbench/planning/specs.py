@@ -162,10 +162,13 @@ class Shown(Spec):
 class FigureSpec(Shown):
     """Base of the specs of figures."""
 
-    REDRAWN: ClassVar[bool] = True
-    """Whether `picture` and `words` suffice, so that it can be drawn from kept numbers and facts."""
     DRAWN_BY: ClassVar[tuple[str, ...]] = ()
     """Modules, beside those of `rbmbench.reporting`, that decide how its picture looks."""
+
+    @property
+    def drawn_from_numbers(self) -> bool:
+        """Whether it can be drawn from kept numbers and facts; kinds of pictures with more in them have only `draw`."""
+        return type(self).picture is not FigureSpec.picture
 
     def facts(self, found: Any) -> dict[str, Any]:
         """Return what picture and caption need beside the `numbers`, as JSON."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 
+from rbmbench.base.errors import ResultsError
 from rbmbench.io.atomic import write_json
 from rbmbench.io.layout import PICTURE_ENDINGS, Layout
 from rbmbench.io.results import read_csv, read_json
@@ -44,24 +45,41 @@ def redraw(root: str | Path, key: str, out: str | Path, sheet: style.Sheet = sty
     if not isinstance(spec, FigureSpec):
         _lay_out(spec, source, target)
         return True
-    if kept and not spec.REDRAWN:
+    if kept and not spec.drawn_from_numbers:
         return False
-    found = None if kept else spec.read()
-    numbers = numbers_of(source, key) if kept else spec.numbers(found)
-    figure = spec.picture(numbers, values["facts"], sheet) if kept else spec.draw(found, sheet)
-    for ending in PICTURE_ENDINGS:
-        style.save(figure, target.figure(key, ending))
-    caption = spec.words(numbers, values["facts"]) if kept else spec.caption(found)
-    text_tables.write_text(caption, target.figure(key, "md"))
-    if kept and sheet == style.PAGE and Path(root) == Path(out):
+    # A kind that only has `draw` need not know sheets.
+    others = () if sheet == style.PAGE else (sheet,)
+    if not kept:
+        found = spec.read()
+        _save(spec.draw(found, *others), spec.caption(found), target, key)
+        return True
+    numbers = numbers_of(source, key)
+    try:
+        figure, caption = spec.picture(numbers, values["facts"], *others), spec.words(numbers, values["facts"])
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        text = f"do not fit {source.spec(key)}; should be what `rbmbench keep` wrote ({error!r})"
+        raise ResultsError(f"{source.numbers(key)}: its numbers {text}") from None
+    _save(figure, caption, target, key)
+    if not others and Path(root) == Path(out):
         write_json(source.spec(key), values | {"drawn_by": drawn_by(spec)})
     return True
 
 
-def kept_spec(spec: Any, values: dict[str, Any]) -> dict[str, Any]:
-    """Return the plain data of a spec as it is kept: names in place of folders, and the facts of a figure."""
-    facts = spec.facts(spec.read()) if isinstance(spec, FigureSpec) else {}
-    return _without_folders(values) | {"facts": facts}
+def keep_figure(spec: FigureSpec, values: dict[str, Any], target: Layout) -> None:
+    """Draw a figure from its results into a folder of kept ones, and keep its spec and facts; ``values`` are its data.
+
+    The spec has names in place of folders.
+    """
+    found = spec.read()
+    _save(spec.draw(found), spec.caption(found), target, spec.key)
+    more = {"facts": spec.facts(found), "drawn_by": drawn_by(spec)}
+    write_json(target.spec(spec.key), without_folders(values) | more)
+
+
+def _save(figure: Any, caption: str, target: Layout, key: str) -> None:
+    for ending in PICTURE_ENDINGS:
+        style.save(figure, target.figure(key, ending))
+    text_tables.write_text(caption, target.figure(key, "md"))
 
 
 def outdated(root: str | Path) -> list[str]:
@@ -69,7 +87,7 @@ def outdated(root: str | Path) -> list[str]:
     files = sorted(Path(Layout(str(root)).spec("x")).parent.glob("*_fig*.json"))
     found = {file.stem: read_json(file) for file in files}
     specs = {key: parse_spec(values, f"specs/{key}.json") for key, values in found.items()}
-    return [key for key, one in specs.items() if one.REDRAWN and found[key].get("drawn_by") != drawn_by(one)]
+    return [key for key, one in specs.items() if one.drawn_from_numbers and found[key].get("drawn_by") != drawn_by(one)]
 
 
 def drawn_by(spec: FigureSpec) -> str:
@@ -94,13 +112,14 @@ def _lay_out(spec: Any, source: Layout, target: Layout) -> None:
     text_tables.write_tex(spec, layout, target.table(spec.key, "tex"))
 
 
-def _without_folders(values: Any) -> Any:
+def without_folders(values: Any) -> Any:
+    """Return the plain data of a spec with the names of folders in place of their paths."""
     if isinstance(values, dict):
         return {
-            key: Path(one).name if key in FOLDERS and isinstance(one, str) else _without_folders(one)
+            key: Path(one).name if key in FOLDERS and isinstance(one, str) else without_folders(one)
             for key, one in values.items()
         }
-    return [_without_folders(one) for one in values] if isinstance(values, list) else values
+    return [without_folders(one) for one in values] if isinstance(values, list) else values
 
 
 @cache

@@ -25,10 +25,6 @@ def made(tmp_path):
     spec = figure(scale, {"a": {"curves": curves}})
     for name, content in {
         "specs/popcd_fig1.json": json.dumps(spec),
-        "figures/popcd_fig1.png": "png",
-        "figures/popcd_fig1.pdf": "pdf",
-        "figures/popcd_fig1.svg": "svg",
-        "figures/popcd_fig1.md": "md",
         "data/popcd_fig1.csv": numbers_of(spec).to_csv(index=False),
     }.items():
         (scale / name).parent.mkdir(parents=True, exist_ok=True)
@@ -72,8 +68,6 @@ def test_the_meta_of_samples_is_kept_beside_that_of_their_models(made):
     values = {"gibbs": [[-40, -36, -32, -30.0]]}
     spec = isl_figure(made, {"a": {"values": values}})
     spec["panels"][0]["runs"][0]["folder"] = make_run(made / "runs" / "toy-3h-cd_1", rising(-4.0))
-    for name in ("png", "pdf", "svg", "md"):
-        (made / f"figures/rates_fpcd_fig2.{name}").write_text(name)
     (made / "data/rates_fpcd_fig2.csv").write_text(numbers_of(spec).to_csv(index=False))
     (made / "specs/rates_fpcd_fig2.json").write_text(json.dumps(spec))
     assert keep(made, "--figures", "rates_fpcd_fig2") == 0

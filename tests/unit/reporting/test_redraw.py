@@ -9,7 +9,7 @@ from reporting_results import falling, figure, rising
 from rbmbench import cli
 from rbmbench.io.atomic import write_json
 from rbmbench.planning.specs import parse_spec
-from rbmbench.reporting import redraw, style, text_tables
+from rbmbench.reporting import redraw, style
 
 KEY = "popcd_fig1"
 
@@ -20,14 +20,10 @@ def kept(tmp_path):
     curves = {"cd_1": falling(-9.0, -5.0), "pop_cd_1": rising(-4.0)}
     values = figure(tmp_path / "live", {"a": {"curves": curves, "mark": 0.9}})
     spec, root = parse_spec(values, "test"), tmp_path / "kept"
-    write_json(root / "specs" / f"{KEY}.json", redraw.kept_spec(spec, values))
+    redraw.keep_figure(spec, values, redraw.Layout(str(root)))
     (root / "data").mkdir()
     numbers = spec.numbers(spec.read()).to_csv(index=False)
     (root / "data" / f"{KEY}.csv.gz").write_bytes(gzip.compress(numbers.encode()))
-    drawn = spec.draw(spec.read())
-    for ending in ("pdf", "png"):  # in the order of the notebooks: a layout may move by a pixel when it is made again
-        style.save(drawn, tmp_path / f"live.{ending}")
-    text_tables.write_text(spec.caption(spec.read()), tmp_path / "live.md")
     return root
 
 
@@ -35,10 +31,13 @@ def run(*arguments):
     return cli.main(["redraw", *map(str, arguments)])
 
 
-def test_a_kept_figure_is_drawn_as_from_its_runs(kept, tmp_path):
+def test_a_kept_figure_is_drawn_as_from_its_runs(kept):
+    files = [kept / f"figures/{KEY}.{ending}" for ending in ("png", "pdf", "svg", "md")]
+    before = [file.read_bytes() for file in files]
+    for file in files:
+        file.unlink()
     assert run(kept) == 0
-    for ending in ("png", "md"):
-        assert (kept / f"figures/{KEY}.{ending}").read_bytes() == (tmp_path / f"live.{ending}").read_bytes()
+    assert [file.read_bytes() for file in files] == before
     assert (kept / f"figures/{KEY}.svg").read_text().startswith("<?xml")
 
 
@@ -47,6 +46,8 @@ def test_kept_specs_name_no_place_of_a_machine(kept, tmp_path):
 
 
 def test_figures_that_other_code_drew_are_named(kept, capsys):
+    file = kept / f"specs/{KEY}.json"
+    write_json(file, json.loads(file.read_text()) | {"drawn_by": "0123456789"})
     assert run(kept, "--check") == 2
     assert f"drawn by other code: {KEY}" in capsys.readouterr().err
     assert run(kept) == 0
@@ -65,6 +66,12 @@ def test_pictures_for_a_publication_have_its_width_and_no_title(kept, tmp_path, 
     assert run(kept, "--width", width, "--out", tmp_path / "journal") == 0
     assert sorted(path.suffix for path in (tmp_path / "journal/figures").iterdir()) == [".md", ".pdf", ".png", ".svg"]
     assert (kept / f"specs/{KEY}.json").read_bytes() == before
+
+
+def test_numbers_of_another_figure_are_refused_in_one_line(kept, capsys):
+    (kept / f"data/{KEY}.csv.gz").write_bytes(gzip.compress(b"a,b\n1,2\n"))
+    assert run(kept) == 2
+    assert "its numbers do not fit" in capsys.readouterr().err
 
 
 def test_comments_and_docstrings_do_not_make_pictures_old():
