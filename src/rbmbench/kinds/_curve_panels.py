@@ -26,7 +26,7 @@ from rbmbench.planning.specs import FigureSpec, Trained
 from rbmbench.reporting.frames import initial_words
 from rbmbench.reporting.marks import marks
 from rbmbench.reporting.references import TITLES
-from rbmbench.reporting.style import Sheet, looks_of, page, theme
+from rbmbench.reporting.style import Sheet, looks_of, page, theme, wrap_labels
 from rbmbench.reporting.words import count, data_name, unbroken
 
 MOST_COLUMNS = 3
@@ -37,6 +37,8 @@ MOST_OMITTED = 3
 LETTERS = {1: 110, 2: 64, 3: 38}
 TITLE_LETTERS = {1: 90, 2: 50, 3: 30}
 """Small letters, and those of a title, that fit above a panel, by the panels side by side."""
+SHORT_LABEL = 24
+"""Letters of a line of an axis label in a narrow figure."""
 NARROW = 3
 """As many panels side by side leave each little room for words."""
 MOST_LINES = 4
@@ -45,6 +47,8 @@ START = 0.1
 """Share of a run's iterations, its climb, that the range of a panel of log-likelihoods does not have to show."""
 DEEPEST_DIVE = 3.0
 """Range of one curve, in those of all others, beyond which it is cut off, for it would squeeze them into a line."""
+FARTHEST_START = 5.0
+"""Range of a metric with the initial model, in that without it, beyond which the panel begins after it."""
 FURTHER = (
     {"linestyle": (0, (3, 1.5)), "linewidth": 0.9, "zorder": 1.9, "alpha": 0.75},
     {"linestyle": (0, (1, 1.2)), "linewidth": 0.9, "zorder": 1.9, "alpha": 0.75},
@@ -79,7 +83,7 @@ def draw_curves(spec: FigureSpec, summary: pd.DataFrame, facts: Any, sheet: Shee
     ``summary`` is what `rbmbench.reporting.frames.summarise` returns, ``facts`` are those of the spec. Log-likelihoods
     are in nats, summed over the training set on the left axes, mean per sample on the right ones.
     """
-    rows = grid(spec.panels, MOST_COLUMNS if sheet.share > 0.6 else 1)
+    rows = grid(spec.panels, MOST_COLUMNS if sheet.is_wide else 1)
     looks = looks_of(run for panel in spec.panels for run in panel.runs)
     with theme():
         figure = page(len(rows), sheet)
@@ -94,7 +98,9 @@ def draw_curves(spec: FigureSpec, summary: pd.DataFrame, facts: Any, sheet: Shee
                 _annotate(ax, panel, of_panel, notes, len(line), sheet)
                 # Neighbours of the same metrics share the labels of their axes, at the outer ends.
                 if before is None or before.metrics != panel.metrics:
-                    ax.set_ylabel(left_label(panel, exponent), parse_math=True)
+                    label = left_label(panel, exponent)
+                    label = label if sheet.is_wide else "\n".join(_wrapped(label.splitlines(), SHORT_LABEL))
+                    ax.set_ylabel(label, parse_math=True)
                     _label_right(right)
                 if of_panel.empty:
                     right = None
@@ -103,7 +109,7 @@ def draw_curves(spec: FigureSpec, summary: pd.DataFrame, facts: Any, sheet: Shee
                 scaled = _scaled(panel, of_panel, factor)
                 _draw_panel(ax, panel, scaled, looks, spec.band)
                 lines = facts.references.get(panel.name, ())
-                right = _finish_panel(ax, panel, scaled, lines, looks, factor, len(line))
+                right = _finish_panel(ax, panel, scaled, lines, looks, factor, len(line) if sheet.is_wide else NARROW)
             _label_right(right)
             for ax in line[len(row) :]:
                 ax.set_axis_off()
@@ -232,10 +238,12 @@ def _add_legend(figure: Figure, spec: FigureSpec, summary: pd.DataFrame, looks: 
     entries += [(words, upright) for words in mark_words(spec)]
     handles = [Line2D([], [], label=label, **look) for label, look in entries]
     handles += printed_entries(one for panel in spec.panels for one in panel.printed)
+    characters = int(LEGEND_CHARACTERS * sheet.share)
+    wrap_labels(handles, characters - 12)
     figure.legend(
         handles=handles,
         loc="outside lower center",
-        ncols=_legend_columns([handle.get_label() for handle in handles], int(LEGEND_CHARACTERS * sheet.share)),
+        ncols=_legend_columns([handle.get_label() for handle in handles], characters),
         frameon=False,
         handlelength=3.2,
         title=band_note(spec) if sheet.titled else None,
@@ -301,7 +309,7 @@ def _without_start(scaled: pd.DataFrame) -> pd.DataFrame:
     """Return a summary without the initial model where that alone squeezes all that follows."""
     later = scaled[scaled["iteration"] > 0]
     full, rest = (frame["mean"].max() - frame["mean"].min() for frame in (scaled, later))
-    return later if full > DEEPEST_DIVE * rest > 0 else scaled
+    return later if full > FARTHEST_START * rest > 0 else scaled
 
 
 def full_limits(summary: pd.DataFrame, logarithmic: bool, heights: Sequence[float] = ()) -> tuple[float, float]:

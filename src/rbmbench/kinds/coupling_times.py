@@ -136,10 +136,10 @@ class CouplingTimesSpec(FigureSpec):
     def picture(self, numbers: pd.DataFrame, facts: Mapping[str, Any], sheet: Any = None) -> Figure:
         """Return a histogram of the stopping times, and the share of chains that met within so many steps."""
         from rbmbench.kinds._curve_panels import draw_printed, printed_entries
-        from rbmbench.reporting.style import PAGE, finish_axes, page, theme
+        from rbmbench.reporting.style import PAGE, finish_axes, page, theme, wrap_labels
 
         sheet = sheet or PAGE
-        shape = (1, 2) if sheet.share > 0.6 else (2, 1)
+        shape = (1, 2) if sheet.is_wide else (2, 1)
         with theme():
             drawn = page(shape[0], sheet)
             left, right = drawn.subplots(*shape)
@@ -162,6 +162,7 @@ class CouplingTimesSpec(FigureSpec):
             if sheet.titled:
                 drawn.suptitle("\n".join([self.title, self.which, *self._reductions()]))
             handles = [*right.get_legend_handles_labels()[0], *printed_entries(self.printed)]
+            wrap_labels(handles, int(84 * sheet.share))
             drawn.legend(handles=handles, loc="outside lower center", ncols=1, frameon=False)
         return drawn
 

@@ -271,7 +271,7 @@ class IslCurvesSpec(FigureSpec):
         from rbmbench.reporting.style import PAGE, page, theme
 
         sheet = sheet or PAGE
-        columns = len(self.panels) if sheet.share > 0.6 else 1
+        columns = len(self.panels) if sheet.is_wide else 1
         rows = -(-len(self.panels) // columns)
         with theme():
             drawn = page(1, sheet)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -126,9 +126,9 @@ class SampleSheetsSpec(FigureSpec):
         return pd.concat(parts, ignore_index=True)
 
     def facts(self, found: tuple[FoundSamples, list[Sheet]]) -> dict[str, Any]:
-        """Return what the data stand in for, by panel."""
+        """Return title of the data and what they stand in for, by panel."""
         samples, _ = found
-        return {samples.panel.name: {"stand_in": samples.data["stand_in"]}}
+        return {samples.panel.name: {"title": samples.meta["data"]["title"], "stand_in": samples.data["stand_in"]}}
 
     def draw(self, found: tuple[FoundSamples, list[Sheet]], sheet: Any = None) -> Figure:
         """Return the sheets, two in a row; `ResultsError` if samples are no square images."""
@@ -153,11 +153,11 @@ class SampleSheetsSpec(FigureSpec):
                 drawn.suptitle(title(self, self.facts(found)))
         return drawn
 
-    def caption(self, found: tuple[FoundSamples, list[Sheet]]) -> str:
+    def words(self, numbers: pd.DataFrame, facts: Mapping[str, Any]) -> str:
         """Return the caption."""
-        samples, sheets = found
-        panel = samples.panel
-        blank = [sheet.label for sheet in sheets if is_blank(sheet.images)]
+        (panel,) = self.panels
+        ink = numbers.groupby("label", sort=False)["ink"].mean()
+        blank = list(ink.index[ink < LEAST_INK])
         stuck = (
             f" The sheet of {listed(blank)} is no mistake: most of these samples have hardly any ink, and no other"
             " setting that was tried covers the validation rows better."
@@ -165,12 +165,10 @@ class SampleSheetsSpec(FigureSpec):
         first = (
             f"The first {count(self.columns * self.lines)} consecutive samples of a single chain, in reading order, all"
             f" from one RBM of {panel.hidden} hidden units trained by {panel.runs[0].label} on"
-            f" {samples.meta['data']['title']}. Grey is E(x|h); deterministic samplers give black and white. In"
+            f" {facts[panel.name]['title']}. Grey is E(x|h); deterministic samplers give black and white. In"
             " brackets: the setting that covers the validation rows best."
         )
-        return (
-            first + stuck + "".join(f" {line[:1].upper()}{line[1:]}." for line in differences(self, self.facts(found)))
-        )
+        return first + stuck + "".join(f" {line[:1].upper()}{line[1:]}." for line in differences(self, facts))
 
 
 def height(sheets: int, columns: int, lines: int) -> float:

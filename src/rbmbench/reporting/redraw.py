@@ -31,7 +31,7 @@ def redraw(root: str | Path, key: str, out: str | Path, sheet: style.Sheet = sty
     Returns
     -------
     bool
-        False for a kept figure whose numbers do not suffice, such as images.
+        False for a kept figure whose picture needs more than numbers, such as images; its caption is written.
 
     Raises
     ------
@@ -46,6 +46,9 @@ def redraw(root: str | Path, key: str, out: str | Path, sheet: style.Sheet = sty
         _lay_out(spec, source, target)
         return True
     if kept and not spec.drawn_from_numbers:
+        if type(spec).words is not FigureSpec.words:
+            caption = spec.words(numbers_of(source, key), values["facts"])
+            text_tables.write_text(caption, target.figure(key, "md"))
         return False
     # A kind that only has `draw` need not know sheets.
     others = () if sheet == style.PAGE else (sheet,)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
+from textwrap import wrap
 from typing import Any
 
 import matplotlib as mpl
@@ -32,6 +33,11 @@ class Sheet:
 
     width: float = PAGE_WIDTH
     titled: bool = True
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether panels have room side by side."""
+        return self.width > PAGE_WIDTH / 2
 
     @property
     def share(self) -> float:
@@ -220,6 +226,12 @@ def page(rows: int, sheet: Sheet = PAGE) -> Figure:
     FigureCanvasAgg(figure)
     figure.get_layout_engine().set(h_pad=0.06, w_pad=0.04, hspace=0.03, wspace=0.04)
     return figure
+
+
+def wrap_labels(handles: Iterable[Any], letters: int) -> None:
+    """Break the labels of a legend's entries into lines of at most so many letters."""
+    for handle in handles:
+        handle.set_label("\n".join(wrap(handle.get_label(), letters, break_on_hyphens=False)))
 
 
 def finish_axes(ax: Axes) -> None:
