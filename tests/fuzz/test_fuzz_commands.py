@@ -194,7 +194,7 @@ def results(tmp_path_factory):
     """Return the folder of a scale with a figure, and the figure's spec."""
     scale = tmp_path_factory.mktemp("results") / "tiny"
     spec = figure(scale, {"a": {"curves": {"cd_1": falling(-9.0, -5.0), "pop_cd_1": rising(-4.0)}}})
-    names = [f"figures/popcd_fig1.{ending}" for ending in ("png", "pdf", "md")]
+    names = [f"figures/popcd_fig1.{ending}" for ending in ("png", "pdf", "svg", "md")]
     for name in (*names, "data/popcd_fig1.csv", "specs/popcd_fig1.json"):
         (scale / name).parent.mkdir(parents=True, exist_ok=True)
         (scale / name).write_text(json.dumps(spec))

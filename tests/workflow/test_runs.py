@@ -60,7 +60,7 @@ def test_a_lock_that_was_left_is_taken_away_without_more_words(tiny):
 def test_samples_end_to_end(sampled):
     sampled.snakemake(*FILES, "--", "tiny_fig6", "tiny_fig7", "claims", "report")
     results = sampled.folder / "results/tiny"
-    expected = [f"figures/tiny_fig{number}.{ending}" for number in (6, 7) for ending in ("pdf", "png")]
+    expected = [f"figures/tiny_fig{number}.{ending}" for number in (6, 7) for ending in ("pdf", "png", "svg")]
     expected += [f"data/tiny_fig{number}.csv" for number in (6, 7)] + ["claims.csv", "report/index.html"]
     assert [name for name in expected if not (results / name).stat().st_size] == []
 
@@ -71,7 +71,7 @@ def test_everything_end_to_end(tiny):
     tiny.edit("config/papers/tiny.yaml", "tables", "table2", TIMES)
     tiny.snakemake(*FILES, "--", "all")
     results = tiny.folder / "results/tiny"
-    expected = [f"figures/tiny_fig{number}.{ending}" for number in (1, 2) for ending in ("pdf", "png")]
+    expected = [f"figures/tiny_fig{number}.{ending}" for number in (1, 2) for ending in ("pdf", "png", "svg")]
     expected += [f"tables/tiny_table{number}.{ending}" for number in (1, 2) for ending in ("csv", "md", "tex")]
     expected += [f"data/tiny_fig{number}.csv" for number in (1, 2)]
     expected += ["claims.csv", "report/index.html", "benchmarks/run_times.csv"]

@@ -4,6 +4,7 @@ import pytest
 
 FIGURE_FILES = [
     "figures/{}.pdf",
+    "figures/{}.svg",
     "figures/{}.png",
     "figures/{}.md",
     "data/{}.csv",

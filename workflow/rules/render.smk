@@ -28,6 +28,7 @@ rule render_figure:
     output:
         pdf=LAYOUT.figure("{figure}", "pdf"),
         png=LAYOUT.figure("{figure}", "png"),
+        svg=LAYOUT.figure("{figure}", "svg"),
         md=LAYOUT.figure("{figure}", "md"),
         csv=LAYOUT.numbers("{figure}"),
         notebook=LAYOUT.notebook("{figure}"),
@@ -42,7 +43,7 @@ rule render_figure:
         runtime=more_each_attempt(30),
     shell:
         "rbmbench render --template {input.template:q} --set spec={input.spec:q} pdf={output.pdf:q} png={output.png:q}"
-        " md={output.md:q} csv={output.csv:q} --notebook {output.notebook:q} --page {output.page:q}"
+        " svg={output.svg:q} md={output.md:q} csv={output.csv:q} --notebook {output.notebook:q} --page {output.page:q}"
         " --partial {log.notebook:q} --log {log.text:q}"
 
 

@@ -14,25 +14,25 @@ from rbmbench.base.parsing import parse
 from rbmbench.config.layers import read_yaml
 from rbmbench.io.atomic import replaced, write_json
 from rbmbench.io.guard import UnreadableError, bounded_bytes
-from rbmbench.io.layout import CURVE, FIGURE_ENDINGS, META, TABLE_ENDINGS, Layout
+from rbmbench.io.layout import CURVE, META, TABLE_ENDINGS, Layout
 from rbmbench.io.results import read_meta
-from rbmbench.planning.specs import parse_spec, read_values
+from rbmbench.planning.specs import FigureSpec, parse_spec, read_spec, read_values
 from rbmbench.reporting.claims import judge
 from rbmbench.reporting.claims.files import claims_of
+from rbmbench.reporting.redraw import keep_figure, without_folders
 from rbmbench.reporting.text_tables import write_csv
 
 
 def keep(arguments: Namespace) -> None:
     """Copy figures and tables of a scale with the meta of all they rest on, and the verdicts that concern them.
 
+    Pictures are drawn anew, so that they are of the code that keeps them.
     Verdicts that were kept before stay, unless they are given anew, and are judged by the claims as they are now. Of
     single runs the curve and meta are copied: laid below results/SCALE/runs/ again, they count as done, so that a long
     figure can be made in parts.
     """
     source, target = Layout(str(arguments.folder)), Layout(str(arguments.out))
     for key in arguments.figures:
-        for ending in FIGURE_ENDINGS:
-            _copy(source.figure(key, ending), target.figure(key, ending))
         # The numbers behind a figure are long and compress well; pandas reads them as they are.
         _copy(source.numbers(key), f"{target.numbers(key)}.gz", partial(gzip.compress, mtime=0))
     for key in arguments.tables:
@@ -41,6 +41,13 @@ def keep(arguments: Namespace) -> None:
     outputs = [read_values(source.spec(key)) for key in (*arguments.figures, *arguments.tables)]
     for values in outputs:
         write_json(arguments.out / "meta" / f"{values['key']}.json", _metas(values))
+        if arguments.out.resolve() == arguments.folder.resolve():
+            continue  # specs that name the folders of runs are worth more than kept ones
+        spec = read_spec(source.spec(values["key"]))
+        if isinstance(spec, FigureSpec):
+            keep_figure(spec, values, target)
+        else:
+            write_json(target.spec(spec.key), without_folders(values) | {"facts": {}})
     for folder in arguments.runs:
         for name in (CURVE, META):
             _copy(folder / name, target.job("run", folder.name, name))

@@ -8,7 +8,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from rbmbench.base.errors import DataError
+from rbmbench.base.errors import DataError, ResultsError, SettingsError
 from rbmbench.cli.parser import plain_data
 from rbmbench.io.atomic import replaced, write_json
 
@@ -69,6 +69,25 @@ def report(arguments: Namespace) -> None:
     specs = arguments.specs or sorted(Path(layout.spec("x")).parent.glob("*_*.json"))
     write_report(layout, [read_spec(file) for file in specs], arguments.out, arguments.configfile)
     print(f"{arguments.out or layout.report}: written")
+
+
+def redraw(arguments: Namespace) -> None:
+    """Draw figures and tables of results again, or list the kept figures that other code drew."""
+    from rbmbench.reporting import redraw as drawing
+    from rbmbench.reporting.style import PAGE, PUBLICATION
+
+    old = drawing.outdated(arguments.folder) if arguments.check else []
+    if old:
+        raise ResultsError(f"{arguments.folder}: drawn by other code: {', '.join(old)}; run `rbmbench redraw` for it")
+    if arguments.check:
+        return
+    if arguments.width and not arguments.out:
+        raise SettingsError("--width: needs --out, so that the pictures of the page stay")
+    names = sorted(file.stem for file in (arguments.folder / "specs").glob("*_*.json"))
+    sheet = PUBLICATION[arguments.width] if arguments.width else PAGE
+    for key in arguments.keys or names:
+        done = drawing.redraw(arguments.folder, key, arguments.out or arguments.folder, sheet)
+        print(f"{key}: {'drawn' if done else 'left as it is, for its images are not kept'}")
 
 
 def run_times(arguments: Namespace) -> None:

@@ -297,6 +297,16 @@ def _add_commands(commands) -> None:
     }
     add("report", "making:report", "write the page that shows all results of a scale", SPECS, SCALE_FOLDER, own)
 
+    widths = {"choices": ("3.3", "6.9"), "help": "for a publication: inches; without titles (default: for a page)"}
+    own = {
+        "folder": _folder(help="folder of a scale, as results/SCALE, or of kept results"),
+        "--keys": {"nargs": "*", "default": [], "metavar": "KEY", "help": "figures and tables (default: all)"},
+        "--width": widths,
+        "--out": _folder(help="folder to write (default: the same)"),
+        "--check": {"action": "store_true", "help": "only fail if code has changed since kept figures were drawn"},
+    }
+    add("redraw", "making:redraw", "draw figures and tables again from their numbers", own)
+
     own = {
         "--figures": {"nargs": "*", "default": [], "metavar": "KEY", "help": "figures, such as popcd_fig1"},
         "--tables": {"nargs": "*", "default": [], "metavar": "KEY", "help": "tables, such as popcd_table1"},

@@ -101,7 +101,18 @@ class AlgorithmStage(Settings):
     rate: Rate | None = Field(default=None, description="learning rate; null: the panel's")
 
 
-class Algorithm(Settings):
+class Look(Settings):
+    """How figures draw a curve, where that should not follow from its key; no run depends on it."""
+
+    color: Annotated[str, Field(pattern=r"^#[0-9A-Fa-f]{6}$")] | None = Field(
+        default=None, description="colour of its curves, #RRGGBB; null: by its key"
+    )
+    dash: Literal["solid", "dashed", "dotted", "dash_dotted", "long"] | None = Field(
+        default=None, description="dash pattern of its curves; null: by its key"
+    )
+
+
+class Algorithm(Look):
     """A training algorithm: a gradient estimator with its options and an update rule, or a schedule of several."""
 
     label: str = Field(description="how figures and tables name it")
@@ -133,6 +144,18 @@ class Algorithm(Settings):
         return self
 
 
+class Printed(Settings):
+    """A number that the paper prints of what a panel shows, to be drawn beside what was measured."""
+
+    value: Annotated[float, Field(allow_inf_nan=False)] = Field(
+        description="the number, in the unit of the panel; of a log-likelihood the mean per sample, nats"
+    )
+    label: str = Field(description="what it is of, for the legend")
+    at: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
+        default=None, description="iteration, samples or steps at which the paper says so; null: a line"
+    )
+
+
 class Panel(Settings):
     """What one panel of a figure, or one row of a table, trains."""
 
@@ -148,9 +171,10 @@ class Panel(Settings):
     annealing: AnnealingBudget | None = Field(default=None, description="budget of log Z; null: that of defaults")
     proxy: Proxy | None = Field(default=None, description="reconstruction log-likelihood; null: that of defaults")
     bias_bound: BiasBound | None = Field(default=None, description="CD's bias and bounds; null: those of defaults")
+    printed: tuple[Printed, ...] = Field(default=(), description="numbers that the paper prints, drawn as hollow marks")
 
 
-class SamplerEntry(Settings):
+class SamplerEntry(Look):
     """A sampler as a paper uses it: with its options, and the values of some that are tried."""
 
     label: str = Field(description="how figures name it")

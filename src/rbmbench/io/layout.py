@@ -11,7 +11,7 @@
       samples/ID/          isl.parquet  shown.npz  meta.json
       checkpoints/ID.npz
       specs/KEY.json       what a figure or a table shows
-      figures/KEY.pdf png md       picture and caption
+      figures/KEY.pdf png svg md   picture and caption
       data/KEY.csv                 the numbers behind a figure
       tables/KEY.csv md tex
       notebooks/KEY.ipynb html
@@ -38,7 +38,9 @@ JOBS = {
     "samples": ("samples", ISL, SHOWN, META),
 }
 """By kind of job: its folder and the files in it. ``meta.json`` is written last."""
-FIGURE_ENDINGS, TABLE_ENDINGS, NOTEBOOK_ENDINGS = ("pdf", "png", "md"), ("csv", "md", "tex"), ("ipynb", "html")
+PICTURE_ENDINGS = ("pdf", "png", "svg")
+FIGURE_ENDINGS = (*PICTURE_ENDINGS, "md")
+TABLE_ENDINGS, NOTEBOOK_ENDINGS = ("csv", "md", "tex"), ("ipynb", "html")
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,14 @@
 """Captions and titles of figures of learning curves, and where they differ from the paper's."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
 from rbmbench.base.metrics import metric_of
 from rbmbench.planning.specs import FigureSpec, Trained
-from rbmbench.reporting.frames import annealing_certainty, trials_left_out
+from rbmbench.reporting.frames import trials_left_out
 from rbmbench.reporting.references import TITLES
 from rbmbench.reporting.words import FEW_PARTICLES, count, listed, panel_reductions, reductions, stand_ins, unbroken
 
@@ -41,22 +42,38 @@ def left_out(frame: pd.DataFrame) -> dict[str, list[str]]:
     return phrases
 
 
+def shared_reductions(spec: FigureSpec) -> list[str]:
+    """Return what all of several panels have less of than the paper's."""
+    if len(spec.panels) < 2:
+        return []
+    first, *others = [panel_reductions(panel) for panel in spec.panels]
+    return [phrase for phrase in first if all(phrase in other for other in others)]
+
+
+def own_reductions(spec: FigureSpec, panel: Trained) -> list[str]:
+    """Return what a panel has less of than the paper's, but for what all panels share."""
+    shared = shared_reductions(spec)
+    return [phrase for phrase in panel_reductions(panel) if phrase not in shared]
+
+
 def figure_title(spec: FigureSpec, frame: pd.DataFrame) -> str:
-    """Return the title of a figure: what it is, the scale, and any stand-in data."""
-    lines = [spec.title, spec.which]
+    """Return the title of a figure: what it is, the scale, what is cut in all panels, and any stand-in data."""
+    lines = [spec.title, ", ".join([spec.which, *shared_reductions(spec)])]
     found = stand_ins(frame)
     return "\n".join([*lines, f"stand-in data: {listed(found)}"] if found else lines)
 
 
-def figure_notes(spec: FigureSpec, frame: pd.DataFrame) -> list[str]:
+def figure_notes(spec: FigureSpec, frame: pd.DataFrame, facts: Any) -> list[str]:
     """Return one sentence for each way in which a figure differs from the paper's."""
     notes = [f"Stand-in data: {phrase}." for phrase in stand_ins(frame)]
     for panel in spec.panels:
         less = [*panel_reductions(panel), *(f"{phrase} of the annealing" for phrase in annealing_reductions(panel))]
         less += [f"no {label}" for label in panel.without]
         notes += [f"Panel {panel.name}: {listed(less)}."] if less else []
-    notes += [f"Panel {panel}: left out of the means: {listed(words)}." for panel, words in left_out(frame).items()]
-    return notes
+    notes += [
+        f"Panel {panel}: left out of the means: {listed(list(words))}." for panel, words in facts.left_out.items()
+    ]
+    return notes + [f"Panel {panel}: {words}." for panel, words in facts.doubts.items()]
 
 
 def annealing_doubts(certainty: pd.DataFrame) -> dict[str, str]:
@@ -92,11 +109,11 @@ def band_note(spec: FigureSpec) -> str:
     return note + paths.get(band.sample_paths, f"; thin dark lines: {band.sample_paths} single trials")
 
 
-def curves_caption(spec: FigureSpec, found: Any) -> str:
-    """Return the caption of a figure of learning curves; ``found`` is what its spec reads."""
-    notes = [*spec.notes, *_likelihood_notes(spec), *_metric_notes(spec), _spread_note(spec)]
-    notes += annealing_notes(annealing_certainty(spec.panels, found.runs))
-    notes += [*_line_notes(spec), *_schedule_notes(spec, found.runs), *figure_notes(spec, found.frame)]
+def curves_caption(spec: FigureSpec, summary: pd.DataFrame, facts: Any) -> str:
+    """Return the caption of a figure of learning curves; arguments as those of `_curve_panels.draw_curves`."""
+    notes = [*spec.notes, *_likelihood_notes(spec), *_metric_notes(spec, summary), _spread_note(spec)]
+    notes += facts.annealing
+    notes += [*_line_notes(spec), *facts.stages, *figure_notes(spec, summary, facts)]
     return " ".join(notes)
 
 
@@ -122,11 +139,11 @@ def _likelihood_notes(spec: FigureSpec) -> list[str]:
     return [
         f"{title[:1].upper()}{title[1:]} of the whole training set against the {counted_in(spec)}{where}: left"
         " axis, summed over the samples; right axis, mean per sample (the same curve). Higher is better. The vertical"
-        " range leaves out the climb of the first iterations."
+        " range leaves out the climb of the first iterations; an arrow points at a curve that leaves it below."
     ]
 
 
-def _metric_notes(spec: FigureSpec) -> list[str]:
+def _metric_notes(spec: FigureSpec, summary: pd.DataFrame) -> list[str]:
     firsts = {panel.metrics[0] for panel in spec.panels if not metric_of(panel.metrics[0]).summed}
     notes = [
         f"{_panels([p for p in spec.panels if p.metrics[0] == name], capital=True)}: {metric_of(name).label},"
@@ -135,8 +152,18 @@ def _metric_notes(spec: FigureSpec) -> list[str]:
     ]
     for place, word in enumerate(FURTHER_LINES, start=1):
         names = sorted({panel.metrics[place] for panel in spec.panels if len(panel.metrics) > place})
-        notes += [f"{word.capitalize()}: {metric_of(name).label}{_ceiling_note(name)}." for name in names]
+        notes += [
+            f"{word.capitalize()}: {metric_of(name).label}{_ceiling_note(name)}."
+            if is_drawn(name, summary)
+            else f"Not drawn, for it is nowhere below {metric_of(name).ceiling:g}: {metric_of(name).label}."
+            for name in names
+        ]
     return notes
+
+
+def is_drawn(name: str, summary: pd.DataFrame) -> bool:
+    """Return whether a metric is anywhere below its ceiling."""
+    return bool((summary.loc[summary["metric"] == name, "mean"] < metric_of(name).ceiling).any())
 
 
 def _ceiling_note(name: str) -> str:
@@ -145,13 +172,23 @@ def _ceiling_note(name: str) -> str:
     return f", where it is below {ceiling:g}" if math.isfinite(ceiling) else ""
 
 
-def further_lines(spec: FigureSpec) -> list[tuple[str, int]]:
-    """Return what the lines of further metrics are, with their place in a panel: ("dashed: bound of the bias", 1)."""
+def further_lines(spec: FigureSpec, summary: pd.DataFrame) -> list[tuple[str, int]]:
+    """Return what the lines of further metrics are, with their place in a panel: ("dashed: bound of the bias", 1).
+
+    A metric that is drawn nowhere is left out.
+    """
     names = {panel.metrics[place]: place for panel in spec.panels for place in range(1, len(panel.metrics))}
     return [
         (f"{FURTHER_LINES[place - 1]}: {metric_of(name).title}{_ceiling_note(name)}", place)
         for name, place in names.items()
+        if is_drawn(name, summary)
     ]
+
+
+def mark_words(spec: FigureSpec) -> list[str]:
+    """Return what the vertical lines of a figure are, for its legend."""
+    shares = dict.fromkeys(panel.mark for panel in spec.panels if panel.mark)
+    return [f"upright: {100 * share:g} % of the largest rise first reached" for share in shares]
 
 
 def _line_notes(spec: FigureSpec) -> list[str]:
@@ -161,18 +198,22 @@ def _line_notes(spec: FigureSpec) -> list[str]:
     }
     found = dict.fromkeys(name for panel in spec.panels for name in panel.references)
     shares = dict.fromkeys(panel.mark for panel in spec.panels if panel.mark)
-    return [f"Horizontal line, {TITLES[name]}: {words[name]}." for name in found] + [
+    values = [f"{one.label}, {one.value:g}" for panel in spec.panels for one in panel.printed]
+    printed = [f"Hollow marks: printed in the paper ({'; '.join(dict.fromkeys(values))})."] if values else []
+    lines = [f"Horizontal line, {TITLES[name]}: {words[name]}." for name in found]
+    upright = [
         f"Vertical lines: the {counted_in(spec)} at which a mean first reaches {100 * share:g} % of the rise from the"
         " common start to the largest mean of the panel; none where it never does."
         for share in shares
     ]
+    return [*lines, *printed, *upright]
 
 
-def _schedule_notes(spec: FigureSpec, runs: dict[str, Any]) -> list[str]:
-    """Return the stages of every run that has several, once for those that are alike."""
+def schedule_notes(spec: FigureSpec, metas: Mapping[str, Any]) -> list[str]:
+    """Return the stages of every run that has several, once for those that are alike; ``metas`` are by folder."""
     notes = {}
     for run in (run for panel in spec.panels for run in panel.runs):
-        stages = runs[run.folder].meta.get("settings", {}).get("schedule", ())
+        stages = metas[run.folder].get("settings", {}).get("schedule", ())
         words = [
             f"{_estimator(stage)} up to iteration {count(stage['until'])} at rate {stage['rate']:g}" for stage in stages
         ]

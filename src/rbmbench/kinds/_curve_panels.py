@@ -1,6 +1,6 @@
 """Drawing of figures of learning curves: panels with curves, bands, sample paths, reference lines and words."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from textwrap import wrap
 from typing import Any
 
@@ -11,39 +11,47 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter, ScalarFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, ScalarFormatter
 
 from rbmbench.base.metrics import metric_of
 from rbmbench.kinds._curve_captions import (
-    annealing_doubts,
     annealing_reductions,
     band_note,
     figure_title,
     further_lines,
-    left_out,
+    mark_words,
+    own_reductions,
 )
 from rbmbench.planning.specs import FigureSpec, Trained
-from rbmbench.reporting.frames import annealing_certainty, initial_words, summarise, whole_trials
+from rbmbench.reporting.frames import initial_words
 from rbmbench.reporting.marks import marks
-from rbmbench.reporting.references import TITLES, Reference
-from rbmbench.reporting.style import page, styles, theme
-from rbmbench.reporting.words import count, data_name, panel_reductions
+from rbmbench.reporting.references import TITLES
+from rbmbench.reporting.style import Sheet, looks_of, page, theme, wrap_labels
+from rbmbench.reporting.words import count, data_name, unbroken
 
 MOST_COLUMNS = 3
 MOST_IN_LEGEND = 6
 LEGEND_CHARACTERS = 104
 """What a row of the legend has room for, in characters; a line's sample takes as much as 9."""
 MOST_OMITTED = 3
-LETTERS = {1: 110, 2: 66, 3: 38}
+LETTERS = {1: 110, 2: 64, 3: 38}
 TITLE_LETTERS = {1: 90, 2: 50, 3: 30}
 """Small letters, and those of a title, that fit above a panel, by the panels side by side."""
+SHORT_LABEL = 24
+"""Letters of a line of an axis label in a narrow figure."""
 NARROW = 3
 """As many panels side by side leave each little room for words."""
+MOST_LINES = 4
+"""Of words above a panel, its title included; what has no room stands in the caption."""
 START = 0.1
 """Share of a run's iterations, its climb, that the range of a panel of log-likelihoods does not have to show."""
+DEEPEST_DIVE = 3.0
+"""Range of one curve, in those of all others, beyond which it is cut off, for it would squeeze them into a line."""
+FARTHEST_START = 5.0
+"""Range of a metric with the initial model, in that without it, beyond which the panel begins after it."""
 FURTHER = (
-    {"linestyle": (0, (3, 1.5)), "linewidth": 1.0, "zorder": 3.0},
-    {"linestyle": (0, (1, 1.2)), "linewidth": 1.0, "zorder": 3.0},
+    {"linestyle": (0, (3, 1.5)), "linewidth": 0.9, "zorder": 1.9, "alpha": 0.75},
+    {"linestyle": (0, (1, 1.2)), "linewidth": 0.9, "zorder": 1.9, "alpha": 0.75},
 )
 """What the curves of a panel's second and third metric have in place of their algorithm's own look."""
 MARK_LOOK = {"linewidth": 0.9, "zorder": 1.2}
@@ -54,8 +62,8 @@ REFERENCE_LOOKS = {
 }
 
 
-def grid(panels: tuple[Trained, ...]) -> list[list[Trained]]:
-    """Return the panels in rows, in the order they come.
+def grid(panels: tuple[Trained, ...], most: int = MOST_COLUMNS) -> list[list[Trained]]:
+    """Return the panels in rows of at most so many, in the order they come.
 
     A data set with its number of hidden units has a row, or several of equal lengths where it has many panels.
     """
@@ -64,114 +72,149 @@ def grid(panels: tuple[Trained, ...]) -> list[list[Trained]]:
         groups.setdefault((panel.data, panel.hidden), []).append(panel)
     rows = []
     for group in groups.values():
-        length = -(-len(group) // -(-len(group) // MOST_COLUMNS))
+        length = -(-len(group) // -(-len(group) // most))
         rows += [group[first : first + length] for first in range(0, len(group), length)]
     return rows
 
 
-def draw_curves(spec: FigureSpec, found: Any) -> Figure:
-    """Draw mean learning curves with bands over the trials; ``found`` is what the spec reads.
+def draw_curves(spec: FigureSpec, summary: pd.DataFrame, facts: Any, sheet: Sheet) -> Figure:
+    """Draw mean learning curves with bands over the trials.
 
-    Log-likelihoods are in nats, summed over the training set on the left axes, mean per sample on the right ones.
+    ``summary`` is what `rbmbench.reporting.frames.summarise` returns, ``facts`` are those of the spec. Log-likelihoods
+    are in nats, summed over the training set on the left axes, mean per sample on the right ones.
     """
-    rows, summary, omitted = grid(spec.panels), summarise(found.frame, spec.band), left_out(found.frame)
-    doubts = annealing_doubts(annealing_certainty(spec.panels, found.runs))
-    looks = styles(run.algorithm for panel in spec.panels for run in panel.runs)
-    curves = {panel.name: _of(panel, whole_trials(found.frame)) for panel in spec.panels}
+    rows = grid(spec.panels, MOST_COLUMNS if sheet.is_wide else 1)
+    looks = looks_of(run for panel in spec.panels for run in panel.runs)
     with theme():
-        figure = page(len(rows))
+        figure = page(len(rows), sheet)
         axes = figure.subplots(len(rows), max(map(len, rows)), squeeze=False)
         for row, line in zip(rows, axes, strict=True):
-            summaries = {panel.name: _of(panel, summary) for panel in row}
+            summaries = {panel.name: summary[summary["panel"] == panel.name] for panel in row}
             exponents = _exponents(row, summaries)
             right = None
             for panel, before, ax in zip(row, [None, *row], line, strict=False):
                 of_panel, exponent = summaries[panel.name], exponents[panel.metrics]
-                annotate(ax, panel, of_panel, omitted.get(panel.name, []), doubts.get(panel.name, ""), len(line))
+                notes = _notes(spec, panel, of_panel, facts) if sheet.titled else []
+                _annotate(ax, panel, of_panel, notes, len(line), sheet)
                 # Neighbours of the same metrics share the labels of their axes, at the outer ends.
                 if before is None or before.metrics != panel.metrics:
-                    ax.set_ylabel(left_label(panel, exponent), parse_math=True)
+                    label = left_label(panel, exponent)
+                    label = label if sheet.is_wide else "\n".join(_wrapped(label.splitlines(), SHORT_LABEL))
+                    ax.set_ylabel(label, parse_math=True)
                     _label_right(right)
                 if of_panel.empty:
                     right = None
                     continue
                 factor = of_panel["rows"].iloc[0] / 10.0**exponent if metric_of(panel.metrics[0]).summed else 1.0
-                _draw_panel(ax, panel, curves[panel.name], looks, spec.band, factor)
-                lines = found.references[panel.name]
-                right = _finish_panel(ax, panel, of_panel, lines, looks, factor, len(line))
+                scaled = _scaled(panel, of_panel, factor)
+                _draw_panel(ax, panel, scaled, looks, spec.band)
+                lines = facts.references.get(panel.name, ())
+                right = _finish_panel(ax, panel, scaled, lines, looks, factor, len(line) if sheet.is_wide else NARROW)
             _label_right(right)
             for ax in line[len(row) :]:
                 ax.set_axis_off()
-        figure.suptitle(figure_title(spec, found.frame))
-        _add_legend(figure, spec, looks)
+        if sheet.titled:
+            figure.suptitle(figure_title(spec, summary))
+        _add_legend(figure, spec, summary, looks, sheet)
     return figure
 
 
-def _of(panel: Trained, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of one panel."""
-    return frame[frame["panel"] == panel.name]
+def _scaled(panel: Trained, summary: pd.DataFrame, factor: float) -> pd.DataFrame:
+    """Return the summary of a panel in the units of its axes, NaN where a metric is above its ceiling."""
+    drawn = [name for name in summary if name in ("mean", "low", "high", "median") or name.startswith("path_")]
+    ceilings = summary["metric"].map(lambda name: metric_of(name).ceiling)
+    scaled = summary.assign(iteration=summary["iteration"] / (panel.epoch or 1))
+    scaled[drawn] = (factor * summary[drawn]).where(summary["mean"] < ceilings)
+    return scaled
 
 
-def _draw_panel(
-    ax: Axes, panel: Trained, curves: pd.DataFrame, looks: dict[str, dict], band: Any, factor: float
-) -> None:
-    """Draw the curves of a panel, its whole trials, times a factor: means, bands, and thin medians or single trials."""
-    scaled = curves.assign(iteration=curves["iteration"] / (panel.epoch or 1), value=factor * curves["value"])
+def _draw_panel(ax: Axes, panel: Trained, scaled: pd.DataFrame, looks: dict[str, dict], band: Any) -> None:
+    """Draw the curves of a panel: means, bands, and thin medians or single trials."""
     for (algorithm, metric), curve in scaled.groupby(["algorithm", "metric"], sort=False):
         place = panel.metrics.index(metric)
-        look = looks[algorithm] | (FURTHER[place - 1] if place else {})
-        for part in _visible_parts(curve, factor * metric_of(metric).ceiling):
-            _draw_curve(ax, part, look, band)
-
-
-def _visible_parts(curve: pd.DataFrame, ceiling: float) -> list[pd.DataFrame]:
-    """Return the stretches of a curve whose mean is below the ceiling of its metric; the whole where there is none."""
-    below = curve.groupby("iteration")["value"].mean() < ceiling
-    if below.all():
-        return [curve]
-    stretch = (below != below.shift()).cumsum()[below]
-    return [part for _, part in curve.groupby(curve["iteration"].map(stretch))]
+        if curve["mean"].notna().any():
+            _draw_curve(ax, curve, looks[algorithm] | (FURTHER[place - 1] if place else {}), band)
 
 
 def _draw_curve(ax: Axes, curve: pd.DataFrame, look: dict, band: Any) -> None:
-    shown = {"x": "iteration", "y": "value", "ax": ax, "legend": False}
-    trials = curve["trial"].unique()
-    errorbar = (lambda values: np.quantile(values, band.quantiles)) if len(trials) > 1 else None
-    sns.lineplot(curve, **shown, errorbar=errorbar, err_kws={"alpha": 0.13, "linewidth": 0, "zorder": 1}, **look)
-    thin = {"color": tuple(0.55 * part for part in to_rgb(look["color"])), "linewidth": 0.6, "errorbar": None}
+    # A gap of NaN breaks a curve; NaN at its ends only widens the axis.
+    known = np.flatnonzero(curve["mean"].notna())
+    curve = curve.iloc[known[0] : known[-1] + 1]
+    iterations = curve["iteration"]
+    ax.plot(iterations, curve["mean"], **look)
+    if (curve["trials"] > 1).any():
+        ax.fill_between(iterations, curve["low"], curve["high"], color=look["color"], alpha=0.13, linewidth=0, zorder=1)
+    thin = {"color": tuple(0.55 * part for part in to_rgb(look["color"])), "linewidth": 0.6}
     if band.median:
-        sns.lineplot(curve, **shown, **thin, estimator="median", linestyle=look["linestyle"], zorder=3.2)
-    if paths := trials[: band.sample_paths].tolist():
-        of_paths = curve[curve["trial"].isin(paths)]
-        sns.lineplot(of_paths, **shown, **thin, estimator=None, units="trial", linestyle="solid", zorder=1.8)
+        ax.plot(iterations, curve["median"], **thin, linestyle=look["linestyle"], zorder=3.2)
+    for path in range(1, band.sample_paths + 1):
+        if f"path_{path}" in curve:
+            ax.plot(iterations, curve[f"path_{path}"], **thin, linestyle="solid", zorder=1.8)
 
 
 def _finish_panel(
-    ax: Axes, panel: Trained, summary: pd.DataFrame, lines: list[Reference], looks: dict, factor: float, columns: int
+    ax: Axes, panel: Trained, scaled: pd.DataFrame, lines: Any, looks: dict, factor: float, columns: int
 ) -> Axes | None:
-    """Add reference lines and marks to a panel, and set its ranges; return the right axis if it has one."""
-    scaled = summary.assign(iteration=summary["iteration"] / (panel.epoch or 1))
-    drawn = ["mean", "low", "high"]
-    ceilings = summary["metric"].map(lambda name: metric_of(name).ceiling)
-    scaled[drawn] = (factor * summary[drawn]).where(summary["mean"] < ceilings)
-    for line in lines:
-        ax.axhline(factor * line.value, **REFERENCE_LOOKS[line.name])
+    """Add reference lines, marks and printed values, and set the ranges; return the right axis if there is one."""
+    for name, value in lines:
+        ax.axhline(factor * value, **REFERENCE_LOOKS[name])
     for algorithm, iteration in marks(scaled, panel.metrics[0], panel.mark).items() if panel.mark else ():
         if np.isfinite(iteration):
             ax.axvline(iteration, **looks[algorithm] | MARK_LOOK)
-    heights = [factor * line.value for line in lines]
+    draw_printed(ax, panel.printed, factor, panel.epoch or 1)
+    heights = [factor * value for _, value in lines] + [factor * one.value for one in panel.printed]
     # What is never above 0 cannot be shown on a logarithmic axis.
     axis = panel.axis if (scaled["mean"] > 0).any() else "linear"
     summed = metric_of(panel.metrics[0]).summed
-    limits = vertical_limits(scaled, heights) if summed else full_limits(scaled, axis == "log", heights)
+    limits = vertical_limits(scaled, heights) if summed else full_limits(_without_start(scaled), axis == "log", heights)
     _scale(ax, limits, axis)
     _scale_iterations(ax, scaled["iteration"], panel.iteration_axis, columns)
+    if summed:
+        _point_at_dives(ax, scaled, limits[0], looks)
     sns.despine(ax=ax, right=not summed)
     if not summed:
         return None
     right = ax.secondary_yaxis("right", functions=(lambda total: total / factor, lambda mean: mean * factor))
     _set_ticks(right.yaxis)
     return right
+
+
+PRINTED_LOOK = {"marker": "D", "markersize": 5, "markerfacecolor": "none", "color": "0.15", "markeredgewidth": 0.9}
+
+
+def draw_printed(ax: Axes, printed: Any, factor: float = 1.0, unit: float = 1.0) -> None:
+    """Draw values of the paper: a hollow mark where it says at what iteration (``unit`` of the axis), else a line."""
+    for one in printed:
+        height = factor * one.value
+        if one.at is None:
+            ax.axhline(height, color="0.15", linewidth=0.7, linestyle=(0, (1, 3)), zorder=1.4)
+            where = {"transform": ax.get_yaxis_transform()}
+            ax.plot([0.985], [height], **PRINTED_LOOK, linestyle="none", clip_on=False, zorder=4, **where)
+        else:
+            ax.plot([one.at / unit], [height], **PRINTED_LOOK, linestyle="none", zorder=4)
+
+
+def printed_entries(printed: Any) -> list[Line2D]:
+    """Return the entries of a legend for values of the paper."""
+    labels = dict.fromkeys(f"printed in the paper: {one.label}, {one.value:g}" for one in printed)
+    return [Line2D([], [], label=label, linestyle="none", **PRINTED_LOOK) for label in labels]
+
+
+def _point_at_dives(ax: Axes, scaled: pd.DataFrame, low: float, looks: dict[str, dict]) -> None:
+    """Put an arrow, and how far down it goes, where a curve leaves the panel after its climb."""
+    for (algorithm, _), curve in scaled.groupby(["algorithm", "metric"], sort=False):
+        if curve["mean"].isna().all():
+            continue
+        below = curve.loc[curve["mean"].idxmax() :].query("mean < @low")
+        if below.empty:
+            continue
+        color = looks[algorithm]["color"]
+        tip, tail = (below["iteration"].iloc[0], 0.0), (below["iteration"].iloc[0], 0.13)
+        arrow = {"arrowstyle": "-|>", "color": color, "shrinkA": 0, "shrinkB": 0}
+        across = ax.get_xaxis_transform()
+        ax.annotate("", tip, tail, xycoords=across, textcoords=across, arrowprops=arrow)
+        words = f" down to {below['mean'].min():.3g}"
+        ax.text(*tail, words, transform=across, color=color, fontsize=7, va="center", gid="dive")
 
 
 def _exponents(row: list[Trained], curves: dict[str, pd.DataFrame]) -> dict[tuple, int]:
@@ -185,29 +228,35 @@ def _label_right(axis) -> None:
         axis.set_ylabel("mean per sample (nats)")
 
 
-def _add_legend(figure: Figure, spec: FigureSpec, looks: dict[str, dict]) -> None:
+def _add_legend(figure: Figure, spec: FigureSpec, summary: pd.DataFrame, looks: dict[str, dict], sheet: Sheet) -> None:
     labels = {run.algorithm: run.label for panel in spec.panels for run in panel.runs}
     entries = [(label, looks[algorithm]) for algorithm, label in labels.items()]
-    entries += [(label, {"color": "0.4"} | FURTHER[place - 1]) for label, place in further_lines(spec)]
+    entries += [(label, {"color": "0.4"} | FURTHER[place - 1]) for label, place in further_lines(spec, summary)]
     heights = dict.fromkeys(name for panel in spec.panels for name in panel.references)
     entries += [(TITLES[name], REFERENCE_LOOKS[name]) for name in heights]
+    upright = {"linestyle": "none", "marker": "|", "markersize": 11, "color": "0.25"}
+    entries += [(words, upright) for words in mark_words(spec)]
+    handles = [Line2D([], [], label=label, **look) for label, look in entries]
+    handles += printed_entries(one for panel in spec.panels for one in panel.printed)
+    characters = int(LEGEND_CHARACTERS * sheet.share)
+    wrap_labels(handles, characters - 12)
     figure.legend(
-        handles=[Line2D([], [], label=label, **look) for label, look in entries],
+        handles=handles,
         loc="outside lower center",
-        ncols=_legend_columns([label for label, _ in entries]),
+        ncols=_legend_columns([handle.get_label() for handle in handles], characters),
         frameon=False,
         handlelength=3.2,
-        title=band_note(spec),
+        title=band_note(spec) if sheet.titled else None,
         title_fontsize=7.5,
     )
 
 
-def _legend_columns(labels: list[str]) -> int:
+def _legend_columns(labels: list[str], characters: int) -> int:
     """Return how many columns of a legend, filled from top to bottom, have room side by side."""
     for most in range(MOST_IN_LEGEND, 1, -1):
         rows = -(-len(labels) // most)
         columns = [labels[first : first + rows] for first in range(0, len(labels), rows)]
-        if sum(9 + max(map(len, column)) for column in columns) <= LEGEND_CHARACTERS:
+        if sum(9 + max(map(len, column)) for column in columns) <= characters:
             return len(columns)
     return 1
 
@@ -226,17 +275,41 @@ def left_label(panel: Trained, exponent: int) -> str:
     return f"{metric.title}{of}" + (f"\n({power}{metric.unit})" if metric.unit else "")
 
 
+def _later(summary: pd.DataFrame, start: float = START) -> pd.DataFrame:
+    """Return the rows of a summary after the climb."""
+    return summary[summary["iteration"] >= start * summary["iteration"].max()]
+
+
 def vertical_limits(summary: pd.DataFrame, heights: Sequence[float] = (), start: float = START) -> tuple[float, float]:
     """Return the vertical range of log-likelihoods: all means and bands but for the climb of the first iterations.
 
-    ``summary`` has columns iteration, mean and high, in the units of the axis. The range holds lines at ``heights``;
-    ``start`` is the share of the iterations that may fall out of it.
+    ``summary`` has columns algorithm, metric, iteration, mean and high, in the units of the axis. The range holds lines
+    at ``heights``; ``start`` is the share of the iterations that may fall out of it. One curve that dives far below all
+    others is cut off.
     """
-    later = summary[summary["iteration"] >= start * summary["iteration"].max()]
+    later = _later(summary, start)
     # A band may dive where one trial of ten fails; the means decide how far down the panel reaches.
-    low, high = later["mean"].min(), max(later["high"].max(), later["mean"].max(), *heights, -np.inf)
+    low, high = _lowest(later), max(later["high"].max(), later["mean"].max(), *heights, -np.inf)
+    low = min(low, *heights, np.inf)
     pad = 0.06 * (high - low) or max(1e-3, 0.01 * abs(high))
     return low - pad, high + pad
+
+
+def _lowest(later: pd.DataFrame) -> float:
+    """Return how far down the means of a panel are shown."""
+    lows = later.groupby(["algorithm", "metric"])["mean"].min().sort_values()
+    if len(lows) < 2:
+        return lows.iloc[0]
+    lowest, second = lows.iloc[:2]
+    others = later["mean"].max() - second
+    return second - 0.15 * others if second - lowest > (DEEPEST_DIVE - 1) * others > 0 else lowest
+
+
+def _without_start(scaled: pd.DataFrame) -> pd.DataFrame:
+    """Return a summary without the initial model where that alone squeezes all that follows."""
+    later = scaled[scaled["iteration"] > 0]
+    full, rest = (frame["mean"].max() - frame["mean"].min() for frame in (scaled, later))
+    return later if full > FARTHEST_START * rest > 0 else scaled
 
 
 def full_limits(summary: pd.DataFrame, logarithmic: bool, heights: Sequence[float] = ()) -> tuple[float, float]:
@@ -258,7 +331,12 @@ def _scale_iterations(ax: Axes, iterations: pd.Series, axis: str, columns: int) 
     else:
         ax.set_xlim(0, iterations.max())
         ax.xaxis.set_major_locator(MaxNLocator(5 if columns < NARROW else 3))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: count(value)))
+    ax.xaxis.set_major_formatter(FuncFormatter(_place))
+
+
+def _place(value: float, _: Any = None) -> str:
+    """Return the label of a tick of iterations or epochs."""
+    return count(value) if value == int(value) else f"{value:g}"
 
 
 def _scale(ax: Axes, limits: tuple[float, float], axis: str) -> None:
@@ -266,6 +344,13 @@ def _scale(ax: Axes, limits: tuple[float, float], axis: str) -> None:
     ax.set_ylim(*limits)
     if axis == "linear":
         _set_ticks(ax.yaxis)
+    elif limits[1] < 100 * limits[0]:
+        # Powers of ten alone would be one label or two.
+        ax.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
+        for set_formatter in (ax.yaxis.set_major_formatter, ax.yaxis.set_minor_formatter):
+            set_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    else:
+        ax.yaxis.set_minor_formatter(NullFormatter())
     ax.grid(axis="y", color="0.9", linewidth=0.5)
     ax.set_axisbelow(True)
 
@@ -276,25 +361,43 @@ def _set_ticks(axis) -> None:
     axis.set_major_formatter(ScalarFormatter(useOffset=False))
 
 
-def annotate(ax: Axes, panel: Trained, summary: pd.DataFrame, omitted: list[str], doubt: str, columns: int) -> None:
+def _notes(spec: FigureSpec, panel: Trained, summary: pd.DataFrame, facts: Any) -> Iterator[str]:
+    """Yield how a panel differs from the paper's, the most important first; what all panels share is in the title."""
+    other = "" if summary.empty else summary["stand_in"].iloc[0]
+    if isinstance(other, str) and other:
+        yield f"stands in for {data_name(other)}"
+    if cut := own_reductions(spec, panel):
+        yield ", ".join(cut)
+    if panel.without:
+        yield f"without {', '.join(panel.without)}"
+    omitted = facts.left_out.get(panel.name, ())
+    yield from (f"left out: {words}" for words in omitted[:MOST_OMITTED])
+    if len(omitted) > MOST_OMITTED:
+        yield f"and {len(omitted) - MOST_OMITTED} trials more"
+    if panel.name in facts.doubts:
+        yield facts.doubts[panel.name]
+    if less := annealing_reductions(panel):
+        yield f"annealing: {', '.join(less)}"
+
+
+def _annotate(
+    ax: Axes, panel: Trained, summary: pd.DataFrame, notes: Iterator[str], columns: int, sheet: Sheet
+) -> None:
     """Write above a panel what it shows and, smaller, how it differs from the paper's."""
-    title, other = (panel.data, "") if summary.empty else summary[["data_title", "stand_in"]].iloc[0]
-    lines = [f"stands in for {data_name(other)}"] if other else []
-    # Side by side, panels have no room for a long line.
-    cut, at_once = panel_reductions(panel), {1: 4, 2: 2}.get(columns, 1)
-    lines += [", ".join(cut[first : first + at_once]) for first in range(0, len(cut), at_once)]
-    lines += [f"without {', '.join(panel.without)}"] if panel.without else []
-    lines += [f"annealing: {', '.join(annealing_reductions(panel))}"] if annealing_reductions(panel) else []
-    lines += [doubt] if doubt else []
-    lines += [f"left out: {words}" for words in omitted[:MOST_OMITTED]]
-    lines += [f"and {len(omitted) - MOST_OMITTED} trials more"] if len(omitted) > MOST_OMITTED else []
-    lines = _wrapped(lines, LETTERS[columns])
+    title = panel.data if summary.empty else summary["data_title"].iloc[0]
     ax.set_xlabel("epoch" if panel.epoch else "iteration")
     rates = ", ".join(f"{rate:g}" for rate in panel.rates or (panel.rate,))
     heading = [f"({panel.name}) {title}", f"α = {rates}, {panel.hidden} hidden"]
+    heading += [panel.note] if panel.note else []
     heading += [f"batch {panel.batch}"] if panel.batch else []
     heading += initial_words(panel.initial) if panel.initial else []
-    heading = _wrapped(heading if columns >= NARROW else [", ".join(heading)], TITLE_LETTERS[columns])
+    heading[1:] = map(unbroken, heading[1:])
+    # In narrow panels the data have a line of their own, so that the panels of a row stay level.
+    heading = [heading[0], ", ".join(heading[1:])] if columns >= NARROW else [", ".join(heading)]
+    heading = _wrapped(heading, int(TITLE_LETTERS[columns] * sheet.share))
+    lines = _wrapped(notes, int(LETTERS[columns] * sheet.share))
+    if len(lines) > (room := max(1, MOST_LINES - len(heading))):
+        lines = [*lines[: room - 1], f"{'more' if room > 1 else 'how it differs'}: see the caption"]
     ax.set_title("\n".join(heading), loc="left", pad=4 + 8.5 * len(lines))
     small = {"va": "bottom", "fontsize": 6.8, "color": "0.3"}
     note = ax.annotate("\n".join(lines), (0, 1), (0, 3), "axes fraction", textcoords="offset points", **small)
@@ -304,5 +407,5 @@ def annotate(ax: Axes, panel: Trained, summary: pd.DataFrame, omitted: list[str]
         ax.text(0.5, 0.5, "no trial with finite values", ha="center", va="center", transform=ax.transAxes)
 
 
-def _wrapped(lines: list[str], letters: int) -> list[str]:
+def _wrapped(lines: Any, letters: int) -> list[str]:
     return [part for line in lines for part in wrap(line, letters, break_on_hyphens=False)]

@@ -29,7 +29,7 @@ from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner, schedule_of
 from rbmbench.planning.specs import Source, Spec, TableSpec, TextPart, TextTable
 from rbmbench.reporting.frames import data_of
-from rbmbench.reporting.text_tables import interval, significant
+from rbmbench.reporting.text_tables import by_interval, interval, significant
 from rbmbench.reporting.words import count, data_name, listed, reductions, stand_ins
 
 ENUMERABLE_UNITS = 20
@@ -363,9 +363,9 @@ def _certainty_layout(wide: pd.DataFrame) -> pd.DataFrame:
             "n": str(entry.hidden),
             "estimator": entry.label,
             "ground truth": GROUND_TRUTHS.get(entry.ground_truth, entry.ground_truth),
-            "bias": significant(entry.bias),
+            "bias": by_interval(entry.bias, entry.bias_low, entry.bias_high),
             "floor": significant(entry.bias_floor),
-            "debiased": significant(entry.bias_debiased),
+            "debiased": by_interval(entry.bias_debiased, entry.bias_low, entry.bias_high),
             "interval": interval(entry.bias_low, entry.bias_high),
             "variance of the negative phase": significant(entry.variance_negative_phase),
             "models": str(entry.models),

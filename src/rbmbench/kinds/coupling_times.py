@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -12,6 +12,7 @@ from pydantic import Field
 from rbmbench.base.errors import ResultsError
 from rbmbench.base.settings import ChainCount, Count, Coupling, CouplingSettings, LastStep
 from rbmbench.config.paper import KINDS, Paper
+from rbmbench.config.parts import Printed
 from rbmbench.io.layout import META, STOPPING_TIMES
 from rbmbench.io.results import read_table
 from rbmbench.planning.jobs import Job, Output
@@ -47,6 +48,9 @@ class CouplingTimes(Kind):
     )
     replications: ChainCount = Field(description="pairs of chains per coupling")
     longest: LastStep = Field(description="steps after which a pair is cut")
+    printed: tuple[Printed, ...] = Field(
+        default=(), description="shares of the chains that met, as the paper prints them, drawn as hollow marks"
+    )
     couplings: Annotated[tuple[Coupling, ...], Field(min_length=1)] = Field(
         default=("general", "rbm"), description="how the pairs are coupled"
     )
@@ -67,6 +71,7 @@ class CouplingTimes(Kind):
         spec = CouplingTimesSpec(
             **planner.heading(key, self),
             **sizes,
+            printed=self.printed,
             paper_replications=published and published.replications,
             paper_longest=published and published.longest,
             couplings=[
@@ -95,8 +100,10 @@ class CouplingTimesSpec(FigureSpec):
     longest: int
     paper_longest: int | None = None
     couplings: tuple[Chains, ...]
+    printed: tuple[Printed, ...] = ()
 
     NAMES = "FIGURE.COUPLING"
+    DRAWN_BY = ("rbmbench.kinds.coupling_times", "rbmbench.kinds._curve_panels")
 
     def folders(self) -> list[str]:
         """Return the folders of the chains."""
@@ -126,29 +133,37 @@ class CouplingTimesSpec(FigureSpec):
         """Return the `distribution` of the stopping times."""
         return distribution(found)
 
-    def draw(self, found: pd.DataFrame) -> Figure:
+    def picture(self, numbers: pd.DataFrame, facts: Mapping[str, Any], sheet: Any = None) -> Figure:
         """Return a histogram of the stopping times, and the share of chains that met within so many steps."""
-        from rbmbench.reporting.style import finish_axes, page, theme
+        from rbmbench.kinds._curve_panels import draw_printed, printed_entries
+        from rbmbench.reporting.style import PAGE, finish_axes, page, theme, wrap_labels
 
+        sheet = sheet or PAGE
+        shape = (1, 2) if sheet.is_wide else (2, 1)
         with theme():
-            drawn = page(1)
-            left, right = drawn.subplots(1, 2)
-            for coupling, chains in found.groupby("coupling", sort=False):
+            drawn = page(shape[0], sheet)
+            left, right = drawn.subplots(*shape)
+            for coupling, times in numbers.groupby("coupling", sort=False):
                 look = _look(coupling)
-                _draw_histogram(left, chains, self.longest, look)
-                met = np.sort(chains.loc[chains["met"], "stopping_time"])
-                shares = np.arange(len(met) + 1) / len(chains)
-                steps = np.concatenate([[1], met, [self.longest]])
-                label = f"{TITLES[coupling]}: {100 * len(met) / len(chains):.3g} % met in less than "
+                _draw_histogram(left, times, self.longest, look)
+                met = times[times["met"]]
+                within = met["share_within"].to_numpy()
+                steps = np.concatenate([[1], met["stopping_time"], [self.longest]])
+                label = f"{TITLES[coupling]}: {100 * within[-1] if len(within) else 0:.3g} % met in less than "
                 label += count(self.longest)
-                right.step(steps, np.append(shares, shares[-1]), where="post", label=label, **look)
+                shares = np.concatenate([[0.0], within, within[-1:] if len(within) else [0.0]])
+                right.step(steps, shares, where="post", label=label, **look)
+            draw_printed(right, self.printed)
             left.set_ylabel("share of the chains in a bin")
             right.set(ylabel="share of the chains that met", ylim=(0, 1.02))
             for ax in (left, right):
                 ax.set(xscale="log", xlim=(1, self.longest), xlabel="stopping time τ (Gibbs steps)")
                 finish_axes(ax)
-            drawn.suptitle("\n".join([self.title, self.which, *self._reductions()]))
-            drawn.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=1, frameon=False)
+            if sheet.titled:
+                drawn.suptitle("\n".join([self.title, self.which, *self._reductions()]))
+            handles = [*right.get_legend_handles_labels()[0], *printed_entries(self.printed)]
+            wrap_labels(handles, int(84 * sheet.share))
+            drawn.legend(handles=handles, loc="outside lower center", ncols=1, frameon=False)
         return drawn
 
     def _reductions(self) -> list[str]:
@@ -156,13 +171,14 @@ class CouplingTimesSpec(FigureSpec):
         phrases += reductions(self.longest, self.paper_longest, "steps at most")
         return [listed(phrases)] if phrases else []
 
-    def caption(self, found: pd.DataFrame) -> str:
+    def words(self, numbers: pd.DataFrame, facts: Mapping[str, Any]) -> str:
         """Return the caption."""
-        shares = [
-            f"{TITLES[coupling]}, {100 * (chains['met'] & (chains['stopping_time'] <= EARLY)).mean():.3g} % met within"
-            f" {EARLY} steps and {100 * (~chains['met']).mean():.3g} % were cut"
-            for coupling, chains in found.groupby("coupling", sort=False)
-        ]
+        shares = []
+        for coupling, times in numbers.groupby("coupling", sort=False):
+            early = times.loc[times["met"] & (times["stopping_time"] <= EARLY), "share"].sum()
+            cut = times.loc[~times["met"], "share"].sum()
+            words = f"{100 * early:.3g} % met within {EARLY} steps and {100 * cut:.3g} % were cut"
+            shares.append(f"{TITLES[coupling]}, {words}")
         return (
             f"Stopping times of pairs of coupled Gibbs chains of one RBM with {count(self.visible)} visible and"
             f" {count(self.hidden)} hidden units, the entries of W, b and c normal with standard deviation"
@@ -200,13 +216,14 @@ def _look(coupling: str) -> dict[str, Any]:
     return line_style(*looks[coupling])
 
 
-def _draw_histogram(ax: Axes, chains: pd.DataFrame, longest: int, look: dict) -> None:
+def _draw_histogram(ax: Axes, times: pd.DataFrame, longest: int, look: dict) -> None:
     """Draw the share of all chains in bins of about equal width on a logarithmic axis; cut chains are in none."""
     # Edges between whole numbers: no bin can be empty for lack of a number in it.
     edges = np.unique(np.geomspace(1, longest, BINS + 1).round()) - 0.5
-    counts, _ = np.histogram(chains.loc[chains["met"], "stopping_time"], edges)
-    ax.stairs(counts / len(chains), np.maximum(edges, 1.0), **look)
-    ax.stairs(counts / len(chains), np.maximum(edges, 1.0), fill=True, color=look["color"], alpha=0.13)
+    met = times[times["met"]]
+    shares, _ = np.histogram(met["stopping_time"], edges, weights=met["share"])
+    ax.stairs(shares, np.maximum(edges, 1.0), **look)
+    ax.stairs(shares, np.maximum(edges, 1.0), fill=True, color=look["color"], alpha=0.13)
 
 
 CouplingTimes.SPEC = CouplingTimesSpec

@@ -15,14 +15,14 @@ from rbmbench.base.errors import ResultsError
 from rbmbench.base.settings import Count, PointCount, SamplingSettings
 from rbmbench.config.checks import Checks
 from rbmbench.config.paper import KINDS, Paper
-from rbmbench.config.parts import Name, Names, Panel
+from rbmbench.config.parts import Name, Names, Panel, Printed
 from rbmbench.io.layout import ISL, META
 from rbmbench.io.results import read_meta, read_table
 from rbmbench.measurements.sampling import TRAINING_SET
 from rbmbench.planning.jobs import Job, Output, unique
 from rbmbench.planning.kinds import Kind
-from rbmbench.planning.runs import Planner
-from rbmbench.planning.specs import FigureSpec, RunFolder, Source, Spec, Trained
+from rbmbench.planning.runs import SHOWN, Planner
+from rbmbench.planning.specs import Curve, FigureSpec, RunFolder, Source, Spec, Trained
 from rbmbench.reporting.frames import data_of
 from rbmbench.reporting.words import count, data_name, listed, panel_reductions, reductions
 
@@ -106,22 +106,23 @@ def sampled(
     planner: Planner, name: str, panel: SamplesPanel, published: SamplesPanel | None, run: Job, drawn: Job
 ) -> SampledPanel:
     """Return what a spec says of the training and the samples of a panel, and of the paper's."""
-    labels = {sampler: planner.paper.samplers[sampler].label for sampler in drawn.settings.samplers}
+    shown = {one: planner.paper.samplers[one].model_dump(include=SHOWN) for one in drawn.settings.samplers}
     return SampledPanel(
         **planner.trained(panel, published, (panel.algorithm,)),
         name=name,
+        printed=panel.printed,
         samples_count=panel.samples,
         paper_samples=published and published.samples,
         runs=planner.labelled({panel.algorithm: planner.layout.job("run", run.id)}),
         samples=Folder(folder=planner.layout.job("samples", drawn.id)),
-        samplers=[SamplerName(sampler=sampler, label=label) for sampler, label in labels.items()],
+        samplers=[SamplerName(sampler=sampler, **of_sampler) for sampler, of_sampler in shown.items()],
     )
 
 
 # --- What is shown ----------------------------------------------------------------------------------------------------
 
 
-class SamplerName(Spec):
+class SamplerName(Curve):
     """A sampler of a panel."""
 
     sampler: str
@@ -143,6 +144,7 @@ class SampledPanel(Trained):
     samples_count: int
     paper_samples: int | None = None
     samplers: tuple[SamplerName, ...]
+    printed: tuple[Printed, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -199,20 +201,20 @@ class FoundSamples:
         return data_of(self.meta, self.panel.samples.folder)
 
 
-def differences(panels: list[FoundSamples]) -> list[str]:
-    """Return a phrase for each panel whose samples differ from the paper's."""
+def differences(spec: FigureSpec, facts: Mapping[str, Any]) -> list[str]:
+    """Return a phrase for each panel whose samples differ from the paper's; ``facts`` are those of its panels."""
     phrases = []
-    for found in panels:
-        panel, other = found.panel, data_name(found.data["stand_in"])
+    for panel in spec.panels:
+        other = data_name(facts[panel.name]["stand_in"])
         less = [f"stand-in data for {other}"] if other else []
         less += [*panel_reductions(panel), *reductions(panel.samples_count, panel.paper_samples, "samples")]
         phrases += [f"panel {panel.name}: {listed(less)}"] if less else []
     return phrases
 
 
-def title(spec: FigureSpec, panels: list[FoundSamples]) -> str:
+def title(spec: FigureSpec, facts: Mapping[str, Any]) -> str:
     """Return the title of a figure: what it is, the scale, and how it differs from the paper's."""
-    lines = [spec.which, *differences(panels)]
+    lines = [spec.which, *differences(spec, facts)]
     return "\n".join([spec.title, *(part for line in lines for part in wrap(line, TITLE_WIDTH))])
 
 
@@ -238,6 +240,7 @@ class IslCurvesSpec(FigureSpec):
     panels: tuple[SampledPanel, ...]
 
     NAMES = "FIGURE.PANEL.SAMPLER"
+    DRAWN_BY = ("rbmbench.kinds.isl_curves", "rbmbench.kinds._curve_panels")
 
     def folders(self) -> list[str]:
         """Return the folders of the runs and of the samples."""
@@ -257,28 +260,47 @@ class IslCurvesSpec(FigureSpec):
         """Return the likelihoods of the chosen settings: a row per panel, sampler, trial and number of samples."""
         return pd.concat([panel.curves for panel in found], ignore_index=True)
 
-    def draw(self, found: list[FoundSamples]) -> Figure:
-        """Return the test likelihood against the number of samples, a panel each, with that of the training set."""
-        from rbmbench.reporting.style import page, theme
+    def facts(self, found: list[FoundSamples]) -> dict[str, Any]:
+        """Return title of the data, what they stand in for, and the likelihood of the training set, by panel."""
+        return {
+            one.panel.name: {
+                "title": one.data["title"],
+                "stand_in": one.data["stand_in"],
+                "training_set": one.training_set,
+            }
+            for one in found
+        }
 
+    def picture(self, numbers: pd.DataFrame, facts: Mapping[str, Any], sheet: Any = None) -> Figure:
+        """Return the test likelihood against the number of samples, a panel each, with that of the training set."""
+        from rbmbench.reporting.style import PAGE, page, theme
+
+        sheet = sheet or PAGE
+        columns = len(self.panels) if sheet.is_wide else 1
+        rows = -(-len(self.panels) // columns)
         with theme():
-            drawn = page(1)
-            drawn.set_figheight(4.8)
-            for ax, panel in zip(drawn.subplots(1, len(found), squeeze=False)[0], found, strict=True):
-                _draw_panel(ax, panel, PANELS_WIDTH // len(found))
-            drawn.suptitle(title(self, found))
+            drawn = page(1, sheet)
+            drawn.set_figheight((4.8 if sheet.titled else 4.2) * rows)
+            axes = drawn.subplots(rows, columns, squeeze=False).ravel()
+            for ax, panel in zip(axes, self.panels, strict=True):
+                curves = numbers[numbers["panel"] == panel.name]
+                _draw_panel(ax, panel, curves, facts[panel.name], int(PANELS_WIDTH * sheet.share) // columns)
+            if sheet.titled:
+                drawn.suptitle(title(self, facts))
         return drawn
 
-    def caption(self, found: list[FoundSamples]) -> str:
+    def words(self, numbers: pd.DataFrame, facts: Mapping[str, Any]) -> str:
         """Return the caption."""
         words = [*self.notes]
-        for of_panel in found:
-            last = of_panel.curves[of_panel.curves["samples"] == of_panel.panel.samples_count]
+        for panel in self.panels:
+            last = numbers[(numbers["panel"] == panel.name) & (numbers["samples"] == panel.samples_count)]
             means = last.groupby("label", sort=False)["test"].mean()
             ends = ", ".join(f"{label} {value:.2f}" for label, value in means.items())
-            after = f"Panel {of_panel.panel.name}, after {count(of_panel.panel.samples_count)} samples"
-            words.append(f"{after}: {ends}; training set {of_panel.training_set:.2f}.")
-        words += [f"{line[:1].upper()}{line[1:]}." for line in differences(found)]
+            after = f"Panel {panel.name}, after {count(panel.samples_count)} samples"
+            words.append(f"{after}: {ends}; training set {facts[panel.name]['training_set']:.2f}.")
+            values = "; ".join(f"{one.label}, {one.value:g}" for one in panel.printed)
+            words += [f"Hollow marks: printed in the paper ({values})."] if values else []
+        words += [f"{line[:1].upper()}{line[1:]}." for line in differences(self, facts)]
         return (
             "Indirect sampling likelihood of the test rows, nats per row: the first samples of a single chain, as a"
             " mixture of products of Bernoulli units around each of them, with the noise that suits the validation rows"
@@ -295,28 +317,34 @@ class IslCurvesSpec(FigureSpec):
         return SampleCurve.of(of_panel, sampler, one.label) if one else None
 
 
-def _draw_panel(ax: Axes, found: FoundSamples, width: int) -> None:
+def _draw_panel(ax: Axes, panel: SampledPanel, curves: pd.DataFrame, facts: Mapping[str, Any], width: int) -> None:
     """Draw one panel; ``width`` is the number of letters that fit beside each other."""
     import seaborn as sns
 
-    from rbmbench.reporting.style import finish_axes, styles
+    from rbmbench.kinds._curve_panels import PRINTED_LOOK, draw_printed
+    from rbmbench.reporting.style import finish_axes, looks_of
 
-    panel, curves, line = found.panel, found.curves, found.training_set
-    looks = styles(one.sampler for one in panel.samplers)
+    line = facts["training_set"]
+    looks = looks_of(panel.samplers, "sampler")
     ends = []
-    for (sampler, label, options), of_sampler in curves.groupby(["sampler", "label", "options"], sort=False):
+    labelled = curves.fillna({"options": ""}).groupby(["sampler", "label", "options"], sort=False)
+    for (sampler, label, options), of_sampler in labelled:
         name = f"{label} ({options})" if options else label
         several = of_sampler["trial"].nunique() > 1
         band = {"errorbar": ("pi", 100) if several else None, "err_kws": {"alpha": 0.15, "linewidth": 0}}
         sns.lineplot(of_sampler, x="samples", y="test", ax=ax, label=name, legend=False, **band, **looks[sampler])
         ends.append(of_sampler.loc[of_sampler["samples"] == of_sampler["samples"].max(), "test"].mean())
     ax.axhline(line, color="0.25", linewidth=1.0, linestyle=(0, (6, 2)), label=f"training set: {line:.1f}")
+    draw_printed(ax, panel.printed)
+    for one in panel.printed:
+        ax.plot([], [], label=f"printed in the paper: {one.label}, {one.value:g}", linestyle="none", **PRINTED_LOOK)
+        ends.append(one.value)
     top, bottom = max(*ends, line), min(float(curves["test"].quantile(0.02)), *ends, line)
     ax.set(xscale="log", xlim=(1, panel.samples_count), xlabel="samples")
     ax.set(ylim=(bottom - 0.04 * (top - bottom), top + 0.05 * (top - bottom)))
     ax.set_ylabel("test log-likelihood (ISL, nats per row)")
-    taking = f" (stand-in for {data_name(found.data['stand_in'])})" if found.data["stand_in"] else ""
-    model = f"{found.data['title']}{taking}, {panel.hidden} hidden units, {panel.runs[0].label}"
+    taking = f" (stand-in for {data_name(facts['stand_in'])})" if facts["stand_in"] else ""
+    model = f"{facts['title']}{taking}, {panel.hidden} hidden units, {panel.runs[0].label}"
     ax.set_title("\n".join(wrap(f"{panel.name}: {model}", width)), loc="left")
     finish_axes(ax)
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=max(1, width // 50), frameon=False, fontsize=6.8)

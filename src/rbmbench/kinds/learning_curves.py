@@ -17,12 +17,12 @@ from rbmbench.base.metrics import ANNEALED, metric_of
 from rbmbench.base.settings import CountOrZero, Settings
 from rbmbench.config.checks import Checks
 from rbmbench.config.paper import KINDS, Paper
-from rbmbench.config.parts import Name, Names, Panel
+from rbmbench.config.parts import Name, Names, Panel, Printed
 from rbmbench.io.layout import CURVE, META
 from rbmbench.planning.jobs import Job, Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
-from rbmbench.planning.specs import FigureSpec, RunFolder, Trained
+from rbmbench.planning.specs import FigureSpec, RunFolder, Spec, Trained
 from rbmbench.reporting.frames import FINAL_SHARE, RunData, summarise, tidy_curves, training_seconds
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from rbmbench.reporting.references import Reference
 
+SHOWN_OF_PANEL = {"axis", "iteration_axis", "references", "mark", "note", "printed", "batch", "initial"}
 MOST_PANELS = 150
 """Panels below each other make a picture of at most 2**16 pixels, more than which cannot be written."""
 Metric = Annotated[str, Field(pattern=r"^[a-zA-Z][a-zA-Z0-9_]*$")]
@@ -61,6 +62,7 @@ class FigurePanel(Panel):
         default=None,
         description="vertical lines where curves first reach this share of what the best of them rises; null: none",
     )
+    note: str | None = Field(default=None, description="what its title adds to data, rate and hidden units")
 
     @model_validator(mode="after")
     def _metrics_share_an_axis(self) -> Self:
@@ -149,7 +151,7 @@ class LearningCurves(Kind):
                     **planner.trained(panel, as_published, of_panel),
                     **_annealing(planner, panel, as_published, annealed),
                     name=name,
-                    **panel.model_dump(include={"axis", "iteration_axis", "references", "mark", "batch", "initial"}),
+                    **panel.model_dump(include=SHOWN_OF_PANEL),
                     metrics=panel.metric,
                     rates=unique(run.settings.schedule[0].rate for run in of_panel.values()),
                     epoch=epoch if self.counted_in == "epochs" else None,
@@ -205,6 +207,8 @@ class PanelSpec(Trained):
     references: tuple[str, ...] = ()
     data_file: str | None = Field(default=None, description="file of the data set; null: there are no references")
     mark: float | None = Field(default=None, description="share of the best rise whose first reaching is marked")
+    note: str | None = None
+    printed: tuple[Printed, ...] = ()
     batch: int | None = Field(default=None, description="rows of a mini-batch, where the panel has its own")
     initial: dict[str, Any] | None = Field(default=None, description="initial parameters, where the panel has its own")
     runs: tuple[RunFolder, ...]
@@ -222,6 +226,18 @@ class FoundCurves:
     """See `rbmbench.reporting.frames.tidy_curves`."""
 
 
+class Facts(Spec):
+    """What a figure of learning curves shows beside its numbers."""
+
+    references: dict[str, tuple[tuple[str, float], ...]] = Field(
+        default={}, description="horizontal lines, by panel: name, and mean per sample, nats"
+    )
+    left_out: dict[str, tuple[str, ...]] = Field(default={}, description="trials that are in no mean, by panel")
+    doubts: dict[str, str] = Field(default={}, description="where log Z rests on few particles, by panel")
+    annealing: tuple[str, ...] = Field(default=(), description="sentences on how sure log Z is")
+    stages: tuple[str, ...] = Field(default=(), description="sentences on runs of several stages")
+
+
 class LearningCurvesSpec(FigureSpec):
     """A figure of learning curves."""
 
@@ -230,6 +246,7 @@ class LearningCurvesSpec(FigureSpec):
     panels: tuple[PanelSpec, ...]
 
     NAMES = "FIGURE.PANEL.ALGORITHM"
+    DRAWN_BY = ("rbmbench.kinds._curve_panels", "rbmbench.kinds._curve_captions", "rbmbench.reporting.marks")
 
     def folders(self) -> list[str]:
         """Return the folders of the runs, or of their evaluations where log-likelihoods are annealed."""
@@ -252,17 +269,34 @@ class LearningCurvesSpec(FigureSpec):
         """Return means and bands; see `rbmbench.reporting.frames.summarise`."""
         return summarise(found.frame, self.band)
 
-    def draw(self, found: FoundCurves) -> Figure:
+    def facts(self, found: FoundCurves) -> dict[str, Any]:
+        """Return `Facts`: lines, trials that are left out, how sure annealing is, and stages of runs."""
+        from rbmbench.kinds._curve_captions import annealing_doubts, annealing_notes, left_out, schedule_notes
+        from rbmbench.reporting.frames import annealing_certainty
+
+        certainty = annealing_certainty(self.panels, found.runs)
+        lines = {panel: [(line.name, line.value) for line in found.references[panel]] for panel in found.references}
+        known = Facts(
+            references=lines,
+            left_out=left_out(found.frame),
+            doubts=annealing_doubts(certainty),
+            annealing=annealing_notes(certainty),
+            stages=schedule_notes(self, {folder: run.meta for folder, run in found.runs.items()}),
+        )
+        return known.model_dump(mode="json")
+
+    def picture(self, numbers: pd.DataFrame, facts: Mapping[str, Any], sheet: Any = None) -> Figure:
         """Return the figure: log-likelihoods summed over the training set on the left axes, means on the right."""
         from rbmbench.kinds._curve_panels import draw_curves
+        from rbmbench.reporting.style import PAGE
 
-        return draw_curves(self, found)
+        return draw_curves(self, numbers, Facts(**facts), sheet or PAGE)
 
-    def caption(self, found: FoundCurves) -> str:
+    def words(self, numbers: pd.DataFrame, facts: Mapping[str, Any]) -> str:
         """Return the caption."""
         from rbmbench.kinds._curve_captions import curves_caption
 
-        return curves_caption(self, found)
+        return curves_caption(self, numbers, Facts(**facts))
 
     def evidence(self, found: FoundCurves, name: str, metric: str | None = "log_likelihood", **_: Any) -> Curves | None:
         """Return a metric of the curve PANEL.ALGORITHM; ``metric`` None is the first that its panel shows."""

@@ -196,6 +196,7 @@ class RunTimesSpec(TableSpec, Trained):
 
     def layout(self, numbers: pd.DataFrame) -> TextTable:
         """Return the table for people; without published numbers their columns are left out."""
+        published = 1000 * numbers["published_seconds"] / (self.paper_iterations or float("nan"))
         cells = {
             "algorithm": numbers["label"],
             "iterations": [count(number) for number in numbers["iterations"]],
@@ -203,7 +204,9 @@ class RunTimesSpec(TableSpec, Trained):
             "s per 1000 iterations": numbers["seconds_per_1000_iterations"].map(significant),
             "ratio": numbers["ratio"].map(significant),
             "published, s": numbers["published_seconds"].map(lambda value: f"{value:g}" if pd.notna(value) else ""),
+            "published s per 1000 iterations": published.map(significant),
             "published ratio": numbers["published_ratio"].map(significant),
+            "measured over published": (numbers["seconds_per_1000_iterations"] / published).map(significant),
         }
         empty = [name for name, column in cells.items() if not any(column)]
         shown = pd.DataFrame(cells).drop(columns=empty)

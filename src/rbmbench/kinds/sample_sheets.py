@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from rbmbench.planning.jobs import Output
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import FigureSpec
-from rbmbench.reporting.words import count
+from rbmbench.reporting.words import count, listed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 GAP = 1  # pixels between images
 PAPER = 255
+LEAST_INK = 0.03
+"""Mean grey of a sheet below which it looks blank; MNIST's digits have 0.13."""
 MOST_INCHES = 400  # of a figure's height: a picture has at most 2**16 pixels
 
 
@@ -123,41 +125,60 @@ class SampleSheetsSpec(FigureSpec):
             parts.append(pd.DataFrame(named | images))
         return pd.concat(parts, ignore_index=True)
 
-    def draw(self, found: tuple[FoundSamples, list[Sheet]]) -> Figure:
-        """Return the sheets, two in a row; `ResultsError` if samples are no square images."""
-        from rbmbench.reporting.style import page, theme
+    def facts(self, found: tuple[FoundSamples, list[Sheet]]) -> dict[str, Any]:
+        """Return title of the data and what they stand in for, by panel."""
+        samples, _ = found
+        return {samples.panel.name: {"title": samples.meta["data"]["title"], "stand_in": samples.data["stand_in"]}}
 
-        samples, sheets = found
+    def draw(self, found: tuple[FoundSamples, list[Sheet]], sheet: Any = None) -> Figure:
+        """Return the sheets, two in a row; `ResultsError` if samples are no square images."""
+        from rbmbench.reporting.style import PAGE, page, theme
+
+        (samples, sheets), paper = found, sheet or PAGE
         side = _side(sheets, samples.panel.samples.folder)
         rows = -(-len(sheets) // 2)
         with theme():
-            drawn = page(1)
-            drawn.set_figheight(height(len(sheets), self.columns, self.lines))
+            drawn = page(1, paper)
+            drawn.set_figheight(paper.share * height(len(sheets), self.columns, self.lines))
             axes = drawn.subplots(rows, 2, squeeze=False).ravel()
             for ax, sheet in zip(axes, sheets, strict=False):
                 image = sheet_of(sheet.images, self.columns, side)
                 ax.imshow(image, cmap="gray", vmin=0, vmax=255, interpolation="none")
-                ax.set_title(f"{sheet.label} ({sheet.options})" if sheet.options else sheet.label, loc="left")
+                name = f"{sheet.label} ({sheet.options})" if sheet.options else sheet.label
+                note = "\nalmost blank: most have hardly any ink" if is_blank(sheet.images) else ""
+                ax.set_title(name + note, loc="left", fontsize=8.5 * max(paper.share, 0.75))
             for ax in axes:
                 ax.set_axis_off()
-            drawn.suptitle(title(self, [samples]))
+            if paper.titled:
+                drawn.suptitle(title(self, self.facts(found)))
         return drawn
 
-    def caption(self, found: tuple[FoundSamples, list[Sheet]]) -> str:
+    def words(self, numbers: pd.DataFrame, facts: Mapping[str, Any]) -> str:
         """Return the caption."""
-        samples, _ = found
-        panel = samples.panel
-        return (
+        (panel,) = self.panels
+        ink = numbers.groupby("label", sort=False)["ink"].mean()
+        blank = list(ink.index[ink < LEAST_INK])
+        stuck = (
+            f" The sheet of {listed(blank)} is no mistake: most of these samples have hardly any ink, and no other"
+            " setting that was tried covers the validation rows better."
+        ) * bool(blank)
+        first = (
             f"The first {count(self.columns * self.lines)} consecutive samples of a single chain, in reading order, all"
             f" from one RBM of {panel.hidden} hidden units trained by {panel.runs[0].label} on"
-            f" {samples.meta['data']['title']}. Grey is E(x|h); deterministic samplers give black and white. In"
+            f" {facts[panel.name]['title']}. Grey is E(x|h); deterministic samplers give black and white. In"
             " brackets: the setting that covers the validation rows best."
-        ) + "".join(f" {line[:1].upper()}{line[1:]}." for line in differences([samples]))
+        )
+        return first + stuck + "".join(f" {line[:1].upper()}{line[1:]}." for line in differences(self, facts))
 
 
 def height(sheets: int, columns: int, lines: int) -> float:
     """Return the height of a figure of so many sheets, two in a row, in inches."""
     return 0.9 + -(-sheets // 2) * (0.45 + 3.6 * lines / columns)
+
+
+def is_blank(images: np.ndarray) -> bool:
+    """Return whether images (images, m), 0 to 255, have so little ink that a reader would take them for a mistake."""
+    return bool(images.mean() < LEAST_INK * 255)
 
 
 def sheet_of(images: np.ndarray, columns: int, side: int) -> np.ndarray:

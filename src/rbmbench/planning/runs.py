@@ -11,6 +11,9 @@ from rbmbench.io.layout import Layout
 from rbmbench.likelihood.exact import is_enumerable
 from rbmbench.planning.jobs import Job, Plan, derived_seed, digest_of
 
+SHOWN = {"label", "color", "dash"}
+"""What figures take from the line of an algorithm or a sampler."""
+
 
 @dataclass(frozen=True)
 class Planner:
@@ -111,10 +114,10 @@ class Planner:
                         found.append((option, value, other))
         return list(dict.fromkeys(found))
 
-    def labelled(self, folders: Mapping[str, str]) -> list[dict[str, str]]:
+    def labelled(self, folders: Mapping[str, str]) -> list[dict[str, Any]]:
         """Return what a spec says of the runs of a panel, from their folders by algorithm."""
-        labels = {name: self.paper.algorithms[name].label for name in folders}
-        return [{"algorithm": name, "label": labels[name], "folder": folder} for name, folder in folders.items()]
+        shown = {name: self.paper.algorithms[name].model_dump(include=SHOWN) for name in folders}
+        return [{"algorithm": name, "folder": folder} | shown[name] for name, folder in folders.items()]
 
 
 def schedule_of(algorithm: Algorithm, panel: Panel) -> tuple[Stage, ...]:

@@ -32,7 +32,14 @@ class Spec(Settings):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class RunFolder(Spec):
+class Curve(Spec):
+    """What is drawn as a curve, and how where that does not follow from its key."""
+
+    color: str | None = None
+    dash: str | None = None
+
+
+class RunFolder(Curve):
     """One algorithm and the folder of its run, or of the run's evaluation."""
 
     algorithm: str
@@ -155,13 +162,36 @@ class Shown(Spec):
 class FigureSpec(Shown):
     """Base of the specs of figures."""
 
-    def draw(self, found: Any) -> Figure:
-        """Return the figure, drawn from what `read` returns; nothing else is read."""
+    DRAWN_BY: ClassVar[tuple[str, ...]] = ()
+    """Modules, beside those of `rbmbench.reporting`, that decide how its picture looks."""
+
+    @property
+    def drawn_from_numbers(self) -> bool:
+        """Whether it can be drawn from kept numbers and facts; kinds of pictures with more in them have only `draw`."""
+        return type(self).picture is not FigureSpec.picture
+
+    def facts(self, found: Any) -> dict[str, Any]:
+        """Return what picture and caption need beside the `numbers`, as JSON."""
+        return {}
+
+    def picture(self, numbers: pd.DataFrame, facts: Mapping[str, Any], sheet: Any = None) -> Figure:
+        """Return the figure, from `numbers` or its CSV, and `facts`; nothing is read.
+
+        ``sheet`` is a `rbmbench.reporting.style.Sheet`; None for a page.
+        """
         raise NotImplementedError
+
+    def words(self, numbers: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+        """Return the caption, which says how it differs from the paper's; arguments as those of `picture`."""
+        raise NotImplementedError
+
+    def draw(self, found: Any, sheet: Any = None) -> Figure:
+        """Return the figure, drawn from what `read` returns; nothing else is read."""
+        return self.picture(self.numbers(found), self.facts(found), sheet)
 
     def caption(self, found: Any) -> str:
         """Return the caption of the figure, which says how it differs from the paper's."""
-        raise NotImplementedError
+        return self.words(self.numbers(found), self.facts(found))
 
 
 @dataclass(frozen=True)

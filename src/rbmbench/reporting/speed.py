@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 
 from rbmbench.base.errors import ResultsError
 from rbmbench.io.results import read_csv
-from rbmbench.reporting.style import BLUE, GREY, ORANGE, PAGE_WIDTH, theme
+from rbmbench.reporting.style import BLUE, GREY, PAGE_WIDTH, VERMILLION, theme
 
 COLUMNS = ("what", "milliseconds", "against", "kind", "reference_milliseconds", "ratio", "aim")
 FLOOR, PRODUCTS, PEER = "floor", "products", "peer"
@@ -21,7 +21,7 @@ LOOKS = {
     FLOOR: {"facecolor": "white", "edgecolor": GREY, "hatch": "////", "label": "dense matrix products alone"},
     PRODUCTS: {"facecolor": "white", "edgecolor": BLUE, "hatch": "....", "label": "binary ones alone"},
     OURS: {"facecolor": BLUE, "edgecolor": BLUE, "label": "rbmbench"},
-    PEER: {"facecolor": ORANGE, "edgecolor": ORANGE, "label": "another program"},
+    PEER: {"facecolor": VERMILLION, "edgecolor": VERMILLION, "label": "another program"},
 }
 BAR_HEIGHT = 0.19
 

@@ -1,14 +1,17 @@
 """The look of all figures: a theme, a page, and one colour and dash pattern per algorithm in the figures of all papers.
 
-The colours are those of Okabe and Ito, which readers with a colour vision deficiency can tell apart; yellow is left
-out, for it is lost on white paper. An algorithm keeps its style whichever others it is drawn with. Solid lines are the
-widest and lie lowest, so that a dashed curve on top of an equal one leaves both visible.
+Algorithms of one family share a hue; brightness and dash pattern tell its members apart, also without colours. Every
+colour has a contrast of at least 3:1 with white. An algorithm keeps its look whichever others it is drawn with. Solid
+lines are the widest and lie lowest, so that a dashed curve on top of an equal one leaves both visible.
 """
 
+import hashlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from itertools import chain, cycle, product
+from dataclasses import dataclass
 from os import PathLike
+from textwrap import wrap
+from typing import Any
 
 import matplotlib as mpl
 import seaborn as sns
@@ -22,6 +25,29 @@ from rbmbench.io.atomic import replaced
 PAGE_WIDTH = 7.4
 PANEL_HEIGHT = 2.55
 DPI = 160
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What a figure is drawn on: its width, inches, and whether it bears a title and words about what was cut."""
+
+    width: float = PAGE_WIDTH
+    titled: bool = True
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether panels have room side by side."""
+        return self.width > PAGE_WIDTH / 2
+
+    @property
+    def share(self) -> float:
+        """The width over that of a page."""
+        return self.width / PAGE_WIDTH
+
+
+PAGE = Sheet()
+PUBLICATION = {"3.3": Sheet(3.3, titled=False), "6.9": Sheet(6.9, titled=False)}
+"""A column and the text width of a journal, by their inches; the caption says what the title would."""
 LOOK = {
     "font.family": "DejaVu Sans",
     "font.size": 8,
@@ -48,82 +74,142 @@ LOOK = {
     "text.parse_math": False,
 }
 
-BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
-BLUE, VERMILLION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#7F7F7F"
-COLOURS = (GREY, GREEN, PURPLE, SKY, ORANGE, BLUE, VERMILLION, BLACK)
 SOLID, DASHED, DOTTED = "solid", (0, (4, 2.6)), (0, (1, 2.2))
 DASH_DOTTED, LONG = (0, (5, 1.4, 1, 1.4)), (0, (8, 2.5))
-PATTERNS = (LONG, DASH_DOTTED, DASHED, DOTTED, SOLID)
+DASHES = {"solid": SOLID, "dashed": DASHED, "dotted": DOTTED, "dash_dotted": DASH_DOTTED, "long": LONG}
+"""Dash patterns by the names that the configuration gives them."""
 WIDTHS = {SOLID: 2.4, LONG: 1.6, DASHED: 1.5, DASH_DOTTED: 1.4, DOTTED: 1.5}
 HEIGHTS = {SOLID: 2.0, LONG: 2.2, DASHED: 2.4, DASH_DOTTED: 2.6, DOTTED: 2.8}
+LEAST_CONTRAST = 3.0
+"""Of a line with white paper, as WCAG 2.1 asks for graphics."""
+DARK, DARKER, DARKEST = 0.75, 0.55, 0.25
 
-ALGORITHMS = {
-    "cd_1": (ORANGE, SOLID),
-    "cd_10": (VERMILLION, DASHED),
-    "pcd_1": (PURPLE, DASH_DOTTED),
-    "pop_cd_1": (SKY, SOLID),
-    "pop_cd_10": (BLUE, DASHED),
-    "pt_10": (BLACK, DOTTED),
-    "ucd": (GREEN, SOLID),
-    "cd_2": (GREY, LONG),
-    "cd_5": (SKY, DASH_DOTTED),
-    "cd_20": (BLUE, DOTTED),
-    "cd_30": (BLACK, LONG),
-    "pcd_then_ucd": (GREEN, LONG),
-    "fpcd": (GREEN, DASH_DOTTED),
-    "rates_fpcd": (GREEN, DASHED),
-    "rates_herding": (GREY, DASHED),
-    "gibbs": (VERMILLION, SOLID),
-    "sample_penalization": (ORANGE, DASH_DOTTED),
-    "parallel_tempering": (BLUE, DASH_DOTTED),
-    "herding": (GREY, DASH_DOTTED),
-    "sdcp_6x4": (BLUE, SOLID),
-    "sdcp_2x12": (SKY, DASHED),
-    "sdcp_12x2": (BLUE, LONG),
-    "cs_dcp_6x4": (VERMILLION, LONG),
-    "cs_dcp_2x12": (VERMILLION, DOTTED),
-    "cs_dcp_12x2": (VERMILLION, DASH_DOTTED),
-    "cg_24": (BLACK, DASHED),
-    "ssd_25": (GREY, DOTTED),
-    "exact": (BLACK, SOLID),
+METADATA = {"pdf": {"CreationDate": None}, "png": {"Software": None}, "svg": {"Date": None}}
+"""What pictures would hold of the time and the program, left out so that equal figures have equal bytes."""
+
+BLACK, GREY, BLUE, VERMILLION, GREEN = "#000000", "#6E6E6E", "#0072B2", "#D55E00", "#008A64"
+FAMILIES = {
+    "cd": VERMILLION,
+    "expected_cd": VERMILLION,
+    "pcd": "#AA4499",
+    "sml": "#AA4499",
+    "pop_cd": BLUE,
+    "pt": BLACK,
+    "parallel_tempering": BLACK,
+    "exact": BLACK,
+    "ucd": GREEN,
+    "pcd_then_ucd": "#6B7A00",
+    "weak_decay": "#3F7F00",
+    "strong_decay": "#2C4A8C",
+    "fpcd": "#C2185B",
+    "rates_fpcd": "#C2185B",
+    "herding": "#8C564B",
+    "rates_herding": "#8C564B",
+    "gibbs": GREY,
+    "sample_penalization": "#947000",
+    "sdcp": "#00838F",
+    "cs_dcp": "#3D2FA8",
+    "cg": "#4D4D4D",
+    "ssd": "#947000",
 }
-
-# Trained as another one, with more diagnostics, in expectation, or with other numbers of steps.
-ALIKE = {
-    alike: algorithm
-    for algorithm, others in {
-        "cd_1": ("cd_1_variance", "expected_cd_1", "cd_12", "cd_24", "cd_25"),
-        "cd_2": ("expected_cd_2",),
-        "cd_5": ("expected_cd_5",),
-        "cd_10": ("expected_cd_10",),
-        "pcd_1": ("pcd_1_variance", "pcd_12", "pcd_24", "pcd_25"),
-        "ucd": ("ucd_variance",),
-        "cg_24": ("cg_12", "cg_25"),
-        "sdcp_6x4": ("sdcp_3x4",),
-        "cs_dcp_6x4": ("cs_dcp_3x4",),
-    }.items()
-    for alike in others
+"""Hue by the part of an algorithm's or a sampler's key that it begins with; the longest one counts."""
+VARIANTS = {
+    "": (1.0, SOLID),
+    "1": (1.0, SOLID),
+    "2": (DARKER, DASH_DOTTED),
+    "5": (1.0, LONG),
+    "10": (DARKER, DASHED),
+    "20": (1.0, DOTTED),
+    "30": (DARKEST, LONG),
+    "12": (1.0, SOLID),
+    "24": (DARK, SOLID),
+    "25": (DARKER, SOLID),
+    "3x4": (DARK, SOLID),
+    "6x4": (1.0, SOLID),
+    "2x12": (DARK, DASHED),
+    "12x2": (DARK, DOTTED),
+    "rate_05": (DARKER, LONG),
+    "rate_10": (1.0, DOTTED),
+    "init_1": (DARKEST, SOLID),
+    "init_2": (DARKER, DASHED),
+    "init_3": (1.0, DOTTED),
+    "init_4": (1.0, DASHED),
+    "95": (DARKER, DASHED),
+    "antithetic": (DARKER, DASHED),
+    "both_layers": (1.0, DOTTED),
+    "both_antithetic": (DARKER, DASH_DOTTED),
+    "then_cd": (DARKER, LONG),
 }
+"""Brightness and dash pattern by the last part of a key that is listed: k, inner steps, or what else was changed."""
+DASH_OF_FAMILY = {
+    "pcd": DASH_DOTTED,
+    "sml": DASH_DOTTED,
+    "pcd_then_ucd": LONG,
+    "pt": DOTTED,
+    "parallel_tempering": DOTTED,
+    "weak_decay": DASHED,
+    "strong_decay": DOTTED,
+    "rates_herding": LONG,
+    "sample_penalization": DASH_DOTTED,
+    "cs_dcp": LONG,
+    "cg": DASHED,
+    "ssd": DOTTED,
+}
+"""Pattern in place of a solid line for families whose curves often lie on those of others."""
 
 
-def styles(algorithms: Iterable[str]) -> dict[str, dict]:
-    """Return keyword arguments of `matplotlib.axes.Axes.plot` for each algorithm of a figure, in the order given.
+def look_of(name: str, color: str | None = None, dash: str | None = None) -> dict:
+    """Return the keyword arguments of `matplotlib.axes.Axes.plot` for the key of an algorithm or a sampler.
 
-    An algorithm that has no fixed style takes the first that is left, in alphabetical order of the newcomers: a new
-    estimator needs no line here.
+    They depend on the key alone: hue by family, brightness and dash pattern by variant. ``color`` and ``dash`` (a key
+    of `DASHES`), which the configuration may give, come before. A key of no known family or variant takes hue or
+    pattern by a hash of its name; where that suits a figure badly, the configuration has the last word.
     """
-    algorithms = list(dict.fromkeys(algorithms))
-    taken = set(ALGORITHMS.values())
-    pairs = list(product(COLOURS, PATTERNS))
-    free = chain((pair for pair in pairs if pair not in taken), cycle(pairs))
-    newcomers = sorted(name for name in algorithms if ALIKE.get(name, name) not in ALGORITHMS)
-    chosen = ALGORITHMS | dict(zip(newcomers, free, strict=False))
-    return {name: line_style(*chosen[ALIKE.get(name, name)]) for name in algorithms}
+    name = name.removesuffix("_variance")
+    family = max((one for one in FAMILIES if f"{name}_".startswith(f"{one}_")), key=len, default="")
+    hue = FAMILIES[family] if family else _hashed(name, sorted(set(FAMILIES.values())))
+    rest = name[len(family) :].strip("_")
+    variant = max((one for one in VARIANTS if one and f"_{rest}".endswith(f"_{one}")), key=len, default="")
+    brightness, pattern = VARIANTS[variant]
+    if rest and not variant:
+        brightness, pattern = _hashed(name, list(VARIANTS.values()))
+    if pattern == SOLID:
+        pattern = DASH_OF_FAMILY.get(family, SOLID)
+    elif family == "cs_dcp" and pattern == DASHED:
+        pattern = DASH_DOTTED
+    return line_style(color or _scaled(hue, brightness), DASHES[dash] if dash else pattern)
 
 
-def line_style(colour: str, dashes: str | tuple) -> dict:
+def looks_of(curves: Iterable[Any], key: str = "algorithm") -> dict[str, dict]:
+    """Return `look_of` for entries of a spec that have a key, and may have a colour and a dash pattern of their own."""
+    return {getattr(one, key): look_of(getattr(one, key), one.color, one.dash) for one in curves}
+
+
+def styles(names: Iterable[str]) -> dict[str, dict]:
+    """Return `look_of` for each name."""
+    return {name: look_of(name) for name in names}
+
+
+def contrast(color: str) -> float:
+    """Return the contrast of a colour #RRGGBB with white, 1 to 21, as WCAG 2.1 defines it."""
+    parts = [int(color[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 1.05 / (0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05)
+
+
+def _hashed(name: str, values: list) -> Any:
+    """Return one of some values, the same for the same name on every machine."""
+    return values[int(hashlib.sha256(name.encode()).hexdigest(), 16) % len(values)]
+
+
+def _scaled(color: str, brightness: float) -> str:
+    """Return a colour #RRGGBB, each part times the brightness."""
+    return "#" + "".join(f"{round(brightness * int(color[place : place + 2], 16)):02X}" for place in (1, 3, 5))
+
+
+def line_style(color: str, dashes: str | tuple) -> dict:
     """Return the keyword arguments of `matplotlib.axes.Axes.plot` for a colour and a dash pattern."""
-    return {"color": colour, "linestyle": dashes, "linewidth": WIDTHS[dashes], "zorder": HEIGHTS[dashes]}
+    return {"color": color, "linestyle": dashes, "linewidth": WIDTHS[dashes], "zorder": HEIGHTS[dashes]}
 
 
 @contextmanager
@@ -133,12 +219,19 @@ def theme() -> Iterator[None]:
         yield
 
 
-def page(rows: int) -> Figure:
-    """Return an empty figure of the width of a page, for so many rows of panels; to be used within `theme`."""
-    figure = Figure(figsize=(PAGE_WIDTH, 1.0 + PANEL_HEIGHT * rows), layout="constrained")
+def page(rows: int, sheet: Sheet = PAGE) -> Figure:
+    """Return an empty figure of the width of a sheet, for so many rows of panels; to be used within `theme`."""
+    head = 1.0 if sheet.titled else 0.5
+    figure = Figure(figsize=(sheet.width, head + PANEL_HEIGHT * rows), layout="constrained")
     FigureCanvasAgg(figure)
     figure.get_layout_engine().set(h_pad=0.06, w_pad=0.04, hspace=0.03, wspace=0.04)
     return figure
+
+
+def wrap_labels(handles: Iterable[Any], letters: int) -> None:
+    """Break the labels of a legend's entries into lines of at most so many letters."""
+    for handle in handles:
+        handle.set_label("\n".join(wrap(handle.get_label(), letters, break_on_hyphens=False)))
 
 
 def finish_axes(ax: Axes) -> None:
@@ -149,12 +242,17 @@ def finish_axes(ax: Axes) -> None:
 
 
 def save(figure: Figure, path: str | PathLike) -> None:
-    """Write a figure as PDF or PNG, as the ending of ``path`` says; equal figures give equal bytes.
+    """Write a figure as PDF, PNG or SVG, as the ending of ``path`` says; equal figures give equal bytes.
 
     `ResultsError` if the file cannot be written.
     """
-    metadata = {"CreationDate": None} if str(path).endswith(".pdf") else {"Software": None}
-    with theme(), mpl.rc_context({"text.parse_math": True}), replaced(path) as temporary:
+    metadata = METADATA[str(path).rpartition(".")[2]]
+    # Text of an SVG stays text; its ids would be drawn by chance without a salt.
+    with (
+        theme(),
+        mpl.rc_context({"text.parse_math": True, "svg.fonttype": "none", "svg.hashsalt": "rbmbench"}),
+        replaced(path) as temporary,
+    ):
         for axis in figure.findobj(Axis):
             for label in axis.get_ticklabels(which="both"):
                 label.set_parse_math(True)

@@ -1,6 +1,9 @@
 """Tables as text: numbers in few digits, and whole tables as CSV, Markdown and LaTeX."""
 
+import math
 import re
+from decimal import Decimal, InvalidOperation
+from itertools import groupby
 from os import PathLike
 
 import pandas as pd
@@ -14,11 +17,21 @@ TEX = str.maketrans(
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\N{NO-BREAK SPACE}": "~"}
 )
 """What LaTeX would take for more than a character, and blanks that no line ends at."""
+WIDEST = 3
+"""Powers of ten that the numbers of a column may lie apart to share one."""
 
 
 def significant(value: float | None, digits: int = 3) -> str:
     """Return a number with so many significant digits, "" for none: 5.34874e-05 gives "5.35e-05"."""
     return "" if value is None or pd.isna(value) else f"{value:#.{digits}g}".rstrip(".")
+
+
+def by_interval(value: float, low: float, high: float) -> str:
+    """Return a number with as many digits as its interval warrants: two of the interval's width, 2 to 6 in all."""
+    if pd.isna(value) or pd.isna(low) or pd.isna(high) or not value or high <= low:
+        return significant(value)
+    digits = math.floor(math.log10(abs(value))) - math.floor(math.log10(high - low)) + 2
+    return significant(value, min(max(digits, 2), 6))
 
 
 def interval(low: float, high: float) -> str:
@@ -56,26 +69,77 @@ def markdown_table(table: pd.DataFrame) -> str:
 
 
 def write_tex(spec: TableSpec, table: TextTable, path: str | PathLike) -> None:
-    """Write all parts of a table as tabulars (package booktabs) in one LaTeX table."""
-    tabulars = [_tabular(part) + r"\par\medskip" for part in table.parts]
-    text = [
-        r"\begin{table}",
-        r"\centering\footnotesize\setlength{\tabcolsep}{3pt}",
-        rf"\caption{{{tex_text(table.parts[0].caption)}}}",
-        rf"\label{{tab:{spec.key}}}",
-        *tabulars,
-        " ".join(tex_text(note) for note in table.notes),
-        r"\end{table}",
-    ]
+    """Write each part of a table as a LaTeX table of its own, no wider than a line; the notes stand below the last."""
+    text = ["% Needs \\usepackage{booktabs,graphicx,siunitx}."]
+    for number, part in enumerate(table.parts, start=1):
+        notes = " ".join(tex_text(note) for note in table.notes) if part is table.parts[-1] else ""
+        text += [
+            r"\begin{table}",
+            r"\centering\footnotesize\setlength{\tabcolsep}{4pt}",
+            rf"\caption{{{tex_text(part.caption)}}}",
+            rf"\label{{tab:{spec.key}{'' if number == 1 else f'-{number}'}}}",
+            # A table that is too wide is made smaller; one that fits stays as it is.
+            r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
+            _tabular(part) + "}",
+            *([rf"\par\medskip\raggedright {notes}"] if notes else []),
+            r"\end{table}",
+        ]
     write_text("\n".join(text), path)
 
 
 def _tabular(part: TextPart) -> str:
-    shown = part.cells.rename(columns=tex_text).map(tex_text).style.hide(axis="index")
-    columns = "l" * part.words + "r" * (part.cells.shape[1] - part.words)
-    text = shown.to_latex(hrules=True, multicol_align="c", column_format=columns)
-    # Beside its number a published one needs no long name, which would make the table too wide for a page.
-    return re.sub(r"(variance|bias), published", "published", text)
+    """Return a tabular: words to the left, numbers as columns of siunitx, aligned at the point."""
+    names = [name if isinstance(name, tuple) else ("", name) for name in part.cells.columns]
+    groups, heads, formats, columns = [group for group, _ in names], [], [], []
+    for place, (_, name) in enumerate(names):
+        # Beside its number a published one needs no long name.
+        name = tex_text(re.sub(r"^(variance|bias), published$", "published", name))
+        cells = part.cells.iloc[:, place].tolist()
+        numbers = None if place < part.words else _number_column(cells)
+        if numbers:
+            power, form, shown = numbers
+            heads.append(f"{{{name}{f' ($10^{{{power}}}$)' if power else ''}}}")
+            formats.append(form)
+        else:
+            shown = [tex_text(cell) for cell in cells]
+            heads.append(name)
+            formats.append("l" if place < part.words else "r")
+        columns.append(shown)
+    lines = [_spanned(groups)] if any(groups) else []
+    rows = [" & ".join(row) + r" \\" for row in zip(*columns, strict=True)]
+    body = [*lines, " & ".join(heads) + r" \\", r"\midrule", *rows]
+    return "\n".join(
+        [rf"\begin{{tabular}}{{{''.join(formats)}}}", r"\toprule", *body, r"\bottomrule", r"\end{tabular}"]
+    )
+
+
+def _spanned(groups: list[str]) -> str:
+    """Return the row of a head that names groups of columns."""
+    parts = [(name, len(list(same))) for name, same in groupby(groups)]
+    return " & ".join(rf"\multicolumn{{{length}}}{{c}}{{{tex_text(name)}}}" for name, length in parts) + r" \\"
+
+
+def _number_column(cells: list[str]) -> tuple[int, str, list[str]] | None:
+    """Return the power of ten that all numbers of a column share, its siunitx format, and the cells; None for words.
+
+    Where numbers differ by more than `WIDEST`, each has a power of its own, and the shared one is 0.
+    """
+    try:
+        numbers = [Decimal(cell) if cell else None for cell in cells]
+    except InvalidOperation:
+        return None
+    sizes = [number.adjusted() for number in numbers if number]
+    if not sizes:
+        return None
+    sign = "-" * any(number < 0 for number in numbers if number)
+    if max(sizes) - min(sizes) > WIDEST:
+        shown = [f"{number:e}" if number is not None else "" for number in numbers]
+        digits = max(len(cell.partition("e")[0].partition(".")[2]) for cell in shown)
+        return 0, f"S[table-format={sign}1.{digits}e-2]", shown
+    power = 0 if min(sizes) >= -2 and max(sizes) <= 4 else max(sizes)
+    shown = [f"{number.scaleb(-power):f}" if number is not None else "" for number in numbers]
+    whole, digits = (max(len(cell.partition(".")[part].strip("-")) for cell in shown) for part in (0, 2))
+    return power, f"S[table-format={sign}{whole}.{digits}]", shown
 
 
 def tex_text(text: str) -> str:

@@ -10,6 +10,12 @@ from reporting_results import DIFFERENCE, falling, figure, make_run, rising
 from sample_results import isl_figure
 
 from rbmbench import cli
+from rbmbench.planning.specs import parse_spec
+
+
+def numbers_of(values):
+    spec = parse_spec(values, "test")
+    return spec.numbers(spec.read())
 
 
 @pytest.fixture
@@ -19,10 +25,7 @@ def made(tmp_path):
     spec = figure(scale, {"a": {"curves": curves}})
     for name, content in {
         "specs/popcd_fig1.json": json.dumps(spec),
-        "figures/popcd_fig1.png": "png",
-        "figures/popcd_fig1.pdf": "pdf",
-        "figures/popcd_fig1.md": "md",
-        "data/popcd_fig1.csv": "csv",
+        "data/popcd_fig1.csv": numbers_of(spec).to_csv(index=False),
     }.items():
         (scale / name).parent.mkdir(parents=True, exist_ok=True)
         (scale / name).write_text(content)
@@ -48,9 +51,11 @@ def keep(scale, *more):
 def test_files_meta_and_verdicts_are_kept(made):
     assert keep(made) == 0
     kept = sorted(str(path.relative_to(made / "kept")) for path in (made / "kept").rglob("*") if path.is_file())
-    pictures = ["figures/popcd_fig1.md", "figures/popcd_fig1.pdf", "figures/popcd_fig1.png"]
-    assert kept == ["claims.csv", "data/popcd_fig1.csv.gz", *pictures, "meta/popcd_fig1.json"]
-    assert gzip.decompress((made / "kept" / "data" / "popcd_fig1.csv.gz").read_bytes()) == b"csv"
+    pictures = [f"figures/popcd_fig1.{ending}" for ending in ("md", "pdf", "png", "svg")]
+    specs = ["meta/popcd_fig1.json", "specs/popcd_fig1.json"]
+    assert kept == ["claims.csv", "data/popcd_fig1.csv.gz", *pictures, *specs]
+    numbers = gzip.decompress((made / "kept" / "data" / "popcd_fig1.csv.gz").read_bytes())
+    assert numbers == (made / "data" / "popcd_fig1.csv").read_bytes()
     metas = json.loads((made / "kept" / "meta" / "popcd_fig1.json").read_text())
     assert set(metas) == {"popcd_fig1-a-cd_1", "popcd_fig1-a-pop_cd_1"}
     assert metas["popcd_fig1-a-cd_1"]["commit"] == "0123456789abcdef"
@@ -63,9 +68,7 @@ def test_the_meta_of_samples_is_kept_beside_that_of_their_models(made):
     values = {"gibbs": [[-40, -36, -32, -30.0]]}
     spec = isl_figure(made, {"a": {"values": values}})
     spec["panels"][0]["runs"][0]["folder"] = make_run(made / "runs" / "toy-3h-cd_1", rising(-4.0))
-    for name in ("png", "pdf", "md"):
-        (made / f"figures/rates_fpcd_fig2.{name}").write_text(name)
-    (made / "data/rates_fpcd_fig2.csv").write_text("csv")
+    (made / "data/rates_fpcd_fig2.csv").write_text(numbers_of(spec).to_csv(index=False))
     (made / "specs/rates_fpcd_fig2.json").write_text(json.dumps(spec))
     assert keep(made, "--figures", "rates_fpcd_fig2") == 0
     metas = json.loads((made / "kept" / "meta" / "rates_fpcd_fig2.json").read_text())

@@ -1,5 +1,8 @@
 """The table of bias and variance: layout, numbers, notes, formats."""
 
+import shutil
+import subprocess
+
 import pandas as pd
 import pytest
 from reporting_results import numbers, stand_in, table
@@ -132,7 +135,9 @@ def test_tex_is_booktabs_with_escaped_text(spec, tmp_path):
     text_tables.write_tex(spec, spec.layout(wide_of(spec)), tmp_path / "table.tex")
     text = (tmp_path / "table.tex").read_text()
     assert text.count(r"\begin{tabular}") == text.count(r"\bottomrule") == 2
-    assert r"Toy \& Bars & 1 & 3 & 0.000200 & $5.35 \times 10^{-5}$" in text
+    assert text.startswith("% Needs \\usepackage{booktabs,graphicx,siunitx}.")
+    assert r"Toy \& Bars & 1 & 3 & 2.00 & 5.35" in text
+    assert r"{variance ($10^{-4}$)} & {published ($10^{-5}$)}" in text
     assert r"(toy\_3): 4~000 of 10~000" in text
     lines = [line for line in text.splitlines() if line.startswith("Toy")]
     assert [line.count("&") - line.count(r"\&") for line in lines] == [10, 11, 11, 11]
@@ -151,3 +156,41 @@ def test_interval_has_digits_enough_to_tell_its_ends_apart():
     assert text_tables.interval(1.0, 2.0) == "1.00 to 2.00"
     assert text_tables.interval(0.5, 0.5) == "0.500 to 0.500"
     assert text_tables.interval(float("nan"), 1.0) == ""
+
+
+@pytest.mark.parametrize(
+    ("cells", "power", "form", "shown"),
+    [
+        (["0.0260", "1.59", ""], 0, "S[table-format=1.4]", ["0.0260", "1.59", ""]),
+        (["6.93e-05", "0.000313"], -4, "S[table-format=1.3]", ["0.693", "3.13"]),
+        (["-0.5", "2.25"], 0, "S[table-format=-1.2]", ["-0.5", "2.25"]),
+        (["1.04e-10", "0.000585"], 0, "S[table-format=1.2e-2]", ["1.04e-10", "5.85e-4"]),
+    ],
+)
+def test_numbers_of_a_column_share_a_power_of_ten(cells, power, form, shown):
+    assert text_tables._number_column(cells) == (power, form, shown)
+
+
+def test_words_are_no_column_of_numbers():
+    assert text_tables._number_column(["1.00 to 2.00"]) is None
+    assert text_tables._number_column(["", ""]) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "text"),
+    [(0.0086123, 0.007, 0.0102, "0.0086"), (0.0333123, 0.033300, 0.033312, "0.033312"), (0.5, 0.5, 0.5, "0.500")],
+)
+def test_the_interval_decides_how_many_digits_are_shown(value, low, high, text):
+    assert text_tables.by_interval(value, low, high) == text
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no LaTeX")
+def test_tables_compile_in_an_article_without_overfull_boxes(repository, tmp_path):
+    tables = sorted((repository / "results/reference").rglob("*.tex"))
+    inputs = [rf"\input{{{table}}}\clearpage" for table in tables]
+    head = [r"\documentclass{article}", r"\usepackage{booktabs,graphicx,siunitx}", r"\begin{document}"]
+    (tmp_path / "all.tex").write_text("\n".join([*head, *inputs, r"\end{document}"]))
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert "Overfull" not in done.stdout

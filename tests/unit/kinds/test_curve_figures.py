@@ -108,6 +108,7 @@ def test_vertical_range_is_not_squashed_by_the_start():
     iterations = np.arange(0, 1001, 10)
     mean = np.where(iterations < 50, -1e6, -100 - 1e-3 * iterations)
     summary = pd.DataFrame({"iteration": iterations, "mean": mean, "high": mean + 0.5})
+    summary = summary.assign(algorithm="cd_1", metric="log_likelihood")
     low, high = _curve_panels.vertical_limits(summary)
     assert -102 < low < -101
     assert -99.6 < high < -99
@@ -134,20 +135,6 @@ def test_unwritable_figure_is_one_line(tmp_path):
         style.save(drawn(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0)}}}), tmp_path / "file" / "x.png")
 
 
-def test_no_two_algorithms_share_a_style():
-    names = [*style.ALGORITHMS, "newcomer_1", "newcomer_2"]
-    looks = [(look["color"], look["linestyle"]) for look in style.styles(names).values()]
-    assert len(set(looks)) == len(names)
-
-
-def test_style_of_an_algorithm_does_not_depend_on_its_company():
-    assert style.styles(["pop_cd_1"])["pop_cd_1"] == style.styles(["cd_1", "zzz", "pop_cd_1"])["pop_cd_1"]
-
-
-def test_more_newcomers_than_styles_are_all_drawn():
-    assert len(style.styles(f"new_{number}" for number in range(100))) == 100
-
-
 @pytest.mark.parametrize("text", [r"$\foo$", "$_$", "costs $5, not $7"])
 def test_dollars_of_titles_and_labels_are_dollars_and_ticks_are_powers(tmp_path, text):
     values = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0)}}}) | {"title": text}
@@ -162,3 +149,31 @@ def test_dollars_of_titles_and_labels_are_dollars_and_ticks_are_powers(tmp_path,
     ticks = picture.axes[0].get_yticklabels(which="both")
     assert ticks
     assert all(tick.get_parse_math() for tick in ticks)
+
+
+def test_a_curve_that_dives_far_below_all_others_is_cut_off_with_an_arrow(tmp_path):
+    curves = {"cd_1": falling(-500.0, -5.0), "pop_cd_1": rising(-4.0), "pt_10": rising(-5.0)}
+    ax = drawn(tmp_path, {"a": {"curves": curves}}).axes[0]
+    assert ax.get_ylim()[0] > 13 * -30
+    (words,) = [text.get_text() for text in ax.texts if text.get_gid() == "dive"]
+    assert words == " down to -6.5e+03"
+
+
+def test_no_arrow_points_at_a_climb(tmp_path):
+    ax = drawn(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0, start=-900), "pop_cd_1": rising(-4.0)}}}).axes[0]
+    assert [text for text in ax.texts if text.get_gid() == "dive"] == []
+
+
+def test_upright_lines_and_printed_values_are_in_the_legend(tmp_path):
+    printed = [{"value": -6.0, "label": "CD-1"}, {"value": -4.5, "label": "pop-CD-1", "at": 2000}]
+    panel = {"curves": {"cd_1": rising(-5.0), "pop_cd_1": rising(-4.0)}, "mark": 0.9, "printed": printed, "epoch": 10}
+    picture = drawn(tmp_path, {"a": panel})
+    (legend,) = picture.legends
+    assert [text.get_text() for text in legend.get_texts()][2:] == [
+        "upright: 90 % of the largest rise first reached",
+        "printed in the paper: CD-1, -6",
+        "printed in the paper: pop-CD-1, -4.5",
+    ]
+    hollow = [line for line in picture.axes[0].get_lines() if line.get_marker() == "D"]
+    assert [line.get_markerfacecolor() for line in hollow] == ["none", "none"]
+    assert (hollow[1].get_xdata()[0], hollow[1].get_ydata()[0]) == (200.0, pytest.approx(13 * -4.5))

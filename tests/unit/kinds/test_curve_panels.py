@@ -260,4 +260,11 @@ def test_the_true_model_is_read_beside_the_data(tmp_path):
 
 def test_limits_hold_the_heights_of_lines():
     summary = pd.DataFrame({"iteration": [0, 1], "mean": [1.0, 2.0], "high": [1.0, 2.0]})
+    summary = summary.assign(algorithm="ucd", metric="log_likelihood")
     assert panels.vertical_limits(summary, heights=[5.0])[1] > 5.0
+
+
+def test_an_initial_model_far_below_does_not_squeeze_the_curves():
+    summary = pd.DataFrame({"iteration": [0, 1, 2], "mean": [-560.0, -180.0, -120.0]})
+    assert panels._without_start(summary)["iteration"].tolist() == [1, 2]
+    assert len(panels._without_start(summary.assign(mean=[-200.0, -180.0, -120.0]))) == 3

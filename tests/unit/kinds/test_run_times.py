@@ -105,7 +105,9 @@ def test_markdown_tex_and_csv_hold_the_same_cells(tmp_path):
         "17.5",
         "7.00",
         "2280",
+        "228",
         "19.0",
+        "0.0768",
     ]
     for note in (
         "- Scale: tiny. Timed on: a processor, 1 thread, numpy kernels.",
@@ -115,7 +117,7 @@ def test_markdown_tex_and_csv_hold_the_same_cells(tmp_path):
     ):
         assert note in markdown
     tex = (tmp_path / "table.tex").read_text()
-    assert r"UCD & 4~000 & 70.0 & 17.5 & 7.00 & 2280 & 19.0 \\" in tex
+    assert r"UCD & 4~000 & 70.0 & 17.5 & 7.00 & 2280 & 228 & 19.0 & 0.0768 \\" in tex
     text_tables.write_csv(table, tmp_path / "table.csv")
     read = pd.read_csv(tmp_path / "table.csv")
     again, before = spec.layout(read), spec.layout(table)

@@ -55,7 +55,7 @@ def test_template_is_clean(path):
 def test_learning_curves_run_from_end_to_end(tmp_path):
     spec = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0), "pop_cd_1": rising(-4.0)}}})
     (tmp_path / "spec.json").write_text(json.dumps(spec))
-    files = {name: str(tmp_path / f"popcd_fig1.{name}") for name in ("pdf", "png", "md", "csv")}
+    files = {name: str(tmp_path / f"popcd_fig1.{name}") for name in ("pdf", "png", "svg", "md", "csv")}
     executed, page = tmp_path / "out" / "popcd_fig1.ipynb", tmp_path / "out" / "popcd_fig1.html"
     run_notebook(NOTEBOOKS / "learning_curves.ipynb", {"spec": str(tmp_path / "spec.json")} | files, executed, page)
     assert Path(files["pdf"]).read_bytes().startswith(b"%PDF")
@@ -92,7 +92,7 @@ def test_stopping_times_and_run_times_run_from_end_to_end(tmp_path):
     from unit.kinds.test_run_times import times_table
 
     (tmp_path / "figure.json").write_text(json.dumps(coupling_figure(tmp_path, general=[3, 29, 5], rbm=[1, 2, 2])))
-    files = {name: str(tmp_path / f"ucd_fig5.{name}") for name in ("pdf", "png", "md", "csv")}
+    files = {name: str(tmp_path / f"ucd_fig5.{name}") for name in ("pdf", "png", "svg", "md", "csv")}
     parameters = {"spec": str(tmp_path / "figure.json")} | files
     run_notebook(NOTEBOOKS / "coupling_times.ipynb", parameters, tmp_path / "f.ipynb", tmp_path / "f.html")
     assert pd.read_csv(files["csv"])["chains"].sum() == 6

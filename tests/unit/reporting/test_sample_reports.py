@@ -203,3 +203,10 @@ def test_claims_need_samples(tmp_path, needed, verdict):
     assert line["verdict"] == verdict
     assert ("needs 1001" in line["note"]) == (needed == 1001)
     assert "1 000 of 2 000 samples" in line["note"] or needed == 1001
+
+
+def test_an_almost_blank_sheet_is_explained(tmp_path):
+    from rbmbench.kinds import sample_sheets
+
+    assert sample_sheets.is_blank(np.full((3, 9), 2))
+    assert not sample_sheets.is_blank(np.full((3, 9), 40))

@@ -1,0 +1,140 @@
+"""Drawing again: pictures, captions and tables of results, live or kept, without training anything.
+
+A kept figure has its numbers in ``data/KEY.csv.gz`` and a spec that ends with two keys more: ``facts``, what the
+picture needs beside them, and ``drawn_by``, a digest of the code that drew it last. A live one is read from its runs.
+"""
+
+import ast
+import hashlib
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from rbmbench.base.errors import ResultsError
+from rbmbench.io.atomic import write_json
+from rbmbench.io.layout import PICTURE_ENDINGS, Layout
+from rbmbench.io.results import read_csv, read_json
+from rbmbench.planning.specs import FigureSpec, parse_spec, read_spec
+from rbmbench.reporting import style, text_tables
+
+ALL_FIGURES = ("rbmbench.reporting.style", "rbmbench.reporting.words")
+FOLDERS = ("folder", "model", "data_file")
+"""Keys of a spec that name a place among the results."""
+
+
+def redraw(root: str | Path, key: str, out: str | Path, sheet: style.Sheet = style.PAGE) -> bool:
+    """Draw a figure, or lay out a table, from what is in ``root`` again, into ``out``.
+
+    Returns
+    -------
+    bool
+        False for a kept figure whose picture needs more than numbers, such as images; its caption is written.
+
+    Raises
+    ------
+    ResultsError
+        If its spec or its numbers are missing or damaged.
+    """
+    source, target = Layout(str(root)), Layout(str(out))
+    values = read_json(source.spec(key))
+    kept = isinstance(values, dict) and "facts" in values
+    spec = parse_spec(values, source.spec(key)) if kept else read_spec(source.spec(key))
+    if not isinstance(spec, FigureSpec):
+        _lay_out(spec, source, target)
+        return True
+    if kept and not spec.drawn_from_numbers:
+        if type(spec).words is not FigureSpec.words:
+            caption = spec.words(numbers_of(source, key), values["facts"])
+            text_tables.write_text(caption, target.figure(key, "md"))
+        return False
+    # A kind that only has `draw` need not know sheets.
+    others = () if sheet == style.PAGE else (sheet,)
+    if not kept:
+        found = spec.read()
+        _save(spec.draw(found, *others), spec.caption(found), target, key)
+        return True
+    numbers = numbers_of(source, key)
+    try:
+        figure, caption = spec.picture(numbers, values["facts"], *others), spec.words(numbers, values["facts"])
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        text = f"do not fit {source.spec(key)}; should be what `rbmbench keep` wrote ({error!r})"
+        raise ResultsError(f"{source.numbers(key)}: its numbers {text}") from None
+    _save(figure, caption, target, key)
+    if not others and Path(root) == Path(out):
+        write_json(source.spec(key), values | {"drawn_by": drawn_by(spec)})
+    return True
+
+
+def keep_figure(spec: FigureSpec, values: dict[str, Any], target: Layout) -> None:
+    """Draw a figure from its results into a folder of kept ones, and keep its spec and facts; ``values`` are its data.
+
+    The spec has names in place of folders.
+    """
+    found = spec.read()
+    _save(spec.draw(found), spec.caption(found), target, spec.key)
+    more = {"facts": spec.facts(found), "drawn_by": drawn_by(spec)}
+    write_json(target.spec(spec.key), without_folders(values) | more)
+
+
+def _save(figure: Any, caption: str, target: Layout, key: str) -> None:
+    for ending in PICTURE_ENDINGS:
+        style.save(figure, target.figure(key, ending))
+    text_tables.write_text(caption, target.figure(key, "md"))
+
+
+def outdated(root: str | Path) -> list[str]:
+    """Return the keys of the kept figures that other code drew than that of today."""
+    files = sorted(Path(Layout(str(root)).spec("x")).parent.glob("*_fig*.json"))
+    found = {file.stem: read_json(file) for file in files}
+    specs = {key: parse_spec(values, f"specs/{key}.json") for key, values in found.items()}
+    return [key for key, one in specs.items() if one.drawn_from_numbers and found[key].get("drawn_by") != drawn_by(one)]
+
+
+def drawn_by(spec: FigureSpec) -> str:
+    """Return a digest of the code that decides how a figure looks; comments and docstrings do not count."""
+    return _digest((*ALL_FIGURES, *spec.DRAWN_BY))
+
+
+def numbers_of(layout: Layout, key: str) -> pd.DataFrame:
+    """Return the numbers behind a figure, compressed or not; `ResultsError` if there are none or they are damaged."""
+    compressed = f"{layout.numbers(key)}.gz"
+    if Path(compressed).is_file():
+        return read_csv(compressed, compression="gzip")
+    return read_csv(layout.numbers(key))
+
+
+def _lay_out(spec: Any, source: Layout, target: Layout) -> None:
+    """Write a table from its CSV again."""
+    numbers = read_csv(source.table(spec.key, "csv"))
+    layout = spec.layout(numbers)
+    text_tables.write_csv(numbers, target.table(spec.key, "csv"))
+    text_tables.write_markdown(spec, layout, target.table(spec.key, "md"))
+    text_tables.write_tex(spec, layout, target.table(spec.key, "tex"))
+
+
+def without_folders(values: Any) -> Any:
+    """Return the plain data of a spec with the names of folders in place of their paths."""
+    if isinstance(values, dict):
+        return {
+            key: Path(one).name if key in FOLDERS and isinstance(one, str) else without_folders(one)
+            for key, one in values.items()
+        }
+    return [without_folders(one) for one in values] if isinstance(values, list) else values
+
+
+@cache
+def _digest(modules: tuple[str, ...]) -> str:
+    texts = [_bare(Path(find_spec(name).origin).read_text(encoding="utf-8")) for name in sorted(modules)]
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:10]
+
+
+def _bare(source: str) -> str:
+    """Return the syntax tree of a module without its docstrings, as text."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
+            del node.body[0]
+    return ast.dump(tree)

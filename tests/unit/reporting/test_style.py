@@ -1,0 +1,94 @@
+"""The looks of curves: for every configured algorithm and sampler, in the figures that show them."""
+
+from itertools import combinations
+
+import pytest
+
+from rbmbench.base.errors import SettingsError
+from rbmbench.base.parsing import parse
+from rbmbench.config.loading import load
+from rbmbench.config.parts import Algorithm
+from rbmbench.planning.plan import plan
+from rbmbench.planning.specs import RunFolder
+from rbmbench.reporting import style
+
+
+@pytest.fixture(scope="module")
+def configuration(repository):
+    return load([repository / "config/config.yaml"])
+
+
+def keys_of(paper):
+    return [*paper.algorithms, *paper.samplers]
+
+
+def curves_of(spec):
+    """Return the entries of all curves of a figure, with the name of their key."""
+    for panel in getattr(spec, "panels", ()):
+        yield from ((one, "sampler") for one in getattr(panel, "samplers", ()))
+        if not hasattr(panel, "samplers"):
+            yield from ((one, "algorithm") for one in panel.runs)
+
+
+def pair(look):
+    return look["color"], look["linestyle"]
+
+
+def test_all_colours_can_be_seen_on_white_paper(configuration):
+    for paper in configuration.papers:
+        for name, look in style.styles(keys_of(paper)).items():
+            assert style.contrast(look["color"]) >= style.LEAST_CONTRAST, (name, look["color"])
+
+
+def test_contrast_is_that_of_the_standard():
+    assert style.contrast("#000000") == pytest.approx(21)
+    assert style.contrast("#FFFFFF") == pytest.approx(1)
+    assert style.contrast("#777777") == pytest.approx(4.48, abs=0.005)
+
+
+def test_no_two_curves_of_a_figure_look_alike(configuration):
+    for key, output in plan(configuration).figures.items():
+        looks = {}
+        for one, name in curves_of(output.spec):
+            looks |= style.looks_of([one], name)
+        for (first, a), (second, b) in combinations(looks.items(), 2):
+            assert pair(a) != pair(b), (key, first, second)
+
+
+def test_the_look_of_a_key_is_that_of_its_family_and_of_nothing_else(configuration):
+    assert style.styles(["pop_cd_1"])["pop_cd_1"] == style.styles(["cd_1", "zzz", "pop_cd_1"])["pop_cd_1"]
+    known = {key for paper in configuration.papers for key in keys_of(paper)}
+    families = {key: max((f for f in style.FAMILIES if f"{key}_".startswith(f"{f}_")), key=len) for key in known}
+    for key, family in families.items():
+        hue = style.FAMILIES[family]
+        colours = {style._scaled(hue, brightness) for brightness, _ in style.VARIANTS.values()}
+        assert style.look_of(key)["color"] in colours, key
+
+
+def test_unknown_keys_have_a_look_of_their_own_that_lasts():
+    assert pair(style.look_of("newcomer")) == pair(style.look_of("newcomer"))
+    looks = [style.look_of(f"new_{number}") for number in range(100)]
+    assert all(style.contrast(look["color"]) >= style.LEAST_CONTRAST for look in looks)
+    assert len({pair(look) for look in looks}) > 20
+
+
+def test_the_configuration_has_the_last_word():
+    own = RunFolder(algorithm="cd_1", label="CD-1", folder="", color="#123456", dash="dotted")
+    assert pair(style.looks_of([own])["cd_1"]) == ("#123456", style.DOTTED)
+    assert set(style.DASHES) == {"solid", "dashed", "dotted", "dash_dotted", "long"}
+
+
+@pytest.mark.parametrize(("key", "value"), [("color", "red"), ("color", "#12345"), ("dash", "wavy")])
+def test_colours_and_dashes_are_checked(key, value):
+    with pytest.raises(SettingsError, match=key):
+        parse(Algorithm, {"label": "CD-1", "estimator": "cd", key: value}, "test")
+
+
+def test_no_run_depends_on_the_look_of_its_curve(repository, tmp_path):
+    def ids(*overlays):
+        return list(plan(load([repository / "config/config.yaml", *overlays])).runs)
+
+    overlay = tmp_path / "own.yaml"
+    looks = "{cd_1: {color: '#112233', dash: long}}"
+    overlay.write_text(f"scale: own\noverrides: {{popcd: {{algorithms: {looks}}}}}\n")
+    assert ids(overlay) == ids()
