@@ -1,0 +1,83 @@
+"""What the configuration says of what a page shows: papers, titles, readings, axes, and what claims are about."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from rbmbench.config.layers import read_yaml
+from rbmbench.config.loading import load
+from rbmbench.planning.specs import Shown as Spec
+from rbmbench.reporting.claims.files import expanded
+from rbmbench.reporting.page.curves import Axes
+from rbmbench.reporting.page.model import Paper
+
+NAME = re.compile(r'"((?:fig|table)[a-z0-9_]*)[."]')
+
+
+@dataclass(frozen=True)
+class Configured:
+    """The configuration of one scale; empty where there is no file.
+
+    Attributes
+    ----------
+    papers : tuple of Paper
+    shown : mapping
+        Figures and tables as the scale has them, by key: models of `rbmbench.planning.kinds.Kind`.
+    about : mapping
+        Names of the figure or the table that a claim is measured on, by the claim's id.
+    """
+
+    papers: tuple[Paper, ...] = ()
+    shown: Mapping[str, Any] = field(default_factory=dict)
+    about: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, files: Sequence[Path]) -> "Configured":
+        """Return what config.yaml and its overlays say; `SettingsError` if a file is damaged."""
+        if not files or not files[0].is_file():
+            return cls()
+        found = load(files)
+        return cls(
+            tuple(_paper(paper) for paper in found.published.values()),
+            {
+                f"{paper.key}_{name}": one
+                for paper in found.papers
+                for name, one in (paper.figures | paper.tables).items()
+            },
+            {claim: name for paper in found.papers for claim, name in _about(files[0].parent, paper.key)},
+        )
+
+
+def _paper(paper: Any) -> Paper:
+    shown = {f"{paper.key}_{name}": one.title for name, one in (paper.figures | paper.tables).items()}
+    names = {key: f"{number(key, paper.key)}: {title}" for key, title in shown.items()}
+    return Paper(key=paper.key, title=paper.title, citation=paper.citation, shown=names)
+
+
+def number(key: str, paper: str) -> str:
+    """Return what the paper calls a figure or a table: "Figure 1" for popcd_fig1."""
+    return Spec.number.fget(SimpleNamespace(key=key, paper=paper))
+
+
+def _about(folder: Path, paper: str) -> list[tuple[str, str]]:
+    file = folder / "claims" / f"{paper}.yaml"
+    entries = read_yaml(file).get("claims", []) if file.is_file() else []
+    claims = [claim for entry in entries for claim in expanded(entry, str(file))]
+    found = [(str(claim.get("id")), NAME.search(json.dumps(claim))) for claim in claims]
+    return [(claim, name[1]) for claim, name in found if name]
+
+
+def axes_of(panels: Mapping[str, Any]) -> dict[str, Axes]:
+    """Return the axes of panels of a spec or of the configuration, by their letter."""
+    return {
+        name: Axes(
+            getattr(panel, "iteration_axis", "linear") == "log",
+            getattr(panel, "axis", "linear") == "log",
+            getattr(panel, "epoch", None),
+        )
+        for name, panel in panels.items()
+    }
