@@ -15,7 +15,7 @@ from rbmbench.reporting.claims.files import expanded
 from rbmbench.reporting.page.curves import Axes
 from rbmbench.reporting.page.model import Paper
 
-NAME = re.compile(r'"((?:fig|table)[a-z0-9_]*)[."]')
+NAME = re.compile(r'"((?:fig|table)[0-9][a-z0-9_]*)[."]')
 
 
 @dataclass(frozen=True)
@@ -41,14 +41,11 @@ class Configured:
         if not files or not files[0].is_file():
             return cls()
         found = load(files)
+        shown = [(paper.key, paper.figures | paper.tables) for paper in found.papers]
         return cls(
             tuple(_paper(paper) for paper in found.published.values()),
-            {
-                f"{paper.key}_{name}": one
-                for paper in found.papers
-                for name, one in (paper.figures | paper.tables).items()
-            },
-            {claim: name for paper in found.papers for claim, name in _about(files[0].parent, paper.key)},
+            {f"{key}_{name}": one for key, of_paper in shown for name, one in of_paper.items()},
+            {claim: name for key, _ in shown for claim, name in _about(files[0].parent, key)},
         )
 
 

@@ -15,14 +15,13 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from rbmbench.base.errors import ResultsError
-from rbmbench.io.layout import Layout
 from rbmbench.io.results import read_json
 from rbmbench.reporting import speed
 from rbmbench.reporting.claims import judge
 from rbmbench.reporting.claims.files import STANDINGS
 from rbmbench.reporting.page.configured import Configured
 from rbmbench.reporting.page.model import Look, Paper, Report, Results, Speed
-from rbmbench.reporting.page.reader import Folder, part, picture
+from rbmbench.reporting.page.reader import Folder, order, part, picture
 from rbmbench.reporting.page.strips import strip
 from rbmbench.reporting.style import SOLID, styles
 from rbmbench.reporting.text_tables import interval, significant, write_text
@@ -114,9 +113,7 @@ def rendered(report: Report, discussion: str = DISCUSSION) -> str:
         strip=strip,
         discussion=discussion,
         significant=significant,
-        interval=lambda claim: (
-            interval(claim.low, claim.high) if claim.low is not None and claim.high is not None else ""
-        ),
+        interval=lambda claim: "" if None in (claim.low, claim.high) else interval(claim.low, claim.high),
         ratios=_ratios,
         grid=_grid(report),
         compared=_compared(report),
@@ -152,9 +149,8 @@ def _speed(folder: Path) -> Speed:
     except (KeyError, TypeError) as error:
         raise ResultsError(f"{folder / 'steps.meta.json'}: does not say what was measured ({error})") from None
     columns = [name.replace("_", " ") for name in shown.columns]
-    return Speed(
-        caption=caption, part=part("Milliseconds per update", columns, cells), picture=picture(folder / "steps.png")
-    )
+    cells = part("Milliseconds per update", columns, cells)
+    return Speed(caption=caption, part=cells, picture=picture(folder / "steps.png"))
 
 
 def _counts(claims: Iterable[Any]) -> list[tuple[str, str, str, int]]:
@@ -179,17 +175,15 @@ def _ratios(columns: Sequence[str], line: Sequence[str]) -> list[float | None]:
 
 def _grid(report: Report) -> dict[str, list[tuple[str, str, list]]]:
     """Return the coverage of each paper: key, name, and what each folder shows of it, None for nothing."""
-    here = {results.name: {shown.key: shown for shown in results.shown} for results in report.results}
+    here = [{shown.key: shown for shown in results.shown} for results in report.results]
     grids = {}
     for paper in report.papers:
-        names = dict(paper.shown)
-        for of_folder in here.values():
-            names |= {
-                key: shown.heading for key, shown in of_folder.items() if shown.paper == paper.key and key not in names
-            }
-        grids[paper.key] = [
-            (key, name, [of_folder.get(key) for of_folder in here.values()]) for key, name in names.items()
-        ]
+        found = {
+            key: shown.heading for of_folder in here for key, shown in of_folder.items() if shown.paper == paper.key
+        }
+        names = found | paper.shown
+        keys = sorted(names, key=order)
+        grids[paper.key] = [(key, names[key], [of_folder.get(key) for of_folder in here]) for key in keys]
     return grids
 
 
@@ -223,9 +217,7 @@ def claims_table(verdicts: pd.DataFrame, discussion: str = DISCUSSION) -> str:
 def _template(name: str):
     """Return one of the package's templates; every value it shows is escaped."""
     loader = PackageLoader("rbmbench.reporting.page")
-    environment = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     return environment.get_template(name)
 
 

@@ -1,8 +1,7 @@
 """Read a folder of results, of the workflow or kept, as what the page shows.
 
-A folder of the workflow has specs, runs and notebooks. A kept one has ``meta/KEY.json`` in their place, and numbers that
-are compressed. Both have verdicts, pictures and tables as text, and titles are taken from the configuration where
-there is no spec.
+A folder of the workflow has specs, runs and notebooks. A kept one has ``meta/KEY.json`` in their place, and compressed
+numbers. Both have verdicts, pictures and tables as text. Titles are taken from the configuration where there is no spec.
 """
 
 import base64
@@ -34,7 +33,7 @@ CHECK_OF_INSTALLATION = "smoke"
 """The scale whose figures only show that everything runs."""
 PICTURE_WIDTH = 900
 """Pixels; the pictures of a page are a fallback, and curves are drawn from numbers."""
-NUMBER = re.compile(r"[-+0-9.e  ×]*|nan|inf")
+NUMBER = re.compile(r"[-+0-9.e\s]*|nan|-?inf|.* to .*")
 
 
 class Folder:
@@ -74,7 +73,7 @@ class Folder:
             name=scale,
             judges=scale != CHECK_OF_INSTALLATION,
             claims=tuple(self._claim(row, keys) for row in verdicts.to_dict("records")),
-            shown=tuple(self._shown(key, metas[key], made[key]) for key in sorted(keys, key=_order)),
+            shown=tuple(self._shown(key, metas[key], made[key]) for key in sorted(keys, key=order)),
             code=self._code({origin for of_key in made.values() for origin in of_key}),
             **provenance.summary(trained),
         )
@@ -108,7 +107,7 @@ class Folder:
         )
 
     def _about(self, row: Mapping[str, Any], keys: Sequence[str]) -> str:
-        """Return the key of the figure or table that a claim is measured on, or at least about; "" if it is not here."""
+        """Return the key of the figure or table that a claim is measured on, or at least about; "" if not here."""
         named = re.search(r"\.((?:fig|table)[a-z0-9_]+)", str(row["claim"]))
         told = re.search(r"(fig|table)(?:ure)? (\d+)", str(row["where"]).lower())
         names = [self.configured.about.get(row["claim"]), named and named[1], told and told[1] + told[2]]
@@ -154,7 +153,7 @@ class Folder:
         return read_csv(packed if packed.is_file() else file)
 
 
-def _order(key: str) -> tuple:
+def order(key: str) -> tuple:
     """Return what sorts keys as people do: Figure 2 before Figure 10, figures before tables."""
     return tuple(int(part) if part.isdigit() else part for part in re.split(r"(\d+)", key))
 
@@ -208,9 +207,7 @@ def part(caption: str, columns: Sequence[str], lines: Sequence[Sequence[str]]) -
     """Return a table of text, its columns of words first; lines of another length are filled with blanks."""
     width = len(columns)
     lines = tuple((*line, *[""] * width)[:width] for line in lines)
-    numbers = [
-        all(NUMBER.fullmatch(line[place].replace("\N{NO-BREAK SPACE}", " ")) for line in lines)
-        for place in range(width)
-    ]
-    words = next((place for place in range(width) if all(numbers[place:])), width)
+    words = width
+    while words and all(NUMBER.fullmatch(line[words - 1]) for line in lines):
+        words -= 1
     return Part(caption=caption, columns=tuple(columns), words=words, lines=lines)
