@@ -65,11 +65,16 @@ def report(arguments: Namespace) -> None:
     """Write the page that shows everything of some folders of results."""
     from rbmbench.reporting.page.html import write_report
 
-    folders = arguments.folders or sorted(KEPT.glob("*/"), key=lambda folder: (folder.name != "paper", folder.name))
+    folders = arguments.folders or kept_folders()
     if not folders:
         raise SettingsError(f"report: found no folder in {KEPT}; name one, such as results/smoke")
     write_report(folders, arguments.out, arguments.config, arguments.configfile, arguments.specs, arguments.discussion)
     print(f"{arguments.out}: written")
+
+
+def kept_folders(root: Path = Path()) -> list[Path]:
+    """Return the folders of kept results of a repository, that of the published settings first."""
+    return sorted((root / KEPT).glob("*/"), key=lambda folder: (folder.name != "paper", folder.name))
 
 
 def run_times(arguments: Namespace) -> None:

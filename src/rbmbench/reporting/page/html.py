@@ -178,10 +178,8 @@ def _grid(report: Report) -> dict[str, list[tuple[str, str, list]]]:
     here = [{shown.key: shown for shown in results.shown} for results in report.results]
     grids = {}
     for paper in report.papers:
-        found = {
-            key: shown.heading for of_folder in here for key, shown in of_folder.items() if shown.paper == paper.key
-        }
-        names = found | paper.shown
+        found = [shown for of_folder in here for shown in of_folder.values() if shown.paper == paper.key]
+        names = {shown.key: shown.heading for shown in found} | paper.shown
         keys = sorted(names, key=order)
         grids[paper.key] = [(key, names[key], [of_folder.get(key) for of_folder in here]) for key in keys]
     return grids

@@ -146,10 +146,12 @@ class Paper(Settings):
     @property
     def name(self) -> str:
         """Authors and year as in citations: "Krause et al. 2018"; the key where the citation has no such form."""
-        authors = [author.split()[-1] for author in re.split(r", | and ", re.split(r"(?<=\w\w)\. ", self.citation)[0])]
+        people = re.split(r", | and ", re.split(r"(?<=\w\w)\. ", self.citation)[0])
+        authors = [words[-1] for person in people if (words := person.split())]
         years = re.findall(r"\b(?:19|20)\d\d\b", self.citation)
-        names = f"{authors[0]} et al." if len(authors) > 2 else " and ".join(authors)
-        return f"{names} {years[-1]}" if years else self.key
+        if not (authors and years):
+            return self.key
+        return f"{f'{authors[0]} et al.' if len(authors) > 2 else ' and '.join(authors)} {years[-1]}"
 
 
 class Speed(Settings):

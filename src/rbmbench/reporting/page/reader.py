@@ -1,7 +1,7 @@
 """Read a folder of results, of the workflow or kept, as what the page shows.
 
 A folder of the workflow has specs, runs and notebooks. A kept one has ``meta/KEY.json`` in their place, and compressed
-numbers. Both have verdicts, pictures and tables as text. Titles are taken from the configuration where there is no spec.
+numbers. Both have verdicts, pictures and tables as text. Without a spec, titles are those of the configuration.
 """
 
 import base64
@@ -15,18 +15,20 @@ from typing import Any
 from urllib.parse import quote
 
 import pandas as pd
+from pydantic import ValidationError
 
 from rbmbench.base.errors import ResultsError
 from rbmbench.io.guard import UnreadableError, bounded_bytes
 from rbmbench.io.layout import Layout
+from rbmbench.io.meta import checked_meta
 from rbmbench.io.results import read_csv, read_json, read_meta
 from rbmbench.planning.specs import Shown as Spec
 from rbmbench.planning.specs import read_spec
 from rbmbench.reporting.claims import judge
 from rbmbench.reporting.page import provenance
 from rbmbench.reporting.page.configured import Configured, axes_of, number
-from rbmbench.reporting.page.curves import panels
-from rbmbench.reporting.page.model import Claim, Code, Part, Results, Shown
+from rbmbench.reporting.page.curves import Axes, panels
+from rbmbench.reporting.page.model import Claim, Code, Panel, Part, Results, Shown
 from rbmbench.reporting.page.origins import OTHER, UNRECORDED, Origin, command, origins
 
 CHECK_OF_INSTALLATION = "smoke"
@@ -62,6 +64,14 @@ class Folder:
 
     def read(self) -> Results:
         """Return everything that the page shows of the folder."""
+        try:
+            return self._read()
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, (error.title, *first["loc"])))
+            raise ResultsError(f"{self.layout.root}: {place}: {first['msg']}") from None
+
+    def _read(self) -> Results:
         verdicts = judge.read_claims(self.layout.claims)
         keys = list(self.specs or self.kept)
         metas = {key: self._metas(key) for key in keys}
@@ -82,10 +92,10 @@ class Folder:
         """Return the meta of all results behind a figure or a table, by the name of their folder."""
         if key in self.specs:
             return {Path(folder).name: read_meta(folder) for folder in self.specs[key].folders()}
-        metas = read_json(self.kept[key])
-        if not isinstance(metas, dict) or not all(isinstance(meta, dict) for meta in metas.values()):
-            raise ResultsError(f"{self.kept[key]}: should hold the meta of each result by its name")
-        return metas
+        metas, file = read_json(self.kept[key]), str(self.kept[key])
+        if not isinstance(metas, dict):
+            raise ResultsError(f"{file}: should hold the meta of each result by its name")
+        return {name: checked_meta(meta, f"{file}: {name}") for name, meta in metas.items()}
 
     def _origins(self, key: str) -> list[Origin]:
         folders = self.specs[key].folders() if key in self.specs else ()
@@ -136,7 +146,7 @@ class Folder:
         return Shown(
             **words,
             caption=_text(caption).strip() if spec or caption.is_file() else "",
-            panels=panels(self._numbers(key), axes),
+            panels=self._panels(key, axes),
             picture=picture(self.layout.figure(key, "png")),
         )
 
@@ -147,10 +157,18 @@ class Folder:
         file = self.layout.notebook(key, "html")
         return quote(Path(path.relpath(file, self.page.parent)).as_posix()) if Path(file).is_file() else ""
 
-    def _numbers(self, key: str) -> pd.DataFrame:
+    def _panels(self, key: str, axes: Mapping[str, Axes]) -> tuple[Panel, ...]:
         file = Path(self.layout.numbers(key))
         packed = file.with_name(f"{file.name}.gz")
-        return read_csv(packed if packed.is_file() else file)
+        file = packed if packed.is_file() else file
+        numbers = read_csv(file)
+        try:
+            return panels(numbers, axes)
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:  # ValidationError is a ValueError
+            text = f"{type(error).__name__}: {error}"
+            raise ResultsError(
+                f"{file}: does not hold the numbers of a figure ({' '.join(text.split())[:200]})"
+            ) from None
 
 
 def order(key: str) -> tuple:

@@ -72,11 +72,20 @@ function verticalRange(panel, shown) {
   };
 }
 
+// A panel's second and third metric have a dash pattern in place of their algorithm's own.
+const FURTHER = [null, [7, 3], [2, 3]];
+const metricsOf = (panel) => [...new Set(panel.series.map(({ metric }) => metric))];
+
+function metricWords(panel) {
+  const metrics = metricsOf(panel);
+  return metrics.length > 1 ? ` (${metrics.slice(1).map((name, place) => `${["dashed", "dotted"][place]}: ${name}`).join(", ")})` : "";
+}
+
 function seriesOptions(panel) {
-  return panel.series.flatMap((one, place) => {
+  return panel.series.flatMap((one) => {
     const look = REPORT.looks[one.key];
-    const metrics = [...new Set(panel.series.map(({ metric }) => metric))];
-    const dash = metrics.indexOf(one.metric) > 0 ? [3, 2 * metrics.indexOf(one.metric)] : look.dash;
+    const metric = metricsOf(panel).indexOf(one.metric);
+    const dash = metric > 0 ? FURTHER[metric] : look.dash;
     const edge = { show: !hidden.has(one.key), stroke: "transparent", width: 0, points: { show: false }, spanGaps: true };
     const mean = { ...edge, label: one.label, stroke: () => colourOf(one.key), width: look.width, dash };
     return [edge, edge, { ...mean, points: { show: panel.x.length < 25, size: 5 } }];
@@ -111,15 +120,15 @@ function tell(u, panel, tip) {
   tip.style.top = `${u.over.offsetTop + 6}px`;
 }
 
-function axis(title, logarithmic) {
+function axis(logarithmic) {
   const colours = { stroke: () => ink("--ink"), grid: { stroke: () => ink("--grid"), width: 1 }, ticks: { stroke: () => ink("--grid"), width: 1 } };
   const values = (u, splits) => splits.map((value) => (value == null ? null : Math.abs(value) >= 1e5 || (value && Math.abs(value) < 1e-3) ? value.toExponential().replace("e+", "e") : short(value)));
-  return { ...colours, label: title, labelSize: 20, labelFont: "12px system-ui", font: "11px system-ui", values: logarithmic ? undefined : values };
+  return { ...colours, font: "11px system-ui", values: logarithmic ? undefined : values };
 }
 
 function draw(card, panel, box) {
   const tip = element("div", { class: "tip", hidden: true });
-  const title = panel.y_title.replace("per sample", card.shown.sum && panel.rows ? "summed over the training set" : "per sample");
+  box.previousSibling.textContent = panel.y_title.replace("per sample", card.shown.sum && panel.rows ? "summed over the training set" : "per sample") + metricWords(panel);
   const options = {
     width: Math.max(box.clientWidth, 200),
     height: 250,
@@ -128,7 +137,7 @@ function draw(card, panel, box) {
       x: { time: false, distr: card.shown.logX ? 3 : 1 },
       y: { distr: card.shown.logY ? 3 : 1, range: verticalRange(panel, card.shown) },
     },
-    axes: [{ ...axis(panel.x_title, card.shown.logX), size: 36 }, { ...axis(title, card.shown.logY), size: 62 }],
+    axes: [{ ...axis(card.shown.logX), size: 36, label: panel.x_title, labelSize: 20, labelFont: "12px system-ui" }, { ...axis(card.shown.logY), size: 62 }],
     series: [{}, ...seriesOptions(panel)],
     bands: bandOptions(panel),
     cursor: { drag: { x: true, y: false, setScale: true }, sync: { key: card.name, scales: ["x", null] }, points: { size: 6 } },
@@ -244,7 +253,7 @@ function build(article, panels) {
   const parts = panels.map((panel) => {
     const box = element("div", { class: "chart", tabindex: 0, role: "group", "aria-label": `Curves of panel ${panel.name}: arrow keys tell the values, the table below has them all` });
     card.boxes.push(box);
-    return element("div", {}, element("h4", {}, `${panel.name}: ${panel.title}`), box, dataTable(panel));
+    return element("div", {}, element("h4", {}, `${panel.name}: ${panel.title}`), element("p", { class: "axis" }), box, dataTable(panel));
   });
   const charts = article.querySelector(".charts");
   charts.style.minHeight = "";
