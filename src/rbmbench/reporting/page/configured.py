@@ -12,6 +12,7 @@ from rbmbench.config.layers import read_yaml
 from rbmbench.config.loading import load
 from rbmbench.planning.specs import Shown as Spec
 from rbmbench.reporting.claims.files import expanded
+from rbmbench.reporting.frames import initial_words
 from rbmbench.reporting.page.curves import Axes
 from rbmbench.reporting.page.model import Paper
 
@@ -27,12 +28,15 @@ class Configured:
     papers : tuple of Paper
     shown : mapping
         Figures and tables as the scale has them, by key: models of `rbmbench.planning.kinds.Kind`.
+    published : mapping
+        The same at the published settings, each with its paper.
     about : mapping
         Names of the figure or the table that a claim is measured on, by the claim's id.
     """
 
     papers: tuple[Paper, ...] = ()
     shown: Mapping[str, Any] = field(default_factory=dict)
+    published: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
     about: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -41,17 +45,20 @@ class Configured:
         if not files or not files[0].is_file():
             return cls()
         found = load(files)
-        shown = [(paper.key, paper.figures | paper.tables) for paper in found.papers]
         return cls(
             tuple(_paper(paper) for paper in found.published.values()),
-            {f"{key}_{name}": one for key, of_paper in shown for name, one in of_paper.items()},
-            {claim: name for key, _ in shown for claim, name in _about(files[0].parent, key)},
+            {key: one for paper in found.papers for key, one in _shown(paper).items()},
+            {key: (one, paper) for paper in found.published.values() for key, one in _shown(paper).items()},
+            {claim: name for paper in found.papers for claim, name in _about(files[0].parent, paper.key)},
         )
 
 
+def _shown(paper: Any) -> dict[str, Any]:
+    return {f"{paper.key}_{name}": one for name, one in (paper.figures | paper.tables).items()}
+
+
 def _paper(paper: Any) -> Paper:
-    shown = {f"{paper.key}_{name}": one.title for name, one in (paper.figures | paper.tables).items()}
-    names = {key: f"{number(key, paper.key)}: {title}" for key, title in shown.items()}
+    names = {key: f"{number(key, paper.key)}: {one.title}" for key, one in _shown(paper).items()}
     return Paper(key=paper.key, title=paper.title, citation=paper.citation, shown=names)
 
 
@@ -68,6 +75,13 @@ def _about(folder: Path, paper: str) -> list[tuple[str, str]]:
     return [(claim, name[1]) for claim, name in found if name]
 
 
+def _words(panel: Any) -> tuple[str, ...]:
+    """Return what tells a panel from others of the same data: its own mini-batches and initial parameters."""
+    batch, initial = getattr(panel, "batch", None), getattr(panel, "initial", None)
+    initial = initial.model_dump() if hasattr(initial, "model_dump") else initial
+    return (*[f"mini-batches of {batch}"] * bool(batch), *(initial_words(initial) if initial else []))
+
+
 def axes_of(panels: Mapping[str, Any]) -> dict[str, Axes]:
     """Return the axes of panels of a spec or of the configuration, by their letter."""
     return {
@@ -75,6 +89,7 @@ def axes_of(panels: Mapping[str, Any]) -> dict[str, Axes]:
             getattr(panel, "iteration_axis", "linear") == "log",
             getattr(panel, "axis", "linear") == "log",
             getattr(panel, "epoch", None),
+            _words(panel),
         )
         for name, panel in panels.items()
     }

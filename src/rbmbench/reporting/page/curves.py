@@ -11,7 +11,7 @@ import pandas as pd
 
 from rbmbench.base.metrics import metric_of
 from rbmbench.reporting.page.model import Numbers, Panel, Series
-from rbmbench.reporting.words import count
+from rbmbench.reporting.words import count, listed
 
 MOST_POINTS = 300
 DIGITS = 5
@@ -19,11 +19,12 @@ DIGITS = 5
 
 @dataclass(frozen=True)
 class Axes:
-    """What is known of a panel's axes beside its numbers: whether they are logarithmic, iterations per epoch."""
+    """What is known of a panel beside its numbers: whether axes are logarithmic, iterations per epoch, its settings."""
 
     log_x: bool = False
     log_y: bool = False
     epoch: int | None = None
+    words: tuple[str, ...] = ()
 
 
 def panels(numbers: pd.DataFrame, axes: Mapping[str, Axes]) -> tuple[Panel, ...]:
@@ -51,7 +52,7 @@ def _learning(numbers: pd.DataFrame, axes: Mapping[str, Axes]) -> tuple[Panel, .
             _panel(
                 curves,
                 name=str(name),
-                title=f"{first['data_title']}, {count(first['hidden'])} hidden units, rate {_rates(of_panel)}",
+                title=", ".join((_title(first, of_panel), *known.words)),
                 x_title="epoch" if known.epoch else "iteration",
                 y_title=" and ".join(metric_of(name).title for name in metrics)
                 + (f" ({metric.unit}{' per sample' if metric.summed else ''})" if metric.unit else ""),
@@ -62,8 +63,9 @@ def _learning(numbers: pd.DataFrame, axes: Mapping[str, Axes]) -> tuple[Panel, .
     return tuple(found)
 
 
-def _rates(of_panel: pd.DataFrame) -> str:
-    return ", ".join(f"{rate:g}" for rate in of_panel["rate"].unique())
+def _title(first: pd.Series, of_panel: pd.DataFrame) -> str:
+    rates = listed([f"{rate:g}" for rate in of_panel["rate"].unique()])
+    return f"{first['data_title']}, {count(first['hidden'])} hidden units, rate {rates}"
 
 
 def _coupling(numbers: pd.DataFrame, axes: Mapping[str, Axes]) -> tuple[Panel, ...]:

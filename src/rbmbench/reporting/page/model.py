@@ -88,6 +88,7 @@ class Shown(Settings):
     paper: str
     heading: str
     reading: str = ""
+    cuts: Words = Field(default=(), description="what is below the published settings, such as 5 of 25 trials")
     caption: str = ""
     command: str
     notebook: str = Field(default="", description="address of its notebook relative to the page")

@@ -8,7 +8,7 @@ import base64
 import io
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import path
 from pathlib import Path
 from typing import Any
@@ -27,8 +27,9 @@ from rbmbench.planning.specs import read_spec
 from rbmbench.reporting.claims import judge
 from rbmbench.reporting.page import provenance
 from rbmbench.reporting.page.configured import Configured, axes_of, number
-from rbmbench.reporting.page.curves import Axes, panels
-from rbmbench.reporting.page.model import Claim, Code, Panel, Part, Results, Shown
+from rbmbench.reporting.page.coverage import cuts
+from rbmbench.reporting.page.curves import panels
+from rbmbench.reporting.page.model import Claim, Code, Part, Results, Shown
 from rbmbench.reporting.page.origins import OTHER, UNRECORDED, Origin, command, origins
 
 CHECK_OF_INSTALLATION = "smoke"
@@ -139,14 +140,18 @@ class Folder:
             "other_code": sum(origin.code == OTHER for origin in made),
         }
         if not Path(self.layout.figure(key, "png")).is_file() and Path(self.layout.table(key, "md")).is_file():
-            return Shown(**words, **_table(self.layout.table(key, "md")))
+            table = self.layout.table(key, "csv")
+            cut = self._cuts(key, read_csv(table), metas) if Path(table).is_file() else ()
+            return Shown(**words, cuts=cut, **_table(self.layout.table(key, "md")))
         caption, of = Path(self.layout.figure(key, "md")), spec or settings
         known = getattr(of, "panels", {})
         axes = axes_of(known if isinstance(known, dict) else {panel.name: panel for panel in known})
+        file, numbers = self._numbers(key)
         return Shown(
             **words,
+            cuts=self._cuts(key, numbers, metas),
             caption=_text(caption).strip() if spec or caption.is_file() else "",
-            panels=self._panels(key, axes),
+            panels=_checked(file, panels, numbers, axes),
             picture=picture(self.layout.figure(key, "png")),
         )
 
@@ -157,18 +162,26 @@ class Folder:
         file = self.layout.notebook(key, "html")
         return quote(Path(path.relpath(file, self.page.parent)).as_posix()) if Path(file).is_file() else ""
 
-    def _panels(self, key: str, axes: Mapping[str, Axes]) -> tuple[Panel, ...]:
+    def _numbers(self, key: str) -> tuple[Path, pd.DataFrame]:
         file = Path(self.layout.numbers(key))
         packed = file.with_name(f"{file.name}.gz")
         file = packed if packed.is_file() else file
-        numbers = read_csv(file)
-        try:
-            return panels(numbers, axes)
-        except (ArithmeticError, LookupError, TypeError, ValueError) as error:  # ValidationError is a ValueError
-            text = f"{type(error).__name__}: {error}"
-            raise ResultsError(
-                f"{file}: does not hold the numbers of a figure ({' '.join(text.split())[:200]})"
-            ) from None
+        return file, read_csv(file)
+
+    def _cuts(self, key: str, numbers: pd.DataFrame, metas: Mapping[str, Any]) -> tuple[str, ...]:
+        if key not in self.configured.published:
+            return ()
+        published = self.configured.published[key]
+        return tuple(_checked(self.layout.root, cuts, *published, numbers, metas.values()))
+
+
+def _checked(file: str | Path, function: Callable, *arguments: Any) -> Any:
+    """Return what a function makes of the numbers in a file; `ResultsError` if they are not what they should be."""
+    try:
+        return function(*arguments)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        text = f"{type(error).__name__}: {error}"
+        raise ResultsError(f"{file}: does not hold the numbers of a figure ({' '.join(text.split())[:200]})") from None
 
 
 def order(key: str) -> tuple:

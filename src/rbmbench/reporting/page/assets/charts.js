@@ -62,7 +62,7 @@ function verticalRange(panel, shown) {
     if (shown.logY) return [least / 1.15, most * 1.15];
     const x = u.data[0];
     const whole = u.scales.x.min <= x[0] && u.scales.x.max >= x[x.length - 1];
-    if (panel.rows && whole && !shown.logX) {
+    if (panel.y_title.includes("log-likelihood") && whole && !shown.logX) {
       const first = x.findIndex((at) => at >= x[0] + START * (x[x.length - 1] - x[0]));
       const values = u.data.slice(1).flatMap((column, place) => (u.series[place + 1].show ? column.slice(first) : []));
       const known = values.filter((value) => value != null);
