@@ -190,7 +190,10 @@ def test_block_ends_at_its_end():
 
 def test_a_smoke_scale_judges_nothing(tmp_path, outputs, layout):
     Path(layout.root).rename(tmp_path / "smoke")
-    assert "nothing is judged at this scale" in written(Layout(str(tmp_path / "smoke")))
+    page = written(Layout(str(tmp_path / "smoke")))
+    assert "nothing is judged at this scale" in page
+    assert {claim.verdict for claim in block(page).results[0].claims} == {judge.INCONCLUSIVE}
+    assert 'class="bar"' not in page
 
 
 def test_page_is_the_same_for_the_same_results(layout, outputs, page):

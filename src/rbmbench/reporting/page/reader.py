@@ -33,7 +33,7 @@ from rbmbench.reporting.page.model import Claim, Code, Part, Results, Shown
 from rbmbench.reporting.page.origins import OTHER, UNRECORDED, Origin, command, origins
 
 CHECK_OF_INSTALLATION = "smoke"
-"""The scale whose figures only show that everything runs."""
+"""The scale whose figures only show that everything runs: on the page all of its claims are inconclusive."""
 PICTURE_WIDTH = 900
 """Pixels; the pictures of a page are a fallback, and curves are drawn from numbers."""
 NUMBER = re.compile(r"[-+0-9.e\s]*|nan|-?inf|.* to .*")
@@ -80,9 +80,12 @@ class Folder:
         made = {key: self._origins(key) for key in keys}
         trained = [meta for meta in every.values() if "training_seconds" in (meta.get("wall") or {})]
         scale = Path(self.layout.root).name
+        judges = scale != CHECK_OF_INSTALLATION
+        if not judges:
+            verdicts["verdict"] = judge.INCONCLUSIVE
         return Results(
             name=scale,
-            judges=scale != CHECK_OF_INSTALLATION,
+            judges=judges,
             claims=tuple(self._claim(row, keys) for row in verdicts.to_dict("records")),
             shown=tuple(self._shown(key, metas[key], made[key]) for key in sorted(keys, key=order)),
             code=self._code({origin for of_key in made.values() for origin in of_key}),

@@ -134,7 +134,7 @@ function draw(card, panel, box) {
     height: 250,
     legend: { show: false },
     scales: {
-      x: { time: false, distr: card.shown.logX ? 3 : 1 },
+      x: { time: false, distr: card.shown.logX ? 3 : 1, range: (u, least, most) => (least < most ? [least, most] : [least - 1, most + 1]) },
       y: { distr: card.shown.logY ? 3 : 1, range: verticalRange(panel, card.shown) },
     },
     axes: [{ ...axis(card.shown.logX), size: 36, label: panel.x_title, labelSize: 20, labelFont: "12px system-ui" }, { ...axis(card.shown.logY), size: 62 }],
