@@ -13,7 +13,7 @@ import pytest
 from rbmbench.cli.making import kept_folders
 from rbmbench.reporting.page.html import write_report
 
-CHROMIUM = shutil.which("chromium")
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")]
 MOST_BYTES = 4_000_000

@@ -142,15 +142,16 @@ def _looks(results: Iterable[Results]) -> dict[str, Look]:
 def _speed(folder: Path) -> Speed:
     """Return the measured speed that a folder holds; `ResultsError` if a file is missing or damaged."""
     table, meta = speed.read_steps(folder / STEPS), read_json(folder / "steps.meta.json")
-    shown = table.drop(columns="kind").astype({"milliseconds": float, "reference_milliseconds": float, "ratio": float})
-    cells = shown.map(lambda cell: significant(cell) if isinstance(cell, float) else str(cell)).to_numpy().tolist()
+    shown = table.drop(columns="kind").rename(columns=lambda name: name.replace("_", " "))
     try:
+        numbers = [name for name in shown if name in ("milliseconds", "reference milliseconds", "ratio")]
+        cells = shown.astype(str).assign(**{name: shown[name].astype(float).map(significant) for name in numbers})
         caption = speed.caption(meta)
-    except (KeyError, TypeError) as error:
-        raise ResultsError(f"{folder / 'steps.meta.json'}: does not say what was measured ({error})") from None
-    columns = [name.replace("_", " ") for name in shown.columns]
-    cells = part("Milliseconds per update", columns, cells)
-    return Speed(caption=caption, part=cells, picture=picture(folder / "steps.png"))
+    except (KeyError, TypeError, ValueError) as error:
+        raise ResultsError(f"{folder}: does not say what was measured ({error})") from None
+    lines = cells.to_numpy().tolist()
+    table = part("Milliseconds per update", list(cells.columns), lines)
+    return Speed(caption=caption, part=table, picture=picture(folder / "steps.png"))
 
 
 def _counts(claims: Iterable[Any]) -> list[tuple[str, str, str, int]]:

@@ -111,12 +111,13 @@ class Folder:
         return Code(results=len(set(made)), unrecorded=len(codes[UNRECORDED]), other=codes[OTHER], command=again)
 
     def _claim(self, row: Mapping[str, Any], keys: Sequence[str]) -> Claim:
-        words = ("claim", "paper", "where", "text", "published", "fails", "verdict", "note", "discussed")
+        words = ("claim", "paper", "where", "text", "fails", "verdict", "note", "discussed")
         numbers = ("measured", "low", "high", "above", "below")
         return Claim(
             **{name: "" if pd.isna(row[name]) else str(row[name]) for name in words},
             **{name: float(row[name]) if abs(row[name]) < float("inf") else None for name in numbers},
             standing=row["class"],
+            published=_printed(row["published"]),
             shown=self._about(row, keys),
         )
 
@@ -185,6 +186,14 @@ def _checked(file: str | Path, function: Callable, *arguments: Any) -> Any:
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         text = f"{type(error).__name__}: {error}"
         raise ResultsError(f"{file}: does not hold the numbers of a figure ({' '.join(text.split())[:200]})") from None
+
+
+def _printed(value: Any) -> str:
+    """Return a printed number or words: the table holds 1200 as 1200.0."""
+    try:
+        return "" if pd.isna(value) else f"{float(value):g}"
+    except ValueError:
+        return str(value)
 
 
 def order(key: str) -> tuple:
