@@ -307,3 +307,10 @@ def test_the_block_of_data_says_its_version(opened):
     data = json.loads(opened().locator("#data").text_content())
     assert data["version"] == 1
     assert [results["name"] for results in data["results"]] == ["paper", "desktop"]
+
+
+def test_what_was_tried_is_linked_from_claims_that_are_not_reproduced(opened):
+    page = opened("#claims?scale=paper&verdict=not%20reproduced")
+    links = page.locator("table.claims tbody tr:visible a", has_text="what was tried")
+    assert links.count() > 10
+    assert "docs/papers.md#" in links.first.get_attribute("href")

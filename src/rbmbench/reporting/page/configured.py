@@ -32,12 +32,15 @@ class Configured:
         The same at the published settings, each with its paper.
     about : mapping
         Names of the figure or the table that a claim is measured on, by the claim's id.
+    discussed : mapping
+        The section that tells what was tried about a claim, by the claim's id.
     """
 
     papers: tuple[Paper, ...] = ()
     shown: Mapping[str, Any] = field(default_factory=dict)
     published: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
     about: Mapping[str, str] = field(default_factory=dict)
+    discussed: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def read(cls, files: Sequence[Path]) -> "Configured":
@@ -45,11 +48,16 @@ class Configured:
         if not files or not files[0].is_file():
             return cls()
         found = load(files)
+        claims = [
+            claim for paper in found.papers for claim in _claims(files[0].parent / "claims" / f"{paper.key}.yaml")
+        ]
+        named = {str(claim.get("id")): NAME.search(json.dumps(claim)) for claim in claims}
         return cls(
             tuple(_paper(paper) for paper in found.published.values()),
             {key: one for paper in found.papers for key, one in _shown(paper).items()},
             {key: (one, paper) for paper in found.published.values() for key, one in _shown(paper).items()},
-            {claim: name for paper in found.papers for claim, name in _about(files[0].parent, paper.key)},
+            {claim: name[1] for claim, name in named.items() if name},
+            {str(claim.get("id")): str(claim["discussed"]) for claim in claims if claim.get("discussed")},
         )
 
 
@@ -67,12 +75,9 @@ def number(key: str, paper: str) -> str:
     return Spec.number.fget(SimpleNamespace(key=key, paper=paper))
 
 
-def _about(folder: Path, paper: str) -> list[tuple[str, str]]:
-    file = folder / "claims" / f"{paper}.yaml"
+def _claims(file: Path) -> list[dict[str, Any]]:
     entries = read_yaml(file).get("claims", []) if file.is_file() else []
-    claims = [claim for entry in entries for claim in expanded(entry, str(file))]
-    found = [(str(claim.get("id")), NAME.search(json.dumps(claim))) for claim in claims]
-    return [(claim, name[1]) for claim, name in found if name]
+    return [claim for entry in entries for claim in expanded(entry, str(file))]
 
 
 def _words(panel: Any) -> tuple[str, ...]:

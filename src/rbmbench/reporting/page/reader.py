@@ -111,13 +111,15 @@ class Folder:
         return Code(results=len(set(made)), unrecorded=len(codes[UNRECORDED]), other=codes[OTHER], command=again)
 
     def _claim(self, row: Mapping[str, Any], keys: Sequence[str]) -> Claim:
-        words = ("claim", "paper", "where", "text", "fails", "verdict", "note", "discussed")
+        words = ("claim", "paper", "where", "text", "fails", "verdict", "note")
         numbers = ("measured", "low", "high", "above", "below")
         return Claim(
             **{name: "" if pd.isna(row[name]) else str(row[name]) for name in words},
             **{name: float(row[name]) if abs(row[name]) < float("inf") else None for name in numbers},
             standing=row["class"],
             published=_printed(row["published"]),
+            # Verdicts that were kept before there were such sections name none.
+            discussed=row["discussed"] or self.configured.discussed.get(row["claim"], ""),
             shown=self._about(row, keys),
         )
 
