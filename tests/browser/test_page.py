@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 from rbmbench.cli.making import kept_folders
-from rbmbench.reporting.page.html import write_report
+from rbmbench.reporting.page.html import rendered, write_report
+from rbmbench.reporting.page.model import Report
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -314,3 +315,33 @@ def test_what_was_tried_is_linked_from_claims_that_are_not_reproduced(opened):
     links = page.locator("table.claims tbody tr:visible a", has_text="what was tried")
     assert links.count() > 10
     assert "docs/papers.md#" in links.first.get_attribute("href")
+
+
+@pytest.mark.parametrize(
+    "hash", ["#%E0%A4", "#nothing", "#claims?nothing=1&paper=none&q=%00", "#claims?sort=constructor"]
+)
+def test_addresses_of_nothing_are_ignored(opened, hash):
+    assert opened(hash).locator("h1").is_visible()
+
+
+def test_labels_are_text(browser, tmp_path):
+    evil = "<img src=x onerror=alert(1)>"
+    series = {"key": evil, "label": evil, "metric": evil, "mean": [1.0, 2.0]}
+    panel = {"name": evil, "title": evil, "x_title": evil, "y_title": evil, "x": [0, 1], "series": [series]}
+    shown = {"key": "own_fig1", "paper": "own", "heading": evil, "command": evil, "panels": [panel]}
+    shown |= {"picture": "data:,", "reading": evil, "caption": evil, "cuts": [evil]}
+    looks = {evil: {"colour": "#000000", "width": 1.0}}
+    results = [{"name": "own", "judges": True, "claims": [], "shown": [shown]}]
+    report = Report(title=evil, papers=[{"key": "own", "title": evil}], results=results, looks=looks)
+    (tmp_path / "page.html").write_text(rendered(report))
+    page = browser.new_page()
+    said = []
+    page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
+    page.goto(f"file://{tmp_path}/page.html")
+    page.wait_for_selector("canvas")
+    page.locator("summary", has_text="Numbers").click()
+    page.locator(".u-over").hover()
+    assert evil in page.locator(".tip").inner_text()
+    assert page.locator("img[src=x]").count() == 0
+    assert said == []
+    page.close()

@@ -5,6 +5,14 @@ const CLAIMS = REPORT.results.flatMap((results) => results.claims.map((claim) =>
 const FACETS = ["scale", "paper", "figure", "verdict", "class"];
 const ORDER = { verdict: (claim) => claim.verdict, measured: (claim) => claim.measured ?? Infinity, width: (claim) => (claim.low == null || claim.high == null ? Infinity : claim.high - claim.low), claim: (claim) => claim.claim };
 
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // no address of this page
+  }
+}
+
 function startExplorer() {
   const form = document.querySelector(".filters");
   const body = document.querySelector("table.claims tbody");
@@ -46,7 +54,7 @@ function startExplorer() {
       document.getElementById("claims").scrollIntoView();
       return;
     }
-    const target = hash && document.getElementById(decodeURIComponent(hash));
+    const target = hash && document.getElementById(decoded(hash));
     if (!target) return;
     if (target.hidden) {
       form.reset();
