@@ -120,10 +120,29 @@ function tell(u, panel, tip) {
   tip.style.top = `${u.over.offsetTop + 6}px`;
 }
 
+// Powers of ten, at most some seven of them; also twice and five times a power where there are few.
+function logTicks(least, most) {
+  const [first, last] = [Math.ceil(Math.log10(least) - 1e-9), Math.floor(Math.log10(most) + 1e-9)];
+  const ticks = [];
+  if (last - first < 2) {
+    for (let power = first - 1; power <= last; power++) for (const factor of [1, 2, 5]) ticks.push(factor * 10 ** power);
+    return ticks.filter((tick) => tick >= least * (1 - 1e-9) && tick <= most * (1 + 1e-9));
+  }
+  const step = Math.max(1, Math.ceil((last - first) / 6));
+  for (let power = first; power <= last; power += step) ticks.push(10 ** power);
+  return ticks;
+}
+
+function tickText(value) {
+  if (value == null) return null;
+  const rounded = Number(value.toPrecision(6));
+  return Math.abs(rounded) >= 1e6 || (rounded && Math.abs(rounded) < 1e-3) ? rounded.toExponential().replace("e+", "e") : short(rounded);
+}
+
 function axis(logarithmic) {
   const colours = { stroke: () => ink("--ink"), grid: { stroke: () => ink("--grid"), width: 1 }, ticks: { stroke: () => ink("--grid"), width: 1 } };
-  const values = (u, splits) => splits.map((value) => (value == null ? null : Math.abs(value) >= 1e5 || (value && Math.abs(value) < 1e-3) ? value.toExponential().replace("e+", "e") : short(value)));
-  return { ...colours, font: "11px system-ui", values: logarithmic ? undefined : values };
+  const ticks = logarithmic ? { splits: (u, place, least, most) => logTicks(least, most), filter: (u, splits) => splits } : {};
+  return { ...colours, ...ticks, font: "11px system-ui", values: (u, splits) => splits.map(tickText) };
 }
 
 function draw(card, panel, box) {
