@@ -25,12 +25,11 @@ from rbmbench.io.results import read_csv, read_json, read_meta
 from rbmbench.planning.specs import Shown as Spec
 from rbmbench.planning.specs import read_spec
 from rbmbench.reporting.claims import judge
-from rbmbench.reporting.page import provenance
 from rbmbench.reporting.page.configured import Configured, axes_of, number
 from rbmbench.reporting.page.coverage import cuts
 from rbmbench.reporting.page.curves import panels
 from rbmbench.reporting.page.model import Claim, Code, Part, Results, Shown
-from rbmbench.reporting.page.origins import OTHER, UNRECORDED, Origin, command, origins
+from rbmbench.reporting.page.provenance import OTHER, UNRECORDED, Origin, command, origins, summary
 
 CHECK_OF_INSTALLATION = "smoke"
 """The scale whose figures only show that everything runs: on the page all of its claims are inconclusive."""
@@ -89,7 +88,7 @@ class Folder:
             claims=tuple(self._claim(row, keys) for row in verdicts.to_dict("records")),
             shown=tuple(self._shown(key, metas[key], made[key]) for key in sorted(keys, key=order)),
             code=self._code({origin for of_key in made.values() for origin in of_key}),
-            **provenance.summary(trained),
+            **summary(trained),
         )
 
     def _metas(self, key: str) -> Mapping[str, Mapping[str, Any]]:
