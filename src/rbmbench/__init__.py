@@ -8,19 +8,29 @@ if TYPE_CHECKING:
     from rbmbench.base.streams import Stream
     from rbmbench.likelihood import exact_gradient
     from rbmbench.model.rbm import RBM
+    from rbmbench.reporting.plots import plot_curve, plot_filters, plot_samples
+    from rbmbench.training.run import load_run
+    from rbmbench.training.scikit_learn import RBMTransformer, from_scikit_learn, to_scikit_learn
     from rbmbench.training.trainer import train
 
     __version__: str
 
 __all__ = [
     "RBM",
+    "RBMTransformer",
     "Stream",
     "datasets",
     "estimators",
     "exact_gradient",
+    "from_scikit_learn",
     "likelihood",
+    "load_run",
     "measurements",
+    "plot_curve",
+    "plot_filters",
+    "plot_samples",
     "samplers",
+    "to_scikit_learn",
     "train",
     "updates",
 ]
@@ -30,6 +40,9 @@ _HOMES = {
     "Stream": "rbmbench.base.streams",
     "exact_gradient": "rbmbench.likelihood",
     "train": "rbmbench.training.trainer",
+    "load_run": "rbmbench.training.run",
+    **dict.fromkeys(("plot_curve", "plot_filters", "plot_samples"), "rbmbench.reporting.plots"),
+    **dict.fromkeys(("RBMTransformer", "from_scikit_learn", "to_scikit_learn"), "rbmbench.training.scikit_learn"),
     "datasets": "rbmbench",
     "estimators": "rbmbench",
     "likelihood": "rbmbench",

@@ -17,7 +17,9 @@ from rbmbench.datasets._formats import grey_npz
 from rbmbench.io import results
 from rbmbench.io.arrays import npy_array
 from rbmbench.io.guard import UnreadableError
+from rbmbench.model.rbm import RBM
 from rbmbench.training.checkpoint import load_checkpoint, save_checkpoint
+from rbmbench.training.run import load_run
 
 ROWS = np.random.default_rng(1).integers(0, 2, (7, 5), np.uint8)
 NUMBERS = np.random.default_rng(2).normal(size=(2, 3, 5, 7)).astype(np.float32)
@@ -86,6 +88,13 @@ def test_models(folder, content):
     (folder / "model.npz").write_bytes(content)
     found = read_or_refused("model.npz", lambda: results.read_model(folder), "model.npz")
     assert found is None or np.isfinite(found["W"]).all()
+
+
+@given(npz_files(MODEL))
+def test_models_of_any_file(folder, content):
+    (folder / "mine").write_bytes(content)
+    found = read_or_refused("RBM.load", lambda: RBM.load(folder / "mine"), "mine")
+    assert found is None or all(np.isfinite(part).all() for part in found.parameters)
 
 
 @given(npz_files(MODEL))
@@ -169,6 +178,8 @@ def test_objects_are_never_unpickled(tmp_path):
     for name, content in (("model.npz", buffer.getvalue()), ("own.npy", objects), ("run.npz", pickled)):
         (tmp_path / name).write_bytes(content)
     readers = (
+        lambda: RBM.load(tmp_path / "model.npz"),
+        lambda: load_run(tmp_path),
         lambda: results.read_model(tmp_path),
         lambda: datasets.read(tmp_path / "model.npz"),
         lambda: datasets.load("user_file", path=str(tmp_path / "model.npz")),

@@ -14,16 +14,19 @@ import yaml
 from fuzz_record import THOROUGH, read_or_refused, writes_only_below
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mutations import DEVICE, edited, mutated_text, npz_files
+from mutations import DEVICE, edited, mutated, mutated_text, npz_files
 from PIL import Image
 from reporting_results import DIFFERENCE, falling, figure, rising
 
+import rbmbench
 from rbmbench import cli
 from rbmbench.base.errors import RbmbenchError
+from rbmbench.cli import fitting
 from rbmbench.cli.doctor import self_test
 from rbmbench.io import results as files
 from rbmbench.io.atomic import write_json
 from rbmbench.kinds import parse_spec
+from rbmbench.measurements import fingerprints
 from rbmbench.planning import forecast as forecasts
 from rbmbench.planning.forecast import jobs
 from rbmbench.reporting.page import notebooks
@@ -162,6 +165,33 @@ def test_models_and_metas(folder, data, run, monkeypatch, command, right, more):
         files.write_arrays(folder / "truth" / "ground_truth.npz", truth)
 
 
+def test_runs_are_loaded_and_told(folder, run):
+    """Whatever the files of a run say, it is refused in one line, or shown as text."""
+    model, meta = arrays_of(run / "model.npz"), json.loads((run / "meta.json").read_text())
+    curve, changed = (run / "curve.parquet").read_bytes(), folder / "loaded"
+    (changed / "evaluation").mkdir(parents=True, exist_ok=True)
+    (changed / "evaluation" / "curve.parquet").write_bytes(curve)
+    (changed / "evaluation" / "meta.json").write_text(json.dumps(meta))
+    right = st.just((run / "model.npz").read_bytes()), st.just(curve), st.just(meta)
+    inputs = st.tuples(npz_files(model), *right[1:]) | st.tuples(right[0], mutated(curve), right[2])
+
+    @given(inputs | st.tuples(*right[:2], edited(meta)))
+    def holds(parts):
+        (changed / "model.npz").write_bytes(parts[0])
+        (changed / "curve.parquet").write_bytes(parts[1])
+        (changed / "meta.json").write_text(json.dumps(parts[2]))
+
+        def load():
+            found = rbmbench.load_run(changed)
+            assert "\n" not in repr(found)
+            assert found._repr_html_().count("<") == 2 + 6 * len(found.summary())
+            assert found.image_shape in (None, (1, 3), (3, 1))
+
+        read_or_refused("load_run", load, "loaded")
+
+    holds()
+
+
 @pytest.fixture
 def results(tmp_path_factory):
     """Return the folder of a scale with a figure, and the figure's spec."""
@@ -273,10 +303,13 @@ def at_work(folder, workplace, tmp_path_factory, monkeypatch):
     for name, value in (("MIRROR", ""), ("CACHE", str(folder / "cache"))):
         monkeypatch.setenv(f"RBMBENCH_DATA_{name}", value)
     monkeypatch.setattr(socket.socket, "connect", refuse)
+    # What the user's cache has not yet would be written outside, too.
+    monkeypatch.setattr(fingerprints, "_file", lambda: folder / "fingerprints.json")
     monkeypatch.setattr(trainer.Loop, "run", lambda *_: None)
     monkeypatch.setattr(trainer, "_warm_up", lambda *_: None)
     monkeypatch.setattr(notebooks, "_execute", execute)
     monkeypatch.setattr(notebooks, "_page", lambda _: "")
+    monkeypatch.setattr(fitting, "write_run_page", lambda *_: None)
     monkeypatch.setattr(self_test, "self_test", lambda: ())
     monkeypatch.setattr(forecasts, "calibration_records", list)
     monkeypatch.setattr(jobs, "meeting_steps", lambda _: 7.0)
@@ -368,6 +401,21 @@ def right_lines(data, run, results) -> list[list[str]]:
     lines = [
         ("data", "--name", "bars_and_stripes", "--options", '{"side": 3}', "--rows", "16", "--out", "out/bars.npz"),
         ("train", "--settings", json.dumps(RUN), "--data", data, "--out", "out/run", "--run-id", "x", *long),
+        (
+            "fit",
+            data,
+            "--hidden",
+            "2",
+            "--iterations",
+            "3",
+            "--out",
+            "out/fit",
+            "--shape",
+            "3x1",
+            "--samples",
+            "5",
+            *long,
+        ),
         ("evaluate", "--settings", json.dumps(ANNEALING), *of_model, *long),
         ("ground-truth", "--settings", json.dumps(TRUTH), *of_model),
         ("estimate", "--settings", json.dumps(ESTIMATE), *of_model, "--ground-truths", truth),

@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from rbmbench.reporting.claims.files import expanded
+from rbmbench.reporting.claims.measurements import MEASUREMENTS
 
 LINK = re.compile(r"\]\(([^)#\s]*)#?([^)\s]*)\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
@@ -38,6 +39,11 @@ def test_what_was_tried_about_a_claim_is_told(repository, paper):
     entries = yaml.safe_load((repository / f"config/claims/{paper}.yaml").read_text("utf-8"))["claims"]
     told = {claim["discussed"] for entry in entries for claim in expanded(entry) if claim.get("discussed")}
     assert told - anchors(repository / "docs/papers.md") == set()
+
+
+def test_every_measurement_is_told(repository):
+    page = (repository / "docs/reproducing.md").read_text("utf-8")
+    assert [name for name in MEASUREMENTS if f"| `{name}` |" not in page] == []
 
 
 def test_every_package_has_a_page_of_the_reference(repository):

@@ -19,6 +19,12 @@ def test_public_names_are_listed_before_they_are_used():
         assert getattr(rbmbench, name) is not None
 
 
+def test_training_imports_neither_plots_nor_scikit_learn():
+    code = "import sys, rbmbench; rbmbench.train, rbmbench.load_run, rbmbench.RBM"
+    code += "; print([name for name in ('matplotlib', 'seaborn', 'sklearn') if name in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
 def test_the_version_is_that_of_the_installed_package(capsys, monkeypatch):
     monkeypatch.setattr(metadata, "version", {"rbmbench": "7.11.13"}.__getitem__)
     assert rbmbench.__version__ == "7.11.13"

@@ -15,8 +15,11 @@ class Disk:
 
     def __init__(self, shell: subprocess.Popen, place: Path):
         self._shell, self._place = shell, place
-        # The way into another process's namespace, for any process of the same user.
+        # The way into another process's namespace, for any process of the same user. Programs that resolve the links of
+        # a path, as kernels of notebooks do, lose their way there; they are started by ``within``.
         self.folder = Path(f"/proc/{shell.pid}/root{place}")
+        self.within = ["nsenter", f"--target={shell.pid}", "--mount"]
+        self.within += [] if os.geteuid() == 0 else ["--user", "--preserve-credentials"]
 
     def tell(self, command: str) -> str:
         """Run a command in the namespace; return the last line that it printed, "done" if it succeeded."""

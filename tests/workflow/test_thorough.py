@@ -187,14 +187,15 @@ def test_nothing_finished_is_lost_when_a_disk_is_full(workspace, tmp_path_factor
     expected = contents(results)
     for _ in range(FULL_DISKS):
         shutil.rmtree(results, ignore_errors=True)
-        with small_disk(tmp_path_factory.mktemp("disk"), "64m") as disk:
+        own = tmp_path_factory.mktemp("disk")
+        with small_disk(own, "64m") as disk:
             folder = {"results": results, "logs": results / "logs"}.get(place)
             if folder:
                 folder.parent.mkdir(parents=True, exist_ok=True)
                 folder.symlink_to(disk.folder)
             else:
-                monkeypatch.setenv("TMPDIR", str(disk.folder))
-            process = workspace.start(*FILES, "--", "tiny_table1")
+                monkeypatch.setenv("TMPDIR", str(own))
+            process = workspace.start(*FILES, "--", "tiny_table1", within=() if folder else disk.within)
             until = time.monotonic() + moments.uniform(0.0, 14.0)
             while process.poll() is None and time.monotonic() < until:
                 time.sleep(0.05)
@@ -207,7 +208,6 @@ def test_nothing_finished_is_lost_when_a_disk_is_full(workspace, tmp_path_factor
             after = complete(results)
             assert {name: after.get(name) for name in before} == before
             (disk.folder / "filler").unlink()
-            # Kernels of notebooks have sockets there, which do not work through another process's mounts.
             monkeypatch.delenv("TMPDIR", raising=False)
             workspace.snakemake(*FILES, "--rerun-incomplete", "--", "tiny_table1")
             assert contents(results) == expected

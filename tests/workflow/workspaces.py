@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,10 +30,14 @@ class Workspace:
         assert done.returncode == code, output
         return output
 
-    def start(self, *arguments: str, fault: str = "") -> subprocess.Popen:
-        """Start Snakemake in a process group of its own; its trainings meet a fault, see faulty/sitecustomize.py."""
+    def start(self, *arguments: str, fault: str = "", within: Sequence[str] = ()) -> subprocess.Popen:
+        """Start Snakemake in a process group of its own; its trainings meet a fault, see faulty/sitecustomize.py.
+
+        ``within`` is a command that runs it somewhere else, see `disks.Disk`.
+        """
+        there = [*within, "env", "-C", str(self.folder)] if within else []
         return subprocess.Popen(
-            [sys.executable, "-m", "snakemake", "--cores", "2", "--nocolor", *arguments],
+            [*there, sys.executable, "-m", "snakemake", "--cores", "2", "--nocolor", *arguments],
             cwd=self.folder,
             env=_environment(fault),
             stdout=subprocess.PIPE,

@@ -41,7 +41,11 @@ USUAL_BATCH = 100
 
 def train(arguments: Namespace) -> None:
     """Train all trials of one run, and write its curve, models and meta."""
-    settings, dataset = _run_of(arguments)
+    trained(arguments, *run_of(arguments))
+
+
+def trained(arguments: Namespace, settings: RunSettings, dataset: datasets.Dataset) -> None:
+    """Train a run on a data set, and write its files."""
     code = fingerprint(settings, dataset.train.shape[1])
     before, name = provenance.seconds_since_start(), arguments.run_id or arguments.out.absolute().name
     with _owned(arguments, "run"):
@@ -70,7 +74,7 @@ def train(arguments: Namespace) -> None:
 
 def evaluate(arguments: Namespace) -> None:
     """Evaluate the snapshots of one run by annealed importance sampling, and write the whole curve and its meta."""
-    settings, dataset = _settings(AnnealingSettings, arguments), datasets.read(arguments.data)
+    settings, dataset = _settings(AnnealingSettings, arguments), datasets.read_file(arguments.data)
     code = fingerprint(settings)
     meta, snapshots = results.read_meta(arguments.model), results.read_snapshots(arguments.model)
     diagnostics, models = results.read_table(arguments.model, CURVE), snapshots["snapshot_W"]
@@ -226,7 +230,7 @@ def _meta(arguments: Namespace, settings: Settings, data: dict, array: Any, code
     }
 
 
-def _run_of(arguments: Namespace) -> tuple[RunSettings, datasets.Dataset]:
+def run_of(arguments: Namespace) -> tuple[RunSettings, datasets.Dataset]:
     """Return the settings of a run, from --settings or from single arguments, and its data set."""
     names = [argument.removeprefix("--").replace("-", "_") for argument in ONE_STAGE]
     given = {name: value for name in names if (value := getattr(arguments, name)) is not None}

@@ -18,14 +18,16 @@ from rbmbench.io.layout import CURVE, FIGURE_ENDINGS, META, TABLE_ENDINGS, Layou
 from rbmbench.io.results import read_meta
 from rbmbench.planning.specs import parse_spec, read_values
 from rbmbench.reporting.claims import judge
+from rbmbench.reporting.claims.files import claims_of
 from rbmbench.reporting.text_tables import write_csv
 
 
 def keep(arguments: Namespace) -> None:
     """Copy figures and tables of a scale with the meta of all they rest on, and the verdicts that concern them.
 
-    Verdicts that were kept before stay, unless they are given anew. Of single runs the curve and meta are copied: laid
-    below results/SCALE/runs/ again, they count as done, so that a long figure can be made in parts.
+    Verdicts that were kept before stay, unless they are given anew, and are judged by the claims as they are now. Of
+    single runs the curve and meta are copied: laid below results/SCALE/runs/ again, they count as done, so that a long
+    figure can be made in parts.
     """
     source, target = Layout(str(arguments.folder)), Layout(str(arguments.out))
     for key in arguments.figures:
@@ -44,11 +46,11 @@ def keep(arguments: Namespace) -> None:
             _copy(folder / name, target.job("run", folder.name, name))
     claims = {file.stem: read_yaml(file) for file in arguments.claims}
     given = {"scale": arguments.scale, "outputs": outputs, "claims": claims}
-    verdicts = judge.evaluate(parse(judge.ClaimsSpec, given, "claims"))
-    write_csv(_with_earlier(verdicts, Path(target.claims)), target.claims)
+    spec = parse(judge.ClaimsSpec, given, "claims")
+    write_csv(_with_earlier(judge.evaluate(spec), Path(target.claims), spec), target.claims)
 
 
-def _with_earlier(verdicts: pd.DataFrame, file: Path) -> pd.DataFrame:
+def _with_earlier(verdicts: pd.DataFrame, file: Path, spec: judge.ClaimsSpec) -> pd.DataFrame:
     """Return the verdicts that have a measured value, and in the other claims' places those that the file has.
 
     Papers stay in the order in which the file has them; new ones come at the end.
@@ -56,7 +58,7 @@ def _with_earlier(verdicts: pd.DataFrame, file: Path) -> pd.DataFrame:
     given = verdicts[verdicts["measured"].notna()]
     earlier = judge.read_claims(file) if file.is_file() else given.iloc[:0]
     stays = earlier["claim"].isin(verdicts["claim"]) | ~earlier["paper"].isin(verdicts["paper"])
-    known = earlier[stays & ~earlier["claim"].isin(given["claim"])]
+    known = _judged_again(earlier[stays & ~earlier["claim"].isin(given["claim"])], spec)
     parts = [part for part in (given, known) if not part.empty]
     if not parts:
         return given
@@ -66,6 +68,16 @@ def _with_earlier(verdicts: pd.DataFrame, file: Path) -> pd.DataFrame:
     places = pd.DataFrame({"paper": lines["paper"].map(papers), "claim": lines["claim"].map(claims)})
     # Lines of other papers have no place among the claims; sorting keeps their order.
     return lines.loc[places.sort_values(["paper", "claim"]).index].reset_index(drop=True)
+
+
+def _judged_again(earlier: pd.DataFrame, spec: judge.ClaimsSpec) -> pd.DataFrame:
+    """Return verdicts of before as the claims are now; those of papers that are not given stay as they are."""
+    claims = {claim.id: claim for paper, file in spec.claims.items() for claim in claims_of(file, paper)}
+    lines = [
+        judge.judged_again(row, claims[row["claim"]]) if row["claim"] in claims else row
+        for row in earlier.to_dict("records")
+    ]
+    return pd.DataFrame(lines, columns=earlier.columns)
 
 
 def _copy(source: str | Path, target: str | Path, change: Callable[[bytes], bytes] = bytes) -> None:

@@ -6,6 +6,7 @@ that ``--help`` is quick.
 
 import math
 import os
+import re
 import sys
 from argparse import Action, ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
 from collections.abc import Callable, Sequence
@@ -18,6 +19,8 @@ from rbmbench.io.guard import UnreadableError
 from rbmbench.io.text import plain_json
 
 LARGEST_COUNT = 2**31 - 1
+MOST_SAMPLES = 2500
+"""Samples of a picture: more are smaller than its pixels."""
 MOST_FOLDERS = 256
 """Folders below each other in a path; Python makes missing ones by recursion."""
 MOST_NAME_BYTES = 255
@@ -121,6 +124,14 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
+def _shape(text: str) -> tuple[int, int]:
+    """Return rows and columns of ROWSxCOLUMNS."""
+    found = re.fullmatch(r"([1-9]\d{0,8})x([1-9]\d{0,8})", text, re.ASCII)
+    if not found:
+        raise ArgumentTypeError(f"found {text!r}; should be ROWSxCOLUMNS, such as 28x28")
+    return int(found[1]), int(found[2])
+
+
 def _kind_of_parts(text: str) -> str:
     """Return the name of a kind of parts."""
     if text not in PARTS:
@@ -162,6 +173,23 @@ ONE_STAGE = {
     "--trials": {"type": _count, "metavar": "N", "help": "independent repetitions (default: 1)"},
     "--seed": {"type": int, "metavar": "N", "help": "seed (default: 0)"},
     "--evaluate-every": {"type": _count, "metavar": "N", "help": "iterations between evaluations (default: 100)"},
+}
+OF_FIT = {
+    "data": _file(help="matrix of 0 and 1 of your own, a row per sample: .csv without a header, .npy or .npz"),
+    "--out": _required_folder(help="folder to write"),
+    **ONE_STAGE,
+    "--hidden": ONE_STAGE["--hidden"] | {"required": True},
+    "--iterations": ONE_STAGE["--iterations"] | {"default": 5000, "help": "updates of the parameters (default: 5000)"},
+    "--evaluate-every": ONE_STAGE["--evaluate-every"]
+    | {"help": "iterations between evaluations (default: so many that there are 20)"},
+    "--threads": COMPUTATION["--threads"],
+    "--shape": {"type": _shape, "metavar": "ROWSxCOLUMNS", "help": "draw filters and samples as images (28x28)"},
+    "--samples": {
+        "type": _number(1, MOST_SAMPLES, int),
+        "default": 100,
+        "metavar": "N",
+        "help": "samples to draw (default: 100)",
+    },
 }
 PARTS = ("estimators", "updates", "samplers", "datasets")
 MODEL = {"--model": _required_folder(help="folder of the run")}
@@ -244,6 +272,10 @@ def _add_commands(commands) -> None:
         _resumable(),
         _backend(),
     )
+
+    text = "train on a file of your own, and write models, curve, pictures and a page"
+    fit = add("fit", "fitting:fit", text, OF_FIT, _resumable(), _backend())
+    fit.set_defaults(settings=None, run_id=None, scale="none")
 
     own = {
         "kinds": {"nargs": "*", "type": _kind_of_parts, "metavar": "KIND", "help": f"{', '.join(PARTS)} (default: all)"}

@@ -4,7 +4,10 @@ The fields of a data set's class are its options, checked on creation; its metho
 """
 
 import os
+from collections.abc import Mapping
+from typing import Any
 
+from rbmbench.base.errors import SettingsError
 from rbmbench.base.registry import Registry
 from rbmbench.datasets._dataset import Dataset, build, read, save, was_saved
 from rbmbench.datasets._downloads import Sources, file_status
@@ -16,6 +19,7 @@ __all__ = [
     "Sources",
     "build",
     "file_status",
+    "image_shape",
     "load",
     "read",
     "read_file",
@@ -35,6 +39,20 @@ def read_file(path: str | os.PathLike) -> Dataset:
     if suffix in (".npy", ".csv") or (suffix == ".npz" and not was_saved(path)):
         return load("user_file", path=os.fspath(path))
     return read(path)
+
+
+def image_shape(provenance: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Return rows and columns of the images that the rows of a data set are, from its name and options.
+
+    None if they are no images, or the data set is none of this package.
+    """
+    name, options = provenance.get("name"), provenance.get("options")
+    if not isinstance(name, str) or not isinstance(options, Mapping):
+        return None
+    try:
+        return REGISTRY.create(name, options).image
+    except SettingsError:
+        return None
 
 
 def load(name: str, *, mirror: str | None = None, cache: str | None = None, **options) -> Dataset:

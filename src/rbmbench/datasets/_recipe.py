@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from numbers import Integral, Real
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, ClassVar, get_type_hints
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.datasets._dataset import Dataset, build
@@ -24,6 +24,9 @@ class Recipe:
     SettingsError
         If the value of an option is not allowed.
     """
+
+    image: ClassVar[tuple[int, int] | None] = None
+    """Rows and columns of the images that the rows of the data set are, row-major; None if they are no images."""
 
     def __post_init__(self):
         hints = get_type_hints(type(self), include_extras=True)

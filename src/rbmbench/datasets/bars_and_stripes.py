@@ -31,6 +31,11 @@ class BarsAndStripes(Recipe):
     side: Annotated[int, whole_number(1, 12)] = 4
     distinct: Annotated[bool, truth_value] = False
 
+    @property
+    def image(self) -> tuple[int, int]:
+        """Rows and columns of the images."""
+        return self.side, self.side
+
     def load(self, _sources=None) -> Dataset:
         """Generate the data set."""
         patterns = (np.arange(2**self.side)[:, None] >> np.arange(self.side)) & 1

@@ -24,6 +24,8 @@ class Digits(Recipe):
         The data set that the digits stand in for, named in the title and the provenance.
     """
 
+    image = (8, 8)
+
     threshold: Annotated[int, whole_number(0, 15)] = 7
     validation: Annotated[int, whole_number(0, ROWS - 1)] = 0
     test: Annotated[int, whole_number(0, lambda data: ROWS - 1 - data.validation)] = 0

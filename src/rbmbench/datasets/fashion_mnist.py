@@ -26,6 +26,8 @@ class FashionMnist(Recipe):
         Seed of the draws, if ``binarise`` is "bernoulli".
     """
 
+    image = (28, 28)
+
     binarise: Annotated[str, one_of("bernoulli", "threshold")] = "bernoulli"
     threshold: Annotated[int, whole_number(0, 254)] = 127
     seed: Seed = 0

@@ -20,6 +20,8 @@ class Letters(Recipe):
     order. The rows are put in lexicographic order, so that both files give the same array.
     """
 
+    image = (16, 8)
+
     def load(self, sources) -> Dataset:
         """Return the data set, downloading one of its two files if necessary."""
         entry = _downloads.catalogue()["letters"]

@@ -33,6 +33,8 @@ class Mnist(Recipe):
         rows of their own.
     """
 
+    image = (28, 28)
+
     threshold: Annotated[int, whole_number(0, 254)] = 127
     validation: Annotated[int, whole_number(0, lambda data: 0 if data.binarise == "fixed" else TRAINING_IMAGES - 1)] = 0
     binarise: Annotated[str, one_of("threshold", "bernoulli", "fixed")] = "threshold"

@@ -30,6 +30,8 @@ class Omniglot(Recipe):
         Seed of the draws: a pixel is 1 with probability grey value, drawn once.
     """
 
+    image = (28, 28)
+
     seed: Seed = 0
 
     def load(self, sources) -> Dataset:

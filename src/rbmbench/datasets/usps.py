@@ -25,6 +25,8 @@ class Usps(Recipe):
         not say which.
     """
 
+    image = (16, 16)
+
     threshold: Annotated[float, number(-1, 1)] = 0.0
     validation: Annotated[int, whole_number(0, TRAINING_FILE_ROWS - 1)] = 1000
 

@@ -162,6 +162,20 @@ def read_model(folder: Location) -> dict[str, np.ndarray]:
     return arrays
 
 
+def read_parameters(path: Location) -> dict[str, np.ndarray]:
+    """Return W, b and c of any npz file that holds them, such as ``model.npz`` of a run.
+
+    Returns
+    -------
+    dict
+        W (..., m, n), b (..., m), c (..., n), float32 or float64.
+    """
+    arrays = read_arrays(path, ("W", "b", "c"))
+    parameters = {name: arrays[name] for name in ("W", "b", "c")}
+    _check_parameters(Path(path), parameters, None)
+    return parameters
+
+
 def read_snapshots(folder: Location) -> dict[str, np.ndarray]:
     """Return the parameters that a run has kept for a later evaluation.
 
@@ -182,12 +196,16 @@ def read_snapshots(folder: Location) -> dict[str, np.ndarray]:
     return arrays
 
 
-def _check_parameters(path: Path, parameters: Mapping[str, np.ndarray], leading: tuple[str, ...]) -> None:
-    """Refuse W, b and c of shapes that do not belong together, or of anything but finite floating-point numbers."""
+def _check_parameters(path: Path, parameters: Mapping[str, np.ndarray], leading: tuple[str, ...] | None) -> None:
+    """Refuse W, b and c of shapes that do not belong together, or of anything but finite floating-point numbers.
+
+    ``leading`` names the leading axes; None stands for any number of them.
+    """
     W, b, c = parameters.values()
-    if W.ndim != len(leading) + 2 or 0 in W.shape or b.shape != W.shape[:-1] or c.shape != (*W.shape[:-2], W.shape[-1]):
+    axes = max(W.ndim, 2) if leading is None else len(leading) + 2
+    if W.ndim != axes or 0 in W.shape or b.shape != W.shape[:-1] or c.shape != (*W.shape[:-2], W.shape[-1]):
         shapes = ", ".join(f"{name} {array.shape}" for name, array in parameters.items())
-        first = ", ".join(leading)
+        first = "..." if leading is None else ", ".join(leading)
         raise ResultsError(f"{path}: found {shapes}; should be ({first}, m, n), ({first}, m), ({first}, n)")
     for name, array in parameters.items():
         if array.dtype not in (np.float32, np.float64) or array.dtype != W.dtype:

@@ -167,6 +167,11 @@ class FoundSamples:
             chosen[one.sampler] = int(last.groupby("setting")["validation"].mean().idxmax())
         return cls(panel, read_meta(panel.samples.folder), table, chosen)
 
+    def choices(self, sampler: str) -> list[int]:
+        """Return the setting that each model alone would choose for a sampler, by trial; see ``chosen``."""
+        last = self.table[(self.table["sampler"] == sampler) & (self.table["samples"] == self.panel.samples_count)]
+        return last.pivot(index="trial", columns="setting", values="validation").idxmax(axis=1).astype(int).tolist()
+
     @cached_property
     def curves(self) -> pd.DataFrame:
         """The likelihoods of the chosen settings, nats per row: columns `COLUMNS`."""
@@ -329,6 +334,10 @@ class SampleCurve(Source):
     """The likelihood of the training rows taken for samples."""
     seconds: Mapping[int, float]
     """Processor seconds per sample by k, the steps between samples: the least of all settings, where known."""
+    chosen: Mapping[str, Any]
+    """The options of the chosen setting."""
+    choices: tuple[Mapping[str, Any], ...]
+    """The options that each model alone would choose, by trial."""
 
     @classmethod
     def of(cls, found: FoundSamples, sampler: str, label: str) -> SampleCurve:
@@ -354,6 +363,8 @@ class SampleCurve(Source):
             panel=panel,
             training_set=found.training_set,
             seconds=fastest,
+            chosen=meta["grids"][sampler][found.chosen[sampler]],
+            choices=tuple(meta["grids"][sampler][setting] for setting in found.choices(sampler)),
         )
 
     @property

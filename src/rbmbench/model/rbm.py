@@ -3,6 +3,7 @@
 Source: Krause, Fischer, Igel, Population-Contrastive-Divergence, section 2 (energy and notation).
 """
 
+import os
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -32,7 +33,7 @@ class Statistics(NamedTuple):
         return np.concatenate([W, self.b, self.c], axis=-1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RBM:
     """A binary RBM, or several of equal size: E(v, h) = -v'W h - b'v - c'h.
 
@@ -66,6 +67,9 @@ class RBM:
             )
         if not (W.dtype == b.dtype == c.dtype and W.dtype.kind == "f"):
             raise SettingsError(f"RBM: types {W.dtype}, {b.dtype}, {c.dtype}; allowed: one floating point type for all")
+
+    def __repr__(self):
+        return f"RBM(W {self.W.shape}, b {self.b.shape}, c {self.c.shape}, {self.W.dtype})"
 
     @property
     def parameters(self) -> Statistics:
@@ -122,6 +126,57 @@ class RBM:
     def on_host(self) -> "RBM":
         """Return the RBMs with NumPy arrays as parameters; no copy if they are NumPy arrays."""
         return RBM(*(on_host(p) for p in self.parameters))
+
+    def sample(self, count: int, seed: int = 0, *, sweeps: int = 100, temperatures: int = 10) -> Array:
+        """Return samples of v from parallel tempering, one from each of ``count`` independent sets of chains.
+
+        They are approximate: the bias decreases with ``sweeps``. `rbmbench.samplers` has streams of samples of a chain,
+        and exact samples for models with a small layer.
+
+        Parameters
+        ----------
+        count : int
+            Number of samples of each RBM.
+        seed : int
+            Seed, from 0 to 2**32 - 1. Equal arguments give equal samples.
+        sweeps : int
+            Sweeps of parallel tempering that each sample takes.
+        temperatures : int
+            Inverse temperatures, equally spaced from 0 to 1, at least 2. All chains start from uniform states.
+
+        Returns
+        -------
+        ndarray of uint8, shape (..., count, m)
+            States, 0 and 1, with the leading axes of the parameters.
+
+        Raises
+        ------
+        SettingsError
+            If an argument is out of range.
+        """
+        from rbmbench.model.tempering import tempered_samples
+
+        samples = tempered_samples(self.replicas, count, seed, sweeps, temperatures)
+        return samples.reshape(*self.b.shape[:-1], *samples.shape[1:])
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write W, b and c to an .npz file, by the names that ``model.npz`` of a run has.
+
+        `ResultsError` if the file cannot be written.
+        """
+        from rbmbench.io.results import write_arrays
+
+        write_arrays(path, self.on_host().parameters._asdict())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> "RBM":
+        """Return the RBMs of a file of `save`, or of ``model.npz`` of a run.
+
+        `ResultsError` if the file is missing or damaged, or holds no W, b and c of finite float32 or float64.
+        """
+        from rbmbench.io.results import read_parameters
+
+        return cls(*read_parameters(path).values())
 
     def energy(self, visible: Array, hidden: Array) -> Array:
         """Return E(v, h) in nats for states (..., rows, m) and (..., rows, n): shape (..., rows)."""

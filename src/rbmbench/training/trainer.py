@@ -6,58 +6,30 @@ or resuming.
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 
 import numpy as np
-import pandas as pd
 from threadpoolctl import threadpool_limits
 
+from rbmbench import datasets
 from rbmbench.base.errors import TrainingError
 from rbmbench.base.pace import Progress, Stopping
 from rbmbench.base.registry import positive_integer
 from rbmbench.base.settings import RunSettings
 from rbmbench.base.streams import Purpose, Stream
+from rbmbench.datasets import Dataset
 from rbmbench.kernels import backend_name, backends, ways
-from rbmbench.model.rbm import RBM, clipped_base_rate, initial_rbm
+from rbmbench.model.rbm import clipped_base_rate, initial_rbm
 from rbmbench.model.rows import binary_rows
 from rbmbench.training import fused
 from rbmbench.training.arguments import settings_from
 from rbmbench.training.checkpoint import Checkpointer, identity
 from rbmbench.training.evaluation import WithBiasBound, WithProxy, check_snapshots_fit, evaluator, rows_to_test
 from rbmbench.training.loop import Loop
+from rbmbench.training.run import TrainingResult
 from rbmbench.training.shards import Shard, make_shards
-
-
-@dataclass(frozen=True)
-class TrainingResult:
-    """The result of a run, as NumPy arrays.
-
-    Attributes
-    ----------
-    rbm : RBM
-        Final parameters, (trials, m, n), ...
-    curve : DataFrame
-        Tidy: trial, iteration, metric, value. Metrics are log_likelihood (mean over training rows, nats) and
-        log_partition (nats); by the settings, test_log_likelihood (mean over test rows, nats),
-        reconstruction_log_likelihood (mean over its rows, nats) and those of
-        `rbmbench.likelihood.cd_bias.bias_and_bounds`; and the diagnostics of the estimator (means since the previous
-        evaluation). If log Z cannot be enumerated, the first three are missing.
-    timings : dict
-        Seconds by kind: startup, training and evaluation (wall clock), and training (processor time).
-    snapshots : dict
-        See `rbmbench.training.evaluation.SnapshotKeeper.snapshots`; empty if log Z can be enumerated.
-    backend : dict
-        The backend, the reason for it, whether the iterations of each estimator were fused, and the ways of products,
-        see `rbmbench.kernels.ways`.
-    """
-
-    rbm: RBM
-    curve: pd.DataFrame
-    timings: dict[str, float]
-    snapshots: dict[str, np.ndarray]
-    backend: dict[str, str]
 
 
 def _warm_up(shard: Shard, schedule) -> None:
@@ -165,11 +137,13 @@ def run(
     where = {"backend": backend_name(rbm.W), "backend_reason": chosen.reason, "backend_iterations": iterations}
     if where["backend"] == "numba":
         where["backend_products"] = ways.ways_of_step(settings.most_rows, *rbm.W.shape[1:])
-    return TrainingResult(rbm.on_host(), loop.curve.frame(), dict(loop.seconds), evaluate.snapshots(), where)
+    seconds = dict(loop.seconds)
+    meta = {"settings": settings.model_dump(mode="json"), "wall": seconds} | where
+    return TrainingResult(rbm.on_host(), loop.curve.frame(), settings, meta, seconds, evaluate.snapshots(), where)
 
 
 def train(
-    data: np.ndarray,
+    data: np.ndarray | Dataset | str,
     *,
     hidden: int,
     batch: int,
@@ -192,7 +166,9 @@ def train(
 
     Parameters
     ----------
-    data : ndarray, shape (rows, m), entries 0 or 1
+    data : ndarray, shape (rows, m), entries 0 or 1; or Dataset, or str
+        The training set: an array, or the part train of a data set, which may be given by its name in
+        `rbmbench.datasets`. Its part test is then the default of ``test``, if ``test_likelihood`` asks for one.
     hidden, batch, iterations : int
         Hidden units, rows of a mini-batch, updates.
     estimator : str or dict, optional
@@ -214,5 +190,13 @@ def train(
     """
     stage = {"iterations": iterations, "estimator": estimator, "options": options, "update": update, "rate": rate}
     values = {"hidden": hidden, "batch": batch, "schedule": schedule, **stage, **settings}
-    parsed = settings_from(values, {"name": "user"}, "train")
-    return run(data, parsed, threads=threads, backend=backend, progress=progress, test=test)
+    dataset = datasets.load(data) if isinstance(data, str) else data
+    if not isinstance(dataset, Dataset):
+        parsed = settings_from(values, {"name": "user"}, "train")
+        return run(data, parsed, threads=threads, backend=backend, progress=progress, test=test)
+    of_data = {"name": dataset.name, "options": dataset.provenance["options"]}
+    parsed = settings_from(values, of_data, "train")
+    if test is None and parsed.test_likelihood:
+        test = dataset.test
+    result = run(dataset.train, parsed, threads=threads, backend=backend, progress=progress, test=test)
+    return replace(result, meta=result.meta | {"data": dataset.provenance})

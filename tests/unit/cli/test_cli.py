@@ -10,7 +10,7 @@ from rbmbench.cli.progress import shown_progress
 from rbmbench.io import provenance, results
 from rbmbench.training import trainer
 
-PEOPLE = ("doctor", "forecast", "config", "train", "data", "report", "keep")
+PEOPLE = ("doctor", "forecast", "config", "fit", "train", "data", "report", "keep")
 HEAVY = ("numpy", "pandas", "numba", "scipy", "pydantic", "tqdm")
 
 
@@ -221,7 +221,9 @@ def test_threads_must_be_a_count(data, tmp_path, capsys, threads):
 def test_config_check_tells_the_plan(repository, monkeypatch, capsys):
     monkeypatch.chdir(repository)
     assert main(["config", "check", "config/config.yaml", "config/smoke.yaml"]) == 0
-    assert "smoke scale: popcd_fig1, popcd_fig2, popcd_fig3, ucd_fig2" in capsys.readouterr().out
+    assert (
+        "smoke scale: popcd_fig1, popcd_fig2, popcd_fig2_other_starts, popcd_fig3, ucd_fig2" in capsys.readouterr().out
+    )
 
 
 def test_progress_without_a_terminal_is_plain_lines(capsys):

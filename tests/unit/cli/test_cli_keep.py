@@ -77,11 +77,23 @@ def test_earlier_verdicts_stay_in_the_order_of_the_claims(made):
     assert keep(made) == 0
     file = made / "kept" / "claims.csv"
     line = pd.read_csv(file)
-    gone, later = line.assign(claim="popcd_0"), line.assign(claim="popcd_9", verdict="not reproduced")
+    gone, later = line.assign(claim="popcd_0"), line.assign(claim="popcd_9", measured=-2.0, low=-3.0, high=-1.0)
     pd.concat([gone, later, line.assign(verdict="inconclusive at this scale")]).to_csv(file, index=False)
     assert keep(made) == 0
     expected = [["popcd_1.a", "reproduced"], ["popcd_9", "not reproduced"]]
     assert pd.read_csv(file)[["claim", "verdict"]].to_numpy().tolist() == expected
+
+
+def test_earlier_verdicts_are_judged_by_the_claims_as_they_are_now(made):
+    assert keep(made) == 0
+    measured = float(pd.read_csv(made / "kept" / "claims.csv").loc[0, "measured"])
+    changed = DIFFERENCE | {"above": measured + 1, "text": "by one more", "class": "reading", "discussed": "why"}
+    (made.parents[1] / "popcd.yaml").write_text(yaml.safe_dump({"claims": [changed], "needs": {"trials": 5}}))
+    assert keep(made, "--runs") == 0
+    line = pd.read_csv(made / "kept" / "claims.csv").loc[0]
+    assert line[["measured", "above", "verdict"]].tolist() == [measured, measured + 1, "not reproduced"]
+    assert line[["text", "class", "discussed"]].tolist() == ["by one more", "reading", "why"]
+    assert f"should be above {measured + 1:.3g}" in line["note"]
 
 
 def test_verdicts_of_other_papers_stay_where_they_are(made):

@@ -41,7 +41,7 @@ def panel(figure, **values) -> dict:
 def test_sheets_and_curves_share_their_samples(config):
     found = plan(loaded(config))
     assert found.figures["rates_fpcd_fig1"].samples == found.figures["rates_fpcd_fig2_mnist"].samples
-    assert len(found.samples) == 4
+    assert len(found.samples) == 8
     spec = found.figures["rates_fpcd_fig1"].spec
     assert [one.sampler for one in spec.panels[0].samplers] == [
         "rates_herding",

@@ -25,6 +25,7 @@ VARIANCE = {"kind": "variance_ratio", "entry": "table1.letters_16.cd_1", "agains
 VARIANCE |= {"below": 1.0}
 PRINTED = {"table1": {"entries": [{"row": "letters_16", "algorithm": "cd_1", "bias": 0.02}]}}
 SAMPLES = {"kind": "isl_difference", "curve": "fig2.a.gibbs", "against": "fig2.a.rates_fpcd", "above": 0.0}
+STEPS = SAMPLES | {"kind": "chosen_option_ratio", "option": "fast_rate"}
 COST = {"kind": "sample_cost_ratio", "curve": "fig2.a.rates_fpcd", "against": "fig2.a.gibbs", "below": 2.0}
 
 
@@ -118,6 +119,8 @@ MISTAKES = {
         f"{C}curve: unknown curve 'fig2.a.gibs'; neares",
     ),
     "samples": ("rates_fpcd", one(SAMPLES | {"samples": 10**6}), f"{C}samples: found 1000000; allowed: at most 200000"),
+    # Gibbs sampling has no fast rate.
+    "option of one sampler": ("rates_fpcd", one(STEPS), f"{C}option: unknown option in the grids of both samplers 'fa"),
     "sampler of another panel": (
         "rates_fpcd",
         one(COST | {"against": "fig3.b.gibbs"}),

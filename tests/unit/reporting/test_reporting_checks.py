@@ -76,6 +76,21 @@ def test_spread_of_finals_as_a_share_of_the_rise(tmp_path):
     assert found.value == pytest.approx((finals[0] - finals[1]) / (finals[0] + 21))
 
 
+def test_spread_of_curves_that_end_below_their_start_is_infinite(tmp_path):
+    curves = {"a": np.tile([-5.0, -8.0], (3, 1)), "b": np.tile([-5.0, -9.0], (3, 1))}
+    found = MEASUREMENTS["final_spread"](evidence(tmp_path, curves), curves=["fig1.a.a", "fig1.a.b"])
+    assert (found.value, found.low, found.high) == (math.inf, math.inf, math.inf)
+
+
+def test_neither_of_two_curves_reaches_a_level_before_the_other(tmp_path):
+    curves = {name: np.tile([-9.0, end, end], (3, 1)) for name, end in [("a", -1.0), ("b", -6.0), ("c", -5.0)]}
+    there = evidence(tmp_path, curves)
+    options = {"share": 0.9, "metric": "log_likelihood"}
+    found = MEASUREMENTS["reach_difference"](there, curve="fig1.a.b", against="fig1.a.c", **options)
+    assert (found.value, found.low, found.high) == (0.0, 0.0, 0.0)
+    assert MEASUREMENTS["reach_difference"](there, curve="fig1.a.a", against="fig1.a.c", **options).value == math.inf
+
+
 def test_decline_of_known_answer(tmp_path):
     values = np.tile([-20.0] + [-10.0] * 10 + [-12.0] * 30, (3, 1))
     found = MEASUREMENTS["decline"](evidence(tmp_path, {"cd_1": values}), curve="fig1.a.cd_1")
@@ -226,13 +241,11 @@ def test_a_single_annealed_trial_has_the_interval_of_its_annealing(tmp_path):
 
 def test_usual_variance_ratio_is_the_median_of_the_pairs(tmp_path):
     variances = {"cd_1": 1.0, "pop_cd_1": 20.0, "cd_10": 4.0, "pop_cd_10": 12.0}
-    rows = {
-        f"row_{name}": {algorithm: [numbers(v * f)] for algorithm, v in variances.items()} for name, f in [("a", 1.0)]
-    }
-    there = entries(tmp_path, rows)
-    one = [f"table1.row_a.{name}" for name in ("pop_cd_1", "pop_cd_10", "cd_10")]
-    other = [f"table1.row_a.{name}" for name in ("cd_1", "cd_10", "cd_1")]
+    there = entries(tmp_path, {"r": {name: [numbers(variance, 0, 0)] for name, variance in variances.items()}})
+    one = [f"table1.r.{name}" for name in ("pop_cd_1", "pop_cd_10", "cd_10")]
+    other = [f"table1.r.{name}" for name in ("cd_1", "cd_10", "cd_1")]
     found = MEASUREMENTS["usual_variance_ratio"](there, entries=one, against=other)
+    # The ratios are 20, 3 and 4; three of them give no end of the interval of a median.
     assert found.value == pytest.approx(4.0)
     assert (found.low, found.high) == (-math.inf, math.inf)
     with pytest.raises(NotRun, match="found 3 entries and 2 in against"):

@@ -1,8 +1,9 @@
 """Figures of samples: the settings that are chosen, what is drawn, and what claims measure on them."""
 
 import numpy as np
+import pandas as pd
 import pytest
-from sample_results import isl_figure
+from sample_results import GRIDS, isl_figure
 
 from rbmbench.base.errors import ResultsError, SettingsError
 from rbmbench.base.parsing import parse
@@ -150,6 +151,28 @@ def test_costs_are_compared_for_equal_k(tmp_path):
     unknown = {"gibbs": [None, 1e-4], "rates_fpcd": [3e-5, None]}
     with pytest.raises(NotRun, match="too few samples"):
         MEASUREMENTS["sample_cost_ratio"](evidence(tmp_path / "other", seconds=unknown), **cost)
+
+
+def test_a_ratio_of_chosen_options_spans_what_single_models_would_choose(tmp_path):
+    spec, measure = spec_of(tmp_path), MEASUREMENTS["chosen_option_ratio"]
+    ratio = {"curve": "fig2.a.rates_fpcd", "against": "fig2.a.gibbs", "option": "k"}
+    found = measure(Evidence("rates_fpcd", [spec]), **ratio)
+    assert (found.value, found.low, found.high) == (0.2, 0.2, 0.2)
+    # The last model alone would choose k = 1 for Gibbs sampling.
+    (isl,) = tmp_path.glob("**/isl.parquet")
+    table = pd.read_parquet(isl)
+    table.loc[(table["sampler"] == "gibbs") & (table["setting"] == 0) & (table["trial"] == 2), "validation"] += 1.5
+    table.to_parquet(isl, index=False)
+    found = measure(Evidence("rates_fpcd", [spec]), **ratio)
+    assert (found.value, found.low, found.high) == (0.2, 0.2, 1.0)
+
+
+def test_an_option_of_value_0_has_no_ratio(tmp_path, monkeypatch):
+    monkeypatch.setitem(GRIDS, "gibbs", [{"k": 1}, {"k": 0}])
+    with pytest.raises(NotRun, match="k is chosen to be 0"):
+        MEASUREMENTS["chosen_option_ratio"](
+            evidence(tmp_path), curve="fig2.a.rates_fpcd", against="fig2.a.gibbs", option="k"
+        )
 
 
 def test_costs_of_two_panels_are_not_compared(tmp_path):

@@ -27,3 +27,13 @@ def test_samples_are_those_of_the_host(name):
         on_device = DeviceArray(theirs)
         drawn(name, rbm.like(on_device), DeviceArray(DATA), on_device, None if grey is None else DeviceArray(grey))
     np.testing.assert_array_equal(theirs, ours)
+
+
+@NEEDS_COMPILER
+def test_samples_of_a_model_are_those_of_the_host():
+    rbm = random_rbm(7, 5, (R,), seed=4)
+    expected = rbm.sample(COUNT, seed=3, sweeps=5, temperatures=3)
+    with cuda_on_cpu():
+        found = rbm.like(DeviceArray(np.empty(0))).sample(COUNT, seed=3, sweeps=5, temperatures=3)
+    assert isinstance(found, np.ndarray)
+    np.testing.assert_array_equal(found, expected)

@@ -88,8 +88,35 @@ def test_an_unknown_argument_is_answered_with_what_may_be_meant(arguments, line)
     assert "test_likelihood'" not in message
 
 
-def test_a_data_set_in_place_of_its_rows_is_told_so():
-    with pytest.raises(
-        rbmbench.base.errors.DataError, match=r"training data: found a Dataset; .* the part train of a "
-    ):
-        rbmbench.train(rbmbench.datasets.load("diag"), **PLAIN)
+@pytest.mark.parametrize("given", [rbmbench.datasets.load("diag"), "diag"])
+def test_a_data_set_is_trained_on_its_training_rows(given):
+    data = rbmbench.datasets.load("diag")
+    ours, theirs = rbmbench.train(given, **PLAIN), rbmbench.train(data.train, **PLAIN)
+    assert (ours.rbm.W == theirs.rbm.W).all()
+    assert (ours.settings.data.name, ours.settings.data.options) == ("diag", {"d": 6})
+    assert ours.meta["data"] == data.provenance
+
+
+def test_test_rows_are_those_of_the_data_set_unless_others_are_given():
+    data = rbmbench.datasets.load("shifting_bar")
+    given = PLAIN | {"test_likelihood": True}
+
+    def found(*rows, **more):
+        curve = rbmbench.train(*rows, **given, **more).curve
+        return curve.query("metric == 'test_log_likelihood'")["value"].tolist()
+
+    assert found(data) == found(data.train, test=data.test)
+    assert found(data) != found(data, test=data.test[:3])
+
+
+@pytest.mark.parametrize(
+    ("data", "line"),
+    [
+        ("dig", "unknown data set 'dig'; nearest: 'diag'; "),
+        (7, "training data: found "),
+        (None, "training data: found "),
+    ],
+)
+def test_data_that_are_none_are_one_line(data, line):
+    with pytest.raises(rbmbench.base.errors.RbmbenchError, match=f"^{line}"):
+        rbmbench.train(data, **PLAIN)

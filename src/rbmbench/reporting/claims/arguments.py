@@ -137,6 +137,13 @@ def _algorithms_of_figures(context: Context) -> Iterator[str]:
     return (name.rpartition(".")[2] for name in _curves(context) if name.partition(".")[0] in figures)
 
 
+def _options_of_both(context: Context) -> set[str]:
+    """Return the options in the grids of the samplers of both ``curve`` and ``against``."""
+    names = [str(context.arguments.get(key)).rpartition(".")[2] for key in ("curve", "against")]
+    samplers = [context.paper.samplers.get(name) for name in names]
+    return set.intersection(*(set(one.grid) if one else set() for one in samplers))
+
+
 def _published_entries(context: Context) -> Iterator[str]:
     """Yield the names of the entries whose ``quantity`` is published."""
     quantity = str(context.arguments.get("quantity"))
@@ -188,6 +195,9 @@ CurveBesideName = _name(_BESIDE, _beside(_curves), f"{_OF_CURVE}; of the same pa
 CurveOfStepsName = _name((*_CURVE[:2], f"curve {_WITH_K}"), _curves_of_steps, f"{_OF_CURVE}; {_WITH_K}")
 SampleCurveName = _name(_SAMPLES, _sample_curves, _OF_SAMPLES)
 SampleCurveBesideName = _name(_BESIDE, _beside(_sample_curves), f"{_OF_SAMPLES}; of the same panel")
+SamplerOption = _name(
+    ("option in the grids of both samplers",), _options_of_both, "name of an option in the grids of both samplers"
+)
 EntryName = _name(_ENTRY, _entries, _OF_ENTRY)
 PublishedEntryName = _name(_PUBLISHED, _published_entries, f"{_OF_ENTRY}; with a published value")
 TimesName = _name(_TIMES, _names("coupling_times"), "name of stopping times: FIGURE.COUPLING")

@@ -6,6 +6,7 @@ other cases, and when the scale lacks what the claim needs, it is inconclusive a
 """
 
 import math
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,12 @@ from rbmbench.io.results import read_csv, read_json
 from rbmbench.planning.specs import Spec, parse_spec, rooted
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
 from rbmbench.reporting.claims.files import STANDINGS, Claim, ClaimFile, Needs, claims_of
-from rbmbench.reporting.claims.measurements import MEASUREMENTS, POSSIBLE, Measurement
+from rbmbench.reporting.claims.measurements import MEASUREMENTS, POSSIBLE, SETS_RANGE, Measurement
 from rbmbench.reporting.words import data_name, reductions
 
 REPRODUCED, NOT_REPRODUCED = "reproduced", "not reproduced"
 INCONCLUSIVE = "inconclusive at this scale"
+NO_INTERVAL, BOUNDARY = "no interval", "the interval holds the boundary"
 COLUMNS = [
     "claim", "paper", "class", "where", "text", "published", "measured", "low", "high", "above", "below", "fails",
     "verdict", "note", "discussed",
@@ -86,6 +88,31 @@ def _judged(claim: Claim, evidence: Evidence) -> dict[str, Any]:
     return row | {"note": _note(found, missing, judged, (above, below))}
 
 
+def judged_again(row: Mapping[str, Any], claim: Claim) -> dict[str, Any]:
+    """Return a verdict of before, a row of `evaluate`, as the claim's words and range are now.
+
+    The measured number and its interval stay. What the scale lacked of what the claim needs is as it was.
+    """
+    published = row["published"] if claim.published is None else claim.published
+    above, below = row["above"], row["below"]
+    if claim.kind not in SETS_RANGE:
+        above, below = claim.above, claim.below
+    elif "factor" in claim.arguments:
+        factor = claim.arguments["factor"]
+        above, below = above if math.isinf(above) else float(published) / factor, float(published) * factor
+    found = Measurement(row["measured"], row["low"], row["high"], "", ())
+    what, _, *rest = row["note"].split("; ")
+    lacks = row["verdict"] == INCONCLUSIVE and any(", needs " in part for part in rest)
+    again = {"class": claim.standing, "where": claim.where, "text": claim.text, "published": published}
+    again |= {"above": above, "below": below, "discussed": claim.discussed}
+    again |= {"fails": power(found, (above, below), POSSIBLE[claim.kind])}
+    again |= {"verdict": INCONCLUSIVE if lacks else verdict(found.low, found.high, above, below)}
+    rest = [part for part in rest if part not in (BOUNDARY, NO_INTERVAL)]
+    if again["verdict"] == INCONCLUSIVE and not lacks:
+        rest = [NO_INTERVAL if math.isnan(found.low) else BOUNDARY, *rest]
+    return dict(row) | again | {"note": "; ".join([what, _asked(above, below), *rest])}
+
+
 def _missing(needs: Needs, source: Any) -> list[str]:
     """Return, in words, what the results that a number is measured on lack of what a claim needs."""
     real = not (needs.real_data and source.stand_in)
@@ -145,16 +172,20 @@ def _edges(bound: float, found: Measurement, end: float, possible: tuple[float, 
 
 
 def _note(found: Measurement, missing: list[str], judged: str, bounds: tuple[float, float]) -> str:
-    above, below = bounds
-    asked = [f"above {above:.3g}"] * math.isfinite(above) + [f"below {below:.3g}"] * math.isfinite(below)
-    parts = [found.what, f"should be {' and '.join(asked)}", *missing]
+    parts = [found.what, _asked(*bounds), *missing]
     if judged == INCONCLUSIVE and not missing:
-        parts.append("no interval" if math.isnan(found.low) else "the interval holds the boundary")
+        parts.append(NO_INTERVAL if math.isnan(found.low) else BOUNDARY)
     cut = _unique(phrase for source in found.sources for name in source.budget for phrase in _reductions(source, name))
     # A cut that is named as missing above need not be named twice.
     parts += [phrase for phrase in cut if not any(reason.startswith(phrase) for reason in missing)]
     parts += _unique(phrase for source in found.sources for phrase in source.dropped)
     return "; ".join([*parts, *found.notes])
+
+
+def _asked(above: float, below: float) -> str:
+    """Return, in words, the range in which a claim holds."""
+    asked = [f"above {above:.3g}"] * math.isfinite(above) + [f"below {below:.3g}"] * math.isfinite(below)
+    return f"should be {' and '.join(asked)}"
 
 
 def _reductions(source: Any, name: str) -> list[str]:

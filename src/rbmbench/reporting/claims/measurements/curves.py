@@ -5,7 +5,7 @@ the first evaluation to the final value, or to the maximum where this is said. L
 nats. Curves are compared trial by trial; trials with a value that is not finite are left out.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from rbmbench.reporting.claims.evidence import Evidence, NotRun
 from rbmbench.reporting.claims.measurements._base import POSITIVE, SHARE, Measurement, measures, pair, paired
 from rbmbench.reporting.marks import first_reached, levels
 
+CurveNames = Annotated[list[CurveName], Field(min_length=2)]
 ONE_TRIAL = "one trial: the interval is that of its annealing"
 
 
@@ -80,44 +81,40 @@ def _lead(one: Any, other: Any, late: np.ndarray, other_late: np.ndarray, what: 
 
 
 @measures(POSITIVE)
-def final_spread(
-    evidence: Evidence,
-    *,
-    curves: Annotated[list[CurveName], Field(min_length=2)],
-    metric: MetricName = "log_likelihood",
-) -> Measurement:
+def final_spread(evidence: Evidence, *, curves: CurveNames, metric: MetricName = "log_likelihood") -> Measurement:
     """Measure the range of the final values of several curves; interval over the trials.
 
     It is given as a share of the rise to the largest of them.
     """
-    found = [evidence.of(name, metric=metric) for name in curves]
-    names = ", ".join(curve.label for curve in found)
-    what = f"largest difference of the final {metric_of(metric).title} of {names}, as a share of the rise"
-    return _of_curves(found, lambda means: _spread(map(_end, found, means), means), what)
+    return _spread(evidence, curves, metric, "final", _end)
 
 
 @measures(POSITIVE)
-def peak_spread(
-    evidence: Evidence,
-    *,
-    curves: Annotated[list[CurveName], Field(min_length=2)],
-    metric: MetricName = "log_likelihood",
-) -> Measurement:
+def peak_spread(evidence: Evidence, *, curves: CurveNames, metric: MetricName = "log_likelihood") -> Measurement:
     """Measure the range of the maxima of several mean curves; interval over the trials.
 
     It is given as a share of the rise to the largest of them.
     """
+    return _spread(evidence, curves, metric, "largest", lambda _, means: means.max(axis=1))
+
+
+def _spread(
+    evidence: Evidence, curves: list[str], metric: str, which: str, value: Callable[[Any, np.ndarray], np.ndarray]
+) -> Measurement:
+    """Measure the range of a value of several mean curves as a share of the rise to the largest."""
     found = [evidence.of(name, metric=metric) for name in curves]
     names = ", ".join(curve.label for curve in found)
-    what = f"largest difference of the maxima of the {metric_of(metric).title} of {names}, as a share of the rise"
-    return _of_curves(found, lambda means: _spread((one.max(axis=1) for one in means), means), what)
+    what = f"largest difference of the {which} {metric_of(metric).title} of {names}, as a share of the rise"
 
+    def spread(means: list[np.ndarray]) -> np.ndarray:
+        reached = np.stack(list(map(value, found, means)), axis=1)
+        start = np.mean([of_curve[:, 0] for of_curve in means], axis=0)
+        rise = reached.max(axis=1) - start
+        # Curves that end below their start have no rise.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(rise > 0, np.ptp(reached, axis=1) / rise, np.inf)
 
-def _spread(values: Iterable[np.ndarray], means: list[np.ndarray]) -> np.ndarray:
-    """Return the range of values of several mean curves (draws,) as a share of the rise to the largest."""
-    reached = np.stack(list(values), axis=1)
-    start = np.mean([of_curve[:, 0] for of_curve in means], axis=0)
-    return np.ptp(reached, axis=1) / (reached.max(axis=1) - start)
+    return _of_curves(found, spread, what)
 
 
 def _end(curves: Any, means: np.ndarray) -> np.ndarray:
@@ -259,7 +256,7 @@ def reach_difference(
     """Measure by how many iterations a mean curve reaches a level before another; interval over the trials.
 
     The level is a share of the largest rise of the mean curves of the panel. The difference is minus infinity where
-    ``curve`` never reaches it, and infinity where ``against`` never does.
+    ``curve`` never reaches it, infinity where ``against`` never does, and 0 where neither does.
     """
     found = evidence.of(curve, metric=metric).of_panel()
     names = [one.name for one in found]
@@ -269,9 +266,8 @@ def reach_difference(
 
     def earlier(means: np.ndarray) -> np.ndarray:
         at = first_reached(means, iterations, levels(means, share)[..., None])
-        # The difference of two infinite iterations is NaN.
         with np.errstate(invalid="ignore"):
-            return at[:, second] - at[:, first]
+            return np.where(at[:, second] == at[:, first], 0.0, at[:, second] - at[:, first])
 
     what = f"iterations by which {found[first].label} reaches {100 * share:g} % of the largest rise of "
     what += f"{metric_of(metric).title} before {found[second].label}"

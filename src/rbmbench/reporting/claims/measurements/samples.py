@@ -10,7 +10,7 @@ import pandas as pd
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.reporting.claims import intervals
-from rbmbench.reporting.claims.arguments import SampleCount, SampleCurveBesideName, SampleCurveName
+from rbmbench.reporting.claims.arguments import SampleCount, SampleCurveBesideName, SampleCurveName, SamplerOption
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
 from rbmbench.reporting.claims.measurements._base import POSITIVE, Measurement, measures
 
@@ -89,6 +89,25 @@ def sample_cost_ratio(evidence: Evidence, *, curve: SampleCurveName, against: Sa
     what = f"processor time of a sample, {one.label} over {other.label}, mean over k = {', '.join(map(str, steps))}"
     mean = float(np.exp(np.mean(np.log(ratios))))
     return Measurement(mean, min(ratios), max(ratios), f"{what} and their range", (one, other))
+
+
+@measures(POSITIVE)
+def chosen_option_ratio(
+    evidence: Evidence, *, curve: SampleCurveName, against: SampleCurveName, option: SamplerOption
+) -> Measurement:
+    """Measure the ratio of an option's chosen values; the interval is the range of what each model alone would choose.
+
+    The chosen setting of a sampler is the one that covers the validation rows best after all samples, on the mean over
+    the models. Values are those of a grid, so that a ratio is known to half a step of the two grids.
+    """
+    one, other = evidence.of(curve, "isl_curves"), evidence.of(against, "isl_curves")
+    pairs = [(one.chosen, other.chosen), *zip(one.choices, other.choices, strict=False)]
+    if not all(options[option] > 0 for pair in pairs for options in pair):
+        raise NotRun(f"{option} is chosen to be 0 by {curve} or {against}: no ratio")
+    ratios = [options[option] / others[option] for options, others in pairs]
+    chosen = f"{one.chosen[option]:g} of {one.label} over {other.chosen[option]:g} of {other.label}"
+    what = f"chosen {option}, {chosen}, and the range over the choices of single models"
+    return Measurement(ratios[0], min(ratios), max(ratios), what, (one, other))
 
 
 def _at(found: Any, samples: int) -> pd.Series:

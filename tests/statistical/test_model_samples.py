@@ -1,0 +1,29 @@
+"""Samples of `RBM.sample` have the enumerated law, in total variation with the stated error rate."""
+
+import numpy as np
+import pytest
+from core_helpers import Enumerated, random_rbm, total_variation, total_variation_bound, two_mode_rbm
+
+from rbmbench.model.rbm import RBM
+
+ERROR_RATE = 1e-5
+M, N, SAMPLES = 5, 3, 7_001
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_samples_have_the_law_of_each_model(dtype):
+    models = random_rbm(M, N, scale=1.5, seed=31), two_mode_rbm(M, N, coupling=12.0)
+    rbm = RBM(*(np.stack(parts).astype(dtype) for parts in zip(*(model.parameters for model in models), strict=True)))
+    for model, samples in zip(models, rbm.sample(SAMPLES, seed=7), strict=True):
+        table = Enumerated.of(model)
+        probability = table.joint.sum(axis=1)
+        bound = total_variation_bound(probability, SAMPLES, ERROR_RATE)
+        assert total_variation(table.numbers_of(samples), probability) < bound
+
+
+def test_too_few_sweeps_are_noticed():
+    table = Enumerated.of(model := two_mode_rbm(M, N, coupling=12.0))
+    probability = table.joint.sum(axis=1)
+    bound = total_variation_bound(probability, SAMPLES, ERROR_RATE)
+    samples = model.sample(SAMPLES, seed=7, sweeps=1, temperatures=2)
+    assert total_variation(table.numbers_of(samples), probability) > bound

@@ -1,0 +1,195 @@
+"""`rbmbench fit`: a user's file in, a run with pictures and a page out; one line for what does not fit."""
+
+from html.parser import HTMLParser
+
+import matplotlib.image
+import numpy as np
+import pytest
+from core_helpers import binary_data
+
+import rbmbench
+from rbmbench.base.errors import StoppedError
+from rbmbench.cli import computing, fitting, main
+from rbmbench.io import results
+from rbmbench.training import trainer
+
+DATA = binary_data(23, 6)
+RUN = {"curve.parquet", "model.npz", "meta.json"}
+MADE = RUN | {"curve.png", "filters.png", "samples.png", "index.html"}
+
+
+class Page(HTMLParser):
+    """The tags of a page, their addresses, and its text."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.addresses, self.text = set(), [], ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.add(tag)
+        self.addresses += [value for name, value in attributes if name in ("src", "href")]
+
+    def handle_data(self, data):
+        self.text += data
+
+
+@pytest.fixture(params=[".npy", ".npz", ".csv"])
+def file(tmp_path, request):
+    path = tmp_path / f"mine{request.param}"
+    if request.param == ".csv":
+        np.savetxt(path, DATA, "%d", delimiter=",")
+    else:
+        np.save(path, DATA) if request.param == ".npy" else np.savez(path, train=DATA)
+    return path
+
+
+@pytest.fixture
+def own(tmp_path):
+    np.save(tmp_path / "own.npy", DATA)
+    return tmp_path / "own.npy"
+
+
+def fit(data, out, *arguments) -> int:
+    return main(["fit", str(data), "--out", str(out), *map(str, ("--hidden", 5, "--iterations", 11, *arguments))])
+
+
+def refused(capsys, code: int) -> str:
+    line = capsys.readouterr().err.splitlines()[-1]
+    assert (code, line[:17]) == (2, "rbmbench: error: ")
+    return line[17:]
+
+
+def test_a_file_becomes_models_pictures_and_a_page(file, tmp_path, capsys):
+    options = "--estimator", "pop_cd", "--k", 2, "--rate", 0.5, "--batch", 3, "--seed", 13, "--update", "weight_decay"
+    assert fit(file, tmp_path / "run", *options, "--trials", 2, "--shape", "2x3") == 0
+    assert {path.name for path in (tmp_path / "run").iterdir()} == MADE
+    expected = rbmbench.train(
+        DATA, hidden=5, batch=3, iterations=11, estimator="pop_cd", options={"k": 2}, rate=0.5, seed=13, trials=2,
+        update="weight_decay",
+    )  # fmt: skip
+    loaded = rbmbench.load_run(tmp_path / "run")
+    np.testing.assert_array_equal(loaded.rbm.W, expected.rbm.W)
+    assert all(matplotlib.image.imread(tmp_path / "run" / name).std() > 0 for name in MADE if name.endswith("png"))
+    page = Page((tmp_path / "run" / "index.html").read_text())
+    assert "script" not in page.tags
+    assert len(page.addresses) == 3
+    assert all(address.startswith("data:image/png;base64,") for address in page.addresses)
+    assert all(text in page.text for text in loaded.summary().values())
+    printed = capsys.readouterr().out
+    assert all(f"{title}: {text}\n" in printed for title, text in loaded.summary().items())
+
+
+def test_names_are_text_on_the_page(tmp_path):
+    name = "<script>alert('$x')&"
+    np.save(tmp_path / f"{name}.npy", DATA)
+    assert fit(tmp_path / f"{name}.npy", tmp_path / f"{name}-run", "--batch", 23) == 0
+    page = Page((tmp_path / f"{name}-run" / "index.html").read_text())
+    assert "script" not in page.tags
+    assert f"RBM of {name}" in page.text
+    assert repr(f"{tmp_path}/{name}-run") in page.text
+
+
+def test_models_that_cannot_be_enumerated_are_annealed(tmp_path, monkeypatch):
+    monkeypatch.setattr(fitting, "ANNEALING", fitting.ANNEALING.model_copy(update={"particles": 7, "temperatures": 13}))
+    np.save(tmp_path / "own.npy", binary_data(31, 29))
+    assert fit(tmp_path / "own.npy", tmp_path / "run", "--hidden", 27, "--checkpoint", tmp_path / "c.npz") == 0
+    assert {path.name for path in (tmp_path / "run").iterdir()} == MADE | {"evaluation"}
+    loaded = rbmbench.load_run(tmp_path / "run")
+    likelihood = loaded.curve.query("metric == 'log_likelihood'")
+    assert likelihood["iteration"].tolist() == loaded.snapshots["snapshot_iterations"].tolist()
+    assert "annealed" in (tmp_path / "run" / "index.html").read_text()
+    assert not list(tmp_path.glob("c*.npz"))
+    # A smaller model in the same folder does not take the former one's evaluation for its own.
+    assert fit(tmp_path / "own.npy", tmp_path / "run") == 0
+    assert "annealed" not in (tmp_path / "run" / "index.html").read_text()
+    assert "log_partition_error" not in set(rbmbench.load_run(tmp_path / "run").curve["metric"])
+
+
+def test_an_interrupted_fit_goes_on_from_its_checkpoint(own, tmp_path, monkeypatch):
+    options = "--iterations", 41, "--checkpoint", tmp_path / "c.npz", "--checkpoint-seconds", 0, "--batch", 3
+    assert fit(own, tmp_path / "whole", *options) == 0
+
+    class Stop:
+        calls = 0
+
+        def __call__(self):
+            Stop.calls += 1
+            return 15 if Stop.calls > 5 else None
+
+    run = trainer.run
+    with monkeypatch.context() as stopped:
+        stopped.setattr(computing.trainer, "run", lambda *parts, **given: run(*parts, **given | {"stopping": Stop()}))
+        stopped.setattr(trainer.Loop, "_train_until", _by_steps(trainer.Loop._train_until))
+        assert fit(own, tmp_path / "run", *options) == 128 + 15
+    assert (tmp_path / "c.npz").is_file()
+    assert not (tmp_path / "run" / "model.npz").exists()
+    assert fit(own, tmp_path / "run", *options) == 0
+    assert not (tmp_path / "c.npz").exists()
+    for name in ("model.npz", "curve.parquet", "samples.png"):
+        assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def _by_steps(train_until):
+    """Pause after each iteration."""
+    return lambda loop, pause: train_until(loop, min(pause, loop.iteration + 1))
+
+
+def test_messages_are_copied_to_the_log(own, tmp_path):
+    assert fit(own, tmp_path / "run", "--log", tmp_path / "log.txt") == 0
+    assert "log-likelihood: " in (tmp_path / "log.txt").read_text()
+
+
+def test_defaults_are_5000_iterations_and_20_evaluations(own, tmp_path):
+    assert main(["fit", str(own), "--hidden", "2", "--out", str(tmp_path / "run")]) == 0
+    settings = results.read_meta(tmp_path / "run")["settings"]
+    assert (settings["schedule"][0]["until"], settings["evaluate_every"], settings["batch"]) == (5000, 250, 23)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["--shape", "2x4"], "shape: found (2, 4); allowed: rows and columns whose product is 6"),
+        (["--shape", "2*3"], "argument --shape: found '2*3'; should be ROWSxCOLUMNS, such as 28x28"),
+        (["--samples", 0], "argument --samples: found '0'; should be from 1 to 2500"),
+        (["--estimator", "pdc"], "unknown estimator 'pdc'; nearest: 'pcd'"),
+        (["--update", "sg"], "unknown update rule 'sg'; nearest: "),
+        (["--rate", -1], "train: schedule.0.rate: found -1.0; "),
+        (["--batch", 29], "batch: found 29; allowed: at most the 23 rows"),
+        (["--settings", "{}"], "unrecognized arguments: --settings {}"),
+    ],
+)
+def test_what_does_not_fit_is_one_line(own, tmp_path, capsys, arguments, line):
+    assert refused(capsys, fit(own, tmp_path / "run", *arguments)).startswith(line)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "line"),
+    [
+        (
+            "own.csv",
+            b"a,b\n0,1\n",
+            "own.csv: cannot be read as .csv (ValueError: could not convert string 'a' to float",
+        ),
+        ("own.csv", b"0,1\n1\n", "own.csv: cannot be read as .csv ("),
+        ("own.csv", b"0,1\n1,7\n", "user_file: train: found the value 7.0; allowed: 0 and 1"),
+        ("own.csv", b"", "own.csv: cannot be read as .csv (found no numbers)"),
+        ("own.npy", b"0", "own.npy: cannot be read as .npy ("),
+        ("own.csv", None, "own.csv: cannot be read (No such file or directory)"),
+    ],
+)
+def test_a_file_that_cannot_be_trained_on_is_one_line(tmp_path, capsys, name, content, line):
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    assert line in refused(capsys, fit(tmp_path / name, tmp_path / "run"))
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_that_was_stopped_says_so(own, tmp_path, monkeypatch, capsys):
+    def stop(*_, **__):
+        raise StoppedError("stopped", 15)
+
+    monkeypatch.setattr(computing.trainer, "run", stop)
+    assert fit(own, tmp_path / "run") == 143
+    assert capsys.readouterr().err.splitlines()[-1] == "rbmbench: run: stopped"

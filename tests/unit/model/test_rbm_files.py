@@ -1,0 +1,83 @@
+"""What can be done with trained RBMs: drawing samples, saving and loading."""
+
+import numpy as np
+import pytest
+from core_helpers import random_rbm
+
+import rbmbench
+from rbmbench import RBM
+from rbmbench.base.errors import ResultsError, SettingsError
+from rbmbench.io import results
+
+M, N = 5, 3
+
+
+@pytest.mark.parametrize("leading", [(), (2,), (2, 7)])
+def test_samples_have_the_leading_axes_of_the_parameters(leading):
+    rbm = random_rbm(M, N, leading, seed=1)
+    samples = rbm.sample(11, seed=13, sweeps=2)
+    assert (samples.shape, samples.dtype, samples.max()) == ((*leading, 11, M), np.uint8, 1)
+    np.testing.assert_array_equal(samples, rbm.sample(11, seed=13, sweeps=2))
+    assert (samples != rbm.sample(11, seed=17, sweeps=2)).any()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ({"count": 0}, "option 'count': found 0; allowed: an integer >= 1"),
+        ({"count": 2.5}, "option 'count': found 2.5; allowed: an integer >= 1"),
+        ({"count": 2, "seed": -1}, "option 'seed': found -1; allowed: an integer >= 0"),
+        ({"count": 2, "seed": "x"}, "option 'seed': found 'x'; allowed: an integer >= 0"),
+        ({"count": 2, "sweeps": 0}, "option 'sweeps': found 0; allowed: an integer >= 1"),
+        ({"count": 2, "temperatures": 1}, "option 'temperatures': found 1; allowed: an integer >= 2"),
+    ],
+)
+def test_samples_that_cannot_be_are_one_line(arguments, line):
+    with pytest.raises(SettingsError, match=f"^{line}"):
+        random_rbm(M, N).sample(**arguments)
+
+
+@pytest.mark.parametrize("leading", [(), (7,), (2, 7)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_what_is_saved_is_loaded(tmp_path, leading, dtype):
+    rbm = random_rbm(M, N, leading, seed=1, dtype=dtype)
+    rbm.save(tmp_path / "mine")
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+    for ours, theirs in zip(rbm.parameters, RBM.load(tmp_path / "mine").parameters, strict=True):
+        assert ours.dtype == theirs.dtype
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_the_models_of_a_run_are_loaded(tmp_path):
+    rbm = random_rbm(M, N, (2,), seed=1)
+    results.write_arrays(tmp_path / "model.npz", {**rbm.parameters._asdict(), "iteration": 11, "seed": 13})
+    np.testing.assert_array_equal(RBM.load(tmp_path / "model.npz").W, rbm.W)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "line"),
+    [
+        ({"W": None}, "array 'W' is missing; found b, c"),
+        ({"W": np.zeros(N)}, r"found W \(3,\), b \(5,\), c \(3,\); should be \(..., m, n\), \(..., m\), \(..., n\)"),
+        ({"c": np.full(N, np.nan)}, "c: found a number that is not finite"),
+        ({"b": np.zeros(M, int)}, "b: found int64; should be float32 or float64, one type for all"),
+    ],
+)
+def test_a_file_that_holds_no_model_is_one_line(tmp_path, wrong, line):
+    arrays = random_rbm(M, N).parameters._asdict() | wrong
+    np.savez(tmp_path / "mine.npz", **{name: array for name, array in arrays.items() if array is not None})
+    with pytest.raises(ResultsError, match=rf"mine\.npz: {line}"):
+        RBM.load(tmp_path / "mine.npz")
+
+
+def test_files_that_cannot_be_read_or_written_are_one_line(tmp_path):
+    for path, line in ((tmp_path / "none.npz", "is missing"), (tmp_path, "cannot be read")):
+        with pytest.raises(ResultsError, match=line):
+            RBM.load(path)
+    with pytest.raises(ResultsError, match="cannot be written"):
+        random_rbm(M, N).save(tmp_path)
+
+
+def test_models_are_named_by_their_shapes():
+    assert repr(random_rbm(M, N, (2,))) == "RBM(W (2, 5, 3), b (2, 5), c (2, 3), float64)"
+    assert rbmbench.RBM is RBM

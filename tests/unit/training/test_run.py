@@ -1,0 +1,198 @@
+"""What is left of a run: read from its folder, shown in words and drawn."""
+
+import json
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from core_helpers import binary_data
+
+import rbmbench
+from rbmbench import datasets
+from rbmbench.base.errors import ResultsError, SettingsError
+from rbmbench.base.settings import AnnealingSettings
+from rbmbench.cli import main
+from rbmbench.io import results
+from rbmbench.io.atomic import write_json
+from rbmbench.io.meta import content_checksum
+from rbmbench.training.snapshots import annealed_curve
+
+DATA = binary_data(23, 7)
+FOUND = "model.npz: found 2 models of 5 hidden units; meta.json"
+PLAIN = {"hidden": 5, "batch": 3, "iterations": 11, "trials": 2}
+
+
+def train_in(folder, *more):
+    np.save(folder / "own.npy", DATA)
+    arguments = ["--hidden", 5, "--batch", 3, "--iterations", 11, "--trials", 2, "--evaluate-every", 7, *more]
+    assert main(["train", *map(str, ["--data", folder / "own.npy", "--out", folder / "run", *arguments])]) == 0
+    return folder / "run"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return train_in(tmp_path_factory.mktemp("run"))
+
+
+@pytest.fixture
+def copied(folder, tmp_path):
+    for file in folder.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    return tmp_path
+
+
+def rewrite_meta(folder, change) -> None:
+    """Change a meta, and give it the checksum of its new content."""
+    meta = json.loads((folder / "meta.json").read_text())
+    change(meta)
+    write_json(folder / "meta.json", meta | {"content_sha256": content_checksum(meta)})
+
+
+def test_a_run_is_loaded_as_it_was_trained(folder):
+    ours, loaded = rbmbench.train(DATA, **PLAIN, evaluate_every=7), rbmbench.load_run(folder)
+    for one, other in zip(ours.rbm.parameters, loaded.rbm.parameters, strict=True):
+        np.testing.assert_array_equal(one, other)
+    pd.testing.assert_frame_equal(ours.curve, loaded.curve, check_dtype=False)
+    unnamed = {"data": datasets.load("diag").provenance | {"name": "x"}}
+    assert ours.settings.model_copy(update=unnamed) == loaded.settings.model_copy(update=unnamed)
+    assert (ours.timings.keys(), ours.snapshots) == (loaded.timings.keys(), loaded.snapshots)
+    assert ours.backend == loaded.backend
+    assert loaded.meta["data"]["title"] == "own"
+
+
+def test_the_curve_of_an_evaluation_takes_the_place_of_the_runs(copied):
+    other, meta = results.read_table(copied, "curve.parquet"), dict(results.read_meta(copied))
+    for name, value in (("evaluation", 13.0), ("elsewhere", 17.0)):
+        results.write_table(copied / name / "curve.parquet", other.assign(value=value))
+        results.write_meta(copied / name, "evaluation", meta)
+    assert set(rbmbench.load_run(copied, copied / "elsewhere").curve["value"]) == {17.0}
+    # A run with snapshots has no likelihood of its own.
+    assert 13.0 not in set(rbmbench.load_run(copied).curve["value"])
+    arrays, names = results.read_model(copied), ("W", "b", "c")
+    snapshots = {f"snapshot_{name}": arrays[name][None] for name in names} | {"snapshot_iterations": np.array([11])}
+    results.write_arrays(copied / "model.npz", arrays | snapshots)
+    rewrite_meta(copied, lambda meta: meta.pop("sha256"))
+    loaded = rbmbench.load_run(copied)
+    assert set(loaded.curve["value"]) == {13.0}
+    assert loaded.snapshots.keys() == snapshots.keys()
+    rewrite_meta(copied / "elsewhere", lambda meta: meta["data"].update(title="other"))
+    with pytest.raises(ResultsError, match=r"elsewhere/meta\.json: data: found those of another run"):
+        rbmbench.load_run(copied, copied / "elsewhere")
+
+
+@pytest.mark.parametrize("file", ["model.npz", "curve.parquet", "meta.json"])
+def test_a_file_that_is_missing_or_damaged_is_one_line(copied, file):
+    content = (copied / file).read_bytes()
+    (copied / file).write_bytes(content[:-7] + b"\n}     " if file == "meta.json" else content[: len(content) // 2])
+    with pytest.raises(ResultsError, match=rf"^{copied / file}: "):
+        rbmbench.load_run(copied)
+    (copied / file).unlink()
+    with pytest.raises(ResultsError, match=rf"^{copied / file}: is missing$"):
+        rbmbench.load_run(copied)
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (lambda meta: meta["settings"].update(hidden=3), f"{FOUND} says 2 of 3"),
+        (lambda meta: meta["settings"].update(trials=3), f"{FOUND} says 3 of 5"),
+        (lambda meta: meta["settings"].pop("schedule"), "meta.json: settings: schedule: "),
+        (lambda meta: meta.pop("settings"), "meta.json: key 'settings' is missing"),
+        (lambda meta: meta["settings"].update(seed="x"), "meta.json: settings: seed: found 'x'"),
+    ],
+)
+def test_a_meta_of_another_run_is_one_line(copied, change, line):
+    rewrite_meta(copied, change)
+    with pytest.raises(ResultsError) as caught:
+        rbmbench.load_run(copied)
+    assert str(caught.value).startswith(f"{copied}/{line}")
+
+
+def test_a_run_is_told_in_words(folder):
+    loaded = rbmbench.load_run(folder)
+    last = loaded.curve.query("metric == 'log_likelihood' and iteration == 11")["value"]
+    assert repr(loaded) == (
+        "TrainingResult(2 RBMs of 7 visible and 5 hidden units; own; cd, sgd, rate 0.1, to iteration 11; batches of 3 "
+        f"rows, seed 0; {last.mean():.4g} nats per row, mean over 2 trials ({last.min():.4g} to {last.max():.4g}))"
+    )
+
+
+def test_words_are_one_line_whatever_a_file_says(copied):
+    rewrite_meta(copied, lambda meta: meta["data"].update(title="a\nb\x1b[31m"))
+    assert "; a b [31m; " in repr(rbmbench.load_run(copied))
+
+
+def test_html_escapes_what_a_file_says(copied):
+    rewrite_meta(copied, lambda meta: meta["data"].update(title="<script>&"))
+    shown = rbmbench.load_run(copied)._repr_html_()
+    assert "<td>&lt;script&gt;&amp;</td>" in shown
+    assert "<script>" not in shown
+
+
+def test_models_that_are_not_evaluated_say_so_and_are_annealed():
+    data = binary_data(31, 29)
+    result = rbmbench.train(data, hidden=27, batch=31, iterations=2, trials=2, first_trial=3)
+    assert "not evaluated" in repr(result)
+    with pytest.raises(SettingsError, match=r"^unknown metric 'log_likelihood'; .*none; .*`annealed` evaluates"):
+        result.plot()
+    annealed = result.annealed(data, particles=7, temperatures=13, seed=5)
+    expected = annealed_curve(
+        result.snapshots, data, AnnealingSettings(particles=7, temperatures=13, seed=5), first_trial=3
+    )
+    pd.testing.assert_frame_equal(annealed.curve[: len(expected)], expected)
+    error = expected.query("metric == 'log_partition_error' and iteration == 2")["value"].max()
+    assert repr(annealed).endswith(f"); log Z is annealed, standard error {error:.2g})")
+    with pytest.raises(SettingsError, match=r"^annealed: particles: found 1; "):
+        result.annealed(data, particles=1)
+
+
+def test_diagnostics_stay_beside_what_is_annealed():
+    data = binary_data(31, 29)
+    result = rbmbench.train(data, hidden=27, batch=31, iterations=2, estimator="pop_cd")
+    metrics = set(result.annealed(data, particles=7, temperatures=13).curve["metric"])
+    assert {"effective_sample_size", "log_likelihood"} <= metrics
+
+
+def test_what_is_exact_is_not_annealed():
+    with pytest.raises(SettingsError, match=r"^annealed: found a run without snapshots; "):
+        rbmbench.train(DATA, **PLAIN).annealed(DATA)
+
+
+def test_a_result_draws_itself():
+    result = rbmbench.train(datasets.load("bars_and_stripes", side=3), **PLAIN)
+    drawn = plt.figure().subplots(1, 3)
+    for number, plot in enumerate((result.plot, result.plot_filters, result.plot_samples)):
+        assert plot(ax=drawn[number]) is drawn[number]
+    assert drawn[0].get_ylabel() == "log-likelihood (nats per row)"
+    # 5 filters of 3 x 3 pixels in 2 rows of 3, 100 samples in 10 rows of 10, with a grey pixel between.
+    assert [ax.images[0].get_array().shape for ax in drawn[1:]] == [(9, 13), (41, 41)]
+    with pytest.raises(SettingsError, match=r"^trial: found 2; allowed: an integer from 0 to 1"):
+        result.plot_filters(trial=2)
+    plt.close("all")
+
+
+def test_an_array_has_no_shape_unless_it_is_given():
+    result = rbmbench.train(binary_data(23, 6), **PLAIN)
+    drawn = [result.plot_samples(7, shape=shape, ax=plt.figure().subplots()) for shape in (None, (2, 3))]
+    assert [ax.images[0].get_array().shape for ax in drawn] == [(6, 7), (10, 13)]
+    with pytest.raises(SettingsError, match=r"^shape: found \(2, 5\); allowed: rows and columns whose product is 6"):
+        result.plot_filters(shape=(2, 5))
+    plt.close("all")
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "shape"),
+    [
+        ("bars_and_stripes", {"side": 3}, (3, 3)),
+        ("letters", {}, (16, 8)),
+        ("mnist", {}, (28, 28)),
+        ("diag", {}, None),
+        ("bars_and_stripes", {"side": "x"}, None),
+        ("no_such", {}, None),
+        (["digits"], {}, None),
+        ("digits", 3, None),
+    ],
+)
+def test_data_sets_know_the_shape_of_their_images(name, options, shape):
+    assert datasets.image_shape({"name": name, "options": options}) == shape
