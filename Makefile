@@ -1,7 +1,7 @@
 # Everything here needs only make and Python 3.11 or later; the rest is installed into $(VENV) once.
 #
 #   make figures              every figure, table and verdict at the smoke scale, in minutes
-#   make test                 the tests; `make test-slow` and `make test-cluster` run those that take long
+#   make test                 the tests; `make test-slow`, `make test-cluster` and `make test-browser` run the others
 #   make lint                 style of code and workflow
 #   make docs                 the documentation, into site/
 #   make figures CONFIGFILE=config/desktop.yaml CORES=2
@@ -19,7 +19,7 @@ CONFIGFILE ?= config/smoke.yaml
 CORES ?= all
 TARGETS ?= all
 
-.PHONY: figures unlock test test-slow test-cluster lint docs format lock schema clean help
+.PHONY: figures unlock test test-slow test-cluster test-browser lint docs format lock schema clean help
 
 # Names as words that no shell reads anything into; $(value) keeps make from it, too.
 quoted = $(foreach word,$(value $(1)),'$(subst ','\'',$(word))')
@@ -42,6 +42,9 @@ test-slow: $(INSTALLED)  ## the tests that take long
 
 test-cluster: $(INSTALLED)  ## the workflow on a SLURM of one node, where root runs the tests and SLURM is installed
 	$(BIN)/python -m pytest -m "cluster and not slow" tests/workflow/test_slurm.py
+
+test-browser: $(INSTALLED)  ## the page of results in a browser, where chromium is installed
+	$(BIN)/python -m pytest -m browser tests/browser
 
 lint: $(INSTALLED)  ## style of code and workflow
 	$(BIN)/ruff check .

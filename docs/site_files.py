@@ -1,8 +1,11 @@
-"""Put the files named in mkdocs.yml on the site, under their paths in the repository."""
+"""Put the files named in mkdocs.yml on the site, under their paths in the repository, and the page of all results."""
 
 from pathlib import Path
 
 from mkdocs.structure.files import File
+
+from rbmbench.cli.making import kept_folders
+from rbmbench.reporting.page.html import write_report
 
 
 def on_files(files, config):
@@ -14,3 +17,10 @@ def on_files(files, config):
     for path in sorted(paths):
         files.append(File.generated(config, path.relative_to(root).as_posix(), abs_src_path=str(path)))
     return files
+
+
+def on_post_build(config):
+    """Write the page that shows all kept results."""
+    root = Path(config.config_file_path).parent
+    page = Path(config.site_dir) / "report.html"
+    write_report(kept_folders(root), page, root / "config" / "config.yaml", discussion="docs/papers.html")

@@ -15,6 +15,7 @@ from fuzz_record import THOROUGH, read_or_refused, writes_only_below
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutations import DEVICE, edited, mutated, mutated_text, npz_files
+from PIL import Image
 from reporting_results import DIFFERENCE, falling, figure, rising
 
 import rbmbench
@@ -24,10 +25,12 @@ from rbmbench.cli import fitting
 from rbmbench.cli.doctor import self_test
 from rbmbench.io import results as files
 from rbmbench.io.atomic import write_json
+from rbmbench.kinds import parse_spec
 from rbmbench.measurements import fingerprints
 from rbmbench.planning import forecast as forecasts
 from rbmbench.planning.forecast import jobs
 from rbmbench.reporting.page import notebooks
+from rbmbench.reporting.text_tables import write_csv
 from rbmbench.training import trainer
 
 pytestmark = pytest.mark.usefixtures("bounded_memory")
@@ -198,6 +201,9 @@ def results(tmp_path_factory):
     for name in (*names, "data/popcd_fig1.csv", "specs/popcd_fig1.json"):
         (scale / name).parent.mkdir(parents=True, exist_ok=True)
         (scale / name).write_text(json.dumps(spec))
+    shown = parse_spec(spec, "spec")
+    write_csv(shown.numbers(shown.read()), scale / "data" / "popcd_fig1.csv")
+    Image.new("RGB", (3, 2)).save(scale / "figures" / "popcd_fig1.png")
     (scale / "popcd.yaml").write_text(yaml.safe_dump({"claims": [DIFFERENCE]}))
     return scale, spec
 
@@ -218,7 +224,7 @@ def test_reports(results, monkeypatch):
     given_claims, page = ("--claims", scale / "popcd.yaml"), ("--template", "t", "--notebook", "n", "--page", "p")
     commands = {
         "run-times": ("run-times", "--runs", first.removesuffix("/meta.json"), "--out", scale / "times.csv"),
-        "report": ("report", "--folder", scale, "--specs", file, "--out", scale / "x"),
+        "report": ("report", scale, "--specs", file, "--out", scale / "x"),
         "keep": (*keep, *given_claims),
         "claims": ("claims", "--scale", "tiny", "--specs", file, *given_claims, "--spec", scale / "c", "--csv",
                    "c", *page),
@@ -418,7 +424,7 @@ def right_lines(data, run, results) -> list[list[str]]:
         ("render", "--set", "spec=a", "md=b", *of_notebook, "--log", "out/log.ipynb"),
         ("keep", "--folder", scale, "--figures", "popcd_fig1", *of_scale, "--out", scale),
         ("claims", "--specs", file, *of_scale, "--spec", "out/c", "--csv", "c", *of_notebook),
-        ("report", "--folder", scale, "--specs", file, "--out", "out/report.html"),
+        ("report", scale, "--specs", file, "--out", "out/report.html"),
         ("run-times", "--runs", run, "--out", "out/times.csv"),
         ("forecast", "--configfile", "config/smoke.yaml", "--results", "empty", "--cores", "2", "--out", "out/f.csv"),
         ("config", "check", "config/config.yaml", "config/smoke.yaml"),

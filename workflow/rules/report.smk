@@ -48,5 +48,5 @@ rule write_report:
         configfiles=[os.path.relpath(file) for file in workflow.overwrite_configfiles],
         code=lambda wildcards: sorted({code_of_job(job) for job in PLAN.jobs}),
     shell:
-        "rbmbench report --folder {params.folder:q} --specs {input.specs:q} --configfile {params.configfiles:q}"
-        " --out {output:q} --log {log:q}"
+        "rbmbench report {params.folder:q} --specs {input.specs:q} --configfile {params.configfiles:q} --out {output:q}"
+        " --log {log:q}"

@@ -12,6 +12,8 @@ from rbmbench.base.errors import DataError, ResultsError, SettingsError
 from rbmbench.cli.parser import plain_data
 from rbmbench.io.atomic import replaced, write_json
 
+KEPT = Path("results/reference")
+
 
 def data(arguments: Namespace) -> None:
     """Make or fetch a data set and write it."""
@@ -60,15 +62,19 @@ def claims(arguments: Namespace) -> None:
 
 
 def report(arguments: Namespace) -> None:
-    """Write the page that shows everything of a scale."""
-    from rbmbench.io.layout import Layout
-    from rbmbench.planning.specs import read_spec
+    """Write the page that shows everything of some folders of results."""
     from rbmbench.reporting.page.html import write_report
 
-    layout = Layout(str(arguments.folder))
-    specs = arguments.specs or sorted(Path(layout.spec("x")).parent.glob("*_*.json"))
-    write_report(layout, [read_spec(file) for file in specs], arguments.out, arguments.configfile)
-    print(f"{arguments.out or layout.report}: written")
+    folders = arguments.folders or kept_folders()
+    if not folders:
+        raise SettingsError(f"report: found no folder in {KEPT}; name one, such as results/smoke")
+    write_report(folders, arguments.out, arguments.config, arguments.configfile, arguments.specs, arguments.discussion)
+    print(f"{arguments.out}: written")
+
+
+def kept_folders(root: Path = Path()) -> list[Path]:
+    """Return the folders of kept results of a repository, that of the published settings first."""
+    return sorted((root / KEPT).glob("*/"), key=lambda folder: (folder.name != "paper", folder.name))
 
 
 def redraw(arguments: Namespace) -> None:

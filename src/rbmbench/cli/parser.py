@@ -292,10 +292,18 @@ def _add_commands(commands) -> None:
     add("data", "making:data", "make or fetch a data set, and write it as an npz file", SOURCES, own)
 
     own = {
-        "--out": _file(help="HTML file to write (default: FOLDER/report/index.html)"),
-        "--configfile": {"nargs": "*", "default": [], "metavar": "FILE", "help": "overlays, for commands on the page"},
+        "folders": _folder(nargs="*", help="folders of results (default: those in results/reference)"),
+        "--out": _file(default=Path("report.html"), help="HTML file to write (default: report.html)"),
+        "--config": _file(default=Path("config/config.yaml"), help="config.yaml, for titles of papers and figures"),
+        "--configfile": {
+            "nargs": "*",
+            "default": [],
+            "metavar": "FILE",
+            "help": "overlays (default: that beside config.yaml of a folder's name)",
+        },
+        "--discussion": {"metavar": "ADDRESS", "help": "address of docs/papers.md (default: relative to the page)"},
     }
-    add("report", "making:report", "write the page that shows all results of a scale", SPECS, SCALE_FOLDER, own)
+    add("report", "making:report", "write one page that shows all results of some folders", SPECS, own)
 
     widths = {"choices": ("3.3", "6.9"), "help": "for a publication: inches; without titles (default: for a page)"}
     own = {

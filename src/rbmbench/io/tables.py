@@ -3,6 +3,7 @@
 Other and damaged files, and those that are too large, are an `UnreadableError`.
 """
 
+import gzip
 import os
 from io import BytesIO
 
@@ -54,7 +55,19 @@ def _text_columns(file) -> list[str]:
 
 @one_line
 def csv_table(path: str | os.PathLike, **options):
-    """Return the table of a csv file; ``options`` are those of ``pandas.read_csv``."""
+    """Return the table of a csv file, compressed (.gz) or not; ``options`` are those of ``pandas.read_csv``."""
     import pandas as pd
 
-    return pd.read_csv(BytesIO(bounded_bytes(path, MOST_CSV_BYTES)), **options)
+    content = bounded_bytes(path, MOST_CSV_BYTES)
+    if str(path).endswith(".gz"):
+        content = _unpacked(content)
+    return pd.read_csv(BytesIO(content), **options)
+
+
+def _unpacked(content: bytes) -> bytes:
+    """Return what was compressed by gzip, unless that is too much."""
+    with gzip.GzipFile(fileobj=BytesIO(content)) as file:
+        found = file.read(MOST_CSV_BYTES + 1)
+    if len(found) > MOST_CSV_BYTES:
+        raise UnreadableError(f"unpacks to more than {MOST_CSV_BYTES} bytes")
+    return found

@@ -288,3 +288,9 @@ def test_arguments_that_cannot_be_are_one_line(tmp_path, monkeypatch, capsys, ar
     line = refused(capsys, main(arguments))
     assert message in line
     assert list(tmp_path.iterdir()) == []
+
+
+def test_report_without_any_results_is_one_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["report"]) == 2
+    assert capsys.readouterr().err.startswith("rbmbench: error: report: found no folder in results/reference")

@@ -15,7 +15,7 @@ from rbmbench.datasets._downloads import File, fetch
 from rbmbench.io import results
 from rbmbench.io.guard import UnreadableError, bounded_bytes
 from rbmbench.io.text import plain_yaml
-from rbmbench.reporting.page.html import _content
+from rbmbench.reporting.page.reader import _content
 from rbmbench.training.checkpoint import load_checkpoint
 
 PATIENCE = 2.0  # seconds

@@ -1,9 +1,11 @@
 """The page: it holds everything, needs nothing from elsewhere, and shows text as text."""
 
+import hashlib
 import json
 import re
 from html import unescape
 from html.parser import HTMLParser
+from importlib.resources import files
 from pathlib import Path
 
 import pandas as pd
@@ -17,12 +19,18 @@ from rbmbench.kinds import parse_spec
 from rbmbench.measurements.fingerprints import fingerprint
 from rbmbench.reporting import style, text_tables
 from rbmbench.reporting.claims import judge
-from rbmbench.reporting.page import html
-from rbmbench.reporting.page.html import VERDICTS, claims_table, write_report
+from rbmbench.reporting.page.html import VERDICTS, claims_table, rendered, write_report
+from rbmbench.reporting.page.model import Report
 from unit.kinds.test_coupling_times import coupling_figure
 from unit.kinds.test_run_times import times_table
 
-VOID = {"meta", "img", "br", "col"}
+VOID = {"meta", "img", "br", "col", "input"}
+UPLOT = {
+    "uplot.js": "19c8d4c6ad88929a79f4ae49d6f7161566dfd0ba3d15cc495e974f787eb78f1f",
+    "uplot.css": "df630c6a8d6f8eeaff264b50f73ce5b114f646ffd9a0bb74f049b0a00135fa04",
+    "uplot.LICENSE": "8f989229699b4fe2f1a0432d0e9edc338a8a911e250e2d1b01ecd770a5f5b1bd",
+}
+"""Sums of the files of uPlot 1.6.32 as npm has them: dist/uPlot.iife.min.js, dist/uPlot.min.css and LICENSE."""
 
 
 class Balance(HTMLParser):
@@ -35,19 +43,25 @@ class Balance(HTMLParser):
     def handle_starttag(self, tag, attrs):
         self.open += [] if tag in VOID else [tag]
 
+    def handle_startendtag(self, tag, attrs):
+        pass
+
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
 
 
-def rendered(layout, values):
-    """Write the files that a notebook makes of a figure or a table; return the spec."""
+def made(layout, values):
+    """Write the files that a notebook makes of a figure or a table, and its spec."""
     spec = parse_spec(values, "test")
     found = spec.read()
-    if spec.key in ("popcd_fig1", "ucd_fig5"):
+    text_tables.write_text(spec.model_dump_json(), layout.spec(spec.key))
+    if "_fig" in spec.key:
         style.save(spec.draw(found), layout.figure(spec.key, "png"))
         text_tables.write_text(spec.caption(found), layout.figure(spec.key, "md"))
+        text_tables.write_csv(spec.numbers(found), layout.numbers(spec.key))
     else:
-        text_tables.write_csv(spec.numbers(found), layout.table(spec.key, "csv"))
+        text = spec.layout(spec.numbers(found))
+        text_tables.write_markdown(spec, text, layout.table(spec.key, "md"))
     return spec
 
 
@@ -71,43 +85,66 @@ def outputs(tmp_path, layout):
     ]
     verdicts = pd.DataFrame(lines, columns=judge.COLUMNS)
     text_tables.write_csv(verdicts, layout.claims)
-    return [rendered(layout, drawn), rendered(layout, shown)]
+    return [made(layout, drawn), made(layout, shown)]
+
+
+def written(layout, page=None, **options):
+    """Return the page of a folder, whose elements are closed in turn."""
+    page = Path(page or layout.report)
+    write_report([layout.root], page, config="none.yaml", **options)
+    text = page.read_text()
+    balance = Balance()
+    balance.feed(text)
+    assert balance.open == []
+    return text
 
 
 @pytest.fixture
 def page(layout, outputs):
-    write_report(layout, outputs)
-    return (Path(layout.root) / "report" / "index.html").read_text()
+    return written(layout)
 
 
-def test_page_is_well_formed_and_self_contained(page):
-    balance = Balance()
-    balance.feed(page)
-    assert balance.open == []
-    assert "<script" not in page
-    assert re.findall(r'(?:src|href)="(?!data:|#|\.\./)([^"]*)', page) == []
-    assert 'src="data:image/png;base64,iVBOR' in page
+def block(page):
+    """Return the page's block of data, checked."""
+    (text,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    return Report.model_validate_json(text)
+
+
+def test_vendored_files_are_those_of_their_release():
+    folder = files("rbmbench.reporting.page") / "assets"
+    assert {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in UPLOT} == UPLOT
+    assert b"v1.6.32" in (folder / "uplot.js").read_bytes()
+
+
+def test_page_is_self_contained(page):
+    scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    policy = unescape(re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1])
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert len(scripts) == policy.count("sha256-") == 3
+    html = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
+    assert re.findall(r'(?:src|href)="(?!data:|#|\.\./)([^"]*)', html) == []
+    assert 'src="data:image/webp;base64,' in html
 
 
 def test_page_shows_verdicts_with_words(page):
-    counts = "".join(f'<td class="number">{number}</td>' for number in (0, 0, 1))
-    assert f'<th scope="row">published</th>{counts}' in page
-    assert '<th scope="row">check</th><td class="number">1</td>' in page
+    assert "<small>published</small>" in page
+    assert (
+        'href="#claims?scale=tiny&amp;paper=popcd&amp;class=check&amp;verdict=reproduced" title="reproduced: 1 of 1"'
+        in page
+    )
     assert "would not be reproduced: below -0.25" in page
-    assert "reproduced</td>" in page
     assert "1.00 to 1.50" in page
-    assert "0.0243" in page
-    assert "popcd_1: 1 of 1 reproduced" in page
+    assert "0.0242761" in page
 
 
 def test_page_escapes_text(page):
     assert "A &lt;b&gt;claim&lt;/b&gt;" in page
+    assert "<b>claim" not in page
     assert "why &amp; how" in page
 
 
-def test_page_names_stand_ins_cuts_links_and_provenance(page):
+def test_page_names_stand_ins_cuts_and_provenance(page):
     assert "Stand-in data: Digits 8x8 in place of MNIST." in page
-    assert 'href="../figures/popcd_fig1.pdf"' in page
     for part in (
         "a processor, 2 cores, 4 GB memory",
         "numpy 2.0, rbmbench 0.1.0, commit 0123456789ab",
@@ -116,10 +153,75 @@ def test_page_names_stand_ins_cuts_links_and_provenance(page):
         assert part in page
 
 
+def test_claims_lead_to_their_figure_and_the_figure_to_its_command(page):
+    assert 'id="tiny/popcd_1.a"' in page
+    assert '<a href="#tiny/popcd_fig1">Figure 1a</a>' in page
+    card = page[page.index('id="tiny/popcd_fig1"') :].partition("</article>")[0]
+    assert 'href="#tiny/popcd_1.a"' in card
+    assert "<code>snakemake -c2 popcd_fig1</code>" in card
+
+
+def test_every_target_of_a_link_is_there(page):
+    html = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
+    targets = {link for link in re.findall(r'href="#([^"]*)"', html) if not link.startswith("claims?")}
+    assert targets - set(re.findall(r'id="([^"]*)"', html)) == set()
+
+
+def test_block_holds_curves_to_five_digits(page, layout):
+    (results,) = block(page).results
+    csv = pd.read_csv(layout.numbers("popcd_fig1"))
+    (panel,) = results.shown[0].panels
+    assert panel.x == tuple(csv["iteration"])
+    assert panel.series[0].mean == tuple(float(f"{value:.5g}") for value in csv["mean"])
+    assert panel.rows == csv["rows"].iloc[0]
+
+
+def test_block_ends_at_its_end():
+    claim = dict.fromkeys(("claim", "paper", "where", "text", "published", "fails", "verdict", "note", "discussed"), "")
+    claim |= dict.fromkeys(("measured", "low", "high", "above", "below")) | {"standing": "ours"}
+    claim |= {"text": "</script><script>alert(1)</script><!--", "verdict": judge.REPRODUCED}
+    results = {"name": "x", "judges": True, "claims": [claim], "shown": []}
+    report = Report(title="t", papers=(), results=[results], looks={})
+    page = rendered(report)
+    assert page.count("</script>") == 4
+    assert "<!--" not in page
+    assert block(page) == report
+
+
+def test_a_smoke_scale_judges_nothing(tmp_path, outputs, layout):
+    Path(layout.root).rename(tmp_path / "smoke")
+    page = written(Layout(str(tmp_path / "smoke")))
+    assert "nothing is judged at this scale" in page
+    assert {claim.verdict for claim in block(page).results[0].claims} == {judge.INCONCLUSIVE}
+    assert 'class="bar"' not in page
+
+
 def test_page_is_the_same_for_the_same_results(layout, outputs, page):
-    again = Path(layout.root) / "report" / "again.html"
-    write_report(layout, outputs, again)
-    assert again.read_text() == page
+    assert written(layout, Path(layout.root) / "report" / "again.html") == page
+
+
+def test_folders_of_kept_results_are_read_as_those_of_the_workflow(layout, outputs, page, tmp_path):
+    kept = Layout(str(tmp_path / "kept" / "tiny"))
+    for spec in outputs:
+        metas = {Path(folder).name: json.loads((Path(folder) / "meta.json").read_text()) for folder in spec.folders()}
+        text_tables.write_text(json.dumps(metas), f"{kept.root}/meta/{spec.key}.json")
+    for file in (
+        layout.claims,
+        layout.figure("popcd_fig1", "png"),
+        layout.figure("popcd_fig1", "md"),
+        layout.table("popcd_table1", "md"),
+    ):
+        target = Path(kept.root) / Path(file).relative_to(layout.root)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(Path(file).read_bytes())
+    pd.read_csv(layout.numbers("popcd_fig1")).to_csv(f"{kept.root}/x.csv", index=False)
+    (Path(kept.root) / "data").mkdir()
+    pd.read_csv(layout.numbers("popcd_fig1")).to_csv(f"{kept.numbers('popcd_fig1')}.gz", index=False)
+    of_kept, of_workflow = (block(text).results[0] for text in (written(kept), page))
+    assert of_kept.claims == of_workflow.claims
+    assert of_kept.versions == of_workflow.versions
+    assert [shown.panels for shown in of_kept.shown] == [shown.panels for shown in of_workflow.shown]
+    assert [shown.caption for shown in of_kept.shown] == [shown.caption for shown in of_workflow.shown]
 
 
 RUN = RunSettings.model_validate(
@@ -136,19 +238,15 @@ RUN = RunSettings.model_validate(
 def page_of_code(layout, outputs, tmp_path):
     """Return a function that writes the page of a run that recorded a fingerprint."""
 
-    def written(code: str) -> str:
+    def with_code(code: str) -> str:
         (folder,) = outputs[0].folders()
         meta = json.loads((Path(folder) / "meta.json").read_text())
         meta |= {"settings": RUN.model_dump(mode="json"), "code": code}
         (Path(folder) / "meta.json").write_text(json.dumps(meta))
-        write_report(layout, outputs, tmp_path / "index.html", ["config/smoke.yaml", "a b.yaml"])
-        page = (tmp_path / "index.html").read_text()
-        balance = Balance()
-        balance.feed(page)
-        assert balance.open == []
+        page = written(layout, tmp_path / "index.html", configfiles=["config/smoke.yaml", "a b.yaml"])
         return re.sub(r"\s+", " ", unescape(page)).replace(f"{folder}/meta.json", "FILE")
 
-    return written
+    return with_code
 
 
 def test_results_of_other_code_are_marked_with_the_command_that_makes_them_again(page_of_code):
@@ -167,26 +265,29 @@ def test_results_of_the_present_code_are_not_marked(page_of_code):
 
 
 def test_page_shows_every_kind(layout, outputs, tmp_path):
-    times, coupled = rendered(layout, times_table(tmp_path)), coupling_figure(tmp_path, rbm=[1, 2, 29])
-    write_report(layout, [*outputs, rendered(layout, coupled), times], tmp_path / "index.html")
-    page = (tmp_path / "index.html").read_text().replace("\N{NO-BREAK SPACE}", " ")
-    balance = Balance()
-    balance.feed(page)
-    assert balance.open == []
-    for part in ("Figure 5 of ucd", "met within 10 steps", "Table 1 of ucd", "CD-1 with log-likelihoods", "Timed on:"):
+    made(layout, times_table(tmp_path))
+    made(layout, coupling_figure(tmp_path, rbm=[1, 2, 29]))
+    page = written(layout, tmp_path / "index.html").replace("\N{NO-BREAK SPACE}", " ")
+    for part in ("Figure 5: ", "met within 10 steps", "Table 1: ", "CD-1 with log-likelihoods", "Timed on:"):
         assert part in page
     assert page.count("How sure the biases are") == 1
+    assert block(page).results[0].shown[-2].panels[0].x_title == "Gibbs steps"
 
 
 def test_missing_picture_is_one_line(layout, outputs):
     Path(layout.figure("popcd_fig1", "png")).unlink()
     with pytest.raises(ResultsError, match=r"popcd_fig1\.png: cannot be read \(No such file or directory\)"):
-        write_report(layout, outputs)
+        written(layout)
+
+
+def test_numbers_of_nothing_are_one_line(layout, outputs):
+    Path(layout.numbers("popcd_fig1")).write_text("iteration,panel\n1,a\n")
+    with pytest.raises(ResultsError, match=r"popcd_fig1\.csv: does not hold the numbers of a figure \(KeyError"):
+        written(layout)
 
 
 def test_page_without_tables_can_be_written(layout, outputs, tmp_path):
-    write_report(layout, outputs[:1], tmp_path / "index.html")
-    assert "Figure 1 of popcd" in (tmp_path / "index.html").read_text()
+    assert "Table 1: " not in written(layout, tmp_path / "index.html", specs=[layout.spec("popcd_fig1")])
 
 
 def test_what_was_tried_is_linked_from_claims_that_are_not_reproduced():
@@ -199,15 +300,18 @@ def test_what_was_tried_is_linked_from_claims_that_are_not_reproduced():
 
 
 def test_a_reading_is_marked(layout, outputs):
-    write_report(layout, [spec.model_copy(update={"reading": "rates a tenth"}) for spec in outputs])
-    page = (Path(layout.root) / "report" / "index.html").read_text()
-    assert page.count("Another reading of the paper: rates a tenth.</p>") == 2
+    for spec in outputs:
+        text_tables.write_text(
+            spec.model_copy(update={"reading": "rates a tenth"}).model_dump_json(), layout.spec(spec.key)
+        )
+    assert written(layout).count("Another reading of the paper: rates a tenth.</p>") == 2
 
 
 def test_claims_table_of_no_claims_is_empty():
     assert "<tbody>" not in claims_table(pd.DataFrame(columns=judge.COLUMNS))
 
 
-def test_links_are_addresses_of_files_and_nothing_else(outputs):
-    (link,) = html._shown(outputs[0], Layout("javascript:alert(1) #?"), Path(), ())["links"]
-    assert link == ("notebook", "javascript%3Aalert%281%29%20%23%3F/notebooks/popcd_fig1.html")
+def test_the_notebook_is_the_only_file_that_is_linked(layout, outputs):
+    text_tables.write_text("a notebook", layout.notebook("popcd_fig1", "html"))
+    html = re.sub(r"<script.*?</script>", "", written(layout), flags=re.DOTALL)
+    assert re.findall(r'href="([^#"][^"]*)"', html) == ["../notebooks/popcd_fig1.html"]

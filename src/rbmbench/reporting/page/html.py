@@ -1,7 +1,11 @@
 """The report: one HTML page that holds verdicts, figures, tables and provenance, and needs nothing from elsewhere."""
 
 import base64
-from collections.abc import Iterable, Mapping, Sequence
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from importlib.resources import files
 from os import PathLike, path
 from pathlib import Path
 from typing import Any
@@ -11,16 +15,19 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from rbmbench.base.errors import ResultsError
-from rbmbench.io.guard import UnreadableError, bounded_bytes
-from rbmbench.io.layout import TABLE_ENDINGS, Layout
-from rbmbench.io.results import read_csv, read_meta
-from rbmbench.planning.specs import FigureSpec, Shown, TableSpec
+from rbmbench.io.results import read_json
+from rbmbench.reporting import speed
 from rbmbench.reporting.claims import judge
 from rbmbench.reporting.claims.files import STANDINGS
-from rbmbench.reporting.page.origins import OTHER, PRESENT, UNRECORDED, Origin, command, origins
+from rbmbench.reporting.page.configured import Configured
+from rbmbench.reporting.page.model import Look, Paper, Report, Results, Speed
+from rbmbench.reporting.page.reader import Folder, order, part, picture
+from rbmbench.reporting.page.strips import strip
+from rbmbench.reporting.style import SOLID, styles
 from rbmbench.reporting.text_tables import interval, significant, write_text
-from rbmbench.reporting.words import count, data_name
+from rbmbench.reporting.words import count
 
+CONFIG = Path("config/config.yaml")
 DISCUSSION = "docs/papers.md"
 """The page whose sections the key ``discussed`` of claims names."""
 VERDICTS = {
@@ -28,61 +35,166 @@ VERDICTS = {
     judge.NOT_REPRODUCED: ("no", "✗"),
     judge.INCONCLUSIVE: ("open", "?"),
 }
+SCRIPTS = ("uplot.js", "charts.js", "page.js")
+STEPS = "steps.csv"
+"""The file of measured speed by which its folder is known."""
 
 
 def write_report(
-    layout: Layout, outputs: Sequence[Shown], page: str | PathLike | None = None, configfiles: Sequence[str] = ()
+    folders: Sequence[str | PathLike],
+    page: str | PathLike,
+    config: str | PathLike = CONFIG,
+    configfiles: Sequence[str] = (),
+    specs: Sequence[str | PathLike] = (),
+    discussion: str | None = None,
 ) -> None:
-    """Write the page of a scale.
+    """Write the page that shows all results of some folders.
 
-    Pictures are part of the page, so that it can be sent on its own; the links to PDF, CSV and notebooks are relative
-    to the page's folder and work where the results lie. `ResultsError` if a file that the page shows is missing or
-    damaged, or the page cannot be written.
+    The page is one file that can be sent on its own. Its only addresses are those of notebooks, where there are, and of
+    what was tried about claims that are not reproduced; both are relative.
 
     Parameters
     ----------
-    layout : Layout
-        Where the files of the scale are.
-    outputs : sequence of Shown
-        The specs of the figures and tables that the page shows.
-    page : path, optional
-        The page to write; by default that of the layout.
+    folders : sequence of path
+        Folders of results, of the workflow or kept, and of measured speed (with ``steps.csv``).
+    page : path
+        The page to write.
+    config : path
+        config.yaml, for the titles of papers. An overlay beside it that has a folder's name belongs to that folder.
     configfiles : sequence of str
-        Overlays of the configuration, for the command that makes results of other code again.
+        Overlays of all folders, in place of those.
+    specs : sequence of path
+        Specs of the figures and tables to show, for a single folder; by default all.
+    discussion : str, optional
+        Address of the page on claims that are not reproduced; by default that of `DISCUSSION`, relative to the page.
+
+    Raises
+    ------
+    ResultsError
+        If a file that the page shows is missing or damaged, or the page cannot be written.
+    SettingsError
+        If a spec or the configuration is damaged.
     """
-    page = Path(page or layout.report)
-    folders = sorted({folder for spec in outputs for folder in spec.folders()})
-    made = {folder: list(origins(folder, layout)) for folder in folders}
-    # Evaluations, estimates and samples have a meta of their own, without a training.
-    metas = [meta for meta in map(read_meta, folders) if "training_seconds" in (meta.get("wall") or {})]
-    verdicts = judge.read_claims(layout.claims)
-    figures = [spec for spec in outputs if isinstance(spec, FigureSpec)]
-    text = _template("index.html.j2").render(
-        title=f"rbmbench: {Path(layout.root).name} scale",
-        scale=Path(layout.root).name,
-        verdicts=[(name, *marks) for name, marks in VERDICTS.items()],
-        totals=_totals(verdicts),
-        claims=claims_table(verdicts, quote(Path(path.relpath(DISCUSSION, page.parent)).as_posix())),
-        figures=[_figure(spec, layout, page.parent) | _code(made, spec.folders()) for spec in figures],
-        tables=[
-            _table(spec, layout, page.parent) | _code(made, spec.folders()) for spec in outputs if spec not in figures
-        ],
-        code=_code(made, folders),
-        command=command(_code(made, folders)["other"], configfiles),
-        data=_data(metas),
-        machines=_distinct(_machine(meta) for meta in metas),
-        versions=_distinct(_versions(meta) for meta in metas),
-        runs=[_run(meta) for meta in metas],
-        hours=f"{sum(_wall(meta, 'total_seconds') for meta in metas) / 3600:.2f}",
+    page, config = Path(page), Path(config)
+    results, papers = [], {}
+    for folder in map(Path, folders):
+        if (folder / STEPS).is_file():
+            continue
+        beside = config.with_name(f"{folder.resolve().name}.yaml")
+        overlays = list(configfiles) or [str(beside)] * beside.is_file()
+        configured = Configured.read([config, *map(Path, overlays)])
+        papers |= {paper.key: paper for paper in configured.papers}
+        results.append(Folder(folder, page, configured, overlays, [Path(file) for file in specs]).read())
+    here = {one.paper for of_folder in results for one in (*of_folder.claims, *of_folder.shown)}
+    report = Report(
+        title=f"rbmbench: {', '.join(of_folder.name for of_folder in results) or 'speed'}",
+        papers=tuple(papers.get(key, Paper(key=key)) for key in [*papers, *sorted(here - set(papers))] if key in here),
+        results=tuple(results),
+        looks=_looks(results),
+        speed=tuple(_speed(Path(folder)) for folder in folders if (Path(folder) / STEPS).is_file()),
     )
-    write_text(text, page)
+    address = discussion or quote(Path(path.relpath(DISCUSSION, page.parent)).as_posix())
+    write_text(rendered(report, address), page)
 
 
-def _totals(verdicts: pd.DataFrame) -> list[tuple[str, list[int]]]:
-    """Return the number of claims of each class that has any, for the verdicts in the order of `VERDICTS`."""
-    counts = pd.crosstab(verdicts["class"], verdicts["verdict"])
-    counts = counts.reindex(index=STANDINGS, columns=list(VERDICTS), fill_value=0)
-    return [(name, line) for name, line in zip(counts.index, counts.to_numpy().tolist(), strict=True) if any(line)]
+def rendered(report: Report, discussion: str = DISCUSSION) -> str:
+    """Return the page. All text is escaped, and the scripts are named by their hashes: no other one runs."""
+    scripts = [_asset(name) for name in SCRIPTS]
+    return _template("page.html.j2").render(
+        report=report,
+        # In a script nothing but "</" ends it; "<!--" would change how it is read.
+        data=report.model_dump_json().replace("<", "\\u003c"),
+        scripts=scripts,
+        hashes=[base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts],
+        css=_asset("uplot.css") + _asset("page.css"),
+        verdicts=VERDICTS,
+        standings=STANDINGS,
+        counts=_counts,
+        strip=strip,
+        discussion=discussion,
+        significant=significant,
+        interval=lambda claim: "" if None in (claim.low, claim.high) else interval(claim.low, claim.high),
+        ratios=_ratios,
+        grid=_grid(report),
+        compared=_compared(report),
+        count=count,
+    )
+
+
+def _asset(name: str) -> str:
+    return (files("rbmbench.reporting.page") / "assets" / name).read_text(encoding="utf-8")
+
+
+def _looks(results: Iterable[Results]) -> dict[str, Look]:
+    """Return how each algorithm is drawn, the same in all figures of all folders."""
+    panels = [panel for of_folder in results for shown in of_folder.shown for panel in shown.panels]
+    found = styles(sorted({series.key for panel in panels for series in panel.series}))
+    return {
+        key: Look(
+            colour=look["color"],
+            width=look["linewidth"],
+            dash=() if look["linestyle"] == SOLID else tuple(look["linewidth"] * part for part in look["linestyle"][1]),
+        )
+        for key, look in found.items()
+    }
+
+
+def _speed(folder: Path) -> Speed:
+    """Return the measured speed that a folder holds; `ResultsError` if a file is missing or damaged."""
+    table, meta = speed.read_steps(folder / STEPS), read_json(folder / "steps.meta.json")
+    shown = table.drop(columns="kind").rename(columns=lambda name: name.replace("_", " "))
+    try:
+        numbers = [name for name in shown if name in ("milliseconds", "reference milliseconds", "ratio")]
+        cells = shown.astype(str).assign(**{name: shown[name].astype(float).map(significant) for name in numbers})
+        caption = speed.caption(meta)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ResultsError(f"{folder}: does not say what was measured ({error})") from None
+    lines = cells.to_numpy().tolist()
+    table = part("Milliseconds per update", list(cells.columns), lines)
+    return Speed(caption=caption, part=table, picture=picture(folder / "steps.png"))
+
+
+def _counts(claims: Iterable[Any]) -> list[tuple[str, str, str, int]]:
+    """Return verdict, class, sign and number of claims, for the verdicts in the order of `VERDICTS`."""
+    found = Counter(claim.verdict for claim in claims)
+    return [(verdict, mark, sign, found[verdict]) for verdict, (mark, sign) in VERDICTS.items()]
+
+
+def _ratios(columns: Sequence[str], line: Sequence[str]) -> list[float | None]:
+    """Return for each cell of a table what it is over the printed number in the same line, None where there is none."""
+    printed = {re.sub(r", published$|^published ", "", name): place for place, name in enumerate(columns)}
+    found = []
+    for name, cell in zip(columns, line, strict=True):
+        place = printed.get(name)
+        try:
+            ratio = float(cell) / float(line[place]) if place is not None and columns[place] != name else None
+        except (ValueError, ZeroDivisionError):
+            ratio = None
+        found.append(ratio)
+    return found
+
+
+def _grid(report: Report) -> dict[str, list[tuple[str, str, list]]]:
+    """Return the coverage of each paper: key, name, and what each folder shows of it, None for nothing."""
+    here = [{shown.key: shown for shown in results.shown} for results in report.results]
+    grids = {}
+    for paper in report.papers:
+        found = [shown for of_folder in here for shown in of_folder.values() if shown.paper == paper.key]
+        names = {shown.key: shown.heading for shown in found} | paper.shown
+        keys = sorted(names, key=order)
+        grids[paper.key] = [(key, names[key], [of_folder.get(key) for of_folder in here]) for key in keys]
+    return grids
+
+
+def _compared(report: Report) -> list[tuple[Any, list]]:
+    """Return the claims on which folders differ, with what each says of it, None where it has no verdict."""
+    claims = [{claim.claim: claim for claim in results.claims} for results in report.results]
+    found = []
+    for key in dict.fromkeys(key for of_folder in claims for key in of_folder):
+        lines = [of_folder.get(key) for of_folder in claims]
+        if len({line.verdict for line in lines if line}) > 1:
+            found.append((next(line for line in lines if line), lines))
+    return found
 
 
 def claims_table(verdicts: pd.DataFrame, discussion: str = DISCUSSION) -> str:
@@ -104,7 +216,8 @@ def claims_table(verdicts: pd.DataFrame, discussion: str = DISCUSSION) -> str:
 def _template(name: str):
     """Return one of the package's templates; every value it shows is escaped."""
     loader = PackageLoader("rbmbench.reporting.page")
-    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True).get_template(name)
+    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    return environment.get_template(name)
 
 
 def _text(value: Any) -> str:
@@ -115,107 +228,3 @@ def _text(value: Any) -> str:
         return significant(float(value))
     except ValueError:
         return str(value)
-
-
-def _shown(spec: Shown, layout: Layout, here: Path, files: Iterable[str]) -> dict[str, Any]:
-    """Return what the page shows of a figure as of a table; links are names and addresses relative to the page."""
-    titles = {".html": "notebook", ".md": "Markdown", ".tex": "LaTeX"}
-    paths = [Path(file) for file in (*files, layout.notebook(spec.key, "html"))]
-    return {
-        "key": spec.key,
-        "heading": f"{spec.number} of {spec.paper}: {spec.title}",
-        "reading": spec.reading or "",
-        "links": [
-            (titles.get(file.suffix, file.suffix[1:].upper()), quote(Path(path.relpath(file, here)).as_posix()))
-            for file in paths
-        ],
-    }
-
-
-def _figure(spec: FigureSpec, layout: Layout, here: Path) -> dict[str, Any]:
-    png, caption = (_content(layout.figure(spec.key, ending)) for ending in ("png", "md"))
-    files = [layout.figure(spec.key, "pdf"), layout.figure(spec.key, "png"), layout.numbers(spec.key)]
-    return _shown(spec, layout, here, files) | {
-        "picture": base64.b64encode(png).decode(),
-        "alt": f"{spec.title}; described below, and the numbers are in the CSV.",
-        "caption": caption.decode().strip(),
-    }
-
-
-def _content(file: str) -> bytes:
-    try:
-        return bounded_bytes(file)
-    except (OSError, UnreadableError) as error:
-        raise ResultsError(f"{file}: cannot be read ({getattr(error, 'strerror', error)})") from None
-
-
-def _table(spec: TableSpec, layout: Layout, here: Path) -> dict[str, Any]:
-    table = spec.layout(read_csv(layout.table(spec.key, "csv")))
-    files = [layout.table(spec.key, ending) for ending in TABLE_ENDINGS]
-    return _shown(spec, layout, here, files) | {"parts": table.parts, "notes": table.notes}
-
-
-def _code(made: Mapping[str, Sequence[Origin]], folders: Iterable[str]) -> dict[str, list[str]]:
-    """Return the files of all results in these folders, of those of other code, and of those that record none."""
-    found = {origin for folder in folders for origin in made[folder]}
-    chosen = {"all": (PRESENT, OTHER, UNRECORDED), "other": (OTHER,), "unrecorded": (UNRECORDED,)}
-    return {name: sorted(origin.file for origin in found if origin.code in codes) for name, codes in chosen.items()}
-
-
-def _distinct(texts: Iterable[str]) -> list[str]:
-    return [text for text in dict.fromkeys(texts) if text]
-
-
-def _machine(meta: Mapping[str, Any]) -> str:
-    hardware = meta.get("hardware") or {}
-    parts = [hardware.get("cpu"), hardware.get("gpu")]
-    parts += [f"{hardware['cores']} cores"] * ("cores" in hardware)
-    parts += [f"{hardware['memory_gb']:.3g} GB memory"] * ("memory_gb" in hardware)
-    return ", ".join(part for part in parts if part)
-
-
-def _versions(meta: Mapping[str, Any]) -> str:
-    parts = [f"{name} {version}" for name, version in sorted((meta.get("versions") or {}).items())]
-    return ", ".join(parts + [f"commit {str(meta['commit'])[:12]}"] * bool(meta.get("commit")))
-
-
-def _data(metas: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the data sets that the runs used, once each."""
-    found = {}
-    for data in (meta.get("data") or {} for meta in metas):
-        line = {
-            "title": data.get("title", ""),
-            "size": f"{_size(data.get('rows'))} x {data.get('visible', '')}",
-            "stand_in": data_name(data.get("stand_in_for") or ""),
-            "source": data.get("source") or "",
-            "preprocessing": data.get("preprocessing") or "",
-            "files": [(file.get("name", ""), file.get("sha256", "")) for file in data.get("files") or []],
-        }
-        found[str(line)] = line
-    return list(found.values())
-
-
-def _size(rows: Any) -> str:
-    parts = {name: number for name, number in (rows if isinstance(rows, dict) else {"train": rows}).items() if number}
-    if list(parts) == ["train"]:
-        return count(parts["train"])
-    return ", ".join(f"{name} {count(number)}" for name, number in parts.items())
-
-
-def _wall(meta: Mapping[str, Any], name: str) -> float:
-    return float((meta.get("wall") or {}).get(name) or 0.0)
-
-
-def _run(meta: Mapping[str, Any]) -> dict[str, str]:
-    memory = meta.get("peak_memory_mb")
-    return {
-        "run": str(meta.get("run", "")),
-        "iterations": count(meta.get("iterations") or 0),
-        "trials": count(meta.get("trials") or 0),
-        "training": f"{_wall(meta, 'training_seconds'):.1f}",
-        "evaluation": f"{_wall(meta, 'evaluation_seconds'):.1f}",
-        "memory": f"{memory:.0f}" if memory else "",
-        "threads": str(meta.get("threads", "")),
-        "backend": str(meta.get("backend", "")),
-        "seed": str(meta.get("seed", "")),
-    }

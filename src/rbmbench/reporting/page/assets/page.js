@@ -1,0 +1,132 @@
+"use strict";
+// The claims, tables that can be sorted, buttons that copy commands, and the start of everything.
+
+// Search, filter and sort the claims. The state is in the address: #claims?paper=popcd&verdict=reproduced
+
+const CLAIMS = REPORT.results.flatMap((results) => results.claims.map((claim) => ({ ...claim, scale: results.name, class: claim.standing, figure: claim.shown })));
+const FACETS = ["scale", "paper", "figure", "verdict", "class"];
+const ORDER = { verdict: (claim) => claim.verdict, measured: (claim) => claim.measured ?? Infinity, width: (claim) => (claim.low == null || claim.high == null ? Infinity : claim.high - claim.low), claim: (claim) => claim.claim };
+
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // no address of this page
+  }
+}
+
+function startExplorer() {
+  const form = document.querySelector(".filters");
+  const body = document.querySelector("table.claims tbody");
+  const rows = [...body.rows];
+  const words = CLAIMS.map((claim, place) => rows[place].textContent.toLowerCase());
+  let chosen = CLAIMS;
+  form.hidden = false;
+  for (const name of FACETS) {
+    const counts = new Map();
+    for (const claim of CLAIMS) if (claim[name]) counts.set(claim[name], (counts.get(claim[name]) ?? 0) + 1);
+    form.elements[name].append(...[...counts].map(([value, count]) => element("option", { value }, `${value} (${count})`)));
+  }
+
+  function apply() {
+    const asked = form.elements.q.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const fits = (claim, place) => FACETS.every((name) => !form.elements[name].value || claim[name] === form.elements[name].value) && asked.every((word) => words[place].includes(word));
+    const kept = CLAIMS.map(fits);
+    rows.forEach((row, place) => (row.hidden = !kept[place]));
+    const key = ORDER[form.elements.sort.value];
+    const places = [...CLAIMS.keys()];
+    if (key) places.sort((a, b) => (key(CLAIMS[a]) < key(CLAIMS[b]) ? -1 : key(CLAIMS[a]) > key(CLAIMS[b]) ? 1 : a - b));
+    body.append(...places.map((place) => rows[place]));
+    chosen = places.filter((place) => kept[place]).map((place) => CLAIMS[place]);
+    form.querySelector("output").value = `${chosen.length} of ${CLAIMS.length} claims`;
+  }
+
+  function remember() {
+    const state = new URLSearchParams([...new FormData(form)].filter(([, value]) => value));
+    history.replaceState(null, "", String(state) ? `#claims?${state}` : "#claims");
+  }
+
+  // Restore what the address says, or show the claim or the figure that it names.
+  function follow() {
+    const hash = location.hash.slice(1);
+    if (hash.startsWith("claims?")) {
+      form.reset();
+      for (const [name, value] of new URLSearchParams(hash.slice(7))) if (form.elements[name]) form.elements[name].value = value;
+      apply();
+      document.getElementById("claims").scrollIntoView();
+      return;
+    }
+    const target = hash && document.getElementById(decoded(hash));
+    if (!target) return;
+    if (target.hidden) {
+      form.reset();
+      apply();
+    }
+    target.closest("details")?.setAttribute("open", "");
+    target.scrollIntoView();
+  }
+
+  form.addEventListener("input", () => { apply(); remember(); });
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.addEventListener("reset", () => setTimeout(() => { apply(); remember(); }));
+  document.getElementById("download").addEventListener("click", () => {
+    const names = ["scale", ...Object.keys(REPORT.results[0].claims[0] ?? {})];
+    save(csv([names, ...chosen.map((claim) => names.map((name) => claim[name]))]), "claims.csv");
+  });
+  addEventListener("hashchange", follow);
+  apply();
+  follow();
+}
+
+function startTables() {
+  const number = (text) => parseFloat(text.replace(/[\s\u00a0]/g, ""));
+  const key = (row, place) => row.cells[place].firstChild?.textContent.trim() ?? "";
+  const before = (a, b) => {
+    const [x, y] = [number(a), number(b)];
+    return isNaN(x) || isNaN(y) ? (isNaN(x) - isNaN(y)) || a.localeCompare(b) : x - y;
+  };
+  for (const table of document.querySelectorAll("table.sortable")) {
+    [...table.tHead.rows[0].cells].forEach((head, place) => {
+      const sort = () => {
+        const sign = head.getAttribute("aria-sort") === "ascending" ? -1 : 1;
+        for (const other of head.parentNode.cells) other.removeAttribute("aria-sort");
+        head.setAttribute("aria-sort", sign > 0 ? "ascending" : "descending");
+        table.tBodies[0].append(...[...table.tBodies[0].rows].sort((a, b) => sign * before(key(a, place), key(b, place))));
+      };
+      head.replaceChildren(element("button", { type: "button", onclick: sort }, ...head.childNodes));
+    });
+  }
+}
+
+function startCopying() {
+  for (const button of document.querySelectorAll(".copy")) {
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      const code = button.parentNode.querySelector("code");
+      getSelection().selectAllChildren(code); // left selected where the browser does not let a page copy
+      try {
+        await navigator.clipboard.writeText(code.textContent);
+        button.textContent = "copied";
+      } catch {
+        button.textContent = "press Ctrl+C";
+      }
+    });
+  }
+}
+
+// Show figures of all scales or of one.
+function startScales() {
+  const names = REPORT.results.map(({ name }) => name);
+  if (names.length < 2) return;
+  const choose = (name) => {
+    for (const part of document.querySelectorAll("[data-scale]")) part.hidden = name !== "" && part.dataset.scale !== name;
+  };
+  const select = element("select", { onchange: () => choose(select.value) }, element("option", { value: "" }, "all scales"), ...names.map((name) => element("option", { value: name }, name)));
+  document.querySelector(".contents").prepend(element("label", {}, "Show ", select));
+}
+
+startScales();
+startCharts();
+startTables();
+startCopying();
+startExplorer();

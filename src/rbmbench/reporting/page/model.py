@@ -1,0 +1,174 @@
+"""What the page shows, as checked plain data: one model for a folder of results and for kept ones.
+
+The page holds it as one block of JSON, without what is written out in its HTML. Programs may read the block: `VERSION`
+changes whenever a key is renamed, removed or gets another meaning.
+"""
+
+import re
+from typing import Literal
+
+from pydantic import Field, FiniteFloat
+
+from rbmbench.base.settings import Settings
+
+VERSION = 1
+
+Numbers = tuple[FiniteFloat | None, ...]
+Words = tuple[str, ...]
+
+
+class Look(Settings):
+    """How the curves of an algorithm are drawn on the whole page: a colour, and dashes in pixels."""
+
+    colour: str = Field(pattern=r"^#[0-9A-Fa-f]{6}$")
+    dash: tuple[FiniteFloat, ...] = ()
+    width: FiniteFloat
+
+
+class Series(Settings):
+    """One curve: values at the x of its panel, null where it has none. Mean and band over the trials."""
+
+    key: str
+    label: str
+    metric: str = ""
+    trials: int | None = None
+    mean: Numbers
+    low: Numbers = ()
+    high: Numbers = ()
+
+
+class Panel(Settings):
+    """One panel: curves over common x."""
+
+    name: str
+    title: str
+    x_title: str
+    y_title: str
+    log_x: bool = False
+    log_y: bool = False
+    rows: int | None = Field(default=None, description="rows of the training set; given if sums over them make sense")
+    x: tuple[FiniteFloat, ...]
+    series: tuple[Series, ...]
+
+
+class Claim(Settings):
+    """A claim with its verdict: the columns of claims.csv, infinite bounds and missing numbers as null."""
+
+    claim: str
+    paper: str
+    standing: Literal["published", "reading", "check", "ours"]
+    where: str
+    text: str
+    published: str
+    measured: FiniteFloat | None
+    low: FiniteFloat | None
+    high: FiniteFloat | None
+    above: FiniteFloat | None
+    below: FiniteFloat | None
+    fails: str
+    verdict: str
+    note: str
+    discussed: str
+    shown: str = Field(default="", description="key of the figure or table that the claim is about, if it is here")
+
+
+class Part(Settings):
+    """One table of text; its first ``words`` columns are words, the others numbers."""
+
+    caption: str
+    columns: Words
+    words: int
+    lines: tuple[Words, ...]
+
+
+class Shown(Settings):
+    """A figure or a table."""
+
+    key: str
+    paper: str
+    heading: str
+    reading: str = ""
+    cuts: Words = Field(default=(), description="what is below the published settings, such as 5 of 25 trials")
+    caption: str = ""
+    command: str
+    notebook: str = Field(default="", description="address of its notebook relative to the page")
+    results: int = Field(default=0, description="how many results it rests on")
+    other_code: int = Field(default=0, description="how many of them other code has made")
+    panels: tuple[Panel, ...] = ()
+    picture: str = Field(default="", exclude=True, description="data: address of its picture")
+    parts: tuple[Part, ...] = Field(default=(), exclude=True)
+    notes: Words = Field(default=(), exclude=True)
+
+
+class Data(Settings):
+    """A data set that runs used."""
+
+    title: str
+    size: str
+    stand_in: str
+    source: str
+    preprocessing: str
+    files: tuple[tuple[str, str], ...]
+
+
+class Code(Settings):
+    """Files of results by the code that made them, and the command that makes those of other code again."""
+
+    results: int = 0
+    unrecorded: int = 0
+    other: Words = ()
+    command: str = ""
+
+
+class Results(Settings):
+    """One folder of results."""
+
+    name: str
+    judges: bool = Field(description="false for a check of the installation, whose verdicts and times mean nothing")
+    claims: tuple[Claim, ...]
+    shown: tuple[Shown, ...]
+    data: tuple[Data, ...] = Field(default=(), exclude=True)
+    machines: Words = ()
+    versions: Words = ()
+    dates: tuple[str, str] | None = Field(default=None, description="when the first run ended, and the last")
+    hours: FiniteFloat = 0.0
+    runs: tuple[dict[str, str], ...] = Field(default=(), exclude=True)
+    code: Code = Field(default=Code(), exclude=True)
+
+
+class Paper(Settings):
+    """A paper, and the figures and tables that the configuration has of it."""
+
+    key: str
+    title: str = ""
+    citation: str = Field(default="", description="authors, journal, year")
+    shown: dict[str, str] = Field(default={}, description="by key: Figure 1, with its title")
+
+    @property
+    def name(self) -> str:
+        """Authors and year as in citations: "Krause et al. 2018"; the key where the citation has no such form."""
+        people = re.split(r", | and ", re.split(r"(?<=\w\w)\. ", self.citation)[0])
+        authors = [words[-1] for person in people if (words := person.split())]
+        years = re.findall(r"\b(?:19|20)\d\d\b", self.citation)
+        if not (authors and years):
+            return self.key
+        return f"{f'{authors[0]} et al.' if len(authors) > 2 else ' and '.join(authors)} {years[-1]}"
+
+
+class Speed(Settings):
+    """The measured speed of training steps."""
+
+    caption: str
+    part: Part
+    picture: str
+
+
+class Report(Settings):
+    """Everything on the page."""
+
+    version: Literal[1] = VERSION
+    title: str
+    papers: tuple[Paper, ...]
+    results: tuple[Results, ...]
+    looks: dict[str, Look]
+    speed: tuple[Speed, ...] = Field(default=(), exclude=True)

@@ -1,0 +1,140 @@
+"""Where results come from: data sets, machines, versions, times, and which results other code has made."""
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from rbmbench.base.settings import (
+    AnnealingSettings,
+    CouplingSettings,
+    EstimateSettings,
+    GroundTruthSettings,
+    RunSettings,
+    SamplingSettings,
+)
+from rbmbench.io.layout import META, Layout
+from rbmbench.io.results import read_meta
+from rbmbench.measurements.fingerprints import UNKNOWN, fingerprint
+from rbmbench.reporting.page.model import Data
+from rbmbench.reporting.words import count, data_name
+
+PRESENT, OTHER, UNRECORDED = "present", "other", "not recorded"
+# Tried in this order: every mapping is one of one model only, which refuses unknown keys.
+MODELS = RunSettings, GroundTruthSettings, EstimateSettings, CouplingSettings, SamplingSettings, AnnealingSettings
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The ``meta.json`` of a result, and whether its code was the present one: `PRESENT`, `OTHER`, `UNRECORDED`."""
+
+    file: str
+    code: str
+
+
+def origins(folder: str, layout: Layout) -> Iterator[Origin]:
+    """Yield the origin of the result in a folder, and that of the training run that it measures."""
+    meta, file = read_meta(folder), f"{folder}/{META}"
+    run = layout.job("run", str(meta.get("run")), META)
+    if "evaluation" in meta:  # the rest is the meta of the run
+        yield Origin(file, _code(meta["evaluation"], meta))
+        yield Origin(run, _code(meta, meta))
+    else:
+        yield Origin(file, _code(meta, meta))
+        if run != file and Path(run).is_file():
+            yield Origin(run, _code(of_run := read_meta(Path(run).parent), of_run))
+
+
+def _code(made: Mapping[str, Any], meta: Mapping[str, Any]) -> str:
+    """Return what is known of the code of a job, from its settings and the fingerprint that it recorded."""
+    recorded, now = made.get("code"), UNKNOWN
+    for model in MODELS:
+        with suppress(ValidationError):
+            now = fingerprint(model.model_validate(made.get("settings")), (meta.get("data") or {}).get("visible"))
+            break
+    if not recorded or UNKNOWN in (recorded, now):
+        return UNRECORDED
+    return PRESENT if recorded == now else OTHER
+
+
+def command(files: Sequence[str], configfiles: Sequence[str]) -> str:
+    """Return the command that makes these results again, and all that rests on them; "" without any."""
+    overlays = ["--configfile", *configfiles] if configfiles else []
+    return shlex.join(["snakemake", "-c2", "all", "--forcerun", *files, *overlays]) if files else ""
+
+
+def summary(metas: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what `model.Results` holds of the provenance of training runs, from their meta."""
+    ends = sorted(str(meta["finished"])[:10] for meta in metas if meta.get("finished"))
+    return {
+        "data": _data(metas),
+        "machines": _distinct(_machine(meta) for meta in metas),
+        "versions": _distinct(_versions(meta) for meta in metas),
+        "dates": (ends[0], ends[-1]) if ends else None,
+        "hours": sum(_wall(meta, "total_seconds") for meta in metas) / 3600,
+        "runs": tuple(map(_run, metas)),
+    }
+
+
+def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(text for text in dict.fromkeys(texts) if text)
+
+
+def _machine(meta: Mapping[str, Any]) -> str:
+    hardware = meta.get("hardware") or {}
+    parts = [hardware.get("cpu"), hardware.get("gpu")]
+    parts += [f"{hardware['cores']} cores"] * ("cores" in hardware)
+    parts += [f"{hardware['memory_gb']:.3g} GB memory"] * ("memory_gb" in hardware)
+    return ", ".join(part for part in parts if part)
+
+
+def _versions(meta: Mapping[str, Any]) -> str:
+    parts = [f"{name} {version}" for name, version in sorted((meta.get("versions") or {}).items())]
+    return ", ".join(parts + [f"commit {str(meta['commit'])[:12]}"] * bool(meta.get("commit")))
+
+
+def _data(metas: Iterable[Mapping[str, Any]]) -> tuple[Data, ...]:
+    """Return the data sets that the runs used, once each."""
+    found = {}
+    for data in (meta.get("data") or {} for meta in metas):
+        found[
+            Data(
+                title=data.get("title", ""),
+                size=f"{_size(data.get('rows'))} x {data.get('visible', '')}",
+                stand_in=data_name(data.get("stand_in_for") or ""),
+                source=data.get("source") or "",
+                preprocessing=data.get("preprocessing") or "",
+                files=tuple((file.get("name", ""), file.get("sha256", "")) for file in data.get("files") or []),
+            )
+        ] = True
+    return tuple(found)
+
+
+def _size(rows: Any) -> str:
+    parts = {name: number for name, number in (rows if isinstance(rows, dict) else {"train": rows}).items() if number}
+    if list(parts) == ["train"]:
+        return count(parts["train"])
+    return ", ".join(f"{name} {count(number)}" for name, number in parts.items())
+
+
+def _wall(meta: Mapping[str, Any], name: str) -> float:
+    return float((meta.get("wall") or {}).get(name) or 0.0)
+
+
+def _run(meta: Mapping[str, Any]) -> dict[str, str]:
+    memory = meta.get("peak_memory_mb")
+    return {
+        "run": str(meta.get("run", "")),
+        "iterations": count(meta.get("iterations") or 0),
+        "trials": count(meta.get("trials") or 0),
+        "training": f"{_wall(meta, 'training_seconds'):.1f}",
+        "evaluation": f"{_wall(meta, 'evaluation_seconds'):.1f}",
+        "memory": f"{memory:.0f}" if memory else "",
+        "threads": str(meta.get("threads", "")),
+        "backend": str(meta.get("backend", "")),
+        "seed": str(meta.get("seed", "")),
+    }

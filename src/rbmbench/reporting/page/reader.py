@@ -1,0 +1,257 @@
+"""Read a folder of results, of the workflow or kept, as what the page shows.
+
+A folder of the workflow has specs, runs and notebooks. A kept one has ``meta/KEY.json`` in their place, and compressed
+numbers. Both have verdicts, pictures and tables as text. Without a spec, titles are those of the configuration.
+"""
+
+import base64
+import io
+import re
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from os import path
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pandas as pd
+from pydantic import ValidationError
+
+from rbmbench.base.errors import ResultsError
+from rbmbench.io.guard import UnreadableError, bounded_bytes
+from rbmbench.io.layout import Layout
+from rbmbench.io.meta import checked_meta
+from rbmbench.io.results import read_csv, read_json, read_meta
+from rbmbench.planning.specs import Shown as Spec
+from rbmbench.planning.specs import read_spec
+from rbmbench.reporting.claims import judge
+from rbmbench.reporting.page.configured import Configured, axes_of, number
+from rbmbench.reporting.page.coverage import cuts
+from rbmbench.reporting.page.curves import panels
+from rbmbench.reporting.page.model import Claim, Code, Part, Results, Shown
+from rbmbench.reporting.page.provenance import OTHER, UNRECORDED, Origin, command, origins, summary
+
+CHECK_OF_INSTALLATION = "smoke"
+"""The scale whose figures only show that everything runs: on the page all of its claims are inconclusive."""
+PICTURE_WIDTH = 900
+"""Pixels; the pictures of a page are a fallback, and curves are drawn from numbers."""
+NUMBER = re.compile(r"[-+0-9.e\s]*|nan|-?inf|.* to .*")
+
+
+class Folder:
+    """One folder of results. `ResultsError` of all its methods if a file is missing or damaged.
+
+    Parameters
+    ----------
+    root : path
+        Such as results/paper or results/reference/paper; its name is that of the scale.
+    page : path
+        The page to write, for addresses relative to it.
+    configured : Configured
+    configfiles : sequence of str
+        Overlays of the configuration, for the commands on the page.
+    specs : sequence of path, optional
+        Specs of the figures and tables to show; by default all of the folder.
+    """
+
+    def __init__(
+        self, root: Path, page: Path, configured: Configured, configfiles: Sequence[str], specs: Sequence[Path] = ()
+    ):
+        self.layout, self.page, self.configured, self.configfiles = Layout(str(root)), page, configured, configfiles
+        files = specs or sorted(Path(self.layout.spec("x")).parent.glob("*_*.json"))
+        self.specs: dict[str, Spec] = {spec.key: spec for spec in map(read_spec, files)}
+        self.kept = {file.stem: file for file in sorted((root / "meta").glob("*.json"))} if not files else {}
+
+    def read(self) -> Results:
+        """Return everything that the page shows of the folder."""
+        try:
+            return self._read()
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, (error.title, *first["loc"])))
+            raise ResultsError(f"{self.layout.root}: {place}: {first['msg']}") from None
+
+    def _read(self) -> Results:
+        verdicts = judge.read_claims(self.layout.claims)
+        keys = list(self.specs or self.kept)
+        metas = {key: self._metas(key) for key in keys}
+        every = {name: meta for of_key in metas.values() for name, meta in of_key.items()}
+        made = {key: self._origins(key) for key in keys}
+        trained = [meta for meta in every.values() if "training_seconds" in (meta.get("wall") or {})]
+        scale = Path(self.layout.root).name
+        judges = scale != CHECK_OF_INSTALLATION
+        if not judges:
+            verdicts["verdict"] = judge.INCONCLUSIVE
+        return Results(
+            name=scale,
+            judges=judges,
+            claims=tuple(self._claim(row, keys) for row in verdicts.to_dict("records")),
+            shown=tuple(self._shown(key, metas[key], made[key]) for key in sorted(keys, key=order)),
+            code=self._code({origin for of_key in made.values() for origin in of_key}),
+            **summary(trained),
+        )
+
+    def _metas(self, key: str) -> Mapping[str, Mapping[str, Any]]:
+        """Return the meta of all results behind a figure or a table, by the name of their folder."""
+        if key in self.specs:
+            return {Path(folder).name: read_meta(folder) for folder in self.specs[key].folders()}
+        metas, file = read_json(self.kept[key]), str(self.kept[key])
+        if not isinstance(metas, dict):
+            raise ResultsError(f"{file}: should hold the meta of each result by its name")
+        return {name: checked_meta(meta, f"{file}: {name}") for name, meta in metas.items()}
+
+    def _origins(self, key: str) -> list[Origin]:
+        folders = self.specs[key].folders() if key in self.specs else ()
+        return list(dict.fromkeys(origin for folder in folders for origin in origins(folder, self.layout)))
+
+    def _code(self, made: Iterable[Origin]) -> Code:
+        codes = {code: sorted(origin.file for origin in made if origin.code == code) for code in (OTHER, UNRECORDED)}
+        again = command(codes[OTHER], self.configfiles)
+        return Code(results=len(set(made)), unrecorded=len(codes[UNRECORDED]), other=codes[OTHER], command=again)
+
+    def _claim(self, row: Mapping[str, Any], keys: Sequence[str]) -> Claim:
+        words = ("claim", "paper", "where", "text", "fails", "verdict", "note")
+        numbers = ("measured", "low", "high", "above", "below")
+        return Claim(
+            **{name: "" if pd.isna(row[name]) else str(row[name]) for name in words},
+            **{name: float(row[name]) if abs(row[name]) < float("inf") else None for name in numbers},
+            standing=row["class"],
+            published=_printed(row["published"]),
+            # Verdicts that were kept before there were such sections name none.
+            discussed=row["discussed"] or self.configured.discussed.get(row["claim"], ""),
+            shown=self._about(row, keys),
+        )
+
+    def _about(self, row: Mapping[str, Any], keys: Sequence[str]) -> str:
+        """Return the key of the figure or table that a claim is measured on, or at least about; "" if not here."""
+        named = re.search(r"\.((?:fig|table)[a-z0-9_]+)", str(row["claim"]))
+        told = re.search(r"(fig|table)(?:ure)? (\d+)", str(row["where"]).lower())
+        names = [self.configured.about.get(row["claim"]), named and named[1], told and told[1] + told[2]]
+        return next((key for name in names if name and (key := f"{row['paper']}_{name}") in keys), "")
+
+    def _shown(self, key: str, metas: Mapping[str, Any], made: Sequence[Origin]) -> Shown:
+        """Return a figure or a table."""
+        spec, settings = self.specs.get(key), self.configured.shown.get(key)
+        paper = spec.paper if spec else re.sub(r"_(fig|table)[a-z0-9]+(_[a-z0-9_]*)?$", "", key)
+        title = getattr(spec or settings, "title", "")
+        words = {
+            "key": key,
+            "paper": paper,
+            "heading": number(key, paper) + (f": {title}" if title else ""),
+            "reading": getattr(spec or settings, "reading", None) or "",
+            "command": shlex.join(["snakemake", "-c2", key, *self._overlays()]),
+            "notebook": self._notebook(key),
+            "results": len(made) or len(metas),
+            "other_code": sum(origin.code == OTHER for origin in made),
+        }
+        if not Path(self.layout.figure(key, "png")).is_file() and Path(self.layout.table(key, "md")).is_file():
+            table = self.layout.table(key, "csv")
+            cut = self._cuts(key, read_csv(table), metas) if Path(table).is_file() else ()
+            return Shown(**words, cuts=cut, **_table(self.layout.table(key, "md")))
+        caption, of = Path(self.layout.figure(key, "md")), spec or settings
+        known = getattr(of, "panels", {})
+        axes = axes_of(known if isinstance(known, dict) else {panel.name: panel for panel in known})
+        file, numbers = self._numbers(key)
+        return Shown(
+            **words,
+            cuts=self._cuts(key, numbers, metas),
+            caption=_text(caption).strip() if spec or caption.is_file() else "",
+            panels=_checked(file, panels, numbers, axes),
+            picture=picture(self.layout.figure(key, "png")),
+        )
+
+    def _overlays(self) -> list[str]:
+        return ["--configfile", *self.configfiles] if self.configfiles else []
+
+    def _notebook(self, key: str) -> str:
+        file = self.layout.notebook(key, "html")
+        return quote(Path(path.relpath(file, self.page.parent)).as_posix()) if Path(file).is_file() else ""
+
+    def _numbers(self, key: str) -> tuple[Path, pd.DataFrame]:
+        file = Path(self.layout.numbers(key))
+        packed = file.with_name(f"{file.name}.gz")
+        file = packed if packed.is_file() else file
+        return file, read_csv(file)
+
+    def _cuts(self, key: str, numbers: pd.DataFrame, metas: Mapping[str, Any]) -> tuple[str, ...]:
+        if key not in self.configured.published:
+            return ()
+        published = self.configured.published[key]
+        return tuple(_checked(self.layout.root, cuts, *published, numbers, metas.values()))
+
+
+def _checked(file: str | Path, function: Callable, *arguments: Any) -> Any:
+    """Return what a function makes of the numbers in a file; `ResultsError` if they are not what they should be."""
+    try:
+        return function(*arguments)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        text = f"{type(error).__name__}: {error}"
+        raise ResultsError(f"{file}: does not hold the numbers of a figure ({' '.join(text.split())[:200]})") from None
+
+
+def _printed(value: Any) -> str:
+    """Return a printed number or words: the table holds 1200 as 1200.0."""
+    try:
+        return "" if pd.isna(value) else f"{float(value):g}"
+    except ValueError:
+        return str(value)
+
+
+def order(key: str) -> tuple:
+    """Return what sorts keys as people do: Figure 2 before Figure 10, figures before tables."""
+    return tuple(int(part) if part.isdigit() else part for part in re.split(r"(\d+)", key))
+
+
+def _content(file: str | Path) -> bytes:
+    try:
+        return bounded_bytes(file)
+    except (OSError, UnreadableError) as error:
+        raise ResultsError(f"{file}: cannot be read ({getattr(error, 'strerror', error)})") from None
+
+
+def _text(file: str | Path) -> str:
+    try:
+        return _content(file).decode()
+    except UnicodeDecodeError:
+        raise ResultsError(f"{file}: cannot be read (is not UTF-8)") from None
+
+
+def picture(file: str | Path) -> str:
+    """Return a picture as an address that holds it, smaller than the file: WebP of at most `PICTURE_WIDTH` pixels."""
+    from PIL import Image
+
+    content = io.BytesIO()
+    try:
+        with Image.open(io.BytesIO(_content(file)), formats=["PNG"]) as picture:
+            height = max(1, round(picture.height * PICTURE_WIDTH / picture.width))
+            smaller = picture.convert("RGB").resize((PICTURE_WIDTH, height), Image.Resampling.LANCZOS)
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise ResultsError(f"{file}: cannot be read ({' '.join(str(error).split())})") from None
+    smaller.save(content, "WEBP", quality=35, method=6)
+    return f"data:image/webp;base64,{base64.b64encode(content.getvalue()).decode()}"
+
+
+def _table(file: str) -> dict[str, Any]:
+    """Return the parts and notes of a table from its Markdown, as `text_tables.write_markdown` writes them."""
+    parts, notes, caption, lines = [], [], "", []
+    for line in [*_text(file).splitlines(), ""]:
+        if line.startswith("|"):
+            lines.append(tuple(cell.strip() for cell in line.strip("| ").split(" | ")))
+        elif lines:
+            parts.append(part(caption, lines[0], lines[2:]))
+            lines = []
+        if line.startswith("- "):
+            notes.append(line[2:])
+        elif line and not line.startswith("|"):
+            caption = line.lstrip("# ")
+    return {"parts": tuple(parts), "notes": tuple(notes)}
+
+
+def part(caption: str, columns: Sequence[str], lines: Sequence[Sequence[str]]) -> Part:
+    """Return a table of text, its columns of words first; lines of another length are filled with blanks."""
+    width = len(columns)
+    lines = tuple((*line, *[""] * width)[:width] for line in lines)
+    words = width
+    while words and all(NUMBER.fullmatch(line[words - 1]) for line in lines):
+        words -= 1
+    return Part(caption=caption, columns=tuple(columns), words=words, lines=lines)

@@ -1,0 +1,28 @@
+"""Tables from csv files that may be compressed."""
+
+import gzip
+
+import pytest
+
+from rbmbench.io import tables
+from rbmbench.io.guard import UnreadableError
+
+
+def test_a_compressed_table_is_that_of_its_content(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n1,2.5\n")
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"x,y\n1,2.5\n"))
+    assert tables.csv_table(tmp_path / "a.csv.gz").equals(tables.csv_table(tmp_path / "a.csv"))
+
+
+@pytest.mark.parametrize("content", [b"", b"x,y\n1,2\n", gzip.compress(b"x,y\n1,2\n" * 99)[:-9]])
+def test_what_was_not_compressed_or_is_cut_short_is_refused(tmp_path, content):
+    (tmp_path / "a.csv.gz").write_bytes(content)
+    with pytest.raises(UnreadableError):
+        tables.csv_table(tmp_path / "a.csv.gz")
+
+
+def test_what_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "MOST_CSV_BYTES", 1000)
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"x\n" * 501))
+    with pytest.raises(UnreadableError, match="unpacks to more than 1000 bytes"):
+        tables.csv_table(tmp_path / "a.csv.gz")
