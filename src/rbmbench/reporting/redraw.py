@@ -102,7 +102,7 @@ def numbers_of(layout: Layout, key: str) -> pd.DataFrame:
     """Return the numbers behind a figure, compressed or not; `ResultsError` if there are none or they are damaged."""
     compressed = f"{layout.numbers(key)}.gz"
     if Path(compressed).is_file():
-        return read_csv(compressed, compression="gzip")
+        return read_csv(compressed)
     return read_csv(layout.numbers(key))
 
 

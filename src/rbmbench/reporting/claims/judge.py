@@ -154,7 +154,8 @@ def power(found: Measurement, bounds: tuple[float, float], possible: tuple[float
     possible : tuple of float
         The smallest and the largest number that there can be.
     """
-    if not math.isfinite(found.value) or not (math.isfinite(found.low) and math.isfinite(found.high)):
+    certain = found.low == found.value == found.high
+    if not certain and not all(map(math.isfinite, (found.value, found.low, found.high))):
         return ""
     (above, below), (lowest, highest) = bounds, possible
     low, high = max(_edges(above, found, found.high, possible)), min(_edges(below, found, found.low, possible))
@@ -164,6 +165,8 @@ def power(found: Measurement, bounds: tuple[float, float], possible: tuple[float
 
 def _edges(bound: float, found: Measurement, end: float, possible: tuple[float, float]) -> list[float]:
     """Return values whose interval would end at ``bound``, as that of ``found`` does at ``end``."""
+    if found.value == end:
+        return [bound]
     edges = [bound + found.value - end]
     if math.isfinite(bound):
         anchors = [anchor for anchor in possible if math.isfinite(anchor) and anchor != end]
