@@ -33,7 +33,7 @@ from rbmbench.reporting.page.provenance import OTHER, UNRECORDED, Origin, comman
 
 CHECK_OF_INSTALLATION = "smoke"
 """The scale whose figures only show that everything runs: on the page all of its claims are inconclusive."""
-PICTURE_WIDTH = 900
+PICTURE_WIDTH = 720
 """Pixels; the pictures of a page are a fallback, and curves are drawn from numbers."""
 NUMBER = re.compile(r"[-+0-9.e\s]*|nan|-?inf|.* to .*")
 
@@ -58,9 +58,10 @@ class Folder:
         self, root: Path, page: Path, configured: Configured, configfiles: Sequence[str], specs: Sequence[Path] = ()
     ):
         self.layout, self.page, self.configured, self.configfiles = Layout(str(root)), page, configured, configfiles
-        files = specs or sorted(Path(self.layout.spec("x")).parent.glob("*_*.json"))
+        self.kept = {} if specs else {file.stem: file for file in sorted((root / "meta").glob("*.json"))}
+        # Kept specs are there to draw again; what they rest on is in the meta.
+        files = () if self.kept else specs or sorted(Path(self.layout.spec("x")).parent.glob("*_*.json"))
         self.specs: dict[str, Spec] = {spec.key: spec for spec in map(read_spec, files)}
-        self.kept = {file.stem: file for file in sorted((root / "meta").glob("*.json"))} if not files else {}
 
     def read(self) -> Results:
         """Return everything that the page shows of the folder."""
