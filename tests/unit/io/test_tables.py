@@ -14,7 +14,9 @@ def test_a_compressed_table_is_that_of_its_content(tmp_path):
     assert tables.csv_table(tmp_path / "a.csv.gz").equals(tables.csv_table(tmp_path / "a.csv"))
 
 
-@pytest.mark.parametrize("content", [b"", b"x,y\n1,2\n", gzip.compress(b"x,y\n1,2\n" * 99)[:-9]])
+@pytest.mark.parametrize(
+    "content", [b"", b"x,y\n1,2\n", gzip.compress(b"x,y\n1,2\n" * 99)[:-9]], ids=["empty", "plain", "cut"]
+)
 def test_what_was_not_compressed_or_is_cut_short_is_refused(tmp_path, content):
     (tmp_path / "a.csv.gz").write_bytes(content)
     with pytest.raises(UnreadableError):
