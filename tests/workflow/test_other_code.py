@@ -27,12 +27,7 @@ def made(repository, tmp_path_factory) -> Path:
     workspace = new_workspace(repository, folder / "work")
     add_tiny_paper(workspace, with_own_data(workspace))
     with using(folder):
-        for name in workspace.planned(*FILES, "--", "all"):
-            file = workspace.folder / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(name)
-        workspace.snakemake("--touch", "--forceall", "--quiet", "all", *FILES)
-        assert workspace.jobs(*FILES) == {}
+        workspace.mark_all_made(*FILES)
     return folder
 
 

@@ -23,19 +23,9 @@ def all_made(repository, tmp_path_factory, worker_id):
         if not folder.exists():
             unfinished = folder.with_suffix(".new")
             unfinished.mkdir()
-            mark_all_made(new_workspace(repository, unfinished))
+            new_workspace(repository, unfinished).mark_all_made(*SMOKE)
             unfinished.rename(folder)
     return Workspace(folder)
-
-
-def mark_all_made(workspace):
-    """Put every file of the smoke scale there, and have Snakemake record it as up to date."""
-    for name in workspace.planned(*SMOKE, "--", "all"):
-        file = workspace.folder / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(name)
-    workspace.snakemake("--touch", "--forceall", "--quiet", "all", *SMOKE)
-    assert workspace.jobs(*SMOKE) == {}
 
 
 @pytest.fixture

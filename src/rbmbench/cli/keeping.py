@@ -34,7 +34,7 @@ def keep(arguments: Namespace) -> None:
     source, target = Layout(str(arguments.folder)), Layout(str(arguments.out))
     for key in arguments.figures:
         # The numbers behind a figure are long and compress well; pandas reads them as they are.
-        _copy(source.numbers(key), f"{target.numbers(key)}.gz", partial(gzip.compress, mtime=0))
+        _copy(source.numbers(key), target.packed_numbers(key), partial(gzip.compress, mtime=0))
     for key in arguments.tables:
         for ending in TABLE_ENDINGS:
             _copy(source.table(key, ending), target.table(key, ending))

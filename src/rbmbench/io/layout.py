@@ -92,6 +92,10 @@ class Layout:
         """Return the numbers behind a figure."""
         return f"{self.root}/data/{key}.csv"
 
+    def packed_numbers(self, key: str) -> str:
+        """Return the numbers behind a figure as they are kept, compressed."""
+        return f"{self.numbers(key)}.gz"
+
     def table(self, key: str, ending: str) -> str:
         """Return a table in one of its forms."""
         return f"{self.root}/tables/{key}.{ending}"

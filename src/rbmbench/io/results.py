@@ -20,7 +20,7 @@ from rbmbench.base.errors import ResultsError
 from rbmbench.io.arrays import npz_arrays
 from rbmbench.io.atomic import replaced, write_json
 from rbmbench.io.guard import UnreadableError, bounded_bytes
-from rbmbench.io.layout import BIAS, CURVE, ISL, JOBS, META, MODEL, STOPPING_TIMES
+from rbmbench.io.layout import BIAS, CURVE, ISL, JOBS, META, MODEL, STOPPING_TIMES, Layout
 from rbmbench.io.meta import CHECKSUMS, OWN_CHECKSUM, Meta, checked_meta, content_checksum
 from rbmbench.io.tables import csv_table, parquet_table
 from rbmbench.io.text import MOST_JSON_BYTES, plain_json
@@ -110,6 +110,12 @@ def read_csv(path: Location, columns: Iterable[str] = (), **options: Any) -> pd.
         raise ResultsError(f"{path}: cannot be read ({error})") from None
     _check_columns(path, table, columns)
     return table
+
+
+def numbers_file(layout: Layout, key: str) -> Path:
+    """Return the file of the numbers behind a figure, the compressed one where there is one; it need not exist."""
+    packed = Path(layout.packed_numbers(key))
+    return packed if packed.is_file() else Path(layout.numbers(key))
 
 
 def _check_columns(path: Location, table: pd.DataFrame, columns: Iterable[str]) -> None:

@@ -79,10 +79,10 @@ def _statements(name: str) -> tuple[str, ...]:
     source = (PACKAGE / "datasets" / f"{name}.py").read_text(encoding="utf-8")
     imported = re.findall(r"^from rbmbench\.datasets\.(_\w+) import", source, re.MULTILINE)
     others = (statement for other in imported if other not in WITHOUT_ROWS for statement in _statements(other))
-    return _bare(source), *others
+    return bare(source), *others
 
 
-def _bare(source: str) -> str:
+def bare(source: str) -> str:
     """Return a source without comments, docstrings and blanks, the same for every version of Python."""
     pieces: list[str] = []
     begins = True

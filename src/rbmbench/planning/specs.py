@@ -7,7 +7,7 @@ are not found there, to the folder that holds ``results``, so that a notebook op
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -24,6 +24,11 @@ from rbmbench.io.results import read_json
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+
+
+KEY_WITHIN_PAPER = re.compile(r"_(fig|table)([a-z0-9]+)_?([a-z0-9_]*)$")
+PLACES = ("folder", "model", "data_file")
+"""Keys of a spec that name a folder or a file of results."""
 
 
 class Spec(Settings):
@@ -124,9 +129,7 @@ class Shown(Spec):
     @property
     def number(self) -> str:
         """The paper's own name of it, "Figure 1" for the key ``popcd_fig1``; with an addition for ``_fig1_more``."""
-        kind, number, addition = re.search(r"_(fig|table)([a-z0-9]+)_?([a-z0-9_]*)$", self.key).groups()
-        name = f"{'Figure' if kind == 'fig' else 'Table'} {number}"
-        return f"{name} ({addition.replace('_', ' ')})" if addition else name
+        return number_of(self.key)
 
     def files(self) -> list[str]:
         """Return the files that `read` reads, each once."""
@@ -157,6 +160,18 @@ class Shown(Spec):
             What else the kind takes, such as the metric of a curve.
         """
         return None
+
+
+def number_of(key: str) -> str:
+    """Return the paper's own name of the figure or table with a key; see `Shown.number`."""
+    kind, number, addition = KEY_WITHIN_PAPER.search(key).groups()
+    name = f"{'Figure' if kind == 'fig' else 'Table'} {number}"
+    return f"{name} ({addition.replace('_', ' ')})" if addition else name
+
+
+def paper_of(key: str) -> str:
+    """Return the key of the paper that a figure or table is of: "popcd" for ``popcd_fig1``."""
+    return key[: KEY_WITHIN_PAPER.search(key).start()]
 
 
 class FigureSpec(Shown):
@@ -258,14 +273,14 @@ def rooted(values: Any, path: Path) -> Any:
     where = path.resolve()
     root = where.parents[min(3, len(where.parents) - 1)]
 
-    def below(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {
-                key: str(root / one)
-                if key in ("folder", "model", "data_file") and isinstance(one, str) and not Path(one).exists()
-                else below(one)
-                for key, one in value.items()
-            }
-        return [below(one) for one in value] if isinstance(value, list) else value
+    return with_places(values, lambda place: place if Path(place).exists() else str(root / place))
 
-    return below(values)
+
+def with_places(values: Any, change: Callable[[str], str]) -> Any:
+    """Return the plain data of a spec with all names of folders and files changed."""
+    if isinstance(values, dict):
+        return {
+            key: change(one) if key in PLACES and isinstance(one, str) else with_places(one, change)
+            for key, one in values.items()
+        }
+    return [with_places(one, change) for one in values] if isinstance(values, list) else values

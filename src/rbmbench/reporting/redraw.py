@@ -4,7 +4,6 @@ A kept figure has its numbers in ``data/KEY.csv.gz`` and a spec that ends with t
 picture needs beside them, and ``drawn_by``, a digest of the code that drew it last. A live one is read from its runs.
 """
 
-import ast
 import hashlib
 from functools import cache
 from importlib.util import find_spec
@@ -16,13 +15,12 @@ import pandas as pd
 from rbmbench.base.errors import ResultsError
 from rbmbench.io.atomic import write_json
 from rbmbench.io.layout import PICTURE_ENDINGS, Layout
-from rbmbench.io.results import read_csv, read_json
-from rbmbench.planning.specs import FigureSpec, parse_spec, read_spec
+from rbmbench.io.results import numbers_file, read_csv, read_json
+from rbmbench.measurements.fingerprints import bare
+from rbmbench.planning.specs import FigureSpec, parse_spec, read_spec, with_places
 from rbmbench.reporting import style, text_tables
 
 ALL_FIGURES = ("rbmbench.reporting.style", "rbmbench.reporting.words")
-FOLDERS = ("folder", "model", "data_file")
-"""Keys of a spec that name a place among the results."""
 
 
 def redraw(root: str | Path, key: str, out: str | Path, sheet: style.Sheet = style.PAGE) -> bool:
@@ -100,10 +98,7 @@ def drawn_by(spec: FigureSpec) -> str:
 
 def numbers_of(layout: Layout, key: str) -> pd.DataFrame:
     """Return the numbers behind a figure, compressed or not; `ResultsError` if there are none or they are damaged."""
-    compressed = f"{layout.numbers(key)}.gz"
-    if Path(compressed).is_file():
-        return read_csv(compressed)
-    return read_csv(layout.numbers(key))
+    return read_csv(numbers_file(layout, key))
 
 
 def _lay_out(spec: Any, source: Layout, target: Layout) -> None:
@@ -117,24 +112,10 @@ def _lay_out(spec: Any, source: Layout, target: Layout) -> None:
 
 def without_folders(values: Any) -> Any:
     """Return the plain data of a spec with the names of folders in place of their paths."""
-    if isinstance(values, dict):
-        return {
-            key: Path(one).name if key in FOLDERS and isinstance(one, str) else without_folders(one)
-            for key, one in values.items()
-        }
-    return [without_folders(one) for one in values] if isinstance(values, list) else values
+    return with_places(values, lambda place: Path(place).name)
 
 
 @cache
 def _digest(modules: tuple[str, ...]) -> str:
-    texts = [_bare(Path(find_spec(name).origin).read_text(encoding="utf-8")) for name in sorted(modules)]
+    texts = [bare(Path(find_spec(name).origin).read_text(encoding="utf-8")) for name in sorted(modules)]
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:10]
-
-
-def _bare(source: str) -> str:
-    """Return the syntax tree of a module without its docstrings, as text."""
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
-            del node.body[0]
-    return ast.dump(tree)

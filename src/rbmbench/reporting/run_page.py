@@ -3,9 +3,8 @@
 import base64
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from rbmbench.io.layout import CURVE, EVALUATION, FIT_PAGE, FIT_PICTURES, META, MODEL
+from rbmbench.reporting.page.html import template
 from rbmbench.reporting.style import finish_axes, page, save, theme
 from rbmbench.reporting.text_tables import write_text
 from rbmbench.training.run import TrainingResult
@@ -34,9 +33,7 @@ def write_run_page(result: TrainingResult, folder: Path, shape: tuple[int, int] 
             figure = page(1 if name == "curve" else 2)
             draw[name](figure.subplots())
         save(figure, folder / file)
-    loader = PackageLoader("rbmbench.reporting.page")
-    template = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    text = template.get_template("run.html.j2").render(
+    text = template("run.html.j2").render(
         title=f"RBM of {result.summary()['data']}",
         summary=result.summary(),
         pictures=[

@@ -6,6 +6,7 @@ import matplotlib.image
 import numpy as np
 import pytest
 from core_helpers import binary_data
+from own_data import refused
 
 import rbmbench
 from rbmbench.base.errors import StoppedError
@@ -34,30 +35,8 @@ class Page(HTMLParser):
         self.text += data
 
 
-@pytest.fixture(params=[".npy", ".npz", ".csv"])
-def file(tmp_path, request):
-    path = tmp_path / f"mine{request.param}"
-    if request.param == ".csv":
-        np.savetxt(path, DATA, "%d", delimiter=",")
-    else:
-        np.save(path, DATA) if request.param == ".npy" else np.savez(path, train=DATA)
-    return path
-
-
-@pytest.fixture
-def own(tmp_path):
-    np.save(tmp_path / "own.npy", DATA)
-    return tmp_path / "own.npy"
-
-
 def fit(data, out, *arguments) -> int:
     return main(["fit", str(data), "--out", str(out), *map(str, ("--hidden", 5, "--iterations", 11, *arguments))])
-
-
-def refused(capsys, code: int) -> str:
-    line = capsys.readouterr().err.splitlines()[-1]
-    assert (code, line[:17]) == (2, "rbmbench: error: ")
-    return line[17:]
 
 
 def test_a_file_becomes_models_pictures_and_a_page(file, tmp_path, capsys):

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from core_helpers import binary_data
+from own_data import refused
 
 import rbmbench
 from rbmbench import datasets, estimators, samplers, updates
@@ -15,31 +16,8 @@ DATA = binary_data(23, 7)
 PLAIN = ["--hidden", "5", "--iterations", "11"]
 
 
-@pytest.fixture(params=[".npy", ".npz", ".csv"])
-def file(tmp_path, request):
-    """A user's own matrix."""
-    path = tmp_path / f"spins{request.param}"
-    if request.param == ".csv":
-        np.savetxt(path, DATA, "%d", delimiter=",")
-    else:
-        np.save(path, DATA) if request.param == ".npy" else np.savez(path, train=DATA)
-    return path
-
-
-@pytest.fixture
-def own(tmp_path):
-    np.save(tmp_path / "own.npy", DATA)
-    return tmp_path / "own.npy"
-
-
 def train(data, out, *arguments) -> int:
     return main(["train", "--data", str(data), "--out", str(out), *map(str, arguments)])
-
-
-def refused(capsys, code: int) -> str:
-    line = capsys.readouterr().err.splitlines()[-1]
-    assert (code, line[:17]) == (2, "rbmbench: error: ")
-    return line[17:]
 
 
 def test_a_file_of_your_own_is_trained_on_with_plain_options(file, tmp_path):

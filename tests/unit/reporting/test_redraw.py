@@ -8,6 +8,7 @@ from reporting_results import falling, figure, rising
 
 from rbmbench import cli
 from rbmbench.io.atomic import write_json
+from rbmbench.measurements.fingerprints import bare
 from rbmbench.planning.specs import parse_spec
 from rbmbench.reporting import redraw, style
 
@@ -75,8 +76,8 @@ def test_numbers_of_another_figure_are_refused_in_one_line(kept, capsys):
 
 
 def test_comments_and_docstrings_do_not_make_pictures_old():
-    assert redraw._bare('"""One."""\nx = 1') == redraw._bare('"""Two."""\nx = 1  # same')
-    assert redraw._bare("x = 1") != redraw._bare("x = 2")
+    assert bare('"""One."""\nx = 1') == bare('"""Two."""\nx = 1  # same')
+    assert bare("x = 1") != bare("x = 2")
 
 
 @pytest.mark.parametrize("scale", ["paper", "desktop"])

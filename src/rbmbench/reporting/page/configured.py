@@ -5,12 +5,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from rbmbench.config.layers import read_yaml
 from rbmbench.config.loading import load
-from rbmbench.planning.specs import Shown as Spec
+from rbmbench.planning.specs import number_of
 from rbmbench.reporting.claims.files import expanded
 from rbmbench.reporting.frames import initial_words
 from rbmbench.reporting.page.curves import Axes
@@ -66,13 +65,8 @@ def _shown(paper: Any) -> dict[str, Any]:
 
 
 def _paper(paper: Any) -> Paper:
-    names = {key: f"{number(key, paper.key)}: {one.title}" for key, one in _shown(paper).items()}
+    names = {key: f"{number_of(key)}: {one.title}" for key, one in _shown(paper).items()}
     return Paper(key=paper.key, title=paper.title, citation=paper.citation, shown=names)
-
-
-def number(key: str, paper: str) -> str:
-    """Return what the paper calls a figure or a table: "Figure 1" for popcd_fig1."""
-    return Spec.number.fget(SimpleNamespace(key=key, paper=paper))
 
 
 def _claims(file: Path) -> list[dict[str, Any]]:

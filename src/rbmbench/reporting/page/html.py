@@ -100,7 +100,7 @@ def write_report(
 def rendered(report: Report, discussion: str = DISCUSSION) -> str:
     """Return the page. All text is escaped, and the scripts are named by their hashes: no other one runs."""
     scripts = [_asset(name) for name in SCRIPTS]
-    return _template("page.html.j2").render(
+    return template("page.html.j2").render(
         report=report,
         # In a script nothing but "</" ends it; "<!--" would change how it is read.
         data=report.model_dump_json().replace("<", "\\u003c"),
@@ -210,10 +210,10 @@ def claims_table(verdicts: pd.DataFrame, discussion: str = DISCUSSION) -> str:
         line |= {"id": claim["claim"], "verdict": claim["verdict"], "mark": mark, "sign": sign, "tried": tried}
         line |= {"measured": significant(claim["measured"]), "interval": interval(claim["low"], claim["high"])}
         groups.setdefault(claim["claim"].partition(".")[0], []).append(line)
-    return _template("claims.html.j2").render(groups=groups, discussion=discussion)
+    return template("claims.html.j2").render(groups=groups, discussion=discussion)
 
 
-def _template(name: str):
+def template(name: str):
     """Return one of the package's templates; every value it shows is escaped."""
     loader = PackageLoader("rbmbench.reporting.page")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)

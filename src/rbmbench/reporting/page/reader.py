@@ -21,11 +21,11 @@ from rbmbench.base.errors import ResultsError
 from rbmbench.io.guard import UnreadableError, bounded_bytes
 from rbmbench.io.layout import Layout
 from rbmbench.io.meta import checked_meta
-from rbmbench.io.results import read_csv, read_json, read_meta
+from rbmbench.io.results import numbers_file, read_csv, read_json, read_meta
 from rbmbench.planning.specs import Shown as Spec
-from rbmbench.planning.specs import read_spec
+from rbmbench.planning.specs import number_of, paper_of, read_spec
 from rbmbench.reporting.claims import judge
-from rbmbench.reporting.page.configured import Configured, axes_of, number
+from rbmbench.reporting.page.configured import Configured, axes_of
 from rbmbench.reporting.page.coverage import cuts
 from rbmbench.reporting.page.curves import panels
 from rbmbench.reporting.page.model import Claim, Code, Part, Results, Shown
@@ -133,12 +133,12 @@ class Folder:
     def _shown(self, key: str, metas: Mapping[str, Any], made: Sequence[Origin]) -> Shown:
         """Return a figure or a table."""
         spec, settings = self.specs.get(key), self.configured.shown.get(key)
-        paper = spec.paper if spec else re.sub(r"_(fig|table)[a-z0-9]+(_[a-z0-9_]*)?$", "", key)
+        paper = paper_of(key)
         title = getattr(spec or settings, "title", "")
         words = {
             "key": key,
             "paper": paper,
-            "heading": number(key, paper) + (f": {title}" if title else ""),
+            "heading": number_of(key) + (f": {title}" if title else ""),
             "reading": getattr(spec or settings, "reading", None) or "",
             "command": shlex.join(["snakemake", "-c2", key, *self._overlays()]),
             "notebook": self._notebook(key),
@@ -152,7 +152,8 @@ class Folder:
         caption, of = Path(self.layout.figure(key, "md")), spec or settings
         known = getattr(of, "panels", {})
         axes = axes_of(known if isinstance(known, dict) else {panel.name: panel for panel in known})
-        file, numbers = self._numbers(key)
+        file = numbers_file(self.layout, key)
+        numbers = read_csv(file)
         return Shown(
             **words,
             cuts=self._cuts(key, numbers, metas),
@@ -167,12 +168,6 @@ class Folder:
     def _notebook(self, key: str) -> str:
         file = self.layout.notebook(key, "html")
         return quote(Path(path.relpath(file, self.page.parent)).as_posix()) if Path(file).is_file() else ""
-
-    def _numbers(self, key: str) -> tuple[Path, pd.DataFrame]:
-        file = Path(self.layout.numbers(key))
-        packed = file.with_name(f"{file.name}.gz")
-        file = packed if packed.is_file() else file
-        return file, read_csv(file)
 
     def _cuts(self, key: str, numbers: pd.DataFrame, metas: Mapping[str, Any]) -> tuple[str, ...]:
         if key not in self.configured.published:
