@@ -120,6 +120,11 @@ def code_of(jobs, name):
     return lambda wildcards: code_of_job(jobs[wildcards[name]])
 
 
+def recipe_of(data):
+    """Return the fingerprint of the code that makes a data set."""
+    return recipe_fingerprint(PLAN.data[data].name, PLAN.data[data].options)
+
+
 def own_files(data):
     """Return the user's own file that a data set is read from, as a list of one or none."""
     entry = PLAN.data[data]

@@ -18,7 +18,7 @@ rule prepare_data:
         options=lambda wildcards: json.dumps(PLAN.data[wildcards.data].options, sort_keys=True),
         rows=lambda wildcards: PLAN.data[wildcards.data].rows,
         visible=lambda wildcards: PLAN.data[wildcards.data].visible,
-        code=lambda wildcards: recipe_fingerprint(PLAN.data[wildcards.data].name),
+        code=lambda wildcards: recipe_of(wildcards.data),
         content=lambda wildcards: own_content(wildcards.data),
     shell:
         "rbmbench data --name {params.name:q} --options {params.options:q} --rows {params.rows:q}"

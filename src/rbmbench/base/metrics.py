@@ -33,6 +33,7 @@ METRICS = {
     "reconstruction_log_likelihood": Metric(
         "reconstruction log-likelihood, no bound", "nats", summed=True, momentary=True
     ),
+    "validation_log_likelihood": Metric("mean log-likelihood of the validation rows", "nats", momentary=True),
     "test_log_likelihood": Metric("mean log-likelihood of the test rows", "nats", momentary=True),
     "log_partition": Metric("log Z", "nats", momentary=True),
     "log_partition_error": Metric("standard error of log Z", "nats", momentary=True),
@@ -54,6 +55,7 @@ METRICS = {
 
 ANNEALED = (
     "log_likelihood",
+    "validation_log_likelihood",
     "test_log_likelihood",
     "log_partition",
     "log_partition_error",

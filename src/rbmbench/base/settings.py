@@ -24,6 +24,8 @@ MOST_TEMPERATURES = 10**4  # of parallel tempering
 MOST_ANNEALING_STEPS = 10**7
 MOST_POINTS = 10**4  # of a curve of likelihoods of samples
 MOST_THREADS = 1024
+HELD_OUT = ("validation", "test")
+"""Parts of a data set that are not trained on."""
 LARGEST = {
     "k": MOST_STEPS,
     "steps": MOST_STEPS,
@@ -146,7 +148,13 @@ class RunSettings(Settings):
     evaluate_at: Iterations = _IfSet(default=(), description="further iterations at which the run is evaluated")
     proxy: Proxy | None = _IfSet(default=None, description="proxy of the log-likelihood to evaluate; null: none")
     bias_bound: BiasBound | None = _IfSet(default=None, description="bias of CD to evaluate, with bounds; null: none")
+    validation_likelihood: bool = _IfSet(default=False, description="also evaluate that of the validation rows")
     test_likelihood: bool = _IfSet(default=False, description="also evaluate the log-likelihood of the test rows")
+
+    @property
+    def evaluated_parts(self) -> tuple[str, ...]:
+        """The parts of the data set, besides the training rows, whose log-likelihood is evaluated."""
+        return tuple(part for part in HELD_OUT if getattr(self, f"{part}_likelihood"))
 
     @property
     def iterations(self) -> int:

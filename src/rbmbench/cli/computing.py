@@ -14,6 +14,7 @@ from rbmbench.base.errors import DataError, ResultsError, SettingsError, Stopped
 from rbmbench.base.pace import Stopping
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import (
+    HELD_OUT,
     AnnealingSettings,
     CouplingSettings,
     EstimateSettings,
@@ -57,6 +58,7 @@ def trained(arguments: Namespace, settings: RunSettings, dataset: datasets.Datas
                 progress=progress,
                 threads=arguments.threads,
                 backend=arguments.backend,
+                validation=dataset.validation,
                 test=dataset.test,
                 checkpoint_seconds=arguments.checkpoint_seconds,
                 stopping=stopping,
@@ -79,6 +81,7 @@ def evaluate(arguments: Namespace) -> None:
     meta, snapshots = results.read_meta(arguments.model), results.read_snapshots(arguments.model)
     diagnostics, models = results.read_table(arguments.model, CURVE), snapshots["snapshot_W"]
     _check_width(models, dataset, arguments.model)
+    evaluated = [part for part in HELD_OUT if meta["settings"].get(f"{part}_likelihood")]
     # Two matrix products per step, for all trials of a snapshot.
     chosen = backends.choose(arguments.backend, 4.0 * settings.particles * models.size / len(models))
     with _owned(arguments, "evaluation"):
@@ -87,7 +90,7 @@ def evaluate(arguments: Namespace) -> None:
                 snapshots,
                 dataset.train,
                 settings,
-                test=dataset.test if meta["settings"].get("test_likelihood") else None,
+                held_out={part: getattr(dataset, part) for part in evaluated},
                 first_trial=meta["settings"]["first_trial"],
                 threads=arguments.threads,
                 arrays=chosen.arrays,

@@ -71,6 +71,9 @@ class Defaults(Settings):
     bias_bound: BiasBound | None = Field(
         default=None, description="CD's bias and its bounds, evaluated beside the log-likelihood; null: none"
     )
+    validation_likelihood: bool = Field(
+        default=False, description="whether the log-likelihood of the validation rows is evaluated, too"
+    )
     test_likelihood: bool = Field(
         default=False,
         description="whether the log-likelihood of the test rows is evaluated beside that of the training",

@@ -46,6 +46,11 @@ class Recipe:
         """The user's own file that the rows are read from, if there is one."""
         return None
 
+    @property
+    def made_from(self) -> tuple[str, ...]:
+        """Names of other data sets that the rows are computed from."""
+        return ()
+
     def refused(self, option: str, allowed: str) -> SettingsError:
         """Return the error of an option whose value is not one of those ``allowed``."""
         found = getattr(self, option)

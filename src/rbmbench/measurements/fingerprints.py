@@ -9,11 +9,14 @@ import hashlib
 import io
 import re
 import tokenize
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
+from rbmbench import datasets
 from rbmbench.base.errors import RbmbenchError
 from rbmbench.base.settings import RunSettings, Settings
 from rbmbench.io.atomic import remove, write_json
@@ -65,12 +68,13 @@ def fingerprint(settings: Settings, visible: int | None = None, working: Callabl
     return known[key]
 
 
-def recipe_fingerprint(name: str) -> str:
-    """Return the fingerprint of the code of a data set: of its module and of those that it takes readers from.
+def recipe_fingerprint(name: str, options: Mapping[str, Any] | None = None) -> str:
+    """Return the fingerprint of the code of a data set: of its module and of those that it takes readers or rows from.
 
     Comments, docstrings and the layout of lines do not matter; another way to write the same does.
     """
-    return hashlib.sha256("".join(_statements(name)).encode()).hexdigest()[:10]
+    modules = name, *datasets.REGISTRY.create(name, options).made_from
+    return hashlib.sha256("".join(chain(*map(_statements, modules))).encode()).hexdigest()[:10]
 
 
 @cache

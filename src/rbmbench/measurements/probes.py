@@ -167,7 +167,7 @@ def _by_column(table, column: str) -> Arrays:
 
 def _run(settings: RunSettings, visible: int, hidden: int, precision: str) -> Arrays:
     own, rows = settings.model_copy(update={"hidden": hidden, "precision": precision}), _rows(visible)
-    result = trainer.run(rows, own, backend="numpy", test=rows[:UNSEEN])
+    result = trainer.run(rows, own, backend="numpy", validation=rows[:UNSEEN], test=rows[:UNSEEN])
     return _by_column(result.curve, "metric") | result.rbm.parameters._asdict() | result.snapshots
 
 
@@ -175,7 +175,7 @@ def _evaluation(settings: AnnealingSettings, visible: int, hidden: int, precisio
     rbm, rows = _models(visible, hidden, precision), _rows(visible)
     snapshots = {f"snapshot_{name}": part[None] for name, part in rbm.parameters._asdict().items()}
     snapshots["snapshot_iterations"] = np.array([1])
-    return _by_column(annealed_curve(snapshots, rows, settings, test=rows[:UNSEEN]), "metric")
+    return _by_column(annealed_curve(snapshots, rows, settings, {"test": rows[:UNSEEN]}), "metric")
 
 
 def _ground_truth(settings: GroundTruthSettings, visible: int, hidden: int, precision: str) -> Arrays:

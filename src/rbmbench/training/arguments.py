@@ -10,7 +10,7 @@ from rbmbench.base.settings import RunSettings
 
 OF_A_STAGE = ("iterations", "estimator", "options", "update", "rate")
 """Arguments that describe a run of a single stage."""
-OF_RUNS = ("threads", "backend", "progress", "test")
+OF_RUNS = ("threads", "backend", "progress", "validation", "test")
 """Arguments of `rbmbench.train` that are no settings."""
 
 

@@ -5,6 +5,9 @@ its parameters, which are evaluated by annealed importance sampling after traini
 """
 
 import math
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -46,10 +49,10 @@ class DistinctRows:
 
 
 class EvaluatedRows:
-    """The rows for evaluation: the training set and, optionally, the test set."""
+    """The rows for evaluation: the training set, and those that are held out, by their part ("test")."""
 
-    def __init__(self, data, test=None):
-        sets = {"log_likelihood": data} | ({} if test is None else {"test_log_likelihood": test})
+    def __init__(self, data, held_out=MappingProxyType({})):
+        sets = {"log_likelihood": data} | {f"{part}_log_likelihood": rows for part, rows in held_out.items()}
         self.sets = {name: DistinctRows(rows) for name, rows in sets.items()}
 
     def log_likelihoods(self, rbm: RBM, log_partition) -> dict[str, np.ndarray]:
@@ -58,10 +61,10 @@ class EvaluatedRows:
 
 
 class ExactEvaluator:
-    """Exact log-likelihood of the training set and, optionally, of test rows (rows, m)."""
+    """Exact log-likelihood of the training set and of rows (rows, m) that are held out, by their part."""
 
-    def __init__(self, data, test=None):
-        self._rows = EvaluatedRows(data, test)
+    def __init__(self, data, held_out=MappingProxyType({})):
+        self._rows = EvaluatedRows(data, held_out)
 
     def __call__(self, rbm: RBM, iteration: int) -> dict[str, np.ndarray]:
         """Return the metrics, one value per trial."""
@@ -179,24 +182,24 @@ def check_snapshots_fit(visible: int, hidden: int, trials: int, iterations: int,
         )
 
 
-def evaluator(data, hidden_units: int, test=None) -> ExactEvaluator | SnapshotKeeper:
-    """Return the evaluator for a training set (rows, m), a number of hidden units and, optionally, test rows."""
-    return ExactEvaluator(data, test) if is_enumerable(data.shape[1], hidden_units) else SnapshotKeeper()
+def evaluator(data, hidden_units: int, held_out=MappingProxyType({})) -> ExactEvaluator | SnapshotKeeper:
+    """Return the evaluator for a training set (rows, m), a number of hidden units, and held-out rows by their part."""
+    return ExactEvaluator(data, held_out) if is_enumerable(data.shape[1], hidden_units) else SnapshotKeeper()
 
 
-def rows_to_test(test, settings: RunSettings):
-    """Return the test rows (rows, m) if the settings of a run ask for their log-likelihood, else None.
+def held_out_rows(settings: RunSettings, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the rows (rows, m) whose log-likelihood the settings of a run ask for besides that of the training rows.
 
-    Raises a `SettingsError` if they are asked for and there are none.
+    ``given`` are the held-out rows there are, by their part; None for none. Raises a `SettingsError` if a part is asked
+    for and has no rows.
     """
-    if not settings.test_likelihood:
-        return None
-    if test is None or not len(test):
-        raise SettingsError(
-            f"test_likelihood: found true, but the data set {settings.data.name!r} has no test rows; "
-            "allowed: false, or a data set with test rows"
-        )
-    return test
+    for part in settings.evaluated_parts:
+        if given.get(part) is None or not len(given[part]):
+            raise SettingsError(
+                f"{part}_likelihood: found true, but the data set {settings.data.name!r} has no {part} rows; "
+                f"allowed: false, or a data set with {part} rows"
+            )
+    return {part: given[part] for part in settings.evaluated_parts}
 
 
 def snapshots_of(arrays: dict[str, np.ndarray]) -> tuple[list[int], RBM]:

@@ -37,8 +37,8 @@ class TrainingResult:
         Final parameters, (trials, m, n), ...
     curve : DataFrame
         Tidy: trial, iteration, metric, value. Metrics are log_likelihood (mean over training rows, nats) and
-        log_partition (nats); by the settings, test_log_likelihood (mean over test rows, nats),
-        reconstruction_log_likelihood (mean over its rows, nats) and those of
+        log_partition (nats); by the settings, validation_log_likelihood and test_log_likelihood (means over those rows,
+        nats), reconstruction_log_likelihood (mean over its rows, nats) and those of
         `rbmbench.likelihood.cd_bias.bias_and_bounds`; and the diagnostics of the estimator (means since the previous
         evaluation). If log Z cannot be enumerated, the first three are missing until the run is annealed.
     settings : RunSettings

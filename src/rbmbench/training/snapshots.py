@@ -1,6 +1,6 @@
 """Evaluation of the snapshots of a run by annealing, with checkpoints."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from types import ModuleType
 
@@ -21,8 +21,8 @@ def annealed_curve(
     snapshots: dict[str, np.ndarray],
     data: np.ndarray,
     settings: AnnealingSettings,
+    held_out: Mapping[str, np.ndarray] | None = None,
     *,
-    test: np.ndarray | None = None,
     first_trial: int = 0,
     threads: int = 1,
     arrays: ModuleType = np,
@@ -35,9 +35,11 @@ def annealed_curve(
     ----------
     snapshots : dict
         See `SnapshotKeeper.snapshots`.
-    data, test : ndarray, shape (rows, m), entries 0 or 1
-        The training set and, optionally, test rows.
+    data : ndarray, shape (rows, m), entries 0 or 1
+        The training set.
     settings : AnnealingSettings
+    held_out : mapping of ndarray, shape (rows, m), entries 0 or 1, optional
+        Rows that are not trained on, by their part: "validation", "test".
     first_trial : int
         Number of the first trial.
     threads : int
@@ -54,26 +56,25 @@ def annealed_curve(
     -------
     DataFrame
         Tidy: trial, iteration, metric, value with the metrics log_likelihood (mean over training rows, nats),
-        test_log_likelihood (with test rows), log_partition (nats), log_partition_error (standard error, nats) and
+        PART_log_likelihood of each held-out part, log_partition (nats), log_partition_error (standard error, nats) and
         annealing_effective_sample_size.
 
     Raises
     ------
     DataError
-        If the data or the test rows are not rows of 0 and 1, as wide as the models.
+        If the data or the held-out rows are not rows of 0 and 1, as wide as the models.
     CheckpointError, ResultsError, StoppedError
         See `rbmbench.training.trainer.run`.
     """
     threads = positive_integer("threads", threads)
     visible = snapshots["snapshot_W"].shape[-2]
     data = binary_rows(data, "training data", visible)
-    if test is not None:
-        test = binary_rows(test, "test data", visible)
+    held_out = {part: binary_rows(rows, f"{part} data", visible) for part, rows in (held_out or {}).items()}
     checkpointer = checkpointer or Checkpointer()
-    contents = snapshots | {"train": data, "first_trial": first_trial} | ({} if test is None else {"test": test})
+    contents = snapshots | {"train": data, "first_trial": first_trial} | held_out
     saved = checkpointer.resume(identity(settings, contents))
     evaluation = _AnnealedEvaluation(snapshots, checkpointer, saved, progress)
-    rows, trials = EvaluatedRows(data, test), evaluation.models.W.shape[1]
+    rows, trials = EvaluatedRows(data, held_out), evaluation.models.W.shape[1]
     base = base_rate_bias(data) if settings.base == "base_rate" else None
     while evaluation.done < len(evaluation.iterations):
         part, begun = evaluation.next(at_once=-(-threads // trials))

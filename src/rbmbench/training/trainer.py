@@ -26,7 +26,7 @@ from rbmbench.model.rows import binary_rows
 from rbmbench.training import fused
 from rbmbench.training.arguments import settings_from
 from rbmbench.training.checkpoint import Checkpointer, identity
-from rbmbench.training.evaluation import WithBiasBound, WithProxy, check_snapshots_fit, evaluator, rows_to_test
+from rbmbench.training.evaluation import WithBiasBound, WithProxy, check_snapshots_fit, evaluator, held_out_rows
 from rbmbench.training.loop import Loop
 from rbmbench.training.run import TrainingResult
 from rbmbench.training.shards import Shard, make_shards
@@ -49,6 +49,7 @@ def run(
     progress: Progress | None = None,
     threads: int = 1,
     backend: str = "auto",
+    validation: np.ndarray | None = None,
     test: np.ndarray | None = None,
     checkpoint_seconds: float | None = None,
     stopping: Stopping | None = None,
@@ -70,8 +71,8 @@ def run(
         Number of threads; results do not depend on it.
     backend : {"auto", "numpy", "cupy"}
         See `rbmbench.kernels.backends.choose`. A run may be resumed on another backend.
-    test : ndarray, shape (rows, m), entries 0 or 1, optional
-        Test rows, evaluated if the settings ask for it.
+    validation, test : ndarray, shape (rows, m), entries 0 or 1, optional
+        Held-out rows, evaluated if the settings ask for it.
     checkpoint_seconds : float, optional
         Minimal time between two checkpoints; by default 20.
     stopping : callable, optional
@@ -81,10 +82,10 @@ def run(
     Raises
     ------
     DataError
-        If the data or the test rows are not rows of 0 and 1, or differ in width.
+        If the data or the held-out rows are not rows of 0 and 1, or differ in width.
     SettingsError
         If a part or option is unknown, the batch is larger than the data, snapshots do not fit in memory, the backend
-        is not available, or test rows are missing.
+        is not available, or held-out rows are missing.
     CheckpointError
         If the checkpoint cannot be opened, or belongs to another run.
     ResultsError
@@ -96,8 +97,8 @@ def run(
     """
     started, threads = perf_counter(), positive_integer("threads", threads)
     data = binary_rows(data, "training data")
-    if test is not None:
-        test = binary_rows(test, "test data", data.shape[1], may_be_empty=True)
+    given = {part: rows for part, rows in (("validation", validation), ("test", test)) if rows is not None}
+    given = {part: binary_rows(rows, f"{part} data", data.shape[1], may_be_empty=True) for part, rows in given.items()}
     chosen = backends.choose(backend, backends.work(settings, data.shape[1]))
     fused.check_switch()
     ways.check_switch()
@@ -115,15 +116,15 @@ def run(
         initial.biases,
         clipped_base_rate(data) if initial.biases == "base_rate" else None,
     ).like(device_data)
-    test = rows_to_test(test, settings)
-    evaluate = evaluator(data, settings.hidden, test)
+    held_out = held_out_rows(settings, given)
+    evaluate = evaluator(data, settings.hidden, held_out)
     if settings.proxy:
         evaluate = WithProxy(evaluate, data, settings)
     if settings.bias_bound:
         evaluate = WithBiasBound(evaluate, data, settings)
     shards = make_shards(rbm, device_data, settings, threads)
     checkpointer = Checkpointer(checkpoint, checkpoint_seconds, stopping)
-    saved = checkpointer.resume(identity(settings, {"train": data} | ({} if test is None else {"test": test})))
+    saved = checkpointer.resume(identity(settings, {"train": data} | held_out))
     # Matrix products use one thread: with several, rounding would depend on the number of threads and trials.
     with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
         loop = Loop(rbm, shards, settings, evaluate, pool, progress)
@@ -156,6 +157,7 @@ def train(
     threads: int = 1,
     backend: str = "auto",
     progress: Progress | None = None,
+    validation: np.ndarray | None = None,
     test: np.ndarray | None = None,
     **settings,
 ) -> TrainingResult:
@@ -168,7 +170,7 @@ def train(
     ----------
     data : ndarray, shape (rows, m), entries 0 or 1; or Dataset, or str
         The training set: an array, or the part train of a data set, which may be given by its name in
-        `rbmbench.datasets`. Its part test is then the default of ``test``, if ``test_likelihood`` asks for one.
+        `rbmbench.datasets`. Its own parts are then the defaults of ``validation`` and ``test``.
     hidden, batch, iterations : int
         Hidden units, rows of a mini-batch, updates.
     estimator : str or dict, optional
@@ -182,21 +184,24 @@ def train(
     schedule : list of dict, optional
         Stages, each with ``until`` (its last iteration), ``estimator`` and ``update`` (name and options) and ``rate``,
         in place of the five arguments before.
-    threads, backend, progress, test
+    threads, backend, progress, validation, test
         See `run`, also for the errors.
     **settings
         Further fields of `rbmbench.base.settings.RunSettings`: trials, seed, initial, precision, evaluate_every,
-        evaluate_at, proxy, bias_bound, test_likelihood.
+        evaluate_at, proxy, bias_bound, validation_likelihood, test_likelihood.
     """
     stage = {"iterations": iterations, "estimator": estimator, "options": options, "update": update, "rate": rate}
     values = {"hidden": hidden, "batch": batch, "schedule": schedule, **stage, **settings}
+    of_run = {"threads": threads, "backend": backend, "progress": progress}
     dataset = datasets.load(data) if isinstance(data, str) else data
     if not isinstance(dataset, Dataset):
         parsed = settings_from(values, {"name": "user"}, "train")
-        return run(data, parsed, threads=threads, backend=backend, progress=progress, test=test)
+        return run(data, parsed, **of_run, validation=validation, test=test)
     of_data = {"name": dataset.name, "options": dataset.provenance["options"]}
     parsed = settings_from(values, of_data, "train")
-    if test is None and parsed.test_likelihood:
-        test = dataset.test
-    result = run(dataset.train, parsed, threads=threads, backend=backend, progress=progress, test=test)
+    held_out = {
+        part: getattr(dataset, part) if rows is None else rows
+        for part, rows in (("validation", validation), ("test", test))
+    }
+    result = run(dataset.train, parsed, **of_run, **held_out)
     return replace(result, meta=result.meta | {"data": dataset.provenance})

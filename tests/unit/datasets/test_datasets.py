@@ -25,6 +25,7 @@ def test_names_are_the_modules():
         "diag",
         "digits",
         "fashion_mnist",
+        "held_out",
         "letters",
         "mnist",
         "omniglot",
@@ -201,6 +202,41 @@ def test_artificial_modes_depend_on_the_seed_only():
     first, again, other = (datasets.load("artificial_modes", seed=seed, flip=0.1).train for seed in (3, 3, 5))
     assert np.array_equal(first, again)
     assert (first != other).mean() == pytest.approx(0.18, abs=0.01)
+
+
+def test_held_out_rows_are_the_others_in_another_order():
+    options = {"data": "artificial_modes", "options": {"copies": 11, "flip": 0.1}, "validation": 7, "test": 13}
+    held_out, whole = datasets.load("held_out", **options), datasets.load("artificial_modes", copies=11, flip=0.1)
+    parts = held_out.train, held_out.validation, held_out.test
+    assert [len(part) for part in parts] == [24, 7, 13]
+    found = np.concatenate(parts)
+    assert not np.array_equal(found, whole.train)
+    np.testing.assert_array_equal(np.unique(found, axis=0), np.unique(whole.train, axis=0))
+    assert sorted(map(bytes, found)) == sorted(map(bytes, whole.train))
+    assert np.array_equal(datasets.load("held_out", **options).test, held_out.test)
+    assert not np.array_equal(datasets.load("held_out", **options, seed=1).test, held_out.test)
+
+
+def test_held_out_rows_of_a_stand_in_are_named_so_and_are_images():
+    options = {"data": "digits", "options": {"stands_in_for": "letters"}}
+    found = datasets.load("held_out", **options, validation=500, test=300)
+    assert found.title == "Digits 8x8 (stand-in for letters)"
+    assert datasets.image_shape(found.provenance) == (8, 8)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"data": "mnits"}, SettingsError, "unknown data set 'mnits'"),
+        ({"data": "held_out"}, SettingsError, "option 'data': found 'held_out'; allowed: another data set"),
+        ({"options": {"copies": 0}}, SettingsError, "option 'copies': found 0"),
+        ({"options": [1]}, SettingsError, "allowed: a mapping of options"),
+        ({"validation": 4000, "test": 6000}, DataError, "less than the 10000 training rows of 'artificial_modes'"),
+    ],
+)
+def test_held_out_rows_of_what_is_not_there_are_one_line(options, error, message):
+    with pytest.raises(error, match=message):
+        datasets.load("held_out", **options)
 
 
 @pytest.mark.parametrize("large", ["MNIST", "Fashion-MNIST"])

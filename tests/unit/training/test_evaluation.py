@@ -64,30 +64,37 @@ def test_a_large_run_keeps_its_parameters_at_every_evaluation(result):
 TEST = binary_data(17, M, seed=9)
 
 
-def test_test_rows_of_a_small_run_are_evaluated_exactly():
-    found = trainer.run(DATA, settings_for(hidden=3, test_likelihood=True), test=TEST)
-    value = log_likelihood(found.rbm, TEST, exact_log_partition(found.rbm))
-    np.testing.assert_allclose(by_metric(found.curve, "test_log_likelihood").loc[7], value, rtol=1e-12)
-    plain = trainer.run(DATA, settings_for(hidden=3), test=TEST)
-    others = found.curve[found.curve["metric"] != "test_log_likelihood"].reset_index(drop=True)
+HELD_OUT = {"validation": binary_data(19, M, seed=10), "test": TEST}
+
+
+@pytest.mark.parametrize("part", HELD_OUT)
+def test_held_out_rows_of_a_small_run_are_evaluated_exactly(part):
+    found = trainer.run(DATA, settings_for(hidden=3, **{f"{part}_likelihood": True}), **HELD_OUT)
+    value = log_likelihood(found.rbm, HELD_OUT[part], exact_log_partition(found.rbm))
+    np.testing.assert_allclose(by_metric(found.curve, f"{part}_log_likelihood").loc[7], value, rtol=1e-12)
+    plain = trainer.run(DATA, settings_for(hidden=3), **HELD_OUT)
+    others = found.curve[found.curve["metric"] != f"{part}_log_likelihood"].reset_index(drop=True)
     pd.testing.assert_frame_equal(others, plain.curve, check_exact=True)
 
 
-def test_test_rows_of_a_large_run_are_annealed_with_the_training_rows(result):
+def test_held_out_rows_of_a_large_run_are_annealed_with_the_training_rows(result):
     plain = annealed_curve(result.snapshots, DATA, ANNEALING)
-    curve = annealed_curve(result.snapshots, DATA, ANNEALING, test=TEST)
+    curve = annealed_curve(result.snapshots, DATA, ANNEALING, HELD_OUT)
     _, models = snapshots_of(result.snapshots)
     log_partition = by_metric(plain, "log_partition").to_numpy()
-    expected = log_likelihood(models, TEST, log_partition)
-    np.testing.assert_allclose(by_metric(curve, "test_log_likelihood"), expected, rtol=1e-12)
-    others = curve[curve["metric"] != "test_log_likelihood"].reset_index(drop=True)
+    names = [f"{part}_log_likelihood" for part in HELD_OUT]
+    for name, rows in zip(names, HELD_OUT.values(), strict=True):
+        expected = log_likelihood(models, rows, log_partition)
+        np.testing.assert_allclose(by_metric(curve, name), expected, rtol=1e-12)
+    others = curve[~curve["metric"].isin(names)].reset_index(drop=True)
     pd.testing.assert_frame_equal(others, plain, check_exact=True)
 
 
-@pytest.mark.parametrize("test", [None, TEST[:0]])
-def test_test_rows_that_are_not_there_are_one_line_before_any_work(test):
-    with pytest.raises(SettingsError, match=r"^test_likelihood: found true, but the data set 'toy' has no"):
-        trainer.run(DATA, settings_for(test_likelihood=True), test=test)
+@pytest.mark.parametrize("part", HELD_OUT)
+@pytest.mark.parametrize("rows", [None, TEST[:0]])
+def test_held_out_rows_that_are_not_there_are_one_line_before_any_work(part, rows):
+    with pytest.raises(SettingsError, match=rf"^{part}_likelihood: found true, but the data set 'toy' has no {part}"):
+        trainer.run(DATA, settings_for(**{f"{part}_likelihood": True}), **{part: rows})
 
 
 def test_small_runs_keep_none():
@@ -166,14 +173,16 @@ def changed(array):
 def test_a_checkpoint_of_other_models_or_data_is_refused(result, tmp_path, other):
     path = tmp_path / "evaluation.npz"
     with pytest.raises(StoppedError):
-        annealed_curve(result.snapshots, DATA, ANNEALING, test=TEST, checkpointer=Checkpointer(path, None, lambda: 15))
+        annealed_curve(
+            result.snapshots, DATA, ANNEALING, {"test": TEST}, checkpointer=Checkpointer(path, None, lambda: 15)
+        )
     snapshots = result.snapshots | ({other: changed(result.snapshots[other])} if other in result.snapshots else {})
     with pytest.raises(CheckpointError, match="checkpoint of other settings, data or models"):
         annealed_curve(
             snapshots,
             changed(DATA) if other == "train" else DATA,
             ANNEALING.model_copy(update={"seed": 6}) if other == "seed" else ANNEALING,
-            test=changed(TEST) if other == "test" else TEST,
+            {"test": changed(TEST) if other == "test" else TEST},
             first_trial=1 if other == "first_trial" else 0,
             checkpointer=Checkpointer(path),
         )
@@ -248,7 +257,7 @@ def test_the_command_anneals_the_test_rows_of_a_run_that_asks_for_them(tmp_path,
     arguments = ["--settings", settings, "--data", str(tmp_path / "data.npz"), "--run-id", "toy"]
     assert main(["train", *arguments, "--out", str(tmp_path / "run")]) == 0
     assert evaluate(tmp_path, "evaluation") == 0
-    expected = annealed_curve(result.snapshots, DATA, ANNEALING, test=TEST, first_trial=4)
+    expected = annealed_curve(result.snapshots, DATA, ANNEALING, {"test": TEST}, first_trial=4)
     found = results.read_table(tmp_path / "evaluation", "curve.parquet")
     for metric in ("log_likelihood", "test_log_likelihood"):
         np.testing.assert_array_equal(by_metric(found, metric), by_metric(expected, metric))
