@@ -1,8 +1,8 @@
 """Estimators of the log-likelihood gradient: one file each, found by name."""
 
-from rbmbench.estimators._base import REGISTRY, Estimate, Estimator, check_continues
+from rbmbench.estimators._base import NOTHING, REGISTRY, Estimate, Estimator, check_continues
 
-__all__ = ["REGISTRY", "Estimate", "Estimator", "check_continues", "create"]
+__all__ = ["NOTHING", "REGISTRY", "Estimate", "Estimator", "check_continues", "create"]
 
 
 def create(name: str, **options) -> Estimator:

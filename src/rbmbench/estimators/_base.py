@@ -1,6 +1,8 @@
 """Base of the gradient estimators."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from rbmbench.base.errors import SettingsError
@@ -13,6 +15,7 @@ REGISTRY = Registry("rbmbench.estimators", "estimator")
 
 Array = Any
 State = dict[str, Array]
+NOTHING = MappingProxyType({})
 
 
 def check_continues(estimator: "Estimator", rule: str) -> None:
@@ -62,6 +65,19 @@ class Estimator:
 
     def check_sizes(self, visible_units: int, hidden_units: int) -> None:
         """Raise a `SettingsError` if RBMs of this size are too large for the estimator."""
+
+    def products(
+        self, batch: int, visible_units: int, hidden_units: int, diagnostics: Mapping[str, float] = NOTHING
+    ) -> float:
+        """Return the cost of an estimate and its statistics, in products of a mini-batch with W.
+
+        They are counted as the formulas are written, whatever a program saves. By default they are those of chains from
+        the mini-batch, with the estimator's ``k`` and ``chains``: a product for each half step and each statistic.
+        ``diagnostics`` are means over the iterations of a run, for estimators whose cost is random; before the run they
+        are what is expected.
+        """
+        chains = getattr(self, "chains", None) or batch
+        return 2 + (2 * getattr(self, "k", 1) + 1) * chains / batch
 
     def start(self, rbm: RBM, data: Array, batch: int, stream: Stream) -> State:
         """Return the initial state: named arrays with a leading axis of replicas.

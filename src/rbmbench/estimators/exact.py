@@ -6,7 +6,7 @@ Source: Krause, Fischer, Igel, equation 1.
 Shapes: statistics (replicas, m, n), (replicas, m), (replicas, n), of the type of the parameters, computed in float64.
 """
 
-from rbmbench.estimators._base import REGISTRY, Estimator
+from rbmbench.estimators._base import NOTHING, REGISTRY, Estimator
 from rbmbench.likelihood.exact import check_enumerable, exact_model_statistics
 from rbmbench.model.rbm import Statistics
 
@@ -20,6 +20,10 @@ class Exact(Estimator):
     def check_sizes(self, visible_units, hidden_units):
         """Raise a `SettingsError` if neither layer can be enumerated."""
         check_enumerable(visible_units, hidden_units)
+
+    def products(self, batch, visible_units, hidden_units, diagnostics=NOTHING):
+        """Return the products of the positive phase, and of all states of the smaller layer."""
+        return 2 + 2 * 2 ** min(visible_units, hidden_units) / batch
 
     def negative_phase(self, rbm, positive, state, stream):
         """Enumerate the smaller layer."""

@@ -11,7 +11,7 @@ Shapes: a population of all 2^m visible states, weights p_k (replicas, 2^m).
 import numpy as np
 
 from rbmbench.base.registry import positive_integer
-from rbmbench.estimators._base import REGISTRY, Estimator
+from rbmbench.estimators._base import NOTHING, REGISTRY, Estimator
 from rbmbench.model.enumeration import Conditional, all_states, check_sizes, hidden_given_visible, visible_given_hidden
 from rbmbench.model.gibbs import Population
 
@@ -27,6 +27,11 @@ class ExpectedCD(Estimator):
     def check_sizes(self, visible_units, hidden_units):
         """Raise a `SettingsError` if the RBM has too many states to enumerate."""
         check_sizes(visible_units, hidden_units)
+
+    def products(self, batch, visible_units, hidden_units, diagnostics=NOTHING):
+        """Return the products of the positive phase, and of k steps of a distribution over all pairs of states."""
+        pairs = 2 ** (visible_units + hidden_units) / (visible_units * hidden_units)
+        return 2 + (2 * self.k * pairs + 2 * 2 ** min(visible_units, hidden_units)) / batch
 
     def negative_phase(self, rbm, positive, state, stream):
         """Propagate the distribution of the mini-batch through k Gibbs steps."""

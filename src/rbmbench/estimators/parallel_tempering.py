@@ -13,7 +13,7 @@ Shapes: state "visible" (replicas, sets, temperatures, m).
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.registry import positive_integer
-from rbmbench.estimators._base import REGISTRY, Estimator
+from rbmbench.estimators._base import NOTHING, REGISTRY, Estimator
 from rbmbench.model.gibbs import Population, hidden_mean
 from rbmbench.model.minibatches import random_rows
 from rbmbench.samplers.parallel_tempering import ParallelTemperingSampler
@@ -29,6 +29,10 @@ class ParallelTempering(Estimator):
         super().__init__()
         self.sampler = ParallelTemperingSampler(temperatures)
         self.sets = positive_integer("sets", sets)
+
+    def products(self, batch, visible_units, hidden_units, diagnostics=NOTHING):
+        """Return the products of a sweep for each row of the mini-batch, and of both phases."""
+        return 4 + 2 * self.sampler.temperatures
 
     def start(self, rbm, data, batch, stream):
         """Start all chains at random training rows."""

@@ -10,7 +10,7 @@ Shapes: state "visible" (replicas, N, m).
 """
 
 from rbmbench.base.registry import positive_integer, truth_value
-from rbmbench.estimators._base import REGISTRY, Estimator
+from rbmbench.estimators._base import NOTHING, REGISTRY, Estimator
 from rbmbench.estimators._chains import number_of_chains
 from rbmbench.estimators._variance import population_variances
 from rbmbench.model.gibbs import Population, hidden_mean, run_chain, sample_visible
@@ -33,6 +33,10 @@ class PCD(Estimator):
         self.k = positive_integer("k", k)
         self.chains = number_of_chains(chains)
         self.variance = truth_value("variance", variance)
+
+    def products(self, batch, visible_units, hidden_units, diagnostics=NOTHING):
+        """Return the products of the chains and, as those continue under new parameters, of their first half step."""
+        return super().products(batch, visible_units, hidden_units) + (self.chains or batch) / batch
 
     def start(self, rbm, data, batch, stream):
         """Start the chains at random training rows."""

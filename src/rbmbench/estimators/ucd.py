@@ -13,7 +13,7 @@ Shapes: chains (rows, m) and (rows, n), with a row for each pair of any replica 
 """
 
 from rbmbench.base.registry import positive_integer, truth_value
-from rbmbench.estimators._base import REGISTRY, Estimator
+from rbmbench.estimators._base import NOTHING, REGISTRY, Estimator
 from rbmbench.estimators._chains import chain_starts, number_of_chains
 from rbmbench.estimators._variance import TermRecord
 from rbmbench.samplers._terms import TermSums
@@ -43,6 +43,14 @@ class UCD(Estimator):
         self.coupled = CoupledGibbs(coupling, positive_integer("k", k), max_steps, antithetic)
         self.variance = truth_value("variance", variance)
         self.sums = TermSums()
+
+    def products(self, batch, visible_units, hidden_units, diagnostics=NOTHING):
+        """Return the products of the first k steps of a chain, and of later steps of pairs with two statistics each.
+
+        Without ``diagnostics`` pairs meet as soon as they can, which is the least that an estimate costs.
+        """
+        later = diagnostics.get("stopping_time", self.coupled.k + 1) - self.coupled.k
+        return 2 + (2 * self.coupled.k + 1 + 6 * later) * (self.chains or batch) / batch
 
     def negative_phase(self, rbm, positive, state, stream):
         """Run pairs of chains until they meet, and add up their terms."""

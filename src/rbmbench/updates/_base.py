@@ -1,7 +1,9 @@
 """Base of the update rules."""
 
+from collections.abc import Mapping
 from typing import Any
 
+from rbmbench.estimators import NOTHING
 from rbmbench.kernels import kernels_for
 from rbmbench.model.gibbs import PhaseSums
 from rbmbench.model.rbm import RBM
@@ -30,6 +32,12 @@ class UpdateRule:
 
     def check(self, estimator) -> None:
         """Raise a `SettingsError` if the rule cannot be used with the estimator."""
+
+    def products(
+        self, estimator, batch: int, visible_units: int, hidden_units: int, diagnostics: Mapping[str, float] = NOTHING
+    ) -> float:
+        """Return the cost of an iteration, in products of a mini-batch with W: see `rbmbench.estimators.Estimator`."""
+        return estimator.products(batch, visible_units, hidden_units, diagnostics)
 
     def start(self, rbm: RBM, data: Array) -> Memory:
         """Return the initial memory; ``data`` (rows, m), uint8, is the training set."""

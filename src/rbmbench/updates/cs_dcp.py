@@ -14,6 +14,7 @@ Shapes: memory "visible_offset" (replicas, m), "hidden_offset" (replicas, n).
 from rbmbench.base.registry import positive_integer
 from rbmbench.estimators import check_continues
 from rbmbench.updates import REGISTRY
+from rbmbench.updates._base import NOTHING
 from rbmbench.updates._offsets import Offsets, ascend_centered
 from rbmbench.updates.centered import Centered
 
@@ -32,6 +33,11 @@ class CSDCP(Centered):
     def check(self, estimator):
         """Raise a `SettingsError` if the estimator does not support inner steps."""
         check_continues(estimator, "cs_dcp")
+
+    def products(self, estimator, batch, visible_units, hidden_units, diagnostics=NOTHING):
+        """Return those of the first inner step, and of negative phases from its ends for the others."""
+        first = estimator.products(batch, visible_units, hidden_units, diagnostics)
+        return first + (self.inner_steps - 1) * (first - 2 + (estimator.continues_from == "ends"))
 
     def step(self, rbm, estimator, batch, state, stream, rate, memory):
         """Make one iteration, see `UpdateRule.step`."""

@@ -14,7 +14,7 @@ Source: Upadhya, Sastry 2017, algorithm 3.
 from rbmbench.base.registry import positive_integer
 from rbmbench.estimators import check_continues
 from rbmbench.updates import REGISTRY
-from rbmbench.updates._base import UpdateRule, ascend
+from rbmbench.updates._base import NOTHING, UpdateRule, ascend
 
 
 @REGISTRY.register
@@ -27,6 +27,11 @@ class SDCP(UpdateRule):
     def check(self, estimator):
         """Raise a `SettingsError` if the estimator does not support inner steps."""
         check_continues(estimator, "sdcp")
+
+    def products(self, estimator, batch, visible_units, hidden_units, diagnostics=NOTHING):
+        """Return those of the first inner step, and of negative phases from its ends for the others."""
+        first = estimator.products(batch, visible_units, hidden_units, diagnostics)
+        return first + (self.inner_steps - 1) * (first - 2 + (estimator.continues_from == "ends"))
 
     def step(self, rbm, estimator, batch, state, stream, rate, memory):
         """Make one iteration, see `UpdateRule.step`."""

@@ -12,7 +12,7 @@ Shapes: U (replicas, m, min(m, n)), V' (replicas, min(m, n), n).
 import numpy as np
 
 from rbmbench.updates import REGISTRY
-from rbmbench.updates._base import UpdateRule
+from rbmbench.updates._base import NOTHING, UpdateRule
 
 
 def spectral_step(gradient, rate):
@@ -26,6 +26,15 @@ def spectral_step(gradient, rate):
 @REGISTRY.register
 class SSD(UpdateRule):
     """Spectral descent with a constant learning rate; one singular value decomposition per trial and iteration."""
+
+    def products(self, estimator, batch, visible_units, hidden_units, diagnostics=NOTHING):
+        """Return those of the estimate, and the singular value decomposition by its operations.
+
+        14 M N^2 + 8 N^3 for M >= N (Golub, Van Loan 2013, section 8.6), and 2 M N^2 for the product of its factors.
+        """
+        larger, smaller = sorted((visible_units, hidden_units), reverse=True)
+        decomposed = (16 * smaller + 8 * smaller**2 / larger) / (2 * batch)
+        return super().products(estimator, batch, visible_units, hidden_units, diagnostics) + decomposed
 
     def step(self, rbm, estimator, batch, state, stream, rate, memory):
         """Make one iteration, see `UpdateRule.step`."""

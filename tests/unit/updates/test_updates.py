@@ -8,6 +8,7 @@ from rbmbench import estimators, updates
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import RunSettings
+from rbmbench.kernels import numba
 from rbmbench.model.rbm import RBM
 from rbmbench.training import trainer
 from rbmbench.updates import _offsets
@@ -295,3 +296,49 @@ def test_memory_is_of_the_offsets_alone():
     found = {name: sorted(updates.create(name).start(rbm, DATA)) for name in updates.REGISTRY.names()}
     offsets = sorted(_offsets.first_offsets(rbm, DATA))
     assert found == {name: offsets if name in ("centered", "cs_dcp") else [] for name in found}
+
+
+# Costs.
+
+
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("update", ["sgd", "centered", "sdcp", "cs_dcp"])
+@pytest.mark.parametrize(
+    ("name", "options"), [("cd", {}), ("pcd", {}), ("fpcd", {}), ("pop_cd", {}), ("cd", {"chains": 13})]
+)
+def test_products_are_those_that_an_iteration_makes(monkeypatch, name, options, k, update):
+    if options and update in ("sdcp", "cs_dcp"):
+        pytest.skip("their chains cannot continue")
+    estimator, rule = estimators.create(name, k=k, **options), updates.create(update)
+    rbm, made = random_rbm(M, N, (R,)), []
+    multiply = numba.multiply_binary
+
+    def counted(states, matrix, out):
+        made.append(states.size * out.shape[-1])
+        multiply(states, matrix, out)
+
+    stream, batch = training_stream(R), np.stack([DATA[:BATCH]] * R).astype(rbm.W.dtype)
+    state, memory = estimator.start(rbm, DATA, BATCH, stream), rule.start(rbm, DATA)
+    monkeypatch.setattr(numba, "multiply_binary", counted)
+    rule.step(rbm, estimator, batch, state, stream, RATE, memory)
+    assert sum(made) / (R * BATCH * M * N) == pytest.approx(rule.products(estimator, BATCH, M, N))
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "diagnostics", "expected"),
+    [
+        ("parallel_tempering", {"temperatures": 7}, {}, 2 + 7 * 2 + 2),
+        ("ucd", {}, {}, 2 + 3 + 6),  # pairs that meet at once: f(xi_1), and a second step of both chains
+        ("ucd", {"k": 2, "chains": 22}, {"stopping_time": 5.5}, 2 + 2 * (5 + 3.5 * 6)),
+        ("exact", {}, {}, 2 + 2 * 2**N / BATCH),
+        ("expected_cd", {"k": 3}, {}, 2 + (6 * 2 ** (M + N) / (M * N) + 2 * 2**N) / BATCH),
+    ],
+)
+def test_products_of_other_estimators(name, options, diagnostics, expected):
+    assert estimators.create(name, **options).products(BATCH, M, N, diagnostics) == pytest.approx(expected)
+
+
+def test_a_singular_value_decomposition_costs_its_operations():
+    operations = 14 * M * N**2 + 8 * N**3 + 2 * M * N**2
+    expected = 5 + operations / (2 * BATCH * M * N)
+    assert updates.create("ssd").products(estimators.create("cd"), BATCH, M, N) == pytest.approx(expected)
