@@ -1,4 +1,4 @@
-# The names people ask for: all of a sort, of a paper, or one figure or table. `all` is in the Snakefile.
+# The names people ask for: all of a sort, of a paper or a study, or one figure or table. `all` is in the Snakefile.
 
 
 rule all_figures:
@@ -34,7 +34,7 @@ for paper in PLAN.papers:
 
     rule:
         name:
-            f"paper_{paper}"
+            paper if paper in CONFIGURATION.main.studies else f"paper_{paper}"
         input:
             [file for key in PLAN.of_paper(paper) for file in files_of(key)],
 

@@ -41,14 +41,15 @@ def load(files: Iterable[str | Path], config: Mapping[str, Any] | None = None) -
     values = merged(*(values for _, values in layers.parts)) if config is None else config
     main = parse(MainConfig, values, layers.place)
     for key in main.overrides:
-        if key not in main.papers:
-            raise layers.refuse(("overrides", key), unknown_name("paper", key, main.papers))
+        if key not in main.files:
+            raise layers.refuse(("overrides", key), unknown_name("paper", key, main.files))
     published, papers = {}, []
-    for key in main.papers:
-        file = files[0].parent / "papers" / f"{key}.yaml"
+    for key, name in main.files.items():
+        file = files[0].parent / name
         if not file.is_file():
             known = sorted(path.stem for path in file.parent.glob("*.yaml"))
-            raise layers.refuse(("papers",), unknown_name("paper", key, known))
+            what = "papers" if key in main.papers else "studies"
+            raise layers.refuse((what,), unknown_name("paper" if key in main.papers else "study", key, known))
         own = read_yaml(file)
         published[key] = checked_paper(key, Layers(((str(file), own),)), own)
         overrides = [
@@ -58,13 +59,13 @@ def load(files: Iterable[str | Path], config: Mapping[str, Any] | None = None) -
         ]
         values = _without_nulls(merged(own, main.overrides.get(key, {})), own)
         papers.append(checked_paper(key, Layers(((str(file), own), *overrides)), values))
-    tables = {key: _published_tables(files[0].parent / "claims" / f"{key}.yaml") for key in main.papers}
+    tables = {key: _published_tables(files[0].parent / "claims" / f"{key}.yaml") for key in main.files}
     return Configuration(main, tuple(papers), published, tables)
 
 
 def _without_nulls(values: dict[str, Any], published: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a paper's values less what it has and an overlay sets to null: figures, tables, panels, rows."""
-    for kind, parts in (("figures", "panels"), ("tables", "rows")):
+    """Return a paper's values less what it has and an overlay sets to null: figures, tables, panels, contests, rows."""
+    for kind, parts in (("figures", "panels"), ("figures", "contests"), ("tables", "rows")):
         if not isinstance(values.get(kind), dict):
             continue
         known = _mapping(published, kind)

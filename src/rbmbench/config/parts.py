@@ -42,13 +42,19 @@ class MainConfig(Settings):
 
     scale: Name = Field(description="name of the scale; everything made goes to results/SCALE/")
     papers: Names = Field(description="keys of the papers to run: config/papers/KEY.yaml")
+    studies: tuple[Name, ...] = Field(default=(), description="keys of studies of our own to run: config/KEY.yaml")
     data: DataAccess = DataAccess()
     backend: Literal["auto", "numpy", "cupy"] = Field(
         default="auto", description="arrays to train on: NumPy's, CuPy's on a GPU, or what suits each run"
     )
     overrides: dict[Name, dict[str, Any]] = Field(
-        default={}, description="by paper: what is merged, deeply, onto config/papers/KEY.yaml at this scale"
+        default={}, description="by paper or study: what is merged, deeply, onto its file at this scale"
     )
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The file of each paper and study, in the folder of config.yaml, by its key."""
+        return {key: f"papers/{key}.yaml" for key in self.papers} | {key: f"{key}.yaml" for key in self.studies}
 
 
 class Defaults(Settings):
@@ -174,6 +180,8 @@ class Panel(Settings):
     annealing: AnnealingBudget | None = Field(default=None, description="budget of log Z; null: that of defaults")
     proxy: Proxy | None = Field(default=None, description="reconstruction log-likelihood; null: that of defaults")
     bias_bound: BiasBound | None = Field(default=None, description="CD's bias and bounds; null: those of defaults")
+    validation_likelihood: bool | None = Field(default=None, description="see defaults; null: as there")
+    test_likelihood: bool | None = Field(default=None, description="see defaults; null: as there")
     printed: tuple[Printed, ...] = Field(default=(), description="numbers that the paper prints, drawn as hollow marks")
 
 

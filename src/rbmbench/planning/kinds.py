@@ -36,8 +36,8 @@ class Kind(Settings):
 
     @property
     def parts(self) -> Mapping[str, Any]:
-        """Its panels or rows, by name in words: "panel a", "row mnist_16"."""
-        parts = {"panel": getattr(self, "panels", {}), "row": getattr(self, "rows", {})}
+        """Its panels, contests or rows, by name in words: "panel a", "row mnist_16"."""
+        parts = {what: getattr(self, f"{what}s", {}) for what in ("panel", "contest", "row")}
         return {f"{what} {name}": part for what, of_kind in parts.items() for name, part in of_kind.items()}
 
     def check(self, checks: Checks, location: tuple) -> None:

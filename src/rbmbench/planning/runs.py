@@ -46,12 +46,12 @@ class Planner:
         Algorithms that train alike share a run, which has the name of the first one.
         """
         entry, defaults, asked = self.paper.data[panel.data], self.paper.defaults, self.paper.algorithms[algorithm]
-        of_paper = ("precision", "validation_likelihood", "test_likelihood")
         shared = ("initial", "evaluate_every", "evaluate_at", "proxy", "bias_bound")
+        shared += ("validation_likelihood", "test_likelihood")
         of_panel = {name: value for name in shared if (value := getattr(panel, name)) is not None}
         of_panel |= {"initial": asked.initial} if asked.initial else {}
         settings = RunSettings(
-            **{name: getattr(defaults, name) for name in (*shared, *of_paper)} | of_panel,
+            **{name: getattr(defaults, name) for name in (*shared, "precision")} | of_panel,
             data=Choice(name=entry.name, options=entry.options),
             hidden=panel.hidden,
             batch=panel.batch or entry.batch,

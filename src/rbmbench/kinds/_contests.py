@@ -1,0 +1,245 @@
+"""What the figures and the table of an arena share: contests, their runs, and how those are read.
+
+A contest is a data set with a number of hidden units, on which all algorithms train with the same budget of matrix
+products, each at every rate of one grid. The first trials tune the rate, by rows that are not trained on; the others
+are judged, by rows that are used for nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import ceil
+from textwrap import wrap
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+import pandas as pd
+from pydantic import Field, model_validator
+
+from rbmbench.base.settings import AnnealingBudget, Count, Initial, Positive, Rate, Settings
+from rbmbench.config.checks import Checks
+from rbmbench.config.paper import Paper
+from rbmbench.config.parts import FigureName, Name, Names, Panel
+from rbmbench.io.layout import CURVE, META
+from rbmbench.planning.jobs import Output, unique
+from rbmbench.planning.kinds import Kind
+from rbmbench.planning.runs import Planner, schedule_of
+from rbmbench.planning.specs import Curve, Shown, Source, Spec
+from rbmbench.reporting.contests import contest_curves, products_of
+from rbmbench.reporting.frames import RunData
+from rbmbench.reporting.words import count, stand_ins
+
+LINE = 100
+"""Letters of a line of a title."""
+EARLIEST = 0.002
+"""Share of the budget that is spent at the first evaluation of trained models."""
+Metric = Literal["log_likelihood", "validation_log_likelihood", "test_log_likelihood"]
+
+
+class Contest(Settings):
+    """One data set with a number of hidden units, and the budget of all algorithms on it."""
+
+    data: Name = Field(description="key of the data set in this file's data")
+    hidden: Count = Field(description="hidden units")
+    products: Positive = Field(
+        description="budget of a trial: matrix products of a mini-batch with W, as Estimator.products counts them"
+    )
+    rates: Annotated[tuple[Rate, ...], Field(min_length=1)] | None = Field(
+        default=None, description="learning rates that are tried with every algorithm; null: those of the figure"
+    )
+    batch: Count | None = Field(default=None, description="rows of a mini-batch; null: those of the data set's entry")
+    trials: Count | None = Field(default=None, description="trials of every run; null: those of defaults")
+    evaluations: Count = Field(default=25, description="evaluations of a run, the first half of them early")
+    expected: dict[str, Positive] = Field(
+        default={}, description="diagnostics that the cost of algorithms depends on, such as stopping_time, as expected"
+    )
+    algorithms: Names | None = Field(default=None, description="keys of the algorithms; null: those of the figure")
+    tuned_by: Metric = Field(default="validation_log_likelihood", description="metric that the rate is chosen by")
+    judged_by: Metric = Field(default="test_log_likelihood", description="metric that the algorithms are judged by")
+    initial: Initial | None = Field(default=None, description="distribution of the parameters; null: that of defaults")
+    annealing: AnnealingBudget | None = Field(default=None, description="budget of log Z; null: that of defaults")
+
+    def panel(self, rate: float, iterations: int) -> Panel:
+        """Return what one algorithm trains at one rate."""
+        shared = self.model_dump(include={"data", "hidden", "batch", "trials", "initial", "annealing"})
+        asked = {f"{part}_likelihood": True for part in ("validation", "test") if f"{part}_" in self._metrics}
+        linear = -(-self.evaluations // 2)
+        # Early evaluations at equal ratios, for axes of costs are logarithmic; later ones at equal distances.
+        early = np.geomspace(iterations * EARLIEST, iterations / linear, self.evaluations - linear + 1)[:-1]
+        shared["evaluate_at"] = tuple(np.unique(np.ceil(early).astype(int)).tolist())
+        every = max(1, iterations // linear)
+        return Panel(**shared, **asked, rate=rate, iterations=iterations, evaluate_every=every)
+
+    @property
+    def _metrics(self) -> str:
+        return f"{self.tuned_by} {self.judged_by}"
+
+
+class Contests(Settings):
+    """All contests of an arena."""
+
+    contests: Annotated[dict[Name, Contest], Field(min_length=1)] = Field(description="the contests, by name")
+    algorithms: Names | None = Field(default=None, description="keys of the algorithms; null: all of the study")
+    rates: Annotated[tuple[Rate, ...], Field(min_length=1)] = Field(description="learning rates that are tried")
+    tuning_trials: Count = Field(default=3, description="first trials of every run, which only choose the rate")
+
+    @model_validator(mode="after")
+    def _rates_differ(self) -> Self:
+        for rates in (self.rates, *(contest.rates or () for contest in self.contests.values())):
+            if len(set(rates)) < len(rates):
+                raise ValueError(f"rates: found {list(rates)}; should differ")
+        return self
+
+    def algorithms_of(self, paper: Paper, contest: Contest) -> tuple[str, ...]:
+        """Return the keys of a contest's algorithms."""
+        return contest.algorithms or self.algorithms or tuple(paper.algorithms)
+
+    def trainings(self, paper: Paper, contest: Contest) -> Iterator[tuple[str, float, Panel]]:
+        """Yield each algorithm of a contest with each rate, and what is trained then."""
+        for name in self.algorithms_of(paper, contest):
+            for rate in contest.rates or self.rates:
+                stage, *_ = schedule_of(paper.algorithms[name], contest.panel(rate, 1))
+                cost = products_of(stage, sizes_of(paper, contest), contest.expected)
+                yield name, rate, contest.panel(rate, ceil(contest.products / cost))
+
+
+def sizes_of(paper: Paper, contest: Contest) -> tuple[int, int, int]:
+    """Return the rows of a mini-batch, the visible and the hidden units of a contest."""
+    entry = paper.data[contest.data]
+    return contest.batch or entry.batch, entry.visible, contest.hidden
+
+
+class OfContests(Kind):
+    """Base of the figures and the table of an arena."""
+
+    def contests_of(self, paper: Paper) -> Contests:
+        """Return the contests that are shown."""
+        raise NotImplementedError
+
+    def names(self, paper: Paper) -> Iterator[str]:
+        """Yield CONTEST.ALGORITHM."""
+        shown = self.contests_of(paper)
+        for name, contest in shown.contests.items():
+            yield from (f"{name}.{algorithm}" for algorithm in shown.algorithms_of(paper, contest))
+
+    def plan(self, planner: Planner, key: str, published: Self | None) -> Output:
+        """Return what is shown, with all runs of the contests and their evaluations added to the plan."""
+        shown = self.contests_of(planner.paper)
+        runs, evaluations, contests = [], [], []
+        for name, contest in shown.contests.items():
+            entries = []
+            for algorithm, rate, panel in shown.trainings(planner.paper, contest):
+                run = planner.run(panel, algorithm)
+                annealed = planner.evaluation(panel, run)
+                runs.append(run.id)
+                evaluations += [annealed.id] if annealed else []
+                job = ("evaluation", annealed.id) if annealed else ("run", run.id)
+                [entry] = planner.labelled({algorithm: planner.layout.job(*job)})
+                entries.append(entry | {"rate": rate})
+            of_contest = contest.model_dump(include={"data", "hidden", "products", "tuned_by", "judged_by"})
+            contests.append({"name": name, "tuning_trials": shown.tuning_trials, "entries": entries} | of_contest)
+        spec = self.SPEC(**planner.heading(key, self), contests=contests)
+        return Output(spec, unique(runs), evaluations=unique(evaluations))
+
+
+class ViewOfContests(OfContests):
+    """Base of what shows the contests of another figure."""
+
+    of: FigureName = Field(description="figure of this study whose contests are shown")
+
+    def contests_of(self, paper: Paper) -> Contests:
+        """Return the contests of the other figure."""
+        return paper.figures[self.of]
+
+    def check(self, checks: Checks, location: tuple) -> None:
+        """Refuse a figure that has no contests."""
+        known = [name for name, figure in checks.paper.figures.items() if isinstance(figure, Contests)]
+        checks.check_names("figure with contests", (self.of,), known, (*location, "of"))
+
+
+class Entry(Curve):
+    """An algorithm at one rate, and the folder of its run or the run's evaluation."""
+
+    algorithm: str
+    label: str
+    rate: float
+    folder: str
+
+
+class ContestSpec(Spec):
+    """One contest; see `Contest`."""
+
+    name: str
+    data: str
+    hidden: int
+    products: float
+    tuning_trials: int
+    tuned_by: str
+    judged_by: str
+    entries: tuple[Entry, ...]
+
+
+class OfContestsSpec(Shown):
+    """Base of the specs of an arena."""
+
+    contests: tuple[ContestSpec, ...]
+
+    NAMES = "NAME.CONTEST.ALGORITHM"
+
+    def folders(self) -> list[str]:
+        """Return the folders of the runs, or of their evaluations where log-likelihoods are annealed."""
+        return list(dict.fromkeys(entry.folder for contest in self.contests for entry in contest.entries))
+
+    def files(self) -> list[str]:
+        """Return curve and meta of each folder."""
+        return [f"{folder}/{name}" for folder in self.folders() for name in (CURVE, META)]
+
+    def read(self) -> pd.DataFrame:
+        """Return all curves: see `rbmbench.reporting.contests.contest_curves`."""
+        return pd.concat([self._curves(contest) for contest in self.contests], ignore_index=True)
+
+    def _curves(self, contest: ContestSpec) -> pd.DataFrame:
+        return contest_curves(contest, {entry.folder: RunData.read(entry.folder) for entry in contest.entries})
+
+    @property
+    def entries(self) -> dict[str, Entry]:
+        """One entry of each algorithm, by its key."""
+        return {entry.algorithm: entry for contest in self.contests for entry in contest.entries}
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """What figures call the algorithms, by their key."""
+        return {name: entry.label for name, entry in self.entries.items()}
+
+    def evidence(self, found: pd.DataFrame, name: str, **_: Any) -> Source | None:
+        """Return the numbers of CONTEST.ALGORITHM, or all of them under no name."""
+        numbers = self.numbers(found)
+        contest, _, algorithm = name.partition(".")
+        if name:
+            numbers = numbers[(numbers["contest"] == contest) & (numbers["algorithm"] == algorithm)]
+        return Source(label=self.labels.get(algorithm, self.name), frame=numbers, budget={}) if len(numbers) else None
+
+
+def heading_of(spec: Shown) -> str:
+    """Return the title of a figure, in lines that fit a page."""
+    return "\n".join([spec.title, *wrap(spec.which, LINE)])
+
+
+def contests_in_words(contests: tuple[ContestSpec, ...], numbers: pd.DataFrame) -> str:
+    """Return what was trained on, by how many trials, and what was tuned."""
+    titles = numbers.drop_duplicates("contest").set_index("contest")
+    parts = []
+    for contest in contests:
+        if contest.name in titles.index:
+            parts.append(
+                f"({contest.name}) {titles.loc[contest.name, 'data_title']}, {contest.hidden} hidden units,"
+                f" {count(contest.products)} products, {count(titles.loc[contest.name, 'trials'])} trials"
+            )
+    rates = sorted({entry.rate for contest in contests for entry in contest.entries})
+    tuning = contests[0].tuning_trials
+    grid = ", ".join(f"{rate:g}" for rate in rates)
+    return (
+        f"Contests: {'; '.join(parts)}. The rate of each algorithm is that of {grid}"
+        f" with the best mean log-likelihood of validation rows at the end of the budget in {tuning} other trials."
+        + "".join(f" Stand-in data: {phrase}." for phrase in stand_ins(numbers))
+    )

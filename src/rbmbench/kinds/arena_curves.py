@@ -1,0 +1,130 @@
+"""Figures of anytime curves: held-out log-likelihood by cost; a row of panels per contest, a curve per algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+import pandas as pd
+from pydantic import Field
+
+from rbmbench.config.checks import Checks
+from rbmbench.config.paper import KINDS, Paper
+from rbmbench.kinds._contests import Contests, OfContests, OfContestsSpec, contests_in_words, heading_of
+from rbmbench.planning.specs import FigureSpec
+from rbmbench.reporting.contests import COSTS, anytime_curves
+from rbmbench.reporting.words import count
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+START = 0.02
+"""Share of the budget before which curves do not decide the vertical range."""
+
+
+@KINDS.register
+class ArenaCurves(Contests, OfContests):
+    """A figure of anytime curves, and the contests that the other figures of an arena show."""
+
+    kind: Literal["arena_curves"] = Field(description="kind of the figure, and of its notebook template")
+
+    def contests_of(self, paper: Paper) -> Contests:
+        """Return its own contests."""
+        return self
+
+    def check(self, checks: Checks, location: tuple) -> None:
+        """Refuse unknown data and algorithms, and runs that cannot be made."""
+        checks.check_algorithms(self.algorithms or (), (*location, "algorithms"))
+        for name, contest in self.contests.items():
+            place = (*location, "contests", name)
+            checks.check_names("data set", (contest.data,), checks.paper.data, (*place, "data"))
+            checks.check_algorithms(contest.algorithms or (), (*place, "algorithms"))
+            self._check_trials(checks, contest, place)
+            for algorithm in self.algorithms_of(checks.paper, contest):
+                if len(checks.paper.algorithms[algorithm].stages) > 1:
+                    message = f"found {algorithm!r}, which has several stages; allowed: algorithms with one"
+                    raise checks.refuse((*place, "algorithms"), message)
+            for algorithm, _, panel in self.trainings(checks.paper, contest):
+                checks.check_panel(panel, (algorithm,), place)
+
+    def _check_trials(self, checks: Checks, contest: Any, place: tuple) -> None:
+        trials = contest.trials or checks.paper.defaults.trials
+        if trials <= self.tuning_trials:
+            message = f"found {trials}, of which {self.tuning_trials} tune the rate; should be more, to be judged"
+            raise checks.refuse((*place, "trials"), message)
+
+
+class ArenaCurvesSpec(OfContestsSpec, FigureSpec):
+    """A figure of anytime curves."""
+
+    kind: Literal["arena_curves"]
+
+    DRAWN_BY = ("rbmbench.kinds.arena_curves",)
+
+    def numbers(self, found: pd.DataFrame) -> pd.DataFrame:
+        """Return `rbmbench.reporting.contests.anytime_curves`."""
+        return anytime_curves(found)
+
+    def picture(self, numbers: pd.DataFrame, facts: Mapping[str, Any], sheet: Any = None) -> Figure:
+        """Return the figure: by matrix products on the left, by processor seconds on the right."""
+        from matplotlib.lines import Line2D
+
+        from rbmbench.reporting.style import PAGE, looks_of, page, theme
+
+        sheet = sheet or PAGE
+        looks = looks_of(self.entries.values())
+        with theme():
+            drawn = page(len(self.contests), sheet)
+            rows = drawn.subplots(len(self.contests), len(COSTS), squeeze=False)
+            for contest, line in zip(self.contests, rows, strict=True):
+                of_contest = numbers[numbers["contest"] == contest.name]
+                for ax, (cost, words) in zip(line, COSTS.items(), strict=True):
+                    _draw(ax, of_contest[of_contest["cost"] == cost], looks)
+                    ax.set_xlabel(f"{words} of a trial")
+                title = of_contest["data_title"].iloc[0]
+                line[0].set_title(f"{contest.name}: {title}, {contest.hidden} hidden units", loc="left")
+                line[0].set_ylabel("held-out log-likelihood\n(nats per row)")
+            if sheet.titled:
+                drawn.suptitle(heading_of(self))
+            handles = [Line2D([], [], label=label, **looks[name]) for name, label in self.labels.items()]
+            columns = max(1, int(5 * sheet.share))
+            drawn.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False, handlelength=3.2)
+        return drawn
+
+    def words(self, numbers: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+        """Return the caption."""
+        trials = count(numbers["trials"].min())
+        return (
+            "Mean log-likelihood of rows that are not trained on, by the cost of a trial so far: matrix products of a"
+            " mini-batch with W on the left, processor seconds of training on one thread on the right. All algorithms"
+            f" have the same budget of products; that of seconds is the least time that one of them takes for it."
+            f" Bands: 10 to 90 % of at least {trials} trials. {contests_in_words(self.contests, numbers)}"
+        )
+
+
+def _draw(ax: Axes, numbers: pd.DataFrame, looks: Mapping[str, dict]) -> None:
+    """Draw means and bands of one contest by one cost."""
+    from rbmbench.reporting.style import finish_axes
+
+    for algorithm, curve in numbers.groupby("algorithm", sort=False):
+        later = curve[curve["spent"] > 0]
+        ax.plot(later["spent"], later["mean"], **looks[algorithm])
+        band = {"color": looks[algorithm]["color"], "alpha": 0.1, "linewidth": 0, "zorder": 1}
+        ax.fill_between(later["spent"], later["low"], later["high"], **band)
+    low, high = vertical_range(numbers)
+    ax.set(xscale="log", ylim=(low, high))
+    finish_axes(ax)
+
+
+def vertical_range(numbers: pd.DataFrame) -> tuple[float, float]:
+    """Return the range of all curves once they have spent `START` of the budget, but for the worst fifth at the end."""
+    ends = numbers.sort_values("spent").groupby("algorithm")["mean"].last()
+    later = numbers[numbers["spent"] >= START * numbers["spent"].max()]
+    low = min(later.groupby("algorithm")["mean"].min().quantile(0.25), ends.quantile(0.2))
+    high = later["high"].max()
+    pad = 0.06 * (high - low) or 0.1
+    return low - pad, high + pad
+
+
+ArenaCurves.SPEC = ArenaCurvesSpec

@@ -1,0 +1,108 @@
+"""Figures of the final ranks of algorithms: over all contests with intervals, and contest by contest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+from pydantic import Field
+
+from rbmbench.config.paper import KINDS
+from rbmbench.kinds._contests import OfContestsSpec, ViewOfContests, contests_in_words, heading_of
+from rbmbench.planning.specs import FigureSpec
+from rbmbench.reporting.contests import COSTS, contest_results, overall_ranks, standings
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+OVERALL = "all contests"
+
+
+@KINDS.register
+class ArenaRanks(ViewOfContests):
+    """A figure of the final ranks of algorithms in the contests of another figure."""
+
+    kind: Literal["arena_ranks"] = Field(description="kind of the figure, and of its notebook template")
+
+
+class ArenaRanksSpec(OfContestsSpec, FigureSpec):
+    """A figure of ranks."""
+
+    kind: Literal["arena_ranks"]
+
+    DRAWN_BY = ("rbmbench.kinds.arena_ranks",)
+
+    def numbers(self, found: pd.DataFrame) -> pd.DataFrame:
+        """Return mean ranks with intervals: columns contest ("all contests" or a name), cost, algorithm, label, rank...
+
+        With contests come the columns of `rbmbench.reporting.contests.contest_results`.
+        """
+        overall = overall_ranks(standings(found)).assign(contest=OVERALL)
+        overall["label"] = overall["algorithm"].map(self.labels)
+        return pd.concat([overall, contest_results(found)], ignore_index=True)
+
+    def picture(self, numbers: pd.DataFrame, facts: Mapping[str, Any], sheet: Any = None) -> Figure:
+        """Return the figure: mean ranks with intervals on the left, those in each contest on the right."""
+        from rbmbench.reporting.style import PAGE, page, theme
+
+        sheet = sheet or PAGE
+        overall = numbers[numbers["contest"] == OVERALL]
+        order = overall[overall["cost"] == "products"].sort_values("rank", ascending=False)["algorithm"].tolist()
+        with theme():
+            drawn = page(max(1, -(-len(order) // 12)), sheet)
+            left, right = drawn.subplots(1, 2, width_ratios=(1, 1.25), sharey=True)
+            _draw_overall(left, overall, order)
+            _draw_contests(right, numbers[(numbers["contest"] != OVERALL) & (numbers["cost"] == "products")], order)
+            left.set_yticks(range(len(order)), [self.labels[name] for name in order])
+            if sheet.titled:
+                drawn.suptitle(heading_of(self))
+            drawn.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
+        return drawn
+
+    def words(self, numbers: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+        """Return the caption."""
+        contests = numbers[numbers["contest"] != OVERALL]
+        return (
+            "Ranks by the held-out log-likelihood at the end of the budget; 1 is the best of the algorithms in a trial."
+            " Left: mean over contests and trials, with 95 % intervals of a bootstrap that draws contests, and then"
+            " trials of each. Right: mean over the trials of each contest, under equal matrix products."
+            f" {contests_in_words(self.contests, contests)}"
+        )
+
+
+def _draw_overall(ax: Axes, overall: pd.DataFrame, order: list[str]) -> None:
+    from rbmbench.reporting.style import BLUE, VERMILLION, finish_axes
+
+    looks = {"products": (BLUE, "o", 0.12), "seconds": (VERMILLION, "D", -0.12)}
+    for cost, words in COSTS.items():
+        ranks = overall[overall["cost"] == cost].set_index("algorithm").reindex(order)
+        color, marker, shift = looks[cost]
+        heights = np.arange(len(order)) + shift
+        errors = [ranks["rank"] - ranks["rank_low"], ranks["rank_high"] - ranks["rank"]]
+        look = {"color": color, "fmt": marker, "markersize": 4, "linewidth": 1.1}
+        ax.errorbar(ranks["rank"], heights, xerr=np.clip(errors, 0, None), label=f"equal {words}", **look)
+    ax.set(xlabel="mean rank over all contests")
+    finish_axes(ax)
+
+
+def _draw_contests(ax: Axes, numbers: pd.DataFrame, order: list[str]) -> None:
+    from rbmbench.reporting.style import finish_axes
+
+    table = numbers.pivot(index="algorithm", columns="contest", values="rank").reindex(order)
+    table = table[list(dict.fromkeys(numbers["contest"]))]
+    ax.imshow(table.to_numpy(), aspect="auto", cmap="cividis_r", vmin=1, vmax=max(2, len(order)))
+    for row, line in enumerate(table.to_numpy()):
+        for column, rank in enumerate(line):
+            if np.isfinite(rank):
+                color = "white" if rank > 0.55 * len(order) else "black"
+                ax.text(column, row, f"{rank:.1f}", ha="center", va="center", fontsize=6.5, color=color)
+    ax.set_xticks(range(len(table.columns)), [name.replace("_", "\n") for name in table.columns])
+    ax.set(xlabel="mean rank in each contest, equal matrix products")
+    finish_axes(ax)
+    ax.grid(visible=False)
+
+
+ArenaRanks.SPEC = ArenaRanksSpec

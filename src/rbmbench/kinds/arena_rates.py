@@ -1,0 +1,95 @@
+"""Figures of what the rates of algorithms were tuned by: one panel per contest, one curve per algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+import pandas as pd
+from pydantic import Field
+
+from rbmbench.config.paper import KINDS
+from rbmbench.kinds._contests import OfContestsSpec, ViewOfContests, contests_in_words, heading_of
+from rbmbench.planning.specs import FigureSpec
+from rbmbench.reporting.contests import tuned_rates
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MOST_COLUMNS = 3
+
+
+@KINDS.register
+class ArenaRates(ViewOfContests):
+    """A figure of how the rate of algorithms matters in the contests of another figure."""
+
+    kind: Literal["arena_rates"] = Field(description="kind of the figure, and of its notebook template")
+
+
+class ArenaRatesSpec(OfContestsSpec, FigureSpec):
+    """A figure of rates."""
+
+    kind: Literal["arena_rates"]
+
+    DRAWN_BY = ("rbmbench.kinds.arena_rates",)
+
+    def numbers(self, found: pd.DataFrame) -> pd.DataFrame:
+        """Return `rbmbench.reporting.contests.tuned_rates`."""
+        return tuned_rates(found)
+
+    def picture(self, numbers: pd.DataFrame, facts: Mapping[str, Any], sheet: Any = None) -> Figure:
+        """Return the figure."""
+        from matplotlib.lines import Line2D
+
+        from rbmbench.reporting.style import PAGE, looks_of, page, theme
+
+        sheet = sheet or PAGE
+        looks = looks_of(self.entries.values())
+        columns = min(MOST_COLUMNS if sheet.is_wide else 1, len(self.contests))
+        rows = -(-len(self.contests) // columns)
+        with theme():
+            drawn = page(rows, sheet)
+            axes = drawn.subplots(rows, columns, squeeze=False).ravel()
+            for contest, ax in zip(self.contests, axes, strict=False):
+                _draw(ax, numbers[numbers["contest"] == contest.name], looks)
+                ax.set_title(f"{contest.name}", loc="left")
+            for ax in axes[len(self.contests) :]:
+                ax.set_axis_off()
+            for first in axes[::columns]:
+                first.set_ylabel("log-likelihood\nof validation rows\n(nats per row)")
+            if sheet.titled:
+                drawn.suptitle(heading_of(self))
+            handles = [Line2D([], [], label=label, **looks[name]) for name, label in self.labels.items()]
+            places = max(1, int(5 * sheet.share))
+            drawn.legend(handles=handles, loc="outside lower center", ncols=places, frameon=False, handlelength=3.2)
+        return drawn
+
+    def words(self, numbers: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+        """Return the caption."""
+        return (
+            "Mean log-likelihood of the validation rows at the end of the budget of matrix products, by the learning"
+            " rate, over the trials that tune it; dots: the rate that is chosen. Values far below the best are cut off."
+            f" {contests_in_words(self.contests, numbers)}"
+        )
+
+
+def _draw(ax: Axes, numbers: pd.DataFrame, looks: Mapping[str, dict]) -> None:
+    from rbmbench.reporting.style import finish_axes
+
+    best = numbers[numbers["chosen"]]["mean"]
+    low = min(numbers.groupby("rate")["mean"].max().min(), best.min())
+    for algorithm, curve in numbers.groupby("algorithm", sort=False):
+        ordered = curve.sort_values("rate")
+        ax.plot(ordered["rate"], ordered["mean"], **looks[algorithm])
+        chosen = ordered[ordered["chosen"]]
+        ax.plot(chosen["rate"], chosen["mean"], "o", color=looks[algorithm]["color"], markersize=4, zorder=3)
+    pad = 0.08 * (best.max() - low) or 0.1
+    rates = sorted(numbers["rate"].unique())
+    ax.set(xscale="log", xlabel="learning rate", ylim=(low - pad, best.max() + pad))
+    ax.set_xticks(rates, [f"{rate:g}" for rate in rates])
+    ax.set_xticks([], minor=True)
+    finish_axes(ax)
+
+
+ArenaRates.SPEC = ArenaRatesSpec

@@ -1,0 +1,74 @@
+"""Figures of the share of targets that algorithms reach, by the share of the budget that they have spent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+import pandas as pd
+from pydantic import Field
+
+from rbmbench.config.paper import KINDS
+from rbmbench.kinds._contests import OfContestsSpec, ViewOfContests, heading_of
+from rbmbench.planning.specs import FigureSpec
+from rbmbench.reporting.contests import COSTS, NEAREST_TARGET, SHARES, TARGETS, reached_targets
+from rbmbench.reporting.words import count
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@KINDS.register
+class ArenaTargets(ViewOfContests):
+    """A figure of the targets that algorithms reach in the contests of another figure."""
+
+    kind: Literal["arena_targets"] = Field(description="kind of the figure, and of its notebook template")
+
+
+class ArenaTargetsSpec(OfContestsSpec, FigureSpec):
+    """A figure of reached targets."""
+
+    kind: Literal["arena_targets"]
+
+    DRAWN_BY = ("rbmbench.kinds.arena_targets",)
+
+    def numbers(self, found: pd.DataFrame) -> pd.DataFrame:
+        """Return `rbmbench.reporting.contests.reached_targets`."""
+        return reached_targets(found)
+
+    def picture(self, numbers: pd.DataFrame, facts: Mapping[str, Any], sheet: Any = None) -> Figure:
+        """Return the figure, one panel for each cost."""
+        from matplotlib.lines import Line2D
+
+        from rbmbench.reporting.style import PAGE, finish_axes, looks_of, page, theme
+
+        sheet = sheet or PAGE
+        looks = looks_of(self.entries.values())
+        shape = (1, 2) if sheet.is_wide else (2, 1)
+        with theme():
+            drawn = page(shape[0], sheet)
+            axes = drawn.subplots(*shape, sharey=True)
+            for ax, (cost, words) in zip(axes, COSTS.items(), strict=True):
+                for algorithm, curve in numbers[numbers["cost"] == cost].groupby("algorithm", sort=False):
+                    ax.plot(curve["spent"], curve["reached"], **looks[algorithm])
+                ax.set(xscale="log", xlim=(SHARES[0], 1), ylim=(0, 1), xlabel=f"share of the {words}")
+                finish_axes(ax)
+            axes[0].set_ylabel("share of targets reached")
+            if sheet.titled:
+                drawn.suptitle(heading_of(self))
+            handles = [Line2D([], [], label=label, **looks[name]) for name, label in self.labels.items()]
+            columns = max(1, int(5 * sheet.share))
+            drawn.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False, handlelength=3.2)
+        return drawn
+
+    def words(self, numbers: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+        """Return the caption."""
+        return (
+            f"Share of targets that trials have reached, by the share of the budget spent; {count(TARGETS - 1)}"
+            " targets in each contest, all contests and judged trials together. Targets are held-out log-likelihoods"
+            " between the initial one and the best mean at the end of the budget, at distances from it that fall by"
+            f" equal factors to {100 * NEAREST_TARGET:g} % of the whole."
+        )
+
+
+ArenaTargets.SPEC = ArenaTargetsSpec

@@ -1,0 +1,264 @@
+"""Contests of an arena in tidy frames: what algorithms reach for what cost, at rates that other trials chose.
+
+Costs are matrix products (see `rbmbench.estimators.Estimator.products`) and processor seconds, both of one trial.
+Values are mean log-likelihoods per row, nats.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rbmbench import estimators, updates
+from rbmbench.base.metrics import metric_of
+from rbmbench.base.settings import Stage
+from rbmbench.reporting.claims.intervals import LEVEL, student
+from rbmbench.reporting.frames import RunData, training_seconds
+from rbmbench.reporting.marks import first_reached
+
+COSTS = {"products": "matrix products", "seconds": "processor seconds"}
+"""Costs by their columns, in words."""
+ENTRANT = ["contest", "algorithm"]
+NEAREST_TARGET = 0.01
+TARGETS = 51
+"""Levels from the start of a contest to its best final value, their distances to that falling to `NEAREST_TARGET`."""
+SHARES = np.geomspace(2e-3, 1.0, 121)
+"""Shares of the budget at which reached targets are counted."""
+DRAWS = 4000
+
+
+def products_of(stage: Stage, sizes: tuple[int, int, int], diagnostics: Mapping[str, float]) -> float:
+    """Return the matrix products of an iteration; ``sizes`` are rows of a mini-batch, visible and hidden units."""
+    estimator, update = (
+        registry.create(chosen.name, chosen.options)
+        for registry, chosen in ((estimators.REGISTRY, stage.estimator), (updates.REGISTRY, stage.update))
+    )
+    return update.products(estimator, *sizes, diagnostics)
+
+
+def contest_curves(contest: Any, runs: Mapping[str, RunData]) -> pd.DataFrame:
+    """Return all curves of a contest, one row for each entry, trial and evaluation.
+
+    Parameters
+    ----------
+    contest : rbmbench.kinds._contests.ContestSpec
+    runs : mapping
+        The runs' files, by folder.
+
+    Returns
+    -------
+    DataFrame
+        Columns contest, data, data_title, stand_in, hidden, budget (products), algorithm, label, rate, trial, judged
+        (whether the trial is, or else tunes), iteration, products and seconds (of a trial until then), tuning and value
+        (the metrics that rates are chosen by and that algorithms are judged by).
+
+    Raises
+    ------
+    ResultsError
+        If a run lacks one of the metrics.
+    """
+    return pd.concat([_entry_curves(contest, one, runs[one.folder]) for one in contest.entries], ignore_index=True)
+
+
+def _entry_curves(contest: Any, entry: Any, run: RunData) -> pd.DataFrame:
+    tuning, value = run.trials(contest.tuned_by), run.trials(contest.judged_by)
+    products = _products(run, tuning.columns.to_numpy())
+    seconds = training_seconds(run.meta) / run.meta["trials"] * products / products[-1]
+    columns = {"tuning": tuning, "value": value}
+    long = pd.concat({name: frame.stack() for name, frame in columns.items()}, axis=1).reset_index()
+    place = long["iteration"].map({iteration: i for i, iteration in enumerate(tuning.columns)})
+    first = run.meta["settings"]["first_trial"]
+    data = run.data
+    return long.assign(
+        contest=contest.name,
+        data=contest.data,
+        data_title=data["title"],
+        stand_in=data["stand_in"],
+        hidden=contest.hidden,
+        budget=contest.products,
+        algorithm=entry.algorithm,
+        label=entry.label,
+        rate=entry.rate,
+        judged=long["trial"] >= first + contest.tuning_trials,
+        products=products[place],
+        seconds=seconds[place],
+    )
+
+
+def _products(run: RunData, iterations: np.ndarray) -> np.ndarray:
+    """Return the products until each evaluation, by the diagnostics of the iterations before it."""
+    settings = run.meta["settings"]
+    stage = Stage.model_validate(settings["schedule"][0])
+    sizes = settings["batch"], run.meta["data"]["visible"], settings["hidden"]
+    means = run.curve.pivot_table(index="iteration", columns="metric", values="value", aggfunc="mean")
+    means = means[[name for name in means if not metric_of(name).momentary]]
+    known = means.to_dict("index")
+    costs = [
+        products_of(stage, sizes, {name: one for name, one in known.get(i, {}).items() if np.isfinite(one)})
+        for i in iterations[1:]
+    ]
+    return np.concatenate([[0.0], np.cumsum(np.diff(iterations) * costs)])
+
+
+def at_cost(curves: pd.DataFrame, cost: str, budgets: Mapping[str, float]) -> pd.DataFrame:
+    """Return values and tuning of every trial once it has cost so much, by contest; linear between evaluations."""
+    keys = [*ENTRANT, "label", "rate", "trial", "judged"]
+    rows = []
+    for key, one in curves.groupby(keys, sort=False):
+        budget = budgets[key[0]]
+        values = [np.interp(budget, one[cost], one[name]) for name in ("tuning", "value")]
+        rows.append((*key, *values, float(one[cost].iloc[-1]), np.interp(budget, one[cost], one["seconds"])))
+    return pd.DataFrame(rows, columns=[*keys, "tuning", "value", "whole_cost", "seconds"])
+
+
+def chosen_rates(reached: pd.DataFrame) -> pd.DataFrame:
+    """Return for each contest and algorithm the rate with the best mean tuning value of the trials that tune."""
+    tuning = reached[~reached["judged"]].fillna({"tuning": -np.inf})
+    means = tuning.groupby([*ENTRANT, "rate"], sort=False)["tuning"].mean().reset_index()
+    best = means.groupby(ENTRANT, sort=False)["tuning"].idxmax()
+    return means.loc[best, [*ENTRANT, "rate"]].reset_index(drop=True)
+
+
+def budgets_of(curves: pd.DataFrame) -> dict[str, dict[str, float]]:
+    """Return the budget of each contest, by cost.
+
+    That of seconds is the least time that any algorithm takes for the products, at the rate that is chosen for them.
+    """
+    products = curves.groupby("contest", sort=False)["budget"].first().to_dict()
+    reached = at_cost(curves, "products", products)
+    at_best = reached.merge(chosen_rates(reached), on=[*ENTRANT, "rate"])
+    times = at_best.groupby(ENTRANT, sort=False)["seconds"].mean()
+    return {"products": products, "seconds": times.groupby("contest", sort=False).min().to_dict()}
+
+
+def standings(curves: pd.DataFrame) -> pd.DataFrame:
+    """Return where every judged trial stands, at the chosen rates, under both budgets.
+
+    Returns
+    -------
+    DataFrame
+        Columns cost, budget, contest, algorithm, label, rate, trial, tuning, value, whole_cost, seconds, rank (1 is the
+        best of the algorithms in this trial; ties share the mean of their ranks).
+    """
+    parts = []
+    for cost, budgets in budgets_of(curves).items():
+        reached = at_cost(curves, cost, budgets)
+        judged = reached[reached["judged"]].merge(chosen_rates(reached), on=[*ENTRANT, "rate"])
+        ranks = judged.groupby(["contest", "trial"])["value"].rank(ascending=False, na_option="bottom")
+        parts.append(judged.assign(cost=cost, budget=judged["contest"].map(budgets), rank=ranks))
+    return pd.concat(parts, ignore_index=True).drop(columns="judged")
+
+
+def contest_results(curves: pd.DataFrame) -> pd.DataFrame:
+    """Return mean, Student's interval over the trials, and mean rank of each algorithm, contest and cost.
+
+    Columns are those of contests in `contest_curves`, and cost, algorithm, label, rate, at_edge (whether the rate is
+    an end of the grid), trials, value, low, high, rank, rank_low, rank_high, seconds, whole_cost.
+    """
+    ends = curves.groupby(ENTRANT)["rate"].agg(["min", "max"])
+    facts = curves.drop_duplicates("contest").set_index("contest")[["data", "data_title", "stand_in", "hidden"]]
+    rows = []
+    keys = ["cost", *ENTRANT, "label", "rate"]
+    for key, one in standings(curves).groupby(keys, sort=False):
+        found = dict(zip(keys, key, strict=True))
+        end = ends.loc[tuple(found[name] for name in ENTRANT)]
+        found["at_edge"] = bool(end["min"] < end["max"] and found["rate"] in (end["min"], end["max"]))
+        found |= facts.loc[found["contest"]].to_dict() | {"budget": one["budget"].iloc[0], "trials": len(one)}
+        found |= dict(zip(("value", "low", "high"), student(one["value"]), strict=True))
+        found |= dict(zip(("rank", "rank_low", "rank_high"), student(one["rank"]), strict=True))
+        rows.append(found | one[["seconds", "whole_cost"]].mean().to_dict())
+    return pd.DataFrame(rows)
+
+
+def overall_ranks(standing: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean rank over contests with an interval over contests and trials, by cost and algorithm.
+
+    The interval is that of a bootstrap, which draws contests, and then trials of each.
+    """
+    rows = []
+    for cost, one in standing.groupby("cost", sort=False):
+        tables = [table.pivot(index="trial", columns="algorithm", values="rank") for _, table in one.groupby("contest")]
+        names = list(one["algorithm"].unique())
+        drawn = _drawn_ranks([table.reindex(columns=names).to_numpy() for table in tables])
+        tails = np.nanquantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+        means = np.nanmean([table.reindex(columns=names).mean() for table in tables], axis=0)
+        rows += [
+            {"cost": cost, "algorithm": name, "rank": mean, "rank_low": low, "rank_high": high}
+            for name, mean, low, high in zip(names, means, *tails, strict=True)
+        ]
+    return pd.DataFrame(rows)
+
+
+def _drawn_ranks(tables: list[np.ndarray]) -> np.ndarray:
+    """Return mean ranks (draws, algorithms) of contests drawn with replacement, and trials (rows of tables) in each."""
+    generator = np.random.default_rng(0)
+    means = []
+    for _ in range(DRAWS):
+        drawn = [tables[place] for place in generator.integers(len(tables), size=len(tables))]
+        rows = [table[generator.integers(len(table), size=len(table))].mean(axis=0) for table in drawn]
+        known = np.isfinite(rows)
+        totals, counts = np.where(known, rows, 0.0).sum(axis=0), known.sum(axis=0)
+        means.append(np.divide(totals, counts, out=np.full(len(totals), np.nan), where=counts > 0))
+    return np.array(means)
+
+
+def anytime_curves(curves: pd.DataFrame) -> pd.DataFrame:
+    """Return mean, and quantiles of 10 and 90 % over the judged trials, at the rates chosen for the whole budget.
+
+    Columns are contest, data_title, stand_in, hidden, algorithm, label, rate, trials, cost, spent (products or
+    seconds), mean, low, high. Curves end with the budget.
+    """
+    parts = []
+    for cost, budgets in budgets_of(curves).items():
+        chosen = chosen_rates(at_cost(curves, cost, budgets))
+        judged = curves[curves["judged"]].merge(chosen, on=[*ENTRANT, "rate"])
+        keys = ["contest", "data_title", "stand_in", "hidden", *ENTRANT[1:], "label", "rate", cost]
+        grouped = judged[judged[cost] <= 1.0001 * judged["contest"].map(budgets)].groupby(keys, sort=False)["value"]
+        summary = grouped.agg(
+            trials="count", mean="mean", low=lambda x: x.quantile(0.1), high=lambda x: x.quantile(0.9)
+        )
+        parts.append(summary.reset_index().rename(columns={cost: "spent"}).assign(cost=cost))
+    return pd.concat(parts, ignore_index=True)
+
+
+def reached_targets(curves: pd.DataFrame) -> pd.DataFrame:
+    """Return which share of all targets, trials and contests each algorithm has reached, by share of the budget.
+
+    The targets of a contest lie between the mean of the initial values and the best mean at the end of the budget;
+    their distances to that fall by equal factors. Columns are cost, algorithm, label, spent (share), reached.
+    """
+    rows = []
+    results = contest_results(curves)
+    for cost, budgets in budgets_of(curves).items():
+        chosen = chosen_rates(at_cost(curves, cost, budgets))
+        judged = curves[curves["judged"]].merge(chosen, on=[*ENTRANT, "rate"])
+        best = results[results["cost"] == cost].groupby("contest")["value"].max()
+        times: dict[str, list[np.ndarray]] = {}
+        for (contest, algorithm, _), one in judged.groupby([*ENTRANT, "trial"], sort=False):
+            first = judged.loc[(judged["contest"] == contest) & (judged["iteration"] == 0), "value"].mean()
+            levels = best[contest] - (best[contest] - first) * np.geomspace(1, NEAREST_TARGET, TARGETS)[1:]
+            share = one[cost].to_numpy() / budgets[contest]
+            times.setdefault(algorithm, []).append(first_reached(one["value"].to_numpy(), share, levels))
+        for algorithm, found in times.items():
+            shares = (np.concatenate(found)[:, None] <= SHARES).mean(axis=0)
+            of_one = {"cost": cost, "algorithm": algorithm}
+            rows += [of_one | {"spent": s, "reached": r} for s, r in zip(SHARES, shares, strict=True)]
+    labels = curves.drop_duplicates("algorithm").set_index("algorithm")["label"]
+    found = pd.DataFrame(rows)
+    return found.assign(label=found["algorithm"].map(labels))
+
+
+def tuned_rates(curves: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean tuning value, with its extremes, of every rate under the budget of products.
+
+    Columns are contest, data_title, stand_in, hidden, algorithm, label, rate, trials, mean, low, high, chosen.
+    """
+    reached = at_cost(curves, "products", budgets_of(curves)["products"])
+    chosen = chosen_rates(reached).assign(chosen=True)
+    keys = [*ENTRANT, "label", "rate"]
+    found = reached[~reached["judged"]].groupby(keys, sort=False)["tuning"]
+    found = found.agg(trials="count", mean="mean", low="min", high="max").reset_index()
+    facts = curves.drop_duplicates("contest")[["contest", "data_title", "stand_in", "hidden"]]
+    merged = found.merge(facts, on="contest").merge(chosen, on=[*ENTRANT, "rate"], how="left")
+    return merged.assign(chosen=merged["chosen"].notna())

@@ -1,0 +1,267 @@
+"""Arenas: costs of runs, rates that other trials choose, ranks, targets; and what the figures are planned from."""
+
+import copy
+
+import numpy as np
+import pandas as pd
+import pytest
+from reporting_results import make_run
+
+from rbmbench.base.errors import SettingsError
+from rbmbench.config.loading import load
+from rbmbench.planning.plan import plan
+from rbmbench.planning.specs import parse_spec
+from rbmbench.reporting import contests
+from rbmbench.reporting.style import PAGE, PUBLICATION
+
+ITERATIONS = [0, 10, 20]
+BATCH = 7
+CD_PRODUCTS = 5.0
+
+
+def curve(contest, algorithm, rate, trial, values, *, judged=True, tuning=None, products=(0, 50, 100), seconds=1.0):
+    products = np.asarray(products, dtype=float)
+    return pd.DataFrame(
+        {
+            "contest": contest,
+            "data": "toy",
+            "data_title": "Toy",
+            "stand_in": "",
+            "hidden": 3,
+            "budget": 100.0,
+            "algorithm": algorithm,
+            "label": algorithm.upper(),
+            "rate": rate,
+            "trial": trial,
+            "judged": judged,
+            "iteration": ITERATIONS,
+            "products": products,
+            "seconds": seconds * products / products[-1],
+            "tuning": values if tuning is None else tuning,
+            "value": values,
+        }
+    )
+
+
+def field(entries):
+    """Return curves of judged trials 2, 3, 4 and of tuning trials 0, 1, by algorithm and rate."""
+    parts = []
+    for contest, algorithm, rate, tuning, ends in entries:
+        for trial in (0, 1):
+            parts.append(curve(contest, algorithm, rate, trial, [-9.0, -8.0, tuning], judged=False))
+        for trial, end in zip((2, 3, 4), ends, strict=True):
+            parts.append(curve(contest, algorithm, rate, trial, [-9.0, -8.0, end]))
+    return pd.concat(parts, ignore_index=True)
+
+
+TWO = field(
+    [
+        ("toy", "cd", 0.1, -5.0, [-6.0, -6.5, -6.1]),
+        ("toy", "cd", 0.3, -5.5, [-3.0, -3.0, -3.0]),  # better where it is judged, which must not choose it
+        ("toy", "pcd", 0.1, -7.0, [-6.2, -6.2, -6.1]),
+    ]
+)
+
+
+def test_rates_are_chosen_by_the_trials_that_tune():
+    found = contests.standings(TWO)
+    products = found[found["cost"] == "products"]
+    assert set(products.loc[products["algorithm"] == "cd", "rate"]) == {0.1}
+    assert products.loc[products["algorithm"] == "cd", "value"].tolist() == [-6.0, -6.5, -6.1]
+
+
+def test_ranks_are_of_the_algorithms_of_one_trial_and_ties_share():
+    found = contests.standings(TWO).query("cost == 'products'")
+    ranks = found.pivot(index="trial", columns="algorithm", values="rank")
+    assert ranks.to_dict("list") == {"cd": [1.0, 2.0, 1.5], "pcd": [2.0, 1.0, 1.5]}
+    overall = contests.overall_ranks(contests.standings(TWO)).query("cost == 'products'").set_index("algorithm")
+    assert overall["rank"].to_dict() == {"cd": 1.5, "pcd": 1.5}
+    assert (overall["rank_low"] < 1.5).all()
+    assert (overall["rank_high"] > 1.5).all()
+
+
+def test_a_trial_that_failed_is_last():
+    failed = field([("toy", "cd", 0.1, -5.0, [np.nan, -6.0, -6.0]), ("toy", "pcd", 0.1, -5.0, [-70.0, -7.0, -7.0])])
+    ranks = (
+        contests.standings(failed).query("cost == 'products'").pivot(index="trial", columns="algorithm", values="rank")
+    )
+    assert ranks["cd"].tolist() == [2.0, 1.0, 1.0]
+
+
+def test_budgets_of_seconds_are_the_least_time_for_the_products():
+    slow = [curve("toy", "slow", 0.1, t, [-9, -8, -4], judged=t > 0, seconds=8.0) for t in range(4)]
+    fast = [curve("toy", "fast", 0.1, t, [-9, -8, -6], judged=t > 0, seconds=2.0) for t in range(4)]
+    both = pd.concat([*slow, *fast])
+    assert contests.budgets_of(both) == {"products": {"toy": 100.0}, "seconds": {"toy": 2.0}}
+    values = contests.contest_results(both).set_index(["cost", "algorithm"])["value"]
+    assert values["products", "slow"] == -4.0
+    assert values["seconds", "slow"] == -8.5  # after a quarter of its time: half way from -9 to -8
+    assert values["seconds", "fast"] == -6.0
+
+
+def test_values_at_a_cost_lie_between_evaluations_and_stop_at_the_last():
+    one = curve("toy", "cd", 0.1, 0, [-9.0, -8.0, -4.0])
+    found = [contests.at_cost(one, "products", {"toy": cost})["value"].item() for cost in (25.0, 75.0, 900.0)]
+    assert found == [-8.5, -6.0, -4.0]
+
+
+def test_results_say_when_the_best_rate_is_an_end_of_the_grid():
+    found = contests.contest_results(TWO).query("cost == 'products'").set_index("algorithm")
+    assert found["at_edge"].to_dict() == {"cd": True, "pcd": False}  # a grid of one rate has no ends
+    assert found["trials"].tolist() == [3, 3]
+
+
+def test_targets_are_reached_when_the_curve_is_at_their_level():
+    best = [curve("toy", "cd", 0.1, t, [-9.0, -9.0, -1.0], judged=t > 0) for t in range(4)]
+    never = [curve("toy", "pcd", 0.1, t, [-9.0, -9.0, -9.0], judged=t > 0) for t in range(4)]
+    half = [curve("toy", "ucd", 0.1, t, [-9.0, -5.0, -5.0], judged=t > 0) for t in range(4)]
+    found = contests.reached_targets(pd.concat(best + never + half)).query("cost == 'products'")
+    end = found[found["spent"] == 1.0].set_index("algorithm")["reached"]
+    distances = np.geomspace(1, contests.NEAREST_TARGET, contests.TARGETS)[1:]
+    assert end.to_dict() == {"cd": 1.0, "pcd": 0.0, "ucd": pytest.approx((distances >= 0.5).mean())}
+    early = found[(found["algorithm"] == "ucd") & (found["spent"] < 0.49)]["reached"]
+    assert (early == 0).all()
+
+
+def test_intervals_of_ranks_hold_the_ranks_of_contests_that_differ():
+    """Of four contests two algorithms win two each: the mean is 1.5, and the interval must say that it is unsure."""
+    winners = ["cd", "cd", "pcd", "pcd"]
+    entries = [
+        (f"toy{i}", name, 0.1, -5.0, [-5.0] * 3 if name == winner else [-6.0] * 3)
+        for i, winner in enumerate(winners)
+        for name in ("cd", "pcd")
+    ]
+    found = contests.overall_ranks(contests.standings(field(entries))).query("cost == 'products'")
+    assert found["rank"].tolist() == [1.5, 1.5]
+    assert (found["rank_low"] <= 1.25).all()
+    assert (found["rank_high"] >= 1.75).all()
+
+
+# Costs of runs, by their files.
+
+
+def contest_of(folder, **meta):
+    settings = {
+        "batch": BATCH,
+        "hidden": 3,
+        "first_trial": 0,
+        "schedule": [{"until": 20, "rate": 0.1, "estimator": {"name": "cd"}}],
+    }
+    diagnostics = {name: meta.pop(name) for name in ("stopping_time",) if name in meta}
+    settings |= meta.pop("settings", {})
+    values = [[-9.0, -8.0, -7.0]] * 3
+    path = make_run(folder, values, iterations=ITERATIONS, meta={"settings": settings}, diagnostics=diagnostics)
+    entry = {"algorithm": "one", "label": "One", "rate": 0.1, "folder": path}
+    contest = {"name": "toy", "data": "toy", "hidden": 3, "products": 100.0, "tuning_trials": 1, "entries": [entry]}
+    return contest | {"tuned_by": "log_likelihood", "judged_by": "log_likelihood"}
+
+
+def spec_of(kind, *found):
+    heading = {"key": f"arena_{'table' if kind == 'arena_results' else 'fig'}1", "paper": "arena", "title": "An arena"}
+    return parse_spec(heading | {"kind": kind, "scale": "made", "contests": list(found)}, "test")
+
+
+def test_costs_are_the_products_of_the_estimator_and_the_time_of_a_trial(tmp_path):
+    found = spec_of("arena_curves", contest_of(tmp_path / "run")).read()
+    one = found[found["trial"] == 2]
+    assert one["products"].tolist() == [0.0, 10 * CD_PRODUCTS, 20 * CD_PRODUCTS]
+    np.testing.assert_allclose(one["seconds"], [0.0, 1 / 3, 2 / 3])  # 2 s for three trials
+    assert found.groupby("trial")["judged"].first().tolist() == [False, True, True]
+
+
+def test_costs_follow_the_diagnostics_of_the_iterations(tmp_path):
+    ucd = {"schedule": [{"until": 20, "rate": 0.1, "estimator": {"name": "ucd"}}]}
+    times = [[0, 2.0, 4.0], [0, 2.0, 6.0], [0, 2.0, 5.0]]
+    found = spec_of("arena_curves", contest_of(tmp_path / "run", settings=ucd, stopping_time=times)).read()
+    steps = [2.0, 5.0]  # means over trials, before each evaluation
+    costs = [2 + 3 + 6 * (step - 1) for step in steps]
+    assert found[found["trial"] == 1]["products"].tolist() == [0.0, 10 * costs[0], 10 * sum(costs)]
+
+
+@pytest.mark.parametrize("kind", ["arena_curves", "arena_ranks", "arena_targets", "arena_rates"])
+@pytest.mark.parametrize("sheet", [PAGE, *PUBLICATION.values()])
+def test_figures_are_drawn_from_their_numbers_alone(tmp_path, kind, sheet):
+    spec = spec_of(kind, contest_of(tmp_path / "run"))
+    numbers = spec.numbers(spec.read())
+    file = tmp_path / "numbers.csv"
+    numbers.to_csv(file, index=False)
+    figure = spec.picture(pd.read_csv(file, keep_default_na=False, na_values=[""]), {}, sheet)
+    assert len(figure.axes) >= 1
+    assert spec.words(numbers, {}).endswith(".")
+
+
+def test_the_table_has_a_part_for_each_contest(tmp_path):
+    spec = spec_of("arena_results", contest_of(tmp_path / "run"))
+    [part] = spec.layout(spec.numbers(spec.read())).parts
+    assert part.caption == "toy: Toy & Bars, 3 hidden units, 100 products"
+    assert part.cells["algorithm"].tolist() == ["One"]
+    assert part.cells["log-likelihood"].tolist() == ["-7.00"]
+
+
+# The configuration.
+
+FILES = ["config/config.yaml", "config/smoke.yaml"]
+ARENA = {"scale": "made", "overrides": {"arena": {"figures": {"fig1": {"contests": {}}}}}}
+
+
+@pytest.fixture
+def changed(repository, tmp_path, monkeypatch):
+    """Return a function that loads the smoke scale with more values of the arena."""
+    import yaml
+
+    monkeypatch.chdir(repository)
+
+    def loaded(**values):
+        overlay = copy.deepcopy(ARENA)
+        overlay["overrides"]["arena"] = values
+        file = tmp_path / "overlay.yaml"
+        file.write_text(yaml.safe_dump(overlay))
+        return load([*FILES, file])
+
+    return loaded
+
+
+def test_all_rates_and_algorithms_have_one_budget(changed):
+    found = plan(changed())
+    spec = found.figures["arena_fig1"].spec
+    contest = spec.contests[0]
+    names = {(entry.algorithm, entry.rate) for entry in contest.entries}
+    assert len(names) == len(contest.entries) == 8
+    runs = [found.runs[identity].settings for identity in found.figures["arena_fig1"].runs]
+    of_bars = [run for run in runs if run.data.name == "bars_and_stripes"]
+    iterations = {run.schedule[0].estimator.name: run.iterations for run in of_bars}
+    assert iterations == {"cd": 2000, "pcd": 1667, "pop_cd": 2000}
+    assert not any(run.test_likelihood for run in of_bars)
+    assert all(run.test_likelihood and run.validation_likelihood for run in runs if run.data.name == "held_out")
+    assert {key: one.runs for key, one in found.outputs.items() if key.startswith("arena")}.keys() == {
+        "arena_fig1", "arena_fig2", "arena_fig3", "arena_fig4", "arena_table1"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"defaults": {"trials": 3}}, "found 3, of which 3 tune the rate"),
+        ({"figures": {"fig1": {"algorithms": ["cd_3"]}}}, "unknown algorithm 'cd_3'"),
+        ({"figures": {"fig2": {"of": "fig3"}}}, "unknown figure with contests 'fig3'"),
+        ({"figures": {"fig1": {"rates": [0.1, 0.1]}}}, "should differ"),
+        (
+            {
+                "algorithms": {
+                    "two": {
+                        "label": "Two",
+                        "schedule": [{"estimator": "cd", "until": 5}, {"estimator": "pcd"}],
+                    }
+                },
+                "figures": {"fig1": {"algorithms": ["two"]}},
+            },
+            "found 'two', which has several stages; allowed: algorithms with one",
+        ),
+        ({"figures": {"fig1": {"contests": {"letters": {"data": "lettres"}}}}}, "unknown data set 'lettres'"),
+        ({"figures": {"fig1": {"contests": {"letters": {"hidden": 2**20}}}}}, "hidden"),
+    ],
+)
+def test_what_cannot_be_run_is_one_line(changed, values, message):
+    with pytest.raises(SettingsError, match=message) as caught:
+        changed(**values)
+    assert "\n" not in str(caught.value)
