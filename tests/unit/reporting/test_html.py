@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+import shutil
 from html import unescape
 from html.parser import HTMLParser
 from importlib.resources import files
@@ -21,6 +22,7 @@ from rbmbench.reporting import style, text_tables
 from rbmbench.reporting.claims import judge
 from rbmbench.reporting.page.html import VERDICTS, claims_table, rendered, write_report
 from rbmbench.reporting.page.model import Report
+from rbmbench.reporting.redraw import keep_figure
 from unit.kinds.test_coupling_times import coupling_figure
 from unit.kinds.test_run_times import times_table
 
@@ -120,7 +122,7 @@ def test_page_is_self_contained(page):
     scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
     policy = unescape(re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1])
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
-    assert len(scripts) == policy.count("sha256-") == 3
+    assert len(scripts) == policy.count("sha256-") == 4
     html = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
     assert re.findall(r'(?:src|href)="(?!data:|#|\.\./)([^"]*)', html) == []
     assert 'src="data:image/webp;base64,' in html
@@ -183,7 +185,7 @@ def test_block_ends_at_its_end():
     results = {"name": "x", "judges": True, "claims": [claim], "shown": []}
     report = Report(title="t", papers=(), results=[results], looks={})
     page = rendered(report)
-    assert page.count("</script>") == 4
+    assert page.count("</script>") == 5
     assert "<!--" not in page
     assert block(page) == report
 
@@ -216,11 +218,16 @@ def test_folders_of_kept_results_are_read_as_those_of_the_workflow(layout, outpu
         target.write_bytes(Path(file).read_bytes())
     pd.read_csv(layout.numbers("popcd_fig1")).to_csv(f"{kept.root}/x.csv", index=False)
     (Path(kept.root) / "data").mkdir()
+    keep_figure(outputs[0], outputs[0].model_dump(mode="json"), kept)
+    for folder in map(Path, outputs[0].folders()):
+        shutil.copytree(folder, kept.job("run", folder.name))
     pd.read_csv(layout.numbers("popcd_fig1")).to_csv(f"{kept.numbers('popcd_fig1')}.gz", index=False)
     of_kept, of_workflow = (block(text).results[0] for text in (written(kept), page))
     assert of_kept.claims == of_workflow.claims
     assert of_kept.versions == of_workflow.versions
     assert [shown.panels for shown in of_kept.shown] == [shown.panels for shown in of_workflow.shown]
+    (series,) = of_kept.shown[0].panels[0].series
+    assert (series.run, len(series.singles)) == ("popcd_fig1-a-cd_1", series.trials)
     assert [shown.caption for shown in of_kept.shown] == [shown.caption for shown in of_workflow.shown]
 
 

@@ -5,8 +5,10 @@ import pandas as pd
 import pytest
 
 from rbmbench.config.loading import load
+from rbmbench.reporting.frames import RunData
 from rbmbench.reporting.page.coverage import cuts
-from rbmbench.reporting.page.curves import MOST_POINTS, Axes, panels
+from rbmbench.reporting.page.curves import MOST_POINTS, MOST_POINTS_OF_A_TRIAL, MOST_TRIALS, panels
+from rbmbench.reporting.page.facts import PanelFacts, RunFacts
 from rbmbench.reporting.page.model import Claim, Paper
 from rbmbench.reporting.page.reader import order, part
 from rbmbench.reporting.page.strips import strip
@@ -26,7 +28,7 @@ def curves(iterations, **more):
 @pytest.mark.parametrize("log", [False, True])
 def test_points_that_are_left_are_points_of_the_csv(log):
     numbers = curves(range(0, 5003 * 13, 13))
-    (panel,) = panels(numbers, {"a": Axes(log_x=log)})
+    (panel,) = panels(numbers, {"a": PanelFacts(log_x=log)})
     assert 100 < len(panel.x) <= MOST_POINTS
     assert (panel.x[0], panel.x[-1]) == (0, 5002 * 13)
     found = numbers.set_index("iteration").loc[list(panel.x)]
@@ -57,9 +59,72 @@ def test_an_uninformative_bound_is_not_drawn():
 
 
 def test_iterations_are_counted_in_epochs_where_the_figure_does():
-    (panel,) = panels(curves([0, 30, 60]), {"a": Axes(epoch=30, words=("mini-batches of 5",))})
+    (panel,) = panels(curves([0, 30, 60]), {"a": PanelFacts(epoch=30, words=("mini-batches of 5",))})
     assert (panel.x, panel.x_title) == ((0, 1, 2), "epoch")
     assert panel.title.endswith("rate 0.1, mini-batches of 5")
+
+
+def run_of(*stages, **wall):
+    """Return a run of 20 iterations and 5 trials; stages are until, estimator, its options, and those of the rule."""
+    schedule = [
+        {"until": until, "estimator": {"name": name, "options": options}, "update": {"name": rule, "options": inner}}
+        for until, name, options, rule, inner in stages
+    ]
+    meta = {"run": "r", "iterations": 20, "trials": 5, "threads": 1, "backend": "numba", "hardware": {"cpu": "x"}}
+    return meta | {"settings": {"schedule": schedule}, "wall": {"training_seconds": 7.0} | wall}
+
+
+@pytest.mark.parametrize(
+    ("stage", "steps"),
+    [
+        (("cd", {"k": 3}, "sgd", {}), 3),
+        (("pop_cd", {}, "sgd", {}), 1),
+        (("fpcd", {"k": 2, "decay": 0.9}, "sgd", {}), 2),
+        (("parallel_tempering", {"temperatures": 7}, "sgd", {}), 7),
+        (("parallel_tempering", {}, "centered", {}), 10),
+        (("cd", {"k": 4}, "sdcp", {"inner_steps": 3}), 12),
+        (("pcd", {"k": 2}, "cs_dcp", {}), 12),
+    ],
+)
+def test_gibbs_steps_of_an_iteration(stage, steps, tmp_path):
+    (pace,) = RunFacts.of(run_of((20, *stage)), tmp_path).steps
+    assert (pace.until, pace.steps) == (20, steps)
+
+
+@pytest.mark.parametrize("name", ["ucd", "exact", "expected_cd"])
+def test_estimators_without_a_fixed_number_of_gibbs_steps_have_none(name, tmp_path):
+    stages = (5, "pcd", {"k": 1}, "sgd", {}), (20, name, {}, "sgd", {})
+    found = RunFacts.of(run_of(*stages), tmp_path).steps
+    assert [(pace.until, pace.steps) for pace in found] == [(5, 1)]
+
+
+def test_seconds_are_those_of_the_processor_of_an_iteration_of_a_trial(tmp_path):
+    assert RunFacts.of(run_of(), tmp_path).seconds == 0.07
+    assert RunFacts.of(run_of(training_cpu_seconds=3.0), tmp_path).seconds == 0.03
+
+
+def test_single_trials_are_points_of_the_first_trials():
+    iterations, trials = np.arange(0, 1009 * 13, 13), 29
+    values = -np.add.outer(np.arange(trials) * 1.2345678, iterations / 7)
+    tidy = [
+        {"trial": trial, "iteration": iteration, "metric": "log_likelihood", "value": values[trial, place]}
+        for trial in range(trials)
+        for place, iteration in enumerate(iterations)
+    ]
+    run = RunFacts("r", files=RunData("folder", {"trials": trials}, pd.DataFrame(tidy)))
+    (panel,) = panels(curves(iterations), {"a": PanelFacts(runs={"cd_1": run})})
+    (series,) = panel.series
+    assert len(series.singles) == MOST_TRIALS
+    assert 30 < len(panel.places) <= MOST_POINTS_OF_A_TRIAL
+    shown = [list(iterations).index(panel.x[place]) for place in panel.places]
+    expected = [tuple(float(f"{value:.4g}") for value in values[trial, shown]) for trial in range(MOST_TRIALS)]
+    assert list(series.singles) == expected
+
+
+def test_curves_without_files_have_no_single_trials():
+    (panel,) = panels(curves([0, 10]), {"a": PanelFacts(runs={"cd_1": RunFacts("r", seconds=0.5)})})
+    assert (panel.places, panel.series[0].singles) == ((), ())
+    assert (panel.series[0].run, panel.series[0].seconds) == ("r", 0.5)
 
 
 def test_strip_places_numbers_in_order():

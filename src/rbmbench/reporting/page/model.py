@@ -25,6 +25,13 @@ class Look(Settings):
     width: FiniteFloat
 
 
+class Pace(Settings):
+    """Gibbs steps of an iteration, for each row of the negative phase, in one stage of training."""
+
+    until: int = Field(description="iteration after which the stage ends")
+    steps: int
+
+
 class Series(Settings):
     """One curve: values at the x of its panel, null where it has none. Mean and band over the trials."""
 
@@ -35,6 +42,27 @@ class Series(Settings):
     mean: Numbers
     low: Numbers = ()
     high: Numbers = ()
+    singles: tuple[Numbers, ...] = Field(default=(), description="the first trials, at the panel's places")
+    run: str = Field(default="", description="id of the run behind it")
+    seconds: FiniteFloat | None = Field(
+        default=None, description="processor seconds of training of an iteration of one trial, the run's mean"
+    )
+    steps: tuple[Pace, ...] = Field(default=(), description="by stage, up to the first without a fixed number of them")
+
+
+class PrintedValue(Settings):
+    """A number that the paper prints of what a panel shows."""
+
+    label: str
+    value: FiniteFloat
+    at: FiniteFloat | None = Field(default=None, description="its x; null: a horizontal line")
+
+
+class Line(Settings):
+    """A horizontal line that curves are compared with."""
+
+    title: str
+    value: FiniteFloat
 
 
 class Panel(Settings):
@@ -47,8 +75,23 @@ class Panel(Settings):
     log_x: bool = False
     log_y: bool = False
     rows: int | None = Field(default=None, description="rows of the training set; given if sums over them make sense")
+    epoch: int | None = Field(default=None, description="iterations of an epoch, where x counts epochs")
     x: tuple[FiniteFloat, ...]
+    places: tuple[int, ...] = Field(default=(), description="the places in x at which single trials are given")
     series: tuple[Series, ...]
+    printed: tuple[PrintedValue, ...] = ()
+    lines: tuple[Line, ...] = ()
+
+
+class Mark(Settings):
+    """Where a claim is measured in one panel of its figure, in the units of the panel's axes."""
+
+    panel: str
+    curves: tuple[int, ...] = Field(description="places of its curves in the panel's series")
+    window: tuple[FiniteFloat, FiniteFloat] | None = Field(default=None, description="range of x; null: all")
+    along: Literal["x", "y"] = Field(default="y", description="the axis that the accepted range lies along")
+    above: FiniteFloat | None = Field(default=None, description="lower end of the accepted range on that axis")
+    below: FiniteFloat | None = None
 
 
 class Claim(Settings):
@@ -70,6 +113,7 @@ class Claim(Settings):
     note: str
     discussed: str
     shown: str = Field(default="", description="key of the figure or table that the claim is about, if it is here")
+    marks: tuple[Mark, ...] = Field(default=(), description="where it is measured in the panels of that figure")
 
 
 class Part(Settings):
@@ -79,6 +123,14 @@ class Part(Settings):
     columns: Words
     words: int
     lines: tuple[Words, ...]
+
+
+class Picture(Settings):
+    """A picture: an address that holds it, and its size in pixels."""
+
+    address: str = Field(pattern="^data:")
+    width: int
+    height: int
 
 
 class Shown(Settings):
@@ -95,7 +147,8 @@ class Shown(Settings):
     results: int = Field(default=0, description="how many results it rests on")
     other_code: int = Field(default=0, description="how many of them other code has made")
     panels: tuple[Panel, ...] = ()
-    picture: str = Field(default="", exclude=True, description="data: address of its picture")
+    machines: int = Field(default=0, description="on how many machines the runs behind its curves were trained")
+    picture: Picture | None = Field(default=None, exclude=True)
     parts: tuple[Part, ...] = Field(default=(), exclude=True)
     notes: Words = Field(default=(), exclude=True)
 
@@ -160,7 +213,7 @@ class Speed(Settings):
 
     caption: str
     part: Part
-    picture: str
+    picture: Picture
 
 
 class Report(Settings):

@@ -9,6 +9,7 @@ import io
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from os import path
 from pathlib import Path
 from typing import Any
@@ -25,10 +26,12 @@ from rbmbench.io.results import numbers_file, read_csv, read_json, read_meta
 from rbmbench.planning.specs import Shown as Spec
 from rbmbench.planning.specs import number_of, paper_of, read_spec
 from rbmbench.reporting.claims import judge
-from rbmbench.reporting.page.configured import Configured, axes_of
+from rbmbench.reporting.page.configured import Configured
 from rbmbench.reporting.page.coverage import cuts
-from rbmbench.reporting.page.curves import panels
-from rbmbench.reporting.page.model import Claim, Code, Part, Results, Shown
+from rbmbench.reporting.page.curves import Curves, curves, panels
+from rbmbench.reporting.page.facts import PanelFacts, RunFacts, panel_facts
+from rbmbench.reporting.page.model import Claim, Code, Mark, Part, Picture, Results, Shown
+from rbmbench.reporting.page.pointers import marks
 from rbmbench.reporting.page.provenance import OTHER, UNRECORDED, Origin, command, origins, summary
 
 CHECK_OF_INSTALLATION = "smoke"
@@ -36,6 +39,16 @@ CHECK_OF_INSTALLATION = "smoke"
 PICTURE_WIDTH = 720
 """Pixels; the pictures of a page are a fallback, and curves are drawn from numbers."""
 NUMBER = re.compile(r"[-+0-9.e\s]*|nan|-?inf|.* to .*")
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure: the file of its numbers, the numbers, its curves by panel, and what is known of its panels."""
+
+    file: Path
+    numbers: pd.DataFrame
+    curves: Mapping[str, Curves]
+    known: Mapping[str, PanelFacts]
 
 
 class Folder:
@@ -78,16 +91,17 @@ class Folder:
         metas = {key: self._metas(key) for key in keys}
         every = {name: meta for of_key in metas.values() for name, meta in of_key.items()}
         made = {key: self._origins(key) for key in keys}
-        trained = [meta for meta in every.values() if "training_seconds" in (meta.get("wall") or {})]
+        trained = [meta for meta in every.values() if _is_run(meta)]
         scale = Path(self.layout.root).name
         judges = scale != CHECK_OF_INSTALLATION
         if not judges:
             verdicts["verdict"] = judge.INCONCLUSIVE
+        drawn = {key: self._drawn(key, metas[key]) for key in keys if not self._is_table(key)}
         return Results(
             name=scale,
             judges=judges,
-            claims=tuple(self._claim(row, keys) for row in verdicts.to_dict("records")),
-            shown=tuple(self._shown(key, metas[key], made[key]) for key in sorted(keys, key=order)),
+            claims=tuple(self._claim(row, keys, drawn) for row in verdicts.to_dict("records")),
+            shown=tuple(self._shown(key, metas[key], made[key], drawn) for key in sorted(keys, key=order)),
             code=self._code({origin for of_key in made.values() for origin in of_key}),
             **summary(trained),
         )
@@ -110,27 +124,57 @@ class Folder:
         again = command(codes[OTHER], self.configfiles)
         return Code(results=len(set(made)), unrecorded=len(codes[UNRECORDED]), other=codes[OTHER], command=again)
 
-    def _claim(self, row: Mapping[str, Any], keys: Sequence[str]) -> Claim:
+    def _is_table(self, key: str) -> bool:
+        return not Path(self.layout.figure(key, "png")).is_file() and Path(self.layout.table(key, "md")).is_file()
+
+    def _drawn(self, key: str, metas: Mapping[str, Mapping[str, Any]]) -> Drawn:
+        """Return the numbers of a figure and what is known of its panels; of kept figures, by their kept specs."""
+        spec, more, file = self.specs.get(key), {}, Path(self.layout.spec(key))
+        folders = {name: self._kept_folder(name) for name in metas}
+        if spec is not None:
+            folders = {Path(folder).name: Path(folder) for folder in spec.folders()}
+            more = spec.facts(spec.read()) if all(Path(one).is_file() for one in spec.files()) else {}
+        elif file.is_file():
+            spec, more = read_spec(file), read_json(file).get("facts", {})
+        runs = {name: RunFacts.of(meta, folders[name]) for name, meta in metas.items() if _is_run(meta)}
+        known = _checked(file, panel_facts, spec or self.configured.shown.get(key), more, runs)
+        file = numbers_file(self.layout, key)
+        numbers = read_csv(file)
+        return Drawn(file, numbers, _checked(file, curves, numbers), known)
+
+    def _kept_folder(self, name: str) -> Path:
+        """Return the folder of a kept run or of its evaluation; that of a run where there is neither."""
+        places = [Path(self.layout.job(kind, name)) for kind in ("evaluation", "run")]
+        return next((place for place in places if place.is_dir()), places[-1])
+
+    def _claim(self, row: Mapping[str, Any], keys: Sequence[str], drawn: Mapping[str, Drawn]) -> Claim:
         words = ("claim", "paper", "where", "text", "fails", "verdict", "note")
         numbers = ("measured", "low", "high", "above", "below")
+        shown, entry = self._about(row, keys), self.configured.claims.get(row["claim"], {})
         return Claim(
             **{name: "" if pd.isna(row[name]) else str(row[name]) for name in words},
             **{name: float(row[name]) if abs(row[name]) < float("inf") else None for name in numbers},
             standing=row["class"],
             published=_printed(row["published"]),
             # Verdicts that were kept before there were such sections name none.
-            discussed=row["discussed"] or self.configured.discussed.get(row["claim"], ""),
-            shown=self._about(row, keys),
+            discussed=row["discussed"] or str(entry.get("discussed", "")),
+            shown=shown,
+            marks=self._marks(row, entry, shown, drawn[shown]) if shown in drawn else (),
         )
+
+    def _marks(self, row: Mapping[str, Any], entry: Mapping[str, Any], key: str, drawn: Drawn) -> tuple[Mark, ...]:
+        """Return where a claim is measured in the panels of its figure."""
+        figure, bounds = key.removeprefix(f"{paper_of(key)}_"), (row["above"], row["below"])
+        return _checked(drawn.file, marks, entry, bounds, figure, drawn.curves, drawn.known)
 
     def _about(self, row: Mapping[str, Any], keys: Sequence[str]) -> str:
         """Return the key of the figure or table that a claim is measured on, or at least about; "" if not here."""
         named = re.search(r"\.((?:fig|table)[a-z0-9_]+)", str(row["claim"]))
         told = re.search(r"(fig|table)(?:ure)? (\d+)", str(row["where"]).lower())
-        names = [self.configured.about.get(row["claim"]), named and named[1], told and told[1] + told[2]]
+        names = [self.configured.about(row["claim"]), named and named[1], told and told[1] + told[2]]
         return next((key for name in names if name and (key := f"{row['paper']}_{name}") in keys), "")
 
-    def _shown(self, key: str, metas: Mapping[str, Any], made: Sequence[Origin]) -> Shown:
+    def _shown(self, key: str, metas: Mapping[str, Any], made: Sequence[Origin], drawn: Mapping[str, Drawn]) -> Shown:
         """Return a figure or a table."""
         spec, settings = self.specs.get(key), self.configured.shown.get(key)
         paper = paper_of(key)
@@ -145,20 +189,18 @@ class Folder:
             "results": len(made) or len(metas),
             "other_code": sum(origin.code == OTHER for origin in made),
         }
-        if not Path(self.layout.figure(key, "png")).is_file() and Path(self.layout.table(key, "md")).is_file():
+        if key not in drawn:
             table = self.layout.table(key, "csv")
             cut = self._cuts(key, read_csv(table), metas) if Path(table).is_file() else ()
             return Shown(**words, cuts=cut, **_table(self.layout.table(key, "md")))
-        caption, of = Path(self.layout.figure(key, "md")), spec or settings
-        known = getattr(of, "panels", {})
-        axes = axes_of(known if isinstance(known, dict) else {panel.name: panel for panel in known})
-        file = numbers_file(self.layout, key)
-        numbers = read_csv(file)
+        caption, found = Path(self.layout.figure(key, "md")), drawn[key]
+        runs = [run for panel in found.known.values() for run in panel.runs.values()]
         return Shown(
             **words,
-            cuts=self._cuts(key, numbers, metas),
+            cuts=self._cuts(key, found.numbers, metas),
             caption=_text(caption).strip() if spec or caption.is_file() else "",
-            panels=_checked(file, panels, numbers, axes),
+            panels=_checked(found.file, panels, found.numbers, found.known),
+            machines=len({run.machine for run in runs}),
             picture=picture(self.layout.figure(key, "png")),
         )
 
@@ -174,6 +216,10 @@ class Folder:
             return ()
         published = self.configured.published[key]
         return tuple(_checked(self.layout.root, cuts, *published, numbers, metas.values()))
+
+
+def _is_run(meta: Mapping[str, Any]) -> bool:
+    return "training_seconds" in (meta.get("wall") or {})
 
 
 def _checked(file: str | Path, function: Callable, *arguments: Any) -> Any:
@@ -212,19 +258,20 @@ def _text(file: str | Path) -> str:
         raise ResultsError(f"{file}: cannot be read (is not UTF-8)") from None
 
 
-def picture(file: str | Path) -> str:
-    """Return a picture as an address that holds it, smaller than the file: WebP of at most `PICTURE_WIDTH` pixels."""
+def picture(file: str | Path) -> Picture:
+    """Return a picture, smaller than the file: WebP of `PICTURE_WIDTH` pixels."""
     from PIL import Image
 
     content = io.BytesIO()
     try:
-        with Image.open(io.BytesIO(_content(file)), formats=["PNG"]) as picture:
-            height = max(1, round(picture.height * PICTURE_WIDTH / picture.width))
-            smaller = picture.convert("RGB").resize((PICTURE_WIDTH, height), Image.Resampling.LANCZOS)
+        with Image.open(io.BytesIO(_content(file)), formats=["PNG"]) as large:
+            height = max(1, round(large.height * PICTURE_WIDTH / large.width))
+            smaller = large.convert("RGB").resize((PICTURE_WIDTH, height), Image.Resampling.LANCZOS)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise ResultsError(f"{file}: cannot be read ({' '.join(str(error).split())})") from None
     smaller.save(content, "WEBP", quality=35, method=6)
-    return f"data:image/webp;base64,{base64.b64encode(content.getvalue()).decode()}"
+    address = f"data:image/webp;base64,{base64.b64encode(content.getvalue()).decode()}"
+    return Picture(address=address, width=PICTURE_WIDTH, height=height)
 
 
 def _table(file: str) -> dict[str, Any]:

@@ -23,10 +23,29 @@ function ink(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
+// Return the luminance of a colour, its parts from 0 to 255, as WCAG defines it.
+function luminance(parts) {
+  const [red, green, blue] = parts.map((part) => part / 255).map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+const VISIBLE = 3; // contrast of curves with the page, at least
+
+// Return the colour of an algorithm, on a dark page mixed with white until it stands out.
 function colourOf(key) {
   const { colour } = REPORT.looks[key];
-  return colour === "#000000" ? ink("--ink") : colour;
+  if (colour === "#000000") return ink("--ink");
+  if (!DARK.matches) return colour;
+  const page = luminance(parsed(ink("--paper")));
+  const own = parsed(colour);
+  for (let share = 0; share < 1; share += 0.05) {
+    const mixed = own.map((part) => Math.round(part + share * (255 - part)));
+    if (luminance(mixed) + 0.05 >= VISIBLE * (page + 0.05)) return `#${mixed.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
+  }
+  return ink("--ink");
 }
+
+const parsed = (colour) => [1, 3, 5].map((place) => parseInt(colour.slice(place, place + 2), 16));
 
 // Save text as a file, without asking any server.
 function save(text, name, type = "text/csv") {
@@ -42,33 +61,94 @@ function csv(lines) {
 
 const short = (value) => (value == null ? "" : String(Number(value.toPrecision(5))));
 
-// Return the columns that uPlot draws: x, then low, high and mean of each curve; a logarithmic axis has no number <= 0.
+// What the horizontal axis of a figure of training can count, beside what the figure itself counts.
+const COUNTED = {
+  own: "",
+  seconds: "processor seconds of training, of one trial",
+  steps: "Gibbs steps of a row of the negative phase",
+};
+
+const isTraining = (panel) => ["iteration", "epoch"].includes(panel.x_title);
+
+function gibbsSteps(stages, iteration) {
+  let [steps, from] = [0, 0];
+  for (const stage of stages) {
+    if (iteration <= stage.until) return steps + (iteration - from) * stage.steps;
+    steps += (stage.until - from) * stage.steps;
+    from = stage.until;
+  }
+  return null; // a stage whose steps have no fixed number
+}
+
+// Return what the axis of a panel counts: what is chosen for the figure, if one of its curves has a place on it.
+function countedIn(panel, shown) {
+  const has = { own: true, seconds: panel.series.some(({ seconds }) => seconds != null), steps: panel.series.some(({ steps }) => steps.length) };
+  return isTraining(panel) && has[shown.counted] ? shown.counted : "own";
+}
+
+// Return the function that takes the x of a curve to the chosen axis; null where the curve has no place on it.
+function abscissa(panel, one, shown) {
+  const counted = countedIn(panel, shown);
+  if (counted === "own") return (x) => x;
+  const iterations = (x) => x * (panel.epoch ?? 1);
+  if (counted === "seconds") return (x) => (one.seconds == null ? null : iterations(x) * one.seconds);
+  return (x) => gibbsSteps(one.steps, iterations(x));
+}
+
+// Return the lines of a panel in the order of uPlot's series: single trials, then low, high and mean of each curve.
+function linesOf(panel, shown) {
+  const singles = shown.singles ? panel.series.flatMap((one, curve) => one.singles.map((values) => ({ curve, part: "single", values }))) : [];
+  return [...singles, ...panel.series.flatMap((one, curve) => ["low", "high", "mean"].map((part) => ({ curve, part, values: one[part] })))];
+}
+
+// Return the places in uPlot's series of low, high and mean of a curve.
+function placesOf(panel, shown, curve) {
+  const singles = shown.singles ? panel.series.reduce((sum, one) => sum + one.singles.length, 0) : 0;
+  return [1, 2, 3].map((part) => singles + 3 * curve + part);
+}
+
+const factorOf = (panel, shown) => (shown.sum && panel.rows ? panel.rows : 1);
+
+// Return the columns that uPlot draws: all x, then the values of each line; a logarithmic axis has no number <= 0.
 function columns(panel, shown) {
-  const places = [...panel.x.keys()].filter((place) => !shown.logX || panel.x[place] > 0);
-  const factor = shown.sum && panel.rows ? panel.rows : 1;
-  const chosen = (values) =>
-    places.map((place) => {
-      const value = values[place] == null ? null : values[place] * factor;
-      return value != null && shown.logY && value <= 0 ? null : value;
-    });
-  const curves = panel.series.flatMap(({ low, high, mean }) => [low, high, mean].map((values) => chosen(values)));
-  return [places.map((place) => panel.x[place]), ...curves];
+  const factor = factorOf(panel, shown);
+  const drawn = linesOf(panel, shown).map(({ curve, part, values }) => {
+    const at = abscissa(panel, panel.series[curve], shown);
+    const places = part === "single" ? panel.places : panel.x.keys();
+    const points = [...places].map((place, number) => [at(panel.x[place]), values[part === "single" ? number : place]]);
+    return points.filter(([x, y]) => x != null && !(shown.logX && x <= 0) && y != null && !(shown.logY && y <= 0));
+  });
+  const x = [...new Set(drawn.flatMap((points) => points.map(([at]) => at)))].sort((a, b) => a - b);
+  const placeOf = new Map(x.map((at, place) => [at, place]));
+  const column = (points) => {
+    const values = new Array(x.length).fill(null);
+    for (const [at, y] of points) values[placeOf.get(at)] = y * factor;
+    return values;
+  };
+  return [x, ...drawn.map(column)];
 }
 
 // The part of the climb at the start is left out of the range of log-likelihoods while all iterations are shown.
-function verticalRange(panel, shown) {
+function verticalRange(card, panel) {
+  const { shown } = card;
+  const factor = factorOf(panel, shown);
   return (u, least, most) => {
     if (least == null) return [shown.logY ? 0.1 : 0, 1];
-    if (shown.logY) return [least / 1.15, most * 1.15];
     const x = u.data[0];
-    const whole = u.scales.x.min <= x[0] && u.scales.x.max >= x[x.length - 1];
-    if (panel.y_title.includes("log-likelihood") && whole && !shown.logX) {
+    const { min, max } = u.series[0]; // the x that are shown; the scale has its new ends after this
+    const whole = min <= x[0] && max >= x[x.length - 1];
+    if (panel.y_title.includes("log-likelihood") && whole && !shown.logX && !shown.logY) {
       const first = x.findIndex((at) => at >= x[0] + START * (x[x.length - 1] - x[0]));
       const values = u.data.slice(1).flatMap((column, place) => (u.series[place + 1].show ? column.slice(first) : []));
       const known = values.filter((value) => value != null);
       if (known.length) least = Math.max(least, Math.min(...known));
     }
-    return uPlot.rangeNum(least, most, 0.06, true);
+    const heights = [...panel.lines, ...panel.printed].map(({ value }) => value * factor);
+    for (const height of [...heights, ...nearEnds(card, panel, least / factor, most / factor).map((end) => end * factor)]) {
+      if (shown.logY && height <= 0) continue;
+      [least, most] = [Math.min(least, height), Math.max(most, height)];
+    }
+    return shown.logY ? [least / 1.15, most * 1.15] : uPlot.rangeNum(least, most, 0.06, true);
   };
 }
 
@@ -81,44 +161,69 @@ function metricWords(panel) {
   return metrics.length > 1 ? ` (${metrics.slice(1).map((name, place) => `${["dashed", "dotted"][place]}: ${name}`).join(", ")})` : "";
 }
 
-function seriesOptions(panel) {
-  return panel.series.flatMap((one) => {
+function seriesOptions(card, panel) {
+  const pointed = markIn(card, panel);
+  return linesOf(panel, card.shown).map(({ curve, part }) => {
+    const one = panel.series[curve];
     const look = REPORT.looks[one.key];
+    const alpha = pointed && !pointed.curves.includes(curve) ? FADED : 1;
+    const edge = { show: !hidden.has(one.key), stroke: "transparent", width: 0, points: { show: false }, spanGaps: true, alpha };
+    if (part === "single") return { ...edge, stroke: () => colourOf(one.key), width: 0.7, alpha: alpha * 0.5 };
+    if (part !== "mean") return edge;
     const metric = metricsOf(panel).indexOf(one.metric);
     const dash = metric > 0 ? FURTHER[metric] : look.dash;
-    const edge = { show: !hidden.has(one.key), stroke: "transparent", width: 0, points: { show: false }, spanGaps: true };
-    const mean = { ...edge, label: one.label, stroke: () => colourOf(one.key), width: look.width, dash };
-    return [edge, edge, { ...mean, points: { show: panel.x.length < 25, size: 5 } }];
+    return { ...edge, label: one.label, stroke: () => colourOf(one.key), width: look.width, dash, points: { show: panel.x.length < 25, size: 5, fill: () => colourOf(one.key) } };
   });
 }
 
-function bandOptions(panel) {
-  return panel.series.flatMap((one, place) =>
-    one.low.length ? [{ series: [3 * place + 2, 3 * place + 1], fill: () => colourOf(one.key) + (colourOf(one.key).length === 7 ? "2b" : "") }] : [],
-  );
+function bandOptions(card, panel) {
+  return panel.series.flatMap((one, curve) => {
+    const [low, high] = placesOf(panel, card.shown, curve);
+    return one.low.length ? [{ series: [high, low], fill: () => `${colourOf(one.key)}2b` }] : [];
+  });
+}
+
+// Return the place of the point of a line that is nearest to a place, between the ends of the line.
+function nearest(u, line, place) {
+  const column = u.data[line];
+  if (place == null || column[place] != null) return place;
+  let [before, after] = [place, place];
+  while (before >= 0 && column[before] == null) before--;
+  while (after < column.length && column[after] == null) after++;
+  if (before < 0 || after === column.length) return place;
+  const x = u.data[0];
+  return x[place] - x[before] <= x[after] - x[place] ? before : after;
 }
 
 // Write at the cursor what the curves are there: mean, band and number of trials.
-function tell(u, panel, tip) {
+function tell(u, card, panel, tip) {
   const place = u.cursor.idx;
   if (place == null || !u.over.parentNode.classList.contains("active")) {
     tip.hidden = true;
     return;
   }
-  const curves = panel.series.map((one, number) => ({ one, low: u.data[3 * number + 1][place], high: u.data[3 * number + 2][place], mean: u.data[3 * number + 3][place] }));
+  const curves = panel.series.map((one, number) => {
+    const places = placesOf(panel, card.shown, number);
+    const own = nearest(u, places[2], place);
+    const [low, high, mean] = places.map((line) => u.data[line][own]);
+    return { one, x: u.data[0][own], low, high, mean };
+  });
   const shown = curves.filter(({ one, mean }) => mean != null && !hidden.has(one.key)).sort((a, b) => b.mean - a.mean);
-  const lines = shown.map(({ one, low, high, mean }) => {
+  const lines = shown.map(({ one, x, low, high, mean }) => {
     const band = low == null ? "" : ` (${short(low)} to ${short(high)})`;
     const name = element("span", { style: `color: ${colourOf(one.key)}` }, "■ ");
-    return element("div", {}, name, `${one.label}${one.metric ? ", " + one.metric : ""}: ${short(mean)}${band}${one.trials > 1 ? `, ${one.trials} trials` : ""}`);
+    const at = x === u.data[0][place] ? "" : ` at ${short(x)}`;
+    return element("div", {}, name, `${one.label}${one.metric ? ", " + one.metric : ""}: ${short(mean)}${band}${at}${one.trials > 1 ? `, ${one.trials} trials` : ""}`);
   });
-  tip.replaceChildren(element("b", {}, `${panel.x_title} ${short(u.data[0][place])}`), ...lines);
+  tip.replaceChildren(element("b", {}, `${xTitle(card, panel)} ${short(u.data[0][place])}`), ...lines);
   tip.hidden = false;
   const right = u.cursor.left > u.over.clientWidth / 2;
   tip.style.left = right ? "" : `${u.over.offsetLeft + u.cursor.left + 14}px`;
   tip.style.right = right ? `${u.root.clientWidth - u.over.offsetLeft - u.cursor.left + 14}px` : "";
   tip.style.top = `${u.over.offsetTop + 6}px`;
 }
+
+const xTitle = (card, panel) => COUNTED[countedIn(panel, card.shown)] || panel.x_title;
 
 // Powers of ten, at most some seven of them; also twice and five times a power where there are few.
 function logTicks(least, most) {
@@ -147,20 +252,20 @@ function axis(logarithmic) {
 
 function draw(card, panel, box) {
   const tip = element("div", { class: "tip", hidden: true });
-  box.previousSibling.textContent = panel.y_title.replace("per sample", card.shown.sum && panel.rows ? "summed over the training set" : "per sample") + metricWords(panel);
+  box.parentNode.querySelector(".axis").textContent = panel.y_title.replace("per sample", card.shown.sum && panel.rows ? "summed over the training set" : "per sample") + metricWords(panel);
   const options = {
     width: Math.max(box.clientWidth, 200),
     height: 250,
     legend: { show: false },
     scales: {
       x: { time: false, distr: card.shown.logX ? 3 : 1, range: (u, least, most) => (least < most ? [least, most] : [least - 1, most + 1]) },
-      y: { distr: card.shown.logY ? 3 : 1, range: verticalRange(panel, card.shown) },
+      y: { distr: card.shown.logY ? 3 : 1, range: verticalRange(card, panel) },
     },
-    axes: [{ ...axis(card.shown.logX), size: 36, label: panel.x_title, labelSize: 20, labelFont: "12px system-ui" }, { ...axis(card.shown.logY), size: 62 }],
-    series: [{}, ...seriesOptions(panel)],
-    bands: bandOptions(panel),
-    cursor: { drag: { x: true, y: false, setScale: true }, sync: { key: card.name, scales: ["x", null] }, points: { size: 6 } },
-    hooks: { setCursor: [(u) => tell(u, panel, tip)] },
+    axes: [{ ...axis(card.shown.logX), size: 36, label: xTitle(card, panel), labelSize: 20, labelFont: "12px system-ui" }, { ...axis(card.shown.logY), size: 62 }],
+    series: [{}, ...seriesOptions(card, panel)],
+    bands: bandOptions(card, panel),
+    cursor: { drag: { x: true, y: false, setScale: true }, sync: { key: `${card.name} ${countedIn(panel, card.shown)}`, scales: ["x", null] }, points: { size: 6 }, dataIdx: (u, line, place) => (line ? nearest(u, line, place) : place) },
+    hooks: { setCursor: [(u) => tell(u, card, panel, tip)], drawClear: [(u) => drawMark(u, card, panel)], draw: [(u) => drawLevels(u, card, panel)] },
   };
   const u = new uPlot(options, columns(panel, card.shown), box);
   u.root.append(tip);
@@ -185,6 +290,8 @@ function draw(card, panel, box) {
 
 // Draw all panels of a figure anew, with its present switches.
 function redraw(card) {
+  card.words.textContent = countingWords(card);
+  card.words.hidden = !card.words.textContent;
   card.plots.forEach((u) => u.destroy());
   card.plots = card.panels.map((panel, place) => draw(card, panel, card.boxes[place]));
 }
@@ -206,7 +313,8 @@ function applyHidden() {
   for (const button of document.querySelectorAll(".legend [data-key]")) button.setAttribute("aria-pressed", !hidden.has(button.dataset.key));
   for (const card of cards) {
     card.plots.forEach((u, place) => {
-      u.batch(() => card.panels[place].series.forEach(({ key }, number) => [1, 2, 3].forEach((part) => u.setSeries(3 * number + part, { show: !hidden.has(key) }, false))));
+      const panel = card.panels[place];
+      u.batch(() => linesOf(panel, card.shown).forEach(({ curve }, line) => u.setSeries(line + 1, { show: !hidden.has(panel.series[curve].key) }, false)));
     });
   }
 }
@@ -224,6 +332,31 @@ function isolate(key, keys) {
   applyHidden();
 }
 
+// Return the choice of what the horizontal axis counts, where the runs tell more than iterations.
+function counting(card) {
+  const series = card.panels.filter(isTraining).flatMap((panel) => panel.series);
+  const has = { own: true, seconds: series.some(({ seconds }) => seconds != null), steps: series.some(({ steps }) => steps.length) };
+  if (!has.seconds && !has.steps) return [];
+  const names = { own: card.panels.find(isTraining).x_title, seconds: "processor second", steps: "Gibbs step" };
+  const options = Object.keys(names).filter((name) => has[name]).map((name) => element("option", { value: name }, names[name]));
+  const select = element("select", { name: "counted", onchange: () => { card.shown.counted = select.value; redraw(card); } }, ...options);
+  return [element("label", {}, "x: ", select)];
+}
+
+// Return in words what the chosen axis counts, and which curves have no place on it.
+function countingWords(card) {
+  const { counted } = card.shown;
+  if (counted === "own") return "";
+  const series = card.panels.filter(isTraining).flatMap((panel) => panel.series);
+  const without = [...new Set(series.filter(({ seconds, steps }) => (counted === "seconds" ? seconds == null : !steps.length)).map(({ label }) => label))];
+  const words = {
+    seconds: `Processor seconds in which one trial was trained: iterations times the mean time of an iteration of its run, evaluation not counted.${card.machines > 1 ? ` The runs were made on ${card.machines} kinds of machines or with different threads: compare times of different curves with care.` : ""}`,
+    steps: "Gibbs steps that a row of the negative phase took: k in each iteration of CD-k and PCD-k, and one for each temperature of parallel tempering; inner steps of an iteration are added.",
+  };
+  const why = counted === "seconds" ? "no time is recorded" : "the number of steps is not fixed";
+  return words[counted] + (without.length ? ` Not drawn, as ${why}: ${without.join(", ")}; panels of these alone count as before.` : "");
+}
+
 function legend(card) {
   const labels = new Map(card.panels.flatMap(({ series }) => series.map(({ key, label }) => [key, label])));
   const title = "click: hide or show on the whole page; double click: show alone";
@@ -238,6 +371,9 @@ function legend(card) {
   };
   const switches = [change("logX", "log x"), change("logY", "log y")];
   if (card.panels.some(({ rows }) => rows)) switches.push(change("sum", "sum over the training set"));
+  const singles = Math.max(...card.panels.flatMap(({ series }) => series.map((one) => one.singles.length)));
+  if (singles > 0) switches.push(change("singles", `single trials (at most ${singles})`));
+  switches.push(...counting(card));
   const reset = element("button", { type: "button", onclick: () => redraw(card) }, "reset zoom");
   const down = element("button", { type: "button", onclick: () => save(csv(numbers(card)), `${card.name.replace("/", "_")}.csv`), title: "at most 300 points of each curve, five digits" }, "CSV");
   return [element("div", { class: "legend", role: "group", "aria-label": "Curves" }, ...buttons), element("div", { class: "legend" }, ...switches, reset, down)];
@@ -265,31 +401,52 @@ function dataTable(panel) {
   return details;
 }
 
+// Return a list of what stands beside the curves of a panel: horizontal lines and values that the paper prints.
+function levelWords(panel) {
+  const lines = panel.lines.map(({ title, value }) => `╌ ${title}, ${short(value)}`);
+  return [...lines, ...panel.printed.map(({ label, value }) => `◇ printed in the paper: ${label}, ${short(value)}`)].join("; ");
+}
+
 // Replace the picture of a figure by interactive panels.
-function build(article, panels) {
-  const shown = { logX: panels.some(({ log_x }) => log_x), logY: panels.some(({ log_y }) => log_y), sum: false };
-  const card = { name: article.id, panels, shown, plots: [], boxes: [] };
+function build(article, figure) {
+  const { panels, machines } = figure;
+  const shown = { logX: panels.some(({ log_x }) => log_x), logY: panels.some(({ log_y }) => log_y), sum: false, singles: false, counted: "own" };
+  const card = { name: article.id, article, panels, machines, shown, plots: [], boxes: [], pointed: null };
   const parts = panels.map((panel) => {
     const box = element("div", { class: "chart", tabindex: 0, role: "group", "aria-label": `Curves of panel ${panel.name}: arrow keys tell the values, the table below has them all` });
     card.boxes.push(box);
-    return element("div", {}, element("h4", {}, `${panel.name}: ${panel.title}`), element("p", { class: "axis" }), box, dataTable(panel));
+    const levels = levelWords(panel);
+    return element("div", {}, element("h4", {}, `${panel.name}: ${panel.title}`), element("p", { class: "axis" }), box, ...(levels ? [element("p", { class: "axis" }, levels)] : []), dataTable(panel));
   });
   const charts = article.querySelector(".charts");
   charts.style.minHeight = "";
-  charts.append(...legend(card), element("div", { class: "panels" }, ...parts));
+  card.words = element("p", { class: "facts", "aria-live": "polite", hidden: true });
+  charts.append(...legend(card), card.words, element("div", { class: "panels" }, ...parts));
+  startPointing(card);
   redraw(card);
   cards.push(card);
+  return card;
+}
+
+const waiting = new Map(); // figures that are not drawn yet, by their article
+
+// Return the figure of an article, drawn now if it was not; null if it has no curves.
+function drawnCard(article) {
+  if (waiting.has(article)) {
+    const figure = waiting.get(article);
+    waiting.delete(article);
+    return build(article, figure);
+  }
+  return cards.find((card) => card.article === article) ?? null;
 }
 
 function startCharts() {
-  const waiting = new Map();
   const seen = new IntersectionObserver(
     (entries) => {
       for (const { isIntersecting, target } of entries) {
-        if (!isIntersecting || !waiting.has(target)) continue;
+        if (!isIntersecting) continue;
         seen.unobserve(target);
-        build(target, waiting.get(target));
-        waiting.delete(target);
+        drawnCard(target);
       }
     },
     { rootMargin: "400px" },
@@ -298,8 +455,11 @@ function startCharts() {
     for (const shown of results.shown.filter(({ panels }) => panels.length)) {
       const article = document.getElementById(`${results.name}/${shown.key}`);
       article.querySelector(".picture").style.display = "none";
-      article.querySelector(".charts").style.minHeight = "330px";
-      waiting.set(article, shown.panels);
+      // Close to the height that it will have: what is below should not move while somebody reads it.
+      const charts = article.querySelector(".charts");
+      const rows = Math.ceil(shown.panels.length / Math.max(1, Math.floor((charts.clientWidth + 16) / 368)));
+      charts.style.minHeight = `${90 + 340 * rows}px`;
+      waiting.set(article, shown);
       seen.observe(article);
     }
   }

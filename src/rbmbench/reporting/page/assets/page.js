@@ -56,7 +56,8 @@ function startExplorer() {
       document.getElementById("claims").scrollIntoView();
       return;
     }
-    const target = hash && document.getElementById(decoded(hash));
+    const [place, asked] = hash.split("?");
+    const target = place && document.getElementById(decoded(place));
     if (!target) return;
     if (target.hidden) {
       form.reset();
@@ -64,6 +65,10 @@ function startExplorer() {
     }
     target.closest("details")?.setAttribute("open", "");
     target.scrollIntoView();
+    const claim = asked && new URLSearchParams(asked).get("claim");
+    const card = cards.find(({ article }) => article === target);
+    if (claim) pointAt(target, claim);
+    else if (card?.pointed) point(card, null);
   }
 
   form.addEventListener("input", () => { apply(); remember(); });
@@ -72,6 +77,12 @@ function startExplorer() {
   document.getElementById("download").addEventListener("click", () => {
     const names = ["scale", ...Object.keys(REPORT.results[0].claims[0] ?? {})];
     save(csv([names, ...chosen.map((claim) => names.map((name) => claim[name]))]), "claims.csv");
+  });
+  body.addEventListener("click", (event) => {
+    const link = event.target.closest("a[data-claim]");
+    if (!link) return;
+    event.preventDefault();
+    location.hash = addressOf(link.getAttribute("href").slice(1), link.dataset.claim);
   });
   addEventListener("hashchange", follow);
   apply();

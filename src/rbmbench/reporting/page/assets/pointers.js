@@ -1,0 +1,177 @@
+"use strict";
+// A claim in the chart of its figure: its curves stand out, its window and its accepted range are shaded.
+
+const FADED = 0.2;
+const STRETCH = 1.5; // ranges of the curves that the vertical axis may grow by to show the end of an accepted range
+
+const markIn = (card, panel) => card.pointed?.marks.find((mark) => mark.panel === panel.name);
+
+// Return the ends of the accepted range that are near enough to the curves to be shown.
+function nearEnds(card, panel, least, most) {
+  const mark = markIn(card, panel);
+  if (!mark || mark.along !== "y") return [];
+  const room = STRETCH * (most - least);
+  return [mark.above, mark.below].filter((end) => end != null && end > least - room && end < most + room);
+}
+
+// Shade the window that a claim is measured on, and its accepted range, behind the curves.
+function drawMark(u, card, panel) {
+  const mark = markIn(card, panel);
+  if (!mark) return;
+  const { left, top, width, height } = u.bbox;
+  const { ctx } = u;
+  const clamp = (value, least, most) => Math.min(Math.max(value, least), most);
+  const place = (value, scale) => {
+    const [first, length] = scale === "x" ? [left, width] : [top, height];
+    const found = u.valToPos(value, scale, true);
+    return clamp(Number.isFinite(found) ? found : value > 0 === (scale === "x") ? first + length : first, first - 2, first + length + 2);
+  };
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(left, top, width, height);
+  ctx.clip();
+  const line = (x, y, toX, toY) => {
+    ctx.beginPath();
+    ctx.moveTo(x, y);
+    ctx.lineTo(toX, toY);
+    ctx.stroke();
+  };
+  const converted = mark.curves.map((curve) => abscissa(panel, panel.series[curve], card.shown));
+  if (mark.along === "y") {
+    const factor = factorOf(panel, card.shown);
+    const [high, low] = [mark.below, mark.above].map((end, edge) => (end == null ? top + edge * height : place(end * factor, "y")));
+    if (mark.above != null || mark.below != null) {
+      ctx.fillStyle = ink("--accepted");
+      ctx.fillRect(left, high, width, low - high);
+      ctx.strokeStyle = ink("--yes-edge");
+      ctx.lineWidth = devicePixelRatio;
+      if (mark.below != null) line(left, high, left + width, high);
+      if (mark.above != null) line(left, low, left + width, low);
+    }
+  } else if (converted[0]) {
+    const ends = [mark.above, mark.below].map((end) => (end == null ? null : converted[0](end)));
+    const [from, to] = ends.map((end, edge) => (end == null ? left + edge * width : place(end, "x")));
+    ctx.fillStyle = ink("--accepted");
+    ctx.fillRect(from, top, to - from, height);
+    ctx.strokeStyle = ink("--yes-edge");
+    ctx.lineWidth = devicePixelRatio;
+    if (ends[0] != null) line(from, top, from, top + height);
+    if (ends[1] != null) line(to, top, to, top + height);
+  }
+  if (mark.window) {
+    ctx.fillStyle = ink("--window");
+    const windows = new Set(converted.map((at) => mark.window.map(at)).filter(([from, to]) => from != null && to != null).map(String));
+    for (const window of windows) {
+      const [from, to] = window.split(",").map((end) => place(Number(end), "x"));
+      ctx.fillRect(from - devicePixelRatio, top, Math.max(to - from, 2 * devicePixelRatio), height);
+    }
+  }
+  ctx.restore();
+}
+
+// Draw horizontal lines and values of the paper, hollow, in front of the curves.
+function drawLevels(u, card, panel) {
+  const { left, top, width, height } = u.bbox;
+  const { ctx } = u;
+  const factor = factorOf(panel, card.shown);
+  const pixel = devicePixelRatio;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(left, top, width + 6 * pixel, height);
+  ctx.clip();
+  ctx.strokeStyle = ink("--ink");
+  ctx.lineWidth = pixel;
+  const level = (value, dash) => {
+    const y = u.valToPos(value * factor, "y", true);
+    ctx.setLineDash(dash.map((part) => part * pixel));
+    ctx.beginPath();
+    ctx.moveTo(left, y);
+    ctx.lineTo(left + width, y);
+    ctx.stroke();
+    ctx.setLineDash([]);
+    return y;
+  };
+  for (const { value } of panel.lines) level(value, [7, 2, 1, 2]);
+  for (const { value, at } of panel.printed) {
+    // Where the axis counts something else, the place of a printed value is not known.
+    const known = at != null && countedIn(panel, card.shown) === "own";
+    const y = known ? u.valToPos(value * factor, "y", true) : level(value, [1, 3]);
+    const x = known ? u.valToPos(at, "x", true) : left + width - 5 * pixel;
+    ctx.lineWidth = 1.5 * pixel;
+    ctx.beginPath();
+    for (const [dx, dy] of [[0, -5], [5, 0], [0, 5], [-5, 0]]) ctx.lineTo(x + dx * pixel, y + dy * pixel);
+    ctx.closePath();
+    ctx.stroke();
+    ctx.lineWidth = pixel;
+  }
+  ctx.restore();
+}
+
+const rangeWords = ({ above, below }) => [above == null ? "" : `above ${short(above)}`, below == null ? "" : `below ${short(below)}`].filter(Boolean).join(" and ");
+
+// Return in words what is shown of a claim in the chart, with links to its runs and to its row.
+function pointedWords(card) {
+  const { pointed } = card;
+  const scale = card.name.slice(0, card.name.indexOf("/"));
+  const mark = pointed.marks[0];
+  const panel = card.panels.find(({ name }) => name === mark.panel);
+  const interval = pointed.low == null || pointed.high == null ? "" : ` (${short3(pointed.low)} to ${short3(pointed.high)})`;
+  const facts = [
+    `measured ${pointed.measured == null ? "nothing" : short3(pointed.measured)}${interval}`,
+    `accepted ${rangeWords(pointed)}`,
+    pointed.published && `printed ${pointed.published}`,
+    mark.window && `at ${panel.x_title} ${[...new Set(mark.window.map(short))].join(" to ")} (shaded)`,
+    rangeWords(mark) && `accepted on the ${mark.along} axis ${rangeWords(mark)} (green)`,
+  ];
+  const runs = new Set(pointed.marks.flatMap(({ panel: name, curves }) => curves.map((curve) => card.panels.find((one) => one.name === name).series[curve].run)).filter(Boolean));
+  const links = [...runs].flatMap((run) => [" ", element("a", { href: `#${scale}/runs/${run}` }, run)]);
+  return [
+    element("b", {}, `${pointed.verdict[0].toUpperCase()}${pointed.verdict.slice(1)}: ${pointed.text}. `),
+    facts.filter(Boolean).join("; ") + ". ",
+    ...(links.length ? ["Runs:", ...links, ". "] : []),
+    element("a", { href: `#${scale}/${pointed.claim}` }, "Row of the claim"), " ",
+    element("button", { type: "button", onclick: () => { point(card, null); history.replaceState(null, "", `#${card.name}`); } }, "clear"),
+  ];
+}
+
+const short3 = (value) => String(Number(value.toPrecision(3)));
+
+// Mark a claim in the chart of its figure; null: none.
+function point(card, claim) {
+  card.pointed = claim;
+  for (const item of card.article.querySelectorAll(".about li[data-claim]")) item.querySelector("a").setAttribute("aria-current", item.dataset.claim === claim?.claim);
+  card.status.replaceChildren(...(claim ? pointedWords(card) : []));
+  card.status.hidden = !claim;
+  redraw(card);
+  if (!claim) return;
+  const box = card.boxes[card.panels.findIndex(({ name }) => name === claim.marks[0].panel)];
+  box.before(card.status);
+  box.scrollIntoView({ block: "center" });
+}
+
+// Show a claim, named in the address, in the chart of a figure; return whether it could be shown.
+function pointAt(article, name) {
+  const scale = article.id.slice(0, article.id.indexOf("/"));
+  const claim = REPORT.results.find((results) => results.name === scale)?.claims.find((one) => one.claim === name && `${scale}/${one.shown}` === article.id);
+  if (!claim?.marks.length) return false;
+  const card = drawnCard(article);
+  if (card) point(card, claim);
+  return card != null;
+}
+
+const addressOf = (figure, claim) => `#${figure}?claim=${encodeURIComponent(claim)}`;
+
+// Links of the claims on a figure mark them in its chart, and have links to their rows beside them.
+function startPointing(card) {
+  card.status = element("p", { class: "pointed", role: "status", hidden: true });
+  card.article.querySelector(".charts").append(card.status);
+  for (const item of card.article.querySelectorAll(".about li[data-claim]")) {
+    const { claim } = item.dataset;
+    const link = item.querySelector("a");
+    link.after(" ", element("a", { href: link.getAttribute("href"), class: "row", "aria-label": `row of the claim: ${link.textContent}` }, "row"));
+    link.setAttribute("href", addressOf(card.name, claim));
+    link.title = "mark it in the chart";
+    // An address that stays as it is tells nobody.
+    link.addEventListener("click", () => location.hash === link.hash && pointAt(card.article, claim));
+  }
+}
