@@ -111,6 +111,8 @@ def test_all_links_within_the_page_have_a_target(opened):
     )
     assert len(links) > 500
     assert lost == []
+    ids = page.eval_on_selector_all("[id]", "all => all.map(({ id }) => id)")
+    assert len(ids) == len(set(ids))
 
 
 @pytest.mark.parametrize("facet", ["scale", "paper", "verdict", "class"])

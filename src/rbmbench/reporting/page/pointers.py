@@ -73,7 +73,7 @@ class Claimed:
         """The x that the claim speaks of: that of its arguments, else the last one."""
         given = self.arguments
         if "share" in given:
-            return given["share"] * (self.facts.iterations or self.last)
+            return float(given["share"]) * (self.facts.iterations or self.last)
         named = (given[name] for name in ("iteration", "after", "samples", "within") if given.get(name) is not None)
         return float(next(named, self.last))
 
@@ -155,7 +155,7 @@ HEIGHTS: dict[str, Callable[[Claimed, float], float]] = {
 def _earlier(claim: Claimed, number: float) -> float:
     """Return the x at which ``curve`` would reach the level so many iterations before ``against``."""
     alike = pd.concat(claim.of_panel, axis=1).dropna()
-    level = levels(alike.to_numpy().T, claim.arguments["share"])
+    level = levels(alike.to_numpy().T, float(claim.arguments["share"]))
     against = claim.means["against"].reindex(alike.index).to_numpy()
     return float(first_reached(against, alike.index.to_numpy(float), level)) - number
 
@@ -274,8 +274,7 @@ def _claimed(
 def _accepted(claim: Claimed, bounds: tuple[float, float], epoch: int) -> dict[str, Any]:
     """Return the accepted range and its axis, {} where the number of the claim has no place on either."""
     if claim.kind == "metric_violations":
-        given = (claim.arguments.get("at_least", -math.inf), claim.arguments.get("at_most", math.inf))
-        return _ends(*given)
+        return _ends(*(float(claim.arguments.get(end, math.inf)) for end in ("at_least", "at_most")))
     along = "x" if claim.kind in ABSCISSAS else "y"
     place = (ABSCISSAS if along == "x" else HEIGHTS).get(claim.kind)
     if place is None:

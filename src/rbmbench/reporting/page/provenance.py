@@ -68,7 +68,8 @@ def command(files: Sequence[str], configfiles: Sequence[str]) -> str:
 
 
 def summary(metas: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what `model.Results` holds of the provenance of training runs, from their meta."""
+    """Return what `model.Results` holds of the provenance of training runs, from their meta or their evaluations'."""
+    metas = list({str(meta.get("run")): meta for meta in metas}.values())
     ends = sorted(str(meta["finished"])[:10] for meta in metas if meta.get("finished"))
     return {
         "data": _data(metas),

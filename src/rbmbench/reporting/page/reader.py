@@ -23,8 +23,8 @@ from rbmbench.io.guard import UnreadableError, bounded_bytes
 from rbmbench.io.layout import Layout
 from rbmbench.io.meta import checked_meta
 from rbmbench.io.results import numbers_file, read_csv, read_json, read_meta
+from rbmbench.planning.specs import FigureSpec, number_of, paper_of, read_spec
 from rbmbench.planning.specs import Shown as Spec
-from rbmbench.planning.specs import number_of, paper_of, read_spec
 from rbmbench.reporting.claims import judge
 from rbmbench.reporting.page.configured import Configured
 from rbmbench.reporting.page.coverage import cuts
@@ -133,10 +133,15 @@ class Folder:
         folders = {name: self._kept_folder(name) for name in metas}
         if spec is not None:
             folders = {Path(folder).name: Path(folder) for folder in spec.folders()}
-            more = spec.facts(spec.read()) if all(Path(one).is_file() for one in spec.files()) else {}
+            has_facts = type(spec).facts is not FigureSpec.facts and all(Path(one).is_file() for one in spec.files())
+            more = spec.facts(spec.read()) if has_facts else {}
         elif file.is_file():
             spec, more = read_spec(file), read_json(file).get("facts", {})
-        runs = {name: RunFacts.of(meta, folders[name]) for name, meta in metas.items() if _is_run(meta)}
+        runs = {
+            name: _checked(folders[name], RunFacts.of, meta, folders[name])
+            for name, meta in metas.items()
+            if _is_run(meta)
+        }
         known = _checked(file, panel_facts, spec or self.configured.shown.get(key), more, runs)
         file = numbers_file(self.layout, key)
         numbers = read_csv(file)

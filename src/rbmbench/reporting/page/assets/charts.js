@@ -128,25 +128,36 @@ function columns(panel, shown) {
   return [x, ...drawn.map(column)];
 }
 
+// Return the lines of uPlot that the vertical range holds: all that are shown, of a marked claim only its own.
+function fitted(u, card, panel) {
+  const mark = markIn(card, panel);
+  const lines = linesOf(panel, card.shown).map(({ curve }, place) => [curve, place + 1]);
+  const own = lines.filter(([curve, line]) => u.series[line].show && (!mark || mark.curves.includes(curve)));
+  return own.map(([, line]) => u.data[line]);
+}
+
 // The part of the climb at the start is left out of the range of log-likelihoods while all iterations are shown.
 function verticalRange(card, panel) {
   const { shown } = card;
   const factor = factorOf(panel, shown);
-  return (u, least, most) => {
-    if (least == null) return [shown.logY ? 0.1 : 0, 1];
-    const x = u.data[0];
+  return (u) => {
+    const [x] = u.data;
     const { min, max } = u.series[0]; // the x that are shown; the scale has its new ends after this
-    const whole = min <= x[0] && max >= x[x.length - 1];
-    if (panel.y_title.includes("log-likelihood") && whole && !shown.logX && !shown.logY) {
-      const first = x.findIndex((at) => at >= x[0] + START * (x[x.length - 1] - x[0]));
-      const values = u.data.slice(1).flatMap((column, place) => (u.series[place + 1].show ? column.slice(first) : []));
-      const known = values.filter((value) => value != null);
-      if (known.length) least = Math.max(least, Math.min(...known));
+    const climbs = panel.y_title.includes("log-likelihood") && min <= x[0] && max >= x[x.length - 1] && !shown.logX && !shown.logY;
+    const start = x[0] + START * (x[x.length - 1] - x[0]);
+    let [least, most] = [Infinity, -Infinity];
+    for (const column of fitted(u, card, panel)) {
+      column.forEach((value, place) => {
+        if (value == null || x[place] < min || x[place] > max) return;
+        most = Math.max(most, value);
+        if (!climbs || x[place] >= start) least = Math.min(least, value);
+      });
     }
-    const heights = [...panel.lines, ...panel.printed].map(({ value }) => value * factor);
-    for (const height of [...heights, ...nearEnds(card, panel, least / factor, most / factor).map((end) => end * factor)]) {
+    if (least > most) return [shown.logY ? 0.1 : 0, 1];
+    const heights = [...panel.lines, ...panel.printed].map(({ value }) => value);
+    for (const height of [...heights, ...nearEnds(card, panel, least / factor, most / factor)]) {
       if (shown.logY && height <= 0) continue;
-      [least, most] = [Math.min(least, height), Math.max(most, height)];
+      [least, most] = [Math.min(least, height * factor), Math.max(most, height * factor)];
     }
     return shown.logY ? [least / 1.15, most * 1.15] : uPlot.rangeNum(least, most, 0.06, true);
   };
