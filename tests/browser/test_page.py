@@ -1,71 +1,22 @@
-"""The page of the kept results in a browser: Debian's chromium, driven by playwright."""
+"""The page as a whole in a browser: size, claims, links, tables, accessibility, print, and what it is safe from."""
 
 import csv
 import json
 import re
-import shutil
 import time
 from collections import Counter
 
 import pandas as pd
 import pytest
+from browser_page import CLAIM, FIGURE, card, counted_in
 
 from rbmbench.cli.making import kept_folders
-from rbmbench.reporting.page.html import rendered, write_report
+from rbmbench.reporting.page.html import rendered
 from rbmbench.reporting.page.model import Report
 
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")]
+pytestmark = pytest.mark.browser
 MOST_BYTES = 4_000_000
 MOST_SECONDS = 2.0
-FIGURE, CLAIM = "paper/popcd_fig1", "popcd_1.fig1.a.k1"
-
-
-@pytest.fixture(scope="module")
-def file(repository, tmp_path_factory):
-    page = tmp_path_factory.mktemp("page") / "report.html"
-    write_report(kept_folders(repository), page, repository / "config" / "config.yaml")
-    return page
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as driver:
-        # Chromium's sandbox does not run as root.
-        found = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield found
-        found.close()
-
-
-@pytest.fixture
-def opened(browser, file):
-    """Return a function that opens the page; nothing may be requested from elsewhere, nor said on the console."""
-    contexts, said, asked = [], [], []
-
-    def open_page(hash="", **options):
-        options = {"viewport": {"width": 1400, "height": 900}, "accept_downloads": True} | options
-        context = browser.new_context(**options)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto(f"file://{file}{hash}")
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert said == []
-    assert {url for url in asked if not url.startswith(("file:", "data:", "blob:"))} == set()
-
-
-@pytest.fixture
-def drawn(opened):
-    page = opened(f"#{FIGURE}")
-    page.wait_for_selector(f"[id='{FIGURE}'] canvas")
-    return page
 
 
 @pytest.fixture(scope="module")
@@ -74,10 +25,6 @@ def claims(repository):
         pd.read_csv(folder / "claims.csv") for folder in kept_folders(repository) if (folder / "claims.csv").exists()
     ]
     return pd.concat(tables, keys=["paper", "desktop"], names=["scale", None]).reset_index("scale")
-
-
-def card(page, key=FIGURE):
-    return page.locator(f"[id='{key}']")
 
 
 def counted(page):
@@ -160,250 +107,6 @@ def test_filtered_claims_can_be_saved(opened, claims):
     # JSON has no infinite numbers: their cells are empty.
     finite = chosen["measured"][chosen["measured"].abs() < float("inf")]
     assert [float(line["measured"]) for line in found if line["measured"]] == list(finite)
-
-
-def test_a_claim_leads_to_its_curve_its_runs_and_its_command(opened):
-    """One click each from the claim to its curves and the command, one more to a run."""
-    page = opened("#claims?q=popcd_1.fig1.a.k1")
-    page.locator("table.claims tbody tr:visible td:nth-child(3) a").first.click()
-    assert page.url.endswith(f"#{FIGURE}?claim={CLAIM}")
-    assert card(page).locator(".pointed").inner_text().startswith("Reproduced: pop-CD-1 ends above CD-1")
-    assert card(page).locator(".command code").inner_text() == "snakemake -c2 popcd_fig1"
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    card(page).locator(".copy").click()
-    assert page.evaluate("navigator.clipboard.readText()") == "snakemake -c2 popcd_fig1"
-    runs = card(page).locator(".pointed a[href*='/runs/']")
-    assert [run.partition("-16h-")[2][:8] for run in runs.all_inner_texts()] == ["pop_cd_1", "cd_1-0.1"]
-    runs.first.click()
-    assert page.locator("tr:target").is_visible()
-
-
-def pointed(page, key=FIGURE):
-    """Return the claim that is marked in a figure, and how opaque the curves of its first panel are."""
-    return page.evaluate(
-        """key => { const card = cards.find(({ name }) => name === key);
-        const [panel] = card.panels, [u] = card.plots;
-        return [card.pointed?.claim ?? null, panel.series.map((one, curve) => u.series[3 * curve + 3].alpha)]; }""",
-        key,
-    )
-
-
-def test_a_claim_beside_a_figure_marks_its_curves_and_stays_in_the_address(drawn):
-    assert pointed(drawn) == [None, [1] * 6]
-    link = card(drawn).locator(f".about li[data-claim='{CLAIM}'] a").first
-    link.focus()
-    drawn.keyboard.press("Enter")
-    drawn.wait_for_function("cards.some(({ pointed }) => pointed)")
-    # Of CD-1, CD-10, PCD-1, pop-CD-1, pop-CD-10 and PT-10.
-    assert pointed(drawn) == [CLAIM, [1, 0.2, 0.2, 1, 0.2, 0.2]]
-    assert link.get_attribute("aria-current") == "true"
-    assert drawn.url.endswith(f"#{FIGURE}?claim={CLAIM}")
-    drawn.go_back()
-    drawn.wait_for_function("cards.every(({ pointed }) => !pointed)")
-    drawn.go_forward()
-    drawn.wait_for_function("cards.some(({ pointed }) => pointed)")
-    card(drawn).locator(".pointed button").click()
-    assert pointed(drawn) == [None, [1] * 6]
-    assert card(drawn).locator(".pointed").is_hidden()
-    assert drawn.url.endswith(f"#{FIGURE}")
-
-
-def colours(page, places):
-    """Return the colours of the first panel of the figure at some values of its axes, y from -12 to -2."""
-    return page.evaluate(
-        """async ([key, places]) => { const [u] = cards.find(({ name }) => name === key).plots;
-        u.setScale("y", { min: -12, max: -2 });
-        await new Promise(requestAnimationFrame);
-        const { canvas } = u.ctx;
-        const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", { willReadFrequently: true });
-        copy.drawImage(canvas, 0, 0);
-        return places.map(([x, y]) =>
-            [...copy.getImageData(u.valToPos(x, "x", true), u.valToPos(y, "y", true), 1, 1).data]); }""",
-        [FIGURE, places],
-    )
-
-
-def test_window_and_accepted_range_are_shaded(opened):
-    """pop-CD-1 ends above CD-1, in the last 5 % of 50 000 iterations: above -7.07, where CD-1 ends."""
-    places = [(33300, -9.1), (49100, -9.1), (33300, -5.3), (49100, -5.3)]
-    page = opened(f"#{FIGURE}")
-    page.wait_for_selector(f"[id='{FIGURE}'] canvas")
-    page.evaluate("hidden.add('pcd_1').add('cd_10'); redraw(cards.find(({ name }) => name === 'paper/popcd_fig1'))")
-    plain = colours(page, places)
-    assert plain == [[0, 0, 0, 0]] * 4
-    page.evaluate(f"location.hash = '{FIGURE}?claim={CLAIM}'")
-    page.wait_for_function("cards.some(({ pointed }) => pointed)")
-    outside, window, accepted, both = colours(page, places)
-    assert outside == [0, 0, 0, 0]
-    assert window[0] > window[2]  # yellow
-    assert accepted[1] > accepted[0]  # green
-    assert both not in (window, accepted, outside)
-
-
-def test_all_claims_on_curves_can_be_marked(opened):
-    page = opened()
-    marked = page.evaluate(
-        """() => REPORT.results.flatMap(({ name, claims }) => claims.filter(({ marks }) => marks.length)
-        .map(({ claim, shown }) => {
-            const article = document.getElementById(`${name}/${shown}`);
-            const done = pointAt(article, claim);
-            return [claim, done, article.querySelector(".pointed")?.textContent ?? ""];
-        }))"""
-    )
-    assert len(marked) > 300
-    assert [claim for claim, done, text in marked if not done or "NaN" in text or "undefined" in text] == []
-
-
-def test_all_claims_on_figures_of_curves_have_marks(opened):
-    data = json.loads(opened().locator("#data").text_content())
-    drawn = {(one["name"], shown["key"]) for one in data["results"] for shown in one["shown"] if shown["panels"]}
-    lost = [
-        claim["claim"]
-        for one in data["results"]
-        for claim in one["claims"]
-        if (one["name"], claim["shown"]) in drawn and not claim["marks"]
-    ]
-    assert lost == []
-
-
-def counted_in(page, key, name):
-    card(page, key).locator("select[name=counted]").select_option(name)
-
-
-@pytest.mark.parametrize(("name", "title"), [("seconds", "processor seconds"), ("steps", "Gibbs steps")])
-def test_the_axis_counts_seconds_and_gibbs_steps(opened, repository, name, title):
-    """A value at the cursor is that of the CSV at the iteration that the seconds or the steps stand for."""
-    key = "paper/sdcp_fig1"
-    numbers = pd.read_csv(repository / "results/reference/paper/data/sdcp_fig1.csv.gz")
-    metas = json.loads((repository / "results/reference/paper/meta/sdcp_fig1.json").read_text()).values()
-    units = {"CD-12": 12.0, "S-DCP 3x4": 12.0}
-    if name == "seconds":
-        rate = {
-            meta["run"]: meta["wall"]["training_cpu_seconds"] / meta["iterations"] / meta["trials"] for meta in metas
-        }
-        units = {
-            label: next(one for run, one in rate.items() if f"-{algorithm}-0.3-" in run)
-            for label, algorithm in {"CD-12": "cd_12", "S-DCP 3x4": "sdcp_3x4"}.items()
-        }
-    page = opened(f"#{key}")
-    page.wait_for_selector(f"[id='{key}'] canvas")
-    counted_in(page, key, name)
-    box = card(page, key).locator(".u-over").first.bounding_box()
-    page.mouse.move(box["x"] + 0.41 * box["width"], box["y"] + box["height"] / 2)
-    first, *lines = card(page, key).locator(".tip:visible").inner_text().splitlines()
-    assert first.startswith(title)
-    of_panel = numbers[numbers["panel"] == "a"]
-    for label, unit in units.items():
-        line = next(line for line in lines if line.startswith(f"■ {label}:"))
-        mean, at = re.search(r": (\S+) \(.*?\)(?: at (\S+))?, ", line).groups()
-        x = float(at or first.split()[-1])
-        rows = of_panel[of_panel["label"] == label]
-        row = rows.iloc[(rows["iteration"] * unit - x).abs().argmin()]
-        assert x == pytest.approx(row["iteration"] * unit, rel=5e-5)
-        assert float(mean) == float(f"{row['mean']:.5g}")
-    assert card(page, key).locator("p.facts:visible", has_text="iteration").count() == 1
-
-
-def test_curves_without_a_fixed_number_of_steps_are_named(opened):
-    key = "paper/ucd_fig2"
-    page = opened(f"#{key}")
-    page.wait_for_selector(f"[id='{key}'] canvas")
-    counted_in(page, key, "steps")
-    assert "Not drawn, as the number of steps is not fixed: UCD" in card(page, key).inner_text()
-    labels = page.evaluate("key => cards.find(({ name }) => name === key).plots.map((u) => u.axes[0].label)", key)
-    assert [label.startswith("Gibbs steps") for label in labels] == [True, False, False, True, False, False]
-
-
-def test_single_trials_are_those_of_the_runs(opened, repository):
-    key = "paper/popcd_fig2"
-    page = opened(f"#{key}")
-    page.wait_for_selector(f"[id='{key}'] canvas")
-    count = "key => cards.find(({ name }) => name === key).plots[0].series.length"
-    assert page.evaluate(count, key) == 1 + 6 * 3
-    card(page, key).locator("input[name=singles]").check()
-    assert page.evaluate(count, key) == 1 + 6 * 3 + 6 * 25
-    run, x, trials = page.evaluate(
-        """key => { const { panels: [panel] } = cards.find(({ name }) => name === key);
-        return [panel.series[3].run, panel.places.map(place => panel.x[place]), panel.series[3].singles]; }""",
-        key,
-    )
-    curve = pd.read_parquet(repository / "results/reference/paper/runs" / run / "curve.parquet")
-    curve = curve[curve["metric"] == "log_likelihood"].pivot(index="trial", columns="iteration", values="value")
-    assert trials == [[float(f"{value:.4g}") for value in row] for row in curve[x].to_numpy(float)]
-
-
-def test_printed_values_and_lines_are_beside_the_curves(opened):
-    page = opened("#paper/sdcp_fig1")
-    page.wait_for_selector("[id='paper/sdcp_fig1'] canvas")
-    words = card(page, "paper/sdcp_fig1").locator(".axis", has_text="printed").first.inner_text()
-    assert words == "╌ maximum log-likelihood, -2.1972; ◇ printed in the paper: where CD, PCD and CG are stuck, -3.15"
-    place = """() => { const { panels: [panel], plots: [u] } = cards.find(({ name }) => name === 'paper/sdcp_fig1');
-        const [{ value, at }] = panel.printed;
-        const [x, y] = [u.valToPos(at, "x", true), u.valToPos(value, "y", true) - 5 * devicePixelRatio];
-        return [...u.ctx.getImageData(x - 1, y - 1, 3, 3).data]; }"""
-    assert max(page.evaluate(place)[3::4]) > 100  # the upper corner of the diamond
-
-
-def test_a_hidden_algorithm_is_hidden_on_the_whole_page(drawn):
-    page = drawn
-    card(page, "paper/popcd_fig2").scroll_into_view_if_needed()
-    page.wait_for_selector("[id='paper/popcd_fig2'] canvas")
-    shown = """() => cards.flatMap(({ panels, plots }) => plots.flatMap((u, place) => panels[place].series
-        .filter((one, number) => u.series[3 * number + 3].show).map(({ key }) => key)))"""
-    assert "pop_cd_1" in page.evaluate(shown)
-    card(page).locator("button[data-key=pop_cd_1]").click()
-    assert "pop_cd_1" not in page.evaluate(shown)
-    assert card(page, "paper/popcd_fig2").locator("button[data-key=pop_cd_1]").get_attribute("aria-pressed") == "false"
-    card(page).locator("button[data-key=cd_1]").dblclick()
-    assert set(page.evaluate(shown)) == {"cd_1"}
-    card(page).locator("button[data-key=cd_1]").dblclick()
-    assert {"cd_1", "pop_cd_1", "pt_10"} <= set(page.evaluate(shown))
-
-
-def test_values_at_the_cursor_are_those_of_the_csv(drawn, repository):
-    numbers = pd.read_csv(repository / "results/reference/paper/data/popcd_fig1.csv.gz")
-    box = card(drawn).locator(".u-over").first.bounding_box()
-    for share in (0.2, 0.7):
-        drawn.mouse.move(box["x"] + share * box["width"], box["y"] + box["height"] / 2)
-        lines = card(drawn).locator(".tip:visible").inner_text().splitlines()
-        iteration = int(lines[0].split()[-1])
-        found = numbers[(numbers["panel"] == "a") & (numbers["iteration"] == iteration)].set_index("label")
-        assert len(lines) == 1 + len(found)
-        for line in lines[1:]:
-            label, *values = re.fullmatch(r"■ (.*): (\S+) \((\S+) to (\S+)\), 25 trials", line).groups()
-            expected = [float(f"{found.loc[label, name]:.5g}") for name in ("mean", "low", "high")]
-            assert list(map(float, values)) == expected
-
-
-def test_arrow_keys_tell_values(drawn):
-    box = card(drawn).locator(".chart").first
-    box.focus()
-    for _ in range(2):
-        drawn.keyboard.press("ArrowRight")
-    assert card(drawn).locator(".tip:visible b").inner_text().startswith("iteration ")
-
-
-def test_panels_share_the_zoom(drawn):
-    box = card(drawn).locator(".u-over").first.bounding_box()
-    drawn.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 50)
-    drawn.mouse.down()
-    drawn.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 60, steps=5)
-    drawn.mouse.up()
-    ranges = drawn.evaluate(
-        "cards.find(({ name }) => name === 'paper/popcd_fig1').plots.map(u => [u.scales.x.min, u.scales.x.max])"
-    )
-    assert 14000 < ranges[0][0] < 16000
-    assert 24000 < ranges[0][1] < 26000
-    assert [round(end) for end in ranges[1]] == [round(end) for end in ranges[0]]
-
-
-def test_switches_change_the_axes(drawn):
-    state = "cards.find(({ name }) => name === 'paper/popcd_fig1').plots[0]"
-    card(drawn).locator("input[name=logX]").check()
-    assert drawn.evaluate(f"{state}.scales.x.distr") == 3
-    least = drawn.evaluate(f"Math.max(...{state}.data[3])")
-    card(drawn).locator("input[name=sum]").check()
-    assert drawn.evaluate(f"Math.max(...{state}.data[3])") == pytest.approx(32 * least)
 
 
 def test_tables_can_be_sorted(opened):

@@ -35,7 +35,7 @@ VERDICTS = {
     judge.NOT_REPRODUCED: ("no", "✗"),
     judge.INCONCLUSIVE: ("open", "?"),
 }
-SCRIPTS = ("uplot.js", "charts.js", "pointers.js", "page.js")
+SCRIPTS = ("uplot.js", "axes.js", "charts.js", "pointers.js", "page.js")
 STEPS = "steps.csv"
 """The file of measured speed by which its folder is known."""
 

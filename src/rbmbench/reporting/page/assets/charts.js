@@ -61,40 +61,6 @@ function csv(lines) {
 
 const short = (value) => (value == null ? "" : String(Number(value.toPrecision(5))));
 
-// What the horizontal axis of a figure of training can count, beside what the figure itself counts.
-const COUNTED = {
-  own: "",
-  seconds: "processor seconds of training, of one trial",
-  steps: "Gibbs steps of a row of the negative phase",
-};
-
-const isTraining = (panel) => ["iteration", "epoch"].includes(panel.x_title);
-
-function gibbsSteps(stages, iteration) {
-  let [steps, from] = [0, 0];
-  for (const stage of stages) {
-    if (iteration <= stage.until) return steps + (iteration - from) * stage.steps;
-    steps += (stage.until - from) * stage.steps;
-    from = stage.until;
-  }
-  return null; // a stage whose steps have no fixed number
-}
-
-// Return what the axis of a panel counts: what is chosen for the figure, if one of its curves has a place on it.
-function countedIn(panel, shown) {
-  const has = { own: true, seconds: panel.series.some(({ seconds }) => seconds != null), steps: panel.series.some(({ steps }) => steps.length) };
-  return isTraining(panel) && has[shown.counted] ? shown.counted : "own";
-}
-
-// Return the function that takes the x of a curve to the chosen axis; null where the curve has no place on it.
-function abscissa(panel, one, shown) {
-  const counted = countedIn(panel, shown);
-  if (counted === "own") return (x) => x;
-  const iterations = (x) => x * (panel.epoch ?? 1);
-  if (counted === "seconds") return (x) => (one.seconds == null ? null : iterations(x) * one.seconds);
-  return (x) => gibbsSteps(one.steps, iterations(x));
-}
-
 // Return the lines of a panel in the order of uPlot's series: single trials, then low, high and mean of each curve.
 function linesOf(panel, shown) {
   const singles = shown.singles ? panel.series.flatMap((one, curve) => one.singles.map((values) => ({ curve, part: "single", values }))) : [];
@@ -234,8 +200,6 @@ function tell(u, card, panel, tip) {
   tip.style.top = `${u.over.offsetTop + 6}px`;
 }
 
-const xTitle = (card, panel) => COUNTED[countedIn(panel, card.shown)] || panel.x_title;
-
 // Powers of ten, at most some seven of them; also twice and five times a power where there are few.
 function logTicks(least, most) {
   const [first, last] = [Math.ceil(Math.log10(least) - 1e-9), Math.floor(Math.log10(most) + 1e-9)];
@@ -341,31 +305,6 @@ function isolate(key, keys) {
   hidden.clear();
   if (!alone) keys.filter((other) => other !== key).forEach((other) => hidden.add(other));
   applyHidden();
-}
-
-// Return the choice of what the horizontal axis counts, where the runs tell more than iterations.
-function counting(card) {
-  const series = card.panels.filter(isTraining).flatMap((panel) => panel.series);
-  const has = { own: true, seconds: series.some(({ seconds }) => seconds != null), steps: series.some(({ steps }) => steps.length) };
-  if (!has.seconds && !has.steps) return [];
-  const names = { own: card.panels.find(isTraining).x_title, seconds: "processor second", steps: "Gibbs step" };
-  const options = Object.keys(names).filter((name) => has[name]).map((name) => element("option", { value: name }, names[name]));
-  const select = element("select", { name: "counted", onchange: () => { card.shown.counted = select.value; redraw(card); } }, ...options);
-  return [element("label", {}, "x: ", select)];
-}
-
-// Return in words what the chosen axis counts, and which curves have no place on it.
-function countingWords(card) {
-  const { counted } = card.shown;
-  if (counted === "own") return "";
-  const series = card.panels.filter(isTraining).flatMap((panel) => panel.series);
-  const without = [...new Set(series.filter(({ seconds, steps }) => (counted === "seconds" ? seconds == null : !steps.length)).map(({ label }) => label))];
-  const words = {
-    seconds: `Processor seconds in which one trial was trained: iterations times the mean time of an iteration of its run, evaluation not counted.${card.machines > 1 ? ` The runs were made on ${card.machines} kinds of machines or with different threads: compare times of different curves with care.` : ""}`,
-    steps: "Gibbs steps that a row of the negative phase took: k in each iteration of CD-k and PCD-k, and one for each temperature of parallel tempering; inner steps of an iteration are added.",
-  };
-  const why = counted === "seconds" ? "no time is recorded" : "the number of steps is not fixed";
-  return words[counted] + (without.length ? ` Not drawn, as ${why}: ${without.join(", ")}; panels of these alone count as before.` : "");
 }
 
 function legend(card) {

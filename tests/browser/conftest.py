@@ -1,0 +1,60 @@
+"""The page of the kept results in a browser: Debian's chromium, driven by playwright."""
+
+import shutil
+
+import pytest
+from browser_page import FIGURE
+
+from rbmbench.cli.making import kept_folders
+from rbmbench.reporting.page.html import write_report
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+
+
+@pytest.fixture(scope="session")
+def file(repository, tmp_path_factory):
+    page = tmp_path_factory.mktemp("page") / "report.html"
+    write_report(kept_folders(repository), page, repository / "config" / "config.yaml")
+    return page
+
+
+@pytest.fixture(scope="session")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("chromium is not installed")
+    with playwright.sync_playwright() as driver:
+        # Chromium's sandbox does not run as root.
+        found = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def opened(browser, file):
+    """Return a function that opens the page; nothing may be requested from elsewhere, nor said on the console."""
+    contexts, said, asked = [], [], []
+
+    def open_page(hash="", **options):
+        options = {"viewport": {"width": 1400, "height": 900}, "accept_downloads": True} | options
+        context = browser.new_context(**options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(f"file://{file}{hash}")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert said == []
+    assert {url for url in asked if not url.startswith(("file:", "data:", "blob:"))} == set()
+
+
+@pytest.fixture
+def drawn(opened):
+    page = opened(f"#{FIGURE}")
+    page.wait_for_selector(f"[id='{FIGURE}'] canvas")
+    return page
