@@ -38,6 +38,9 @@ def pointed(page, key=FIGURE):
 
 def test_a_claim_beside_a_figure_marks_its_curves_and_stays_in_the_address(drawn):
     assert pointed(drawn) == [None, [1] * 6]
+    legend = card(drawn).locator("button[data-key=cd_1]")
+    legend.click()
+    assert legend.get_attribute("aria-pressed") == "false"
     link = card(drawn).locator(f".about li[data-claim='{CLAIM}'] a").first
     link.focus()
     drawn.keyboard.press("Enter")
@@ -45,6 +48,7 @@ def test_a_claim_beside_a_figure_marks_its_curves_and_stays_in_the_address(drawn
     # Of CD-1, CD-10, PCD-1, pop-CD-1, pop-CD-10 and PT-10.
     assert pointed(drawn) == [CLAIM, [1, 0.2, 0.2, 1, 0.2, 0.2]]
     assert link.get_attribute("aria-current") == "true"
+    assert legend.get_attribute("aria-pressed") == "true"  # what a claim is about is shown
     assert drawn.url.endswith(f"#{FIGURE}?claim={CLAIM}")
     drawn.go_back()
     drawn.wait_for_function("cards.every(({ pointed }) => !pointed)")

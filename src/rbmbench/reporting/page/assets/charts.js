@@ -401,14 +401,15 @@ function startCharts() {
     },
     { rootMargin: "400px" },
   );
+  // Asked once, before anything changes: each answer about a changed page lays it out anew.
+  const across = Math.max(1, Math.floor(((document.querySelector(".charts")?.clientWidth ?? 0) + 16) / 368));
   for (const results of REPORT.results) {
     for (const shown of results.shown.filter(({ panels }) => panels.length)) {
       const article = document.getElementById(`${results.name}/${shown.key}`);
       article.querySelector(".picture").style.display = "none";
       // Close to the height that it will have: what is below should not move while somebody reads it.
       const charts = article.querySelector(".charts");
-      const rows = Math.ceil(shown.panels.length / Math.max(1, Math.floor((charts.clientWidth + 16) / 368)));
-      charts.style.minHeight = `${90 + 340 * rows}px`;
+      charts.style.minHeight = `${90 + 340 * Math.ceil(shown.panels.length / across)}px`;
       waiting.set(article, shown);
       seen.observe(article);
     }

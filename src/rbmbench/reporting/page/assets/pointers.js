@@ -109,6 +109,8 @@ function drawLevels(u, card, panel) {
 
 const rangeWords = ({ above, below }) => [above == null ? "" : `above ${short(above)}`, below == null ? "" : `below ${short(below)}`].filter(Boolean).join(" and ");
 
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
 // Return in words what is shown of a claim in the chart, with links to its runs and to its row.
 function pointedWords(card) {
   const { pointed } = card;
@@ -116,9 +118,10 @@ function pointedWords(card) {
   const mark = pointed.marks[0];
   const panel = card.panels.find(({ name }) => name === mark.panel);
   const interval = pointed.low == null || pointed.high == null ? "" : ` (${short3(pointed.low)} to ${short3(pointed.high)})`;
+  const [what] = pointed.note.split("; ");
   const facts = [
-    `measured ${pointed.measured == null ? "nothing" : short3(pointed.measured)}${interval}`,
-    `accepted ${rangeWords(pointed)}`,
+    pointed.measured == null ? pointed.note : `${capital(what || "measured")}: ${short3(pointed.measured)}${interval}`,
+    rangeWords(pointed) && `accepted ${rangeWords(pointed)}`,
     pointed.published && `printed ${pointed.published}`,
     mark.window && `at ${panel.x_title} ${[...new Set(mark.window.map(short))].join(" to ")} (shaded)`,
     rangeWords(mark) && `accepted on the ${mark.along} axis ${rangeWords(mark)} (green)`,
@@ -126,7 +129,7 @@ function pointedWords(card) {
   const runs = new Set(pointed.marks.flatMap(({ panel: name, curves }) => curves.map((curve) => card.panels.find((one) => one.name === name).series[curve].run)).filter(Boolean));
   const links = [...runs].flatMap((run) => [" ", element("a", { href: `#${scale}/runs/${run}` }, run)]);
   return [
-    element("b", {}, `${pointed.verdict[0].toUpperCase()}${pointed.verdict.slice(1)}: ${pointed.text}. `),
+    element("b", {}, `${capital(pointed.verdict)}: ${pointed.text}. `),
     facts.filter(Boolean).join("; ") + ". ",
     ...(links.length ? ["Runs:", ...links, ". "] : []),
     element("a", { href: `#${scale}/${pointed.claim}` }, "Row of the claim"), " ",
@@ -142,6 +145,11 @@ function point(card, claim) {
   for (const item of card.article.querySelectorAll(".about li[data-claim]")) item.querySelector("a").setAttribute("aria-current", item.dataset.claim === claim?.claim);
   card.status.replaceChildren(...(claim ? pointedWords(card) : []));
   card.status.hidden = !claim;
+  for (const { panel: name, curves } of claim?.marks ?? []) {
+    const { series } = card.panels.find((panel) => panel.name === name);
+    curves.forEach((curve) => hidden.delete(series[curve].key));
+  }
+  applyHidden();
   redraw(card);
   if (!claim) return;
   const box = card.boxes[card.panels.findIndex(({ name }) => name === claim.marks[0].panel)];
