@@ -36,7 +36,7 @@ from rbmbench.reporting.page.provenance import OTHER, UNRECORDED, Origin, comman
 
 CHECK_OF_INSTALLATION = "smoke"
 """The scale whose figures only show that everything runs: on the page all of its claims are inconclusive."""
-PICTURE_WIDTH = 720
+PICTURE_WIDTH = 640
 """Pixels; the pictures of a page are a fallback, and curves are drawn from numbers."""
 NUMBER = re.compile(r"[-+0-9.e\s]*|nan|-?inf|.* to .*")
 
