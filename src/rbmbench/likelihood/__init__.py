@@ -13,14 +13,17 @@ from rbmbench.likelihood.exact import (
 )
 from rbmbench.likelihood.indirect_sampling import IndirectSampling
 from rbmbench.likelihood.reconstruction import reconstruction_log_likelihood
+from rbmbench.likelihood.trajectories import BennettEstimate, bennett_log_partition, trajectory_ais_log_partition
 
 __all__ = [
     "LARGEST_ENUMERABLE_LAYER",
     "AnnealedEstimate",
+    "BennettEstimate",
     "IndirectSampling",
     "PackedData",
     "ais_log_partition",
     "base_rate_bias",
+    "bennett_log_partition",
     "data_statistics",
     "exact_gradient",
     "exact_log_partition",
@@ -29,4 +32,5 @@ __all__ = [
     "log_likelihood",
     "reconstruction_log_likelihood",
     "reverse_ais_log_partition",
+    "trajectory_ais_log_partition",
 ]

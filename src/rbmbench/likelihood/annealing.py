@@ -126,8 +126,9 @@ def ais_log_partition(
         kernels_for(visible).sample_bernoulli(visible, 0 * part.b + like(part.b, b0), stream.next())
         return visible
 
-    annealing = Annealing(rbm, b0, schedule, start, seed, _keys(rbm, keys), particles)
-    return _estimate(rbm, b0, annealing.log_weights(threads, progress, begun, pause), 1)
+    annealing = Annealing(rbm, b0, schedule, start, seed, keys_of_models(rbm, keys), particles)
+    log_weights = annealing.log_weights(threads, progress, begun, pause)
+    return annealed_estimate(_log_start(rbm, b0), log_weights, 1, rbm.W.shape[:-2])
 
 
 def reverse_ais_log_partition(
@@ -158,23 +159,27 @@ def reverse_ais_log_partition(
     def start(cut: slice, part: RBM, stream: Stream) -> Array:
         return like(part.b, rows[cut])
 
-    annealing = Annealing(rbm, b0, schedule[::-1], start, seed, _keys(rbm, keys), rows.shape[1])
-    return _estimate(rbm, b0, annealing.log_weights(threads, progress), -1)
+    annealing = Annealing(rbm, b0, schedule[::-1], start, seed, keys_of_models(rbm, keys), rows.shape[1])
+    return annealed_estimate(_log_start(rbm, b0), annealing.log_weights(threads, progress), -1, rbm.W.shape[:-2])
 
 
-def _estimate(rbm: RBM, b0: np.ndarray, log_weights: np.ndarray, sign: int) -> AnnealedEstimate:
-    """Return the estimate of log Z = log Z_0 + sign * log E w, with the leading shape of the RBM's parameters."""
+def annealed_estimate(log_start, log_weights: np.ndarray, sign: int, shape: tuple[int, ...]) -> AnnealedEstimate:
+    """Return the estimate of log Z = log Z_0 + sign * log E w from log weights (..., particles), in a shape."""
     particles = log_weights.shape[-1]
     largest = log_weights.max(axis=-1, keepdims=True)
     weights = np.exp(log_weights - largest)
     mean, squares = weights.mean(axis=-1), (weights**2).mean(axis=-1)
-    log_start = rbm.hidden_units * np.log(2) + np.logaddexp(0, b0).sum()
     values = (
         log_start + sign * (largest[..., 0] + np.log(mean)),
         np.sqrt((squares / mean**2 - 1) / (particles - 1)),
         particles * mean**2 / squares,
     )
-    return AnnealedEstimate(*(value.reshape(rbm.W.shape[:-2]) for value in values))
+    return AnnealedEstimate(*(value.reshape(shape) for value in values))
+
+
+def _log_start(rbm: RBM, b0: np.ndarray) -> float:
+    """Return log Z of the base model."""
+    return float(rbm.hidden_units * np.log(2) + np.logaddexp(0, b0).sum())
 
 
 def _start_bias(rbm: RBM, base: np.ndarray | None) -> np.ndarray:
@@ -186,7 +191,8 @@ def _start_bias(rbm: RBM, base: np.ndarray | None) -> np.ndarray:
     return b0
 
 
-def _keys(rbm: RBM, keys: Sequence[int] | None) -> np.ndarray:
+def keys_of_models(rbm: RBM, keys: Sequence[int] | None) -> np.ndarray:
+    """Return the random key of each model: its index, unless ``keys`` has them."""
     models = math.prod(rbm.W.shape[:-2])
     if keys is None:
         return np.arange(models)

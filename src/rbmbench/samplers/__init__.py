@@ -1,6 +1,7 @@
 """Samplers of RBMs: one file each.
 
-Samplers of streams are found by name, see `create`; `CoupledGibbs` and `exact_samples` are imported directly.
+Samplers of streams are found by name, see `create`; `CoupledGibbs`, `exact_samples` and `TrajectoryTempering` are
+imported directly.
 """
 
 from rbmbench.model.enumeration import distribution_after, transition_matrix
@@ -8,12 +9,15 @@ from rbmbench.samplers._base import REGISTRY, Sampler
 from rbmbench.samplers.coupled_gibbs import CoupledGibbs, stopping_times
 from rbmbench.samplers.exact import exact_samples
 from rbmbench.samplers.parallel_tempering import ParallelTemperingSampler
+from rbmbench.samplers.trajectory_tempering import TrajectoryTempering, choose_ladder
 
 __all__ = [
     "REGISTRY",
     "CoupledGibbs",
     "ParallelTemperingSampler",
     "Sampler",
+    "TrajectoryTempering",
+    "choose_ladder",
     "create",
     "distribution_after",
     "exact_samples",

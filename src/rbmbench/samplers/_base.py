@@ -10,7 +10,7 @@ from rbmbench.base.streams import Stream
 from rbmbench.model.gibbs import Buffers
 from rbmbench.model.rbm import RBM, Statistics
 
-REGISTRY = Registry("rbmbench.samplers", "sampler", exclude=("coupled_gibbs", "exact"))
+REGISTRY = Registry("rbmbench.samplers", "sampler", exclude=("coupled_gibbs", "exact", "trajectory_tempering"))
 
 Array = Any
 State = dict[str, Array]

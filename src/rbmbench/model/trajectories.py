@@ -1,0 +1,54 @@
+"""Models along a path, such as the snapshots of a run: their free energies, and the models at its start and between.
+
+Functions of replicas take RBMs with exactly one leading axis, see `rbmbench.model.gibbs`.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from rbmbench.kernels import kernels_for
+from rbmbench.model.gibbs import Buffers, hidden_activation
+from rbmbench.model.rbm import RBM
+
+Array = Any
+
+
+def independent_model(rbm: RBM, visible_bias: Array) -> RBM:
+    """Return RBMs shaped like ``rbm`` whose units are independent: W = 0, b = ``visible_bias`` (..., m), and c = 0."""
+    b = np.zeros_like(rbm.b) + np.asarray(visible_bias, rbm.b.dtype, like=rbm.b)
+    return RBM(np.zeros_like(rbm.W), b, np.zeros_like(rbm.c))
+
+
+def from_independent(models: RBM, visible_bias: Array) -> RBM:
+    """Return a trajectory, (1 + models, ...), that begins with independent units and goes on with ``models``.
+
+    ``models`` has the models of a trajectory along its first axis; ``visible_bias`` (m,) is that of the first model,
+    such as `rbmbench.likelihood.base_rate_bias` of the training set.
+    """
+    both = zip(independent_model(models[:1], visible_bias).parameters, models.parameters, strict=True)
+    return RBM(*(np.concatenate(parts) for parts in both))
+
+
+def between(first: RBM, last: RBM, share: float) -> RBM:
+    """Return the RBMs with the parameters (1 - share) first + share last; exactly ``last`` for a share of 1."""
+    kind = first.W.dtype.type
+    rest, share = kind(1 - share), kind(share)
+    return RBM(*(rest * a + share * b for a, b in zip(first.parameters, last.parameters, strict=True)))
+
+
+def independent_log_partition(rbm: RBM) -> Array:
+    """Return log Z of RBMs with W = 0, nats, float64, with the leading shape of the parameters."""
+    return sum(np.logaddexp(0, bias.astype(np.float64)).sum(axis=-1) for bias in (rbm.b, rbm.c))
+
+
+def free_energies(rbm: RBM, visible: Array, buffers: Buffers, activation: Array | None = None) -> Array:
+    """Return F(v) of rows (replicas, rows, m) of 0 and 1, nats, float64 (replicas, rows).
+
+    Where ``activation``, v W without the bias (replicas, rows, n), is known, no product with W is made.
+    """
+    if activation is None:
+        activation = hidden_activation(rbm, visible, buffers)
+    softplus = np.empty_like(activation, shape=activation.shape[:2], dtype=np.float64)
+    kernels_for(activation).softplus_sum(activation, rbm.c, softplus)
+    return -softplus - np.matmul(visible, rbm.b[..., None])[..., 0]

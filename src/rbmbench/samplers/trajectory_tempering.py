@@ -1,0 +1,178 @@
+"""Trajectory tempering: chains of the models along a training trajectory that exchange their visible states.
+
+The ladder is theta_0, ..., theta_T: theta_0 with W = 0, theta_T the model, snapshots of its training between them.
+A round exchanges all even and then all odd neighbouring pairs, and makes k Gibbs steps in every model. A state x of
+model a and a state y of model b are exchanged with probability
+
+    min(1, exp(F_a(x) + F_b(y) - F_a(y) - F_b(x))),
+
+F the free energy of the visible units, which leaves p_a(x) p_b(y) invariant; the Gibbs step that follows draws h anew.
+A Gibbs step with W = 0 is an exact sample, so independent states enter at theta_0 and climb.
+
+Source: Béreux, Decelle, Furtlehner, Rosset, Seoane 2024 (arXiv:2405.15376), which takes neighbours with an acceptance
+of about 0.25.
+Shapes: models (levels, m, n), ...; states (levels, chains, m).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from rbmbench.base.errors import SettingsError
+from rbmbench.base.registry import positive_integer
+from rbmbench.base.streams import Purpose, Stream
+from rbmbench.kernels import kernels_for, on_host
+from rbmbench.model.gibbs import Buffers, sample_hidden, sample_visible
+from rbmbench.model.rbm import RBM
+from rbmbench.model.trajectories import free_energies
+
+Array = Any
+
+
+class TrajectoryTempering:
+    """Chains of all models of a ladder, with ``k`` Gibbs steps per round.
+
+    ``models`` has one leading axis of levels, which is the axis of replicas of all calls: the trials of a stream are
+    its levels. Level 0 is redrawn exactly if its W is 0. Raises a `SettingsError` if there are fewer than two levels.
+    """
+
+    def __init__(self, models: RBM, k: int = 1):
+        if models.W.ndim != 3 or len(models.W) < 2:
+            raise SettingsError(
+                f"models: found W of shape {models.W.shape}; allowed: (levels, m, n), at least 2 levels"
+            )
+        self.models, self.k = models, positive_integer("k", k)
+        self._pairs = [(models[first:-1:2].copy(), models[first + 1 :: 2].copy()) for first in (0, 1)]
+        self._buffers = Buffers()
+
+    def start(self, chains: int, stream: Stream) -> Array:
+        """Return states (levels, chains, m), at all levels with the visible biases of level 0; one draw is taken."""
+        models = self.models
+        visible = np.zeros_like(models.W, shape=(len(models.W), chains, models.visible_units))
+        kernels_for(visible).sample_bernoulli(visible, models.b[:1] + 0 * models.b, stream.next())
+        return visible
+
+    def advance(self, visible: Array, rounds: int, stream: Stream) -> np.ndarray:
+        """Make rounds; ``visible`` (levels, chains, m) is changed in place. 2 + 2 k draws are taken per round.
+
+        Returns
+        -------
+        ndarray, float64 (rounds, levels - 1, 2, chains)
+            F_l(x) - F_(l+1)(x) in nats, before the exchange of levels l and l + 1, for the states x of level l and
+            for those of level l + 1: see `acceptance` and `rbmbench.likelihood.bennett_log_partition`.
+        """
+        differences = np.empty((rounds, len(self.models.W) - 1, 2, visible.shape[1]))
+        for found in differences:
+            self._exchange(visible, stream, found)
+            for _ in range(self.k):
+                hidden = sample_hidden(self.models, visible, stream, self._buffers)
+                visible[...] = sample_visible(self.models, hidden, stream, self._buffers)
+        return differences
+
+    def _exchange(self, visible: Array, stream: Stream, differences: np.ndarray) -> None:
+        own = free_energies(self.models, visible, self._buffers)
+        for first, (lower, upper) in enumerate(self._pairs):
+            uniforms = kernels_for(visible).uniforms(stream.next(), visible.shape[1], np.float64)
+            low, high = slice(first, len(visible) - 1, 2), slice(first + 1, None, 2)
+            x, y = visible[low], visible[high]
+            if not len(x):
+                continue
+            upper_x = free_energies(upper, x, self._buffers)
+            lower_y = free_energies(lower, y, self._buffers)
+            of_x, of_y = own[low] - upper_x, lower_y - own[high]
+            accepted = exchanges(of_x - of_y, uniforms[low])
+            visible[low], visible[high] = exchanged(accepted[..., None], x, y)
+            own[low], own[high] = np.where(accepted, lower_y, own[low]), np.where(accepted, upper_x, own[high])
+            differences[first::2] = on_host(np.stack([of_x, of_y], axis=1))
+
+
+def exchanges(log_ratio: Array, uniforms: Array) -> Array:
+    """Return which exchanges the Metropolis rule accepts, for the logarithm of their ratio and uniforms in (0, 1)."""
+    return np.log(uniforms) < log_ratio
+
+
+def exchanged(accepted: Array, x: Array, y: Array) -> tuple[Array, Array]:
+    """Return new arrays x and y, exchanged where ``accepted``."""
+    return np.where(accepted, y, x), np.where(accepted, x, y)
+
+
+def acceptance(differences: np.ndarray) -> np.ndarray:
+    """Return the mean probability of exchanges, (levels - 1,), from `TrajectoryTempering.advance`."""
+    log_ratio = differences[:, :, 0] - differences[:, :, 1]
+    return np.exp(np.minimum(log_ratio, 0)).mean(axis=(0, 2))
+
+
+def expected_acceptance(log_weights: np.ndarray) -> float:
+    """Return the acceptance of exchanges between models a and b, estimated from samples of a alone.
+
+    ``log_weights`` (samples,) is F_a(x) - F_b(x). With weights w = p_b / p_a up to a factor, the acceptance is
+
+        E min(1, w(y) / w(x)) = sum_ij min(w_i, w_j) / (N sum_i w_i),    x ~ p_b, y ~ p_a,
+
+    which is 1 less the Gini coefficient of the weights.
+    """
+    weights = np.sort(np.exp(log_weights - log_weights.max()))
+    larger = 2 * np.arange(len(weights), 0, -1) - 1
+    return float(weights @ larger / (len(weights) * weights.sum()))
+
+
+def resampled(log_weights: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
+    """Return indices drawn with probabilities proportional to weights, by inversion of ``uniforms``."""
+    cumulative = np.cumsum(np.exp(log_weights - log_weights.max()))
+    return np.minimum(np.searchsorted(cumulative, uniforms * cumulative[-1], side="right"), len(cumulative) - 1)
+
+
+def choose_ladder(
+    models: RBM, target: float = 0.25, chains: int = 200, rounds: int = 100, k: int = 1, seed: int = 0
+) -> tuple[list[int], np.ndarray]:
+    """Choose the levels of a ladder among models along a trajectory, from the first to the last.
+
+    From each level, the next one is the last model before the expected acceptance falls below ``target``, but at least
+    the next model, even if its acceptance is lower. Its chains start at weighted states of the level below, and the
+    ladder so far makes ``rounds`` rounds. As the acceptance is estimated from the level below, a mode that first
+    appears between two models is not noticed: modes have to grow continuously, as those of a slow training do.
+
+    Parameters
+    ----------
+    models : RBM
+        With one leading axis; the first has W = 0, see `rbmbench.model.trajectories.from_independent`.
+    target : float
+        Least acceptance of exchanges, from 0 to 1.
+    chains, rounds, k : int
+        Chains per level, rounds after each new level, Gibbs steps per round.
+    seed : int
+
+    Returns
+    -------
+    levels : list of int
+        Indices into the models.
+    visible : ndarray, shape (levels, chains, m)
+        States of the chains of all levels, near equilibrium.
+
+    Raises
+    ------
+    SettingsError
+        If the first model has weights, or an argument is not allowed.
+    """
+    if models.W.ndim != 3 or len(models.W) < 2 or np.any(models.W[0]):
+        raise SettingsError("models: found a first model with weights; allowed: a trajectory that begins with W = 0")
+    buffers, stream = Buffers(), Stream(seed, range(len(models.W)), Purpose.SAMPLES)
+    visible = TrajectoryTempering(models[:2]).start(
+        chains, Stream(seed, range(2), Purpose.SAMPLES, stream.next().number)
+    )
+    levels, visible = [0], visible[:1]
+    while levels[-1] < len(models.W) - 1:
+        here = models[levels[-1]].replicas
+        own = free_energies(here, visible[-1:], buffers)[0]
+        for candidate in range(levels[-1] + 1, len(models.W)):
+            found = own - free_energies(models[candidate].replicas, visible[-1:], buffers)[0]
+            if candidate > levels[-1] + 1 and expected_acceptance(found) < target:
+                break
+            chosen, log_weights = candidate, found
+        uniforms = kernels_for(visible).uniforms(stream.next(), chains, np.float64)[chosen]
+        levels.append(chosen)
+        visible = np.concatenate([visible, visible[-1:, resampled(log_weights, uniforms)]])
+        own_stream = Stream(seed, levels, Purpose.SAMPLES, stream.number)
+        TrajectoryTempering(models[levels], k).advance(visible, rounds, own_stream)
+        stream.number = own_stream.number
+    return levels, visible

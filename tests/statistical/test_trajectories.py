@@ -1,0 +1,306 @@
+"""Trajectory tempering and log Z along trajectories, on ladders of models that can be enumerated."""
+
+import itertools
+
+import numpy as np
+import pytest
+from core_helpers import Enumerated, random_rbm, total_variation, total_variation_bound, training_stream, two_mode_rbm
+from scipy.stats import chi2, norm
+
+from rbmbench.base.errors import SettingsError
+from rbmbench.base.streams import Purpose, Stream
+from rbmbench.likelihood import bennett_log_partition, exact_log_partition, trajectory_ais_log_partition
+from rbmbench.model.rbm import RBM
+from rbmbench.model.trajectories import between, from_independent, independent_log_partition, independent_model
+from rbmbench.samplers import TrajectoryTempering, choose_ladder, exact_samples
+from rbmbench.samplers.trajectory_tempering import acceptance, expected_acceptance
+
+ERROR_RATE = 1e-5  # of every single comparison in this file
+DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+
+
+def scaled(rbm, shares):
+    """Return the models from zeros to ``rbm`` at these shares of the way, (levels, ...)."""
+    models = [between(independent_model(rbm, 0 * rbm.b), rbm, share) for share in shares]
+    return RBM(*(np.stack(parts) for parts in zip(*(model.parameters for model in models), strict=True)))
+
+
+def tables_of(models):
+    return [Enumerated.of(models[level]) for level in range(len(models.W))]
+
+
+def laws_of(tables):
+    return [table.joint.sum(axis=1) for table in tables]
+
+
+def equilibrium(tables, chains, dtype=np.float64, seed=1):
+    """Return independent states of each level, (levels, chains, m)."""
+    rng = np.random.default_rng(seed)
+    states = [t.visible[rng.choice(len(law), chains, p=law)] for t, law in zip(tables, laws_of(tables), strict=True)]
+    return np.stack(states).astype(dtype)
+
+
+def holds(numbers, law):
+    """Return whether independent samples may come from ``law``."""
+    return total_variation(numbers, law) < total_variation_bound(law, np.size(numbers), ERROR_RATE)
+
+
+# Rounds on a ladder whose chains are tabled.
+
+
+def metropolis(tables, x, y):
+    """The rule, from the energies by themselves: x of the lower model, y of the upper one."""
+    low, high = (np.logaddexp.reduce(-table.energy, axis=1) for table in tables)
+    return np.minimum(1, np.exp(low[y] + high[x] - low[x] - high[y]))
+
+
+def sign_flipped(tables, x, y):
+    """Wrong on purpose."""
+    return metropolis(tables, y, x)
+
+
+def always(tables, x, y):
+    """Wrong on purpose."""
+    return np.ones(np.broadcast(x, y).shape)
+
+
+def swap_matrix(tables, rule):
+    """Return the transition matrix of an exchange over pairs of visible states, (states^2, states^2)."""
+    states = len(tables[0].visible)
+    x, y = (index.ravel() for index in np.indices((states, states)))
+    accepted = rule(tables, x, y)
+    matrix = np.diag(1 - accepted)
+    matrix[x * states + y, y * states + x] += accepted
+    return matrix
+
+
+def round_law(tables, start, rule):
+    """Return the law of all chains' states after a round from given ones, (states,) * levels: swaps, then a step."""
+    states, levels = len(tables[0].visible), len(tables)
+    law = np.zeros((states,) * levels)
+    law[start] = 1
+    for low in (*range(0, levels - 1, 2), *range(1, levels - 1, 2)):
+        moved = np.moveaxis(law, (low, low + 1), (0, 1)).reshape(states**2, -1)
+        moved = (swap_matrix(tables[low : low + 2], rule).T @ moved).reshape((states,) * levels)
+        law = np.moveaxis(moved, (0, 1), (low, low + 1))
+    for level, table in enumerate(tables):
+        law = np.moveaxis(np.tensordot(table.gibbs.T, law, axes=(1, level)), 0, level)
+    return law
+
+
+@pytest.fixture(scope="module")
+def ladder():
+    return scaled(random_rbm(2, 3, scale=1.5, seed=3), [0, 0.4, 1])
+
+
+def test_the_enumerated_round_keeps_the_product_and_wrong_ones_do_not(ladder):
+    # Negative control of the oracle itself, without sampling.
+    tables = tables_of(ladder)
+    product = np.einsum("a,b,c->abc", *laws_of(tables))
+
+    def change(rule):
+        starts = itertools.product(range(4), repeat=3)
+        return np.abs(sum(product[s] * round_law(tables, s, rule) for s in starts) - product).sum() / 2
+
+    assert change(metropolis) < 1e-14
+    assert change(sign_flipped) > 0.005
+    assert change(always) > 0.005
+    for pair in itertools.pairwise(tables):
+        flow = np.outer(*laws_of(pair)).reshape(-1, 1) * swap_matrix(pair, metropolis)
+        np.testing.assert_allclose(flow, flow.T, rtol=0, atol=1e-16)
+
+
+@DTYPES
+def test_one_round_has_the_enumerated_law(ladder, dtype):
+    tables, chains, refused = tables_of(ladder), 20_011, 0
+    starts = list(itertools.product(range(4), repeat=3))[::5]
+    for seed, start in enumerate(starts):
+        visible = np.repeat(tables[0].visible[list(start)][:, None], chains, axis=1).astype(dtype)
+        TrajectoryTempering(ladder.astype(dtype)).advance(visible, 1, training_stream(3, seed=seed))
+        numbers = 4 ** np.arange(2, -1, -1) @ tables[0].numbers_of(visible)
+        assert holds(numbers, round_law(tables, start, metropolis).ravel())
+        refused += not holds(numbers, round_law(tables, start, sign_flipped).ravel())
+    assert refused > len(starts) / 2
+
+
+@DTYPES
+@pytest.mark.parametrize(("rounds", "k"), [(1, 1), (1, 3), (5, 1)])
+def test_rounds_keep_every_level(rounds, k, dtype):
+    models = scaled(two_mode_rbm(5, 3, coupling=12.0), [0, 0.2, 0.4, 0.7, 1])
+    tables, chains = tables_of(models), 40_009
+    visible = equilibrium(tables, chains, dtype)
+    TrajectoryTempering(models.astype(dtype), k).advance(visible, rounds, training_stream(5))
+    for states, table, law in zip(visible, tables, laws_of(tables), strict=True):
+        assert holds(table.numbers_of(states), law)
+
+
+def test_the_first_level_is_redrawn_and_its_states_climb():
+    # Chains that begin in one of two modes, which Gibbs steps leave once in thousands, reach the other one.
+    models = scaled(two_mode_rbm(5, 3, coupling=30.0), np.linspace(0, 1, 9))
+    tables, chains = tables_of(models), 2003
+    law = laws_of(tables)[-1]
+    visible = np.zeros((9, chains, 5))
+    step = TrajectoryTempering(models[-2:]).advance(visible[-2:].copy(), 200, training_stream(2))
+    assert step.shape == (200, 1, 2, chains)
+    alone = np.zeros((2, chains, 5))
+    TrajectoryTempering(models[-2:]).advance(alone, 200, training_stream(2))
+    assert not holds(tables[-1].numbers_of(alone[1]), law)
+    TrajectoryTempering(models).advance(visible, 200, training_stream(9))
+    assert holds(tables[-1].numbers_of(visible[-1]), law)
+
+
+def test_levels_take_their_own_numbers_and_pieces_do_not_matter():
+    models = scaled(random_rbm(7, 5, scale=1.0, seed=3, dtype=np.float32), [0, 0.3, 0.6, 1])
+    sampler, found = TrajectoryTempering(models, k=2), []
+    for pieces in ([5], [2, 3]):
+        stream = training_stream(4)
+        visible = sampler.start(11, stream)
+        found.append((visible, np.concatenate([sampler.advance(visible, count, stream) for count in pieces])))
+        assert stream.number == 1 + 5 * 6
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    np.testing.assert_array_equal(found[0][1], found[1][1])
+
+
+# Acceptance, and the choice of levels.
+
+
+def exact_acceptance(tables):
+    """Return the acceptance of exchanges of equilibrium states of two models."""
+    x, y = np.indices((len(tables[0].visible),) * 2)
+    return float((np.outer(*laws_of(tables)) * metropolis(tables, x, y)).sum())
+
+
+def test_acceptances_are_those_of_the_tables():
+    models = scaled(random_rbm(5, 3, scale=1.2, seed=7), [0, 0.3, 0.5, 1])
+    tables, chains = tables_of(models), 50_021
+    expected = [exact_acceptance(pair) for pair in itertools.pairwise(tables)]
+    visible = equilibrium(tables, chains)
+    differences = TrajectoryTempering(models).advance(visible, 1, training_stream(4))
+    # A mean of numbers from 0 to 1 over the chains: Hoeffding. Weights make the second estimate four times as wide.
+    bound = np.sqrt(np.log(2 / ERROR_RATE) / (2 * chains))
+    np.testing.assert_allclose(acceptance(differences), expected, rtol=0, atol=bound)
+    from_below = [expected_acceptance(found[0]) for found in differences[0]]
+    np.testing.assert_allclose(from_below, expected, rtol=0, atol=4 * bound)
+
+
+def test_expected_acceptance_is_the_mean_over_pairs():
+    log_weights = np.random.default_rng(2).normal(size=13)
+    w = np.exp(log_weights)
+    expected = np.minimum(w[:, None], w[None]).sum() / (13 * w.sum())
+    assert expected_acceptance(log_weights + 700) == pytest.approx(expected, rel=1e-12)
+    assert expected_acceptance(np.zeros(3)) == pytest.approx(1)
+
+
+def test_levels_are_as_far_apart_as_the_target_allows():
+    models = scaled(two_mode_rbm(11, 5, coupling=25.0), np.linspace(0, 1, 41))
+    levels, visible = choose_ladder(models, target=0.3, chains=1009, rounds=60, seed=3)
+    tables = tables_of(models[levels])
+    assert (levels[0], levels[-1]) == (0, 40)
+    assert 3 < len(levels) < 20
+    # The choice is from 1009 samples. The last level is the last model, however near.
+    chosen = [exact_acceptance(pair) for pair in itertools.pairwise(tables)]
+    assert min(chosen) > 0.25
+    for low, high in itertools.pairwise(levels[:-1]):
+        assert exact_acceptance(tables_of(models[[low, high + 1]])) < 0.36
+    assert visible.shape == (len(levels), 1009, 11)
+    ones = visible[-1].mean(axis=-1) > 0.5
+    share = laws_of(tables)[-1] @ (tables[-1].visible.mean(axis=1) > 0.5)
+    assert abs(ones.mean() - share) < 6 * np.sqrt(share * (1 - share) / 1009)
+
+
+@pytest.mark.parametrize("first", [0.1, 1.0])
+def test_a_ladder_begins_without_weights(first):
+    models = scaled(random_rbm(5, 3), [first, 1])
+    with pytest.raises(SettingsError, match="first model with weights; allowed"):
+        choose_ladder(models)
+    with pytest.raises(SettingsError, match="first models with weights; allowed"):
+        trajectory_ais_log_partition(models)
+    with pytest.raises(SettingsError, match=r"found W of shape \(5, 3\); allowed: \(levels, m, n\)"):
+        TrajectoryTempering(models[0])
+
+
+# log Z.
+
+M, N = 23, 16
+
+
+@pytest.fixture(scope="module")
+def path():
+    """A path of models with 16 hidden units, not along inverse temperatures, and log Z of each."""
+    ends = random_rbm(M, N, (2,), scale=0.4, seed=8)
+    parts = [between(*ends, share) for share in np.linspace(0, 1, 13)]
+    parts = [
+        between(independent_model(ends[0], ends[0].b), ends[0], share) for share in np.linspace(0, 1, 6)[1:-1]
+    ] + parts
+    models = RBM(*(np.stack(p) for p in zip(*(model.parameters for model in parts), strict=True)))
+    models = from_independent(models, ends[0].b)
+    return models, exact_log_partition(models)
+
+
+def test_the_start_is_known(path):
+    models, truth = path
+    np.testing.assert_allclose(independent_log_partition(models[0]), truth[0], rtol=1e-14)
+
+
+@DTYPES
+def test_bennett_ratios_lie_within_their_error(path, dtype):
+    models, truth = path
+    chains, levels = 401, len(models.W)
+    visible = exact_samples(models, chains, Stream(2, range(levels), Purpose.SAMPLES)).astype(dtype)
+    sampler = TrajectoryTempering(models.astype(dtype))
+    differences = sampler.advance(visible, 30, Stream(3, range(levels), Purpose.SAMPLES))
+    found = bennett_log_partition(truth[0], differences)
+    assert (found.log_partition[0], found.standard_error[0]) == (truth[0], 0)
+    assert (found.standard_error[1:] < 0.1).all()
+    z = (found.log_partition - truth)[1:] / found.standard_error[1:]
+    assert np.abs(z).max() < norm.isf(ERROR_RATE / 2 / levels)
+
+
+def test_the_error_of_bennett_ratios_is_that_of_repetitions(path):
+    # Rounds are correlated: errors of independent samples would be too small. 61 repetitions, chi-squared.
+    models = path[0][[0, 3, 6, 9]]
+    repetitions, chains = 61, 23
+    visible = exact_samples(models, repetitions * chains, Stream(5, range(4), Purpose.SAMPLES))
+    differences = TrajectoryTempering(models).advance(visible, 40, Stream(6, range(4), Purpose.SAMPLES))
+    parts = np.split(differences, repetitions, axis=-1)
+    found = [bennett_log_partition(0.0, part) for part in parts]
+    last = np.array([each.log_partition[-1] for each in found])
+    errors = np.array([each.standard_error[-1] for each in found])
+    ratio = last.var(ddof=1) / (errors**2).mean() * (repetitions - 1)
+    # The mean of 61 variances with 22 degrees of freedom each is off by about 4 %: limits at a tenth of the rate.
+    assert chi2.ppf(ERROR_RATE / 10, repetitions - 1) < ratio < chi2.isf(ERROR_RATE / 10, repetitions - 1)
+
+
+def test_bennett_ratio_of_equal_models_is_zero():
+    found = bennett_log_partition(1.5, np.zeros((3, 2, 2, 5)))
+    np.testing.assert_array_equal(found.log_partition, [1.5, 1.5, 1.5])
+
+
+@DTYPES
+@pytest.mark.parametrize("steps", [3, 7])
+def test_annealing_along_the_trajectory_lies_within_its_error(path, dtype, steps):
+    models, truth = path
+    repeated = RBM(*(np.repeat(p[:, None], 20, axis=1) for p in models.astype(dtype).parameters))
+    found = trajectory_ais_log_partition(repeated, particles=701, steps=steps, seed=4)
+    assert found.log_partition.shape == (len(models.W), 20)
+    np.testing.assert_allclose(found.log_partition[0], truth[0], rtol=1e-6)
+    assert (found.effective_sample_size > 70).all()
+    z = (found.log_partition[-1] - truth[-1]) / found.standard_error[-1]
+    assert np.abs(z).max() < norm.isf(ERROR_RATE / 4 / 20)
+    assert chi2.ppf(ERROR_RATE / 4, 20) < (z**2).sum() < chi2.isf(ERROR_RATE / 4, 20)
+
+
+def test_a_trajectory_is_annealed_the_same_alone_and_among_others():
+    models = scaled(random_rbm(13, 5, replicas=(3,), scale=1.0, seed=2, dtype=np.float32), [0, 0.5, 1])
+    together = trajectory_ais_log_partition(models, particles=31, seed=3)
+    alone = trajectory_ais_log_partition(models[:, 2], particles=31, seed=3, keys=[2])
+    np.testing.assert_array_equal(alone.log_partition, together.log_partition[:, 2])
+
+
+def test_weights_are_unbiased_however_few_the_models():
+    # A transition that did not keep its model's law would show, as particles are far from equilibrium.
+    models = scaled(random_rbm(7, 3, scale=1.2, seed=3), [0, 0.6, 1])
+    found = trajectory_ais_log_partition(models, particles=200_003, seed=5)
+    z = (found.log_partition - exact_log_partition(models))[1:] / found.standard_error[1:]
+    assert (found.standard_error < 0.05).all()
+    assert np.abs(z).max() < norm.isf(ERROR_RATE / 2)
