@@ -37,6 +37,17 @@ class BennettEstimate(NamedTuple):
     standard_error: np.ndarray
 
 
+def bennett_ratio(lower: np.ndarray, upper: np.ndarray) -> float:
+    """Return the root r of the equation of neighbours, from d(x) of as many samples of model t + 1 as of model t."""
+    from scipy.optimize import brentq
+
+    def excess(ratio: float) -> float:
+        return float(_logistic(lower - ratio).mean() - _logistic(ratio - upper).mean())
+
+    least, most = min(lower.min(), upper.min()), max(lower.max(), upper.max())
+    return brentq(excess, least, most, xtol=1e-12) if least < most else float(least)
+
+
 def bennett_log_partition(log_start: float, differences: np.ndarray) -> BennettEstimate:
     """Return log Z of the models of a ladder by the Bennett acceptance ratio of neighbours.
 
@@ -54,7 +65,7 @@ def bennett_log_partition(log_start: float, differences: np.ndarray) -> BennettE
     """
     ratios, errors = [0.0], [np.zeros(differences.shape[-1])]
     for lower, upper in np.moveaxis(differences, 0, 2):
-        ratio = _bennett_ratio(lower, upper)
+        ratio = bennett_ratio(lower, upper)
         up, down = _logistic(lower - ratio), _logistic(ratio - upper)
         slope = (up * (1 - up)).mean() + (down * (1 - down)).mean()
         ratios.append(ratio)
@@ -63,17 +74,6 @@ def bennett_log_partition(log_start: float, differences: np.ndarray) -> BennettE
             errors.append((up - down).mean(axis=0) / slope)
     summed = np.cumsum(errors, axis=0)
     return BennettEstimate(log_start + np.cumsum(ratios), summed.std(axis=-1, ddof=1) / np.sqrt(summed.shape[-1]))
-
-
-def _bennett_ratio(lower: np.ndarray, upper: np.ndarray) -> float:
-    """Return the root r of the equation of neighbours, for d(x) of as many samples of the one as of the other."""
-    from scipy.optimize import brentq
-
-    def excess(ratio: float) -> float:
-        return float(_logistic(lower - ratio).mean() - _logistic(ratio - upper).mean())
-
-    least, most = min(lower.min(), upper.min()), max(lower.max(), upper.max())
-    return brentq(excess, least, most, xtol=1e-12) if least < most else float(least)
 
 
 def _logistic(a: np.ndarray) -> np.ndarray:

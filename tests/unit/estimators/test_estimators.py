@@ -17,7 +17,7 @@ R, ROWS, M, N = 2, 12, 5, 3
 CHAINS_FROM_THE_BATCH = ["cd", "pop_cd", "pop_cd_joint", "pop_cd_leave_one_out", "pop_cd_mixture"]
 WEIGHTED = CHAINS_FROM_THE_BATCH[1:]
 GIVE_STATISTICS = ["exact", "ucd"]  # instead of a population
-ALL = sorted([*CHAINS_FROM_THE_BATCH, "exact", "fpcd", "parallel_tempering", "pcd", "ucd"])
+ALL = sorted([*CHAINS_FROM_THE_BATCH, "exact", "fpcd", "parallel_tempering", "pcd", "trajectory_tempering", "ucd"])
 
 
 @pytest.fixture(scope="module")

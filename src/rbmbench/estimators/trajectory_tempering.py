@@ -1,0 +1,228 @@
+"""Parallel trajectory tempering (PTT-k): PCD whose chains exchange states with samples of an earlier model of the run.
+
+    E_model f  is estimated by  (1/N) sum_i f(v_i),   f(v) = (v p(h|v)', v, p(h|v)),
+
+where v_i are the states of N persistent chains. The last *checkpoint* is a frozen copy of the model, with a *reservoir*
+of its equilibrium samples, ten times as many as chains. In each iteration every chain x is paired with another random
+member y of the reservoir, they are exchanged with probability
+
+    min(1, exp(F(x) + F'(y) - F(y) - F'(x))),
+
+F and F' the free energies of the model and of the checkpoint, and k Gibbs steps of the chains follow. When the
+acceptance, smoothed over about ten iterations, falls below a threshold, the model becomes the next checkpoint:
+
+1. Chains start at members of the reservoir, drawn with the weights exp(F'(y) - F(y)). If the weights predict an
+   acceptance below 0.1, a model halfway to the last checkpoint is frozen before (in parameters; or a quarter, ...).
+2. They make such rounds of exchanges and Gibbs steps with the last reservoir, for 20 autocorrelation times of F' - F.
+3. Then they are added to the new reservoir every two autocorrelation times, until it is full. log Z of the checkpoint
+   follows from these rounds by the Bennett acceptance ratio.
+
+The first checkpoint is a model with W = 0, sampled exactly, with the rates of one-step reconstructions of training
+rows: of a new model these are nearly its own, of a trained one nearly those of the data.
+
+Unlike in the source, no iteration is refused: it would take the model back to the checkpoint and halve the learning
+rate, which an estimator cannot. Models between checkpoint and model take its place (step 1).
+
+Source: Béreux, Decelle, Furtlehner, Seoane 2026 (arXiv:2607.27077).
+Shapes: state "visible" (replicas, N, m), "reservoir" (replicas, 10 N, m), uint8, its free energies under the checkpoint
+"reservoir_energy" (replicas, 10 N), "frozen_W" (replicas, m, n), "frozen_b" (replicas, m), "frozen_c" (replicas, n),
+and (replicas,) "log_partition" of the checkpoint, "acceptance" and "checkpoints".
+"""
+
+import math
+
+import numpy as np
+
+from rbmbench.base.errors import SettingsError
+from rbmbench.base.registry import number_within, positive_integer
+from rbmbench.base.streams import Stream
+from rbmbench.estimators._base import REGISTRY, Estimator
+from rbmbench.estimators._chains import number_of_chains
+from rbmbench.kernels import kernels_for, on_host
+from rbmbench.likelihood.trajectories import bennett_ratio
+from rbmbench.model.gibbs import Buffers, Population, hidden_mean, sample_hidden, sample_visible, visible_mean
+from rbmbench.model.minibatches import random_rows
+from rbmbench.model.rbm import RBM
+from rbmbench.model.trajectories import between, free_energies, independent_log_partition, independent_model
+from rbmbench.samplers.trajectory_tempering import exchanged, exchanges, expected_acceptance, resampled
+
+SMOOTHING = 0.1  # weight of an iteration in the acceptance
+LEAST_ACCEPTANCE = 0.1  # expected of a new checkpoint
+SMALLEST_SHARE = 2.0**-10  # of the way to the model that the next checkpoint lies at
+MOST_CHECKPOINTS = 100  # in an iteration
+THERMALISING, MOST_ROUNDS = 20, 1280  # autocorrelation times, and their limit in rounds
+FROZEN = ("frozen_W", "frozen_b", "frozen_c")
+
+
+@REGISTRY.register
+class TrajectoryTempering(Estimator):
+    """PTT-k with ``k`` Gibbs steps per round and ``chains`` chains (None: one per row of the mini-batch).
+
+    ``members`` is the number of members of the reservoir per chain, ``threshold`` the acceptance of exchanges, between
+    0 and 1, below which a checkpoint is frozen.
+
+    Diagnostics: "swap_acceptance"; "checkpoints", the number frozen so far; "row_products", the number of products of
+    a row of one layer with W in this negative phase, new reservoirs included and its statistics not. Those of an
+    iteration without a new checkpoint are (2 k + 3) N, those of PCD-k (2 k + 1) N.
+    """
+
+    continues_from = "itself"
+
+    def __init__(self, k: int = 1, chains: int | None = None, members: int = 10, threshold: float = 0.3):
+        super().__init__()
+        self.k, self.members = positive_integer("k", k), positive_integer("members", members)
+        self.chains = number_of_chains(chains)
+        self.threshold = number_within("threshold", threshold, 1)
+        if not 0 < self.threshold < 1:
+            raise SettingsError(f"option 'threshold': found {threshold!r}; allowed: a number above 0 and below 1")
+        self._alone = Buffers()  # of calls for a single replica
+
+    def start(self, rbm, data, batch, stream):
+        """Fill the reservoir of the first checkpoint, with W = 0, by exact samples."""
+        chains = self.chains or batch
+        rows = random_rows(data, chains, rbm.W, stream)
+        rates = visible_mean(rbm, hidden_mean(rbm, rows, self.buffers), self.buffers).mean(axis=1)
+        least = 0.5 / chains
+        rates = np.clip(rates, least, 1 - least)
+        first = independent_model(rbm, np.log(rates / (1 - rates)))
+        members = np.zeros_like(rbm.W, shape=(len(rbm.W), chains * self.members, rbm.visible_units))
+        kernels_for(members).sample_bernoulli(members, first.b, stream.next())
+        zeros = np.zeros_like(rbm.W, shape=(len(rbm.W),), dtype=np.float64)
+        return dict(zip(FROZEN, first.parameters, strict=True)) | {
+            "visible": members[:, :chains].copy(),
+            "reservoir": members.astype(np.uint8),
+            "reservoir_energy": free_energies(first, members, self.buffers),
+            "log_partition": independent_log_partition(first),
+            "acceptance": zeros,  # so that the model is the next checkpoint
+            "checkpoints": zeros.copy(),
+        }
+
+    def negative_phase(self, rbm, positive, state, stream):
+        """Freeze checkpoints where they are due, exchange, and run the persistent chains for k steps."""
+        replicas, chains, _ = state["visible"].shape
+        branch, products = stream.branch(), np.full(replicas, (2.0 * self.k + 3) * chains)
+        for r in np.flatnonzero(on_host(state["acceptance"]) < self.threshold):
+            own = slice(r, r + 1)
+            alone = Stream(int(branch.seed), branch.trials[own], int(branch.purpose), branch.number)
+            products[r] += self._freeze(rbm[own], {name: part[own] for name, part in state.items()}, alone)
+        of_chains, of_members = self._round(rbm, state, stream, self.buffers)
+        accepted = np.exp(np.minimum(of_members - of_chains, 0)).mean(axis=1)
+        state["acceptance"] += SMOOTHING * (accepted - state["acceptance"])
+        diagnostics = {
+            "swap_acceptance": accepted,
+            "checkpoints": state["checkpoints"].copy(),
+            "row_products": np.asarray(products, like=rbm.W),
+        }
+        visible = state["visible"]
+        return Population(visible, hidden_mean(rbm, visible, self.buffers)), state, diagnostics
+
+    def _round(self, rbm: RBM, state: dict, stream: Stream, buffers: Buffers) -> tuple:
+        """Exchange chains with members of the reservoir, and make k Gibbs steps; 1 + 2 k draws are taken.
+
+        Returns F'(v) - F(v) of the chains and of the members before the exchange, float64 (replicas, N) each.
+        """
+        x = state["visible"]
+        replicas, chains, m = x.shape
+        uniforms = kernels_for(x).uniforms(stream.next(), 2 * chains + 1, np.float64)
+        index = self._partners(uniforms[:, chains:])
+        members, energies = state["reservoir"].reshape(-1, m), state["reservoir_energy"].reshape(-1)
+        both = buffers.get("chains and members", (replicas, 2 * chains, m), x)
+        both[:, :chains], both[:, chains:] = x, members[index]
+        y = both[:, chains:]
+        activation = buffers.get("activation of both", (replicas, 2 * chains, rbm.hidden_units), x)
+        kernels_for(activation).multiply_binary(both, rbm.W, activation)
+        own = free_energies(rbm, both, buffers, activation)
+        frozen_x = free_energies(RBM(*(state[name] for name in FROZEN)), x, buffers)
+        of_x, of_y = frozen_x - own[:, :chains], energies[index] - own[:, chains:]
+        accepted = exchanges(of_y - of_x, uniforms[:, :chains])
+        hidden, _ = exchanged(accepted[..., None], activation[:, :chains], activation[:, chains:])
+        visible, exchanged_members = exchanged(accepted[..., None], x, y)
+        members[index] = exchanged_members.astype(np.uint8)
+        energies[index] = np.where(accepted, frozen_x, energies[index])
+        kernels_for(hidden).sample_bernoulli(hidden, rbm.c, stream.next())
+        visible = sample_visible(rbm, hidden, stream, buffers)
+        for _ in range(self.k - 1):
+            visible = sample_visible(rbm, sample_hidden(rbm, visible, stream, buffers), stream, buffers)
+        x[...] = visible
+        return of_x, of_y
+
+    def _partners(self, uniforms):
+        """Return different members of the flat reservoirs, int64 (replicas, N), from uniforms (replicas, N + 1).
+
+        The members are divided into as many groups as there are chains, and the groups are dealt out from a random one
+        on. Which member a chain is paired with does not depend on any state.
+        """
+        replicas, chains = len(uniforms), uniforms.shape[1] - 1
+        within = np.minimum((uniforms[:, :-1] * self.members).astype(np.int64), self.members - 1)
+        first = (uniforms[:, -1:] * chains).astype(np.int64)
+        group = (first + np.arange(chains, like=first)) % chains
+        size = chains * self.members
+        return group * self.members + within + size * np.arange(replicas, like=first)[:, None]
+
+    def _freeze(self, rbm: RBM, state: dict, stream: Stream) -> float:
+        """Make the model of a single replica the next checkpoint, over others between if need be.
+
+        The state is changed in place. Returns the number of rows that were multiplied with W.
+        """
+        members, products = state["reservoir"].shape[1], 0.0
+        for _ in range(MOST_CHECKPOINTS):
+            share, last = 1.0, RBM(*(state[name].copy() for name in FROZEN))
+            rows = state["reservoir"].astype(rbm.W.dtype)
+            while True:
+                model = between(last, rbm, share)
+                log_weights = on_host(state["reservoir_energy"] - free_energies(model, rows, self._alone))[0]
+                products += members
+                if not np.isfinite(log_weights).all():
+                    return products  # the run is about to end with an error
+                if share <= SMALLEST_SHARE or expected_acceptance(log_weights) >= LEAST_ACCEPTANCE:
+                    break
+                share /= 2
+            uniforms = on_host(kernels_for(rows).uniforms(stream.next(), members // self.members, np.float64))[0]
+            state["visible"][...] = rows[:, resampled(log_weights, uniforms)]
+            products += self._fill(model, state, stream)
+            if share == 1:
+                break
+        return products
+
+    def _fill(self, model: RBM, state: dict, stream: Stream) -> float:
+        """Make a model of a single replica the next checkpoint: see steps 2 and 3 in the text of the module."""
+        chains, found = state["visible"].shape[1], []
+
+        def rounds(number: int) -> None:
+            for _ in range(number):
+                found.append([on_host(part)[0] for part in self._round(model, state, stream, self._alone)])
+
+        rounds(THERMALISING)
+        while len(found) < min(MOST_ROUNDS, THERMALISING * _autocorrelation_time(np.array(found)[:, 0])):
+            rounds(len(found))
+        thermalised = len(found)
+        spacing = math.ceil(2 * _autocorrelation_time(np.array(found)[:, 0]))
+        rows = np.empty_like(model.W, shape=state["reservoir"].shape)
+        for number in range(self.members):
+            rounds(spacing)
+            rows[:, number :: self.members] = state["visible"]
+        of_chains, of_members = np.moveaxis(np.array(found[thermalised:]), 1, 0)
+        for name, part in zip(FROZEN, model.parameters, strict=True):
+            state[name][...] = part
+        state["reservoir"][...] = rows.astype(np.uint8)
+        state["reservoir_energy"][...] = free_energies(model, rows, self._alone)
+        state["log_partition"] += bennett_ratio(of_members, of_chains)
+        state["checkpoints"] += 1
+        state["acceptance"][...] = 1
+        return float(len(found) * (2 * self.k + 2) * chains + rows.shape[1])
+
+
+def _autocorrelation_time(series: np.ndarray) -> float:
+    """Return the integrated autocorrelation time 1/2 + sum_t rho(t), at least 1/2, of series (rounds, chains).
+
+    The sum ends at a lag of five times the result (Sokal), at the latest at half of the rounds.
+    """
+    centered = series - series.mean()
+    variance, time = (centered**2).mean(), 0.5
+    if not variance > 0:
+        return time
+    for lag in range(1, len(series) // 2):
+        time += (centered[lag:] * centered[:-lag]).mean() / variance
+        if lag >= 5 * time:
+            break
+    return max(time, 0.5)
