@@ -233,7 +233,7 @@ def path():
         between(independent_model(ends[0], ends[0].b), ends[0], share) for share in np.linspace(0, 1, 6)[1:-1]
     ] + parts
     models = RBM(*(np.stack(p) for p in zip(*(model.parameters for model in parts), strict=True)))
-    models = from_independent(models, ends[0].b)
+    models = from_independent(models)
     return models, exact_log_partition(models)
 
 

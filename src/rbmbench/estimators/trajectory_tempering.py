@@ -18,7 +18,9 @@ acceptance, smoothed over about ten iterations, falls below a threshold, the mod
    follows from these rounds by the Bennett acceptance ratio.
 
 The first checkpoint is a model with W = 0, sampled exactly, with the rates of one-step reconstructions of training
-rows: of a new model these are nearly its own, of a trained one nearly those of the data.
+rows: of a new model these are nearly its own, of a trained one nearly those of the data. From there to a W with a
+largest singular value s, checkpoints are at most 2 / s of the way apart. Modes of a trained model that none of them
+shows are not found; this does not concern runs that begin with small weights.
 
 Unlike in the source, no iteration is refused: it would take the model back to the checkpoint and halve the learning
 rate, which an estimator cannot. Models between checkpoint and model take its place (step 1).
@@ -44,10 +46,11 @@ from rbmbench.model.gibbs import Buffers, Population, hidden_mean, sample_hidden
 from rbmbench.model.minibatches import random_rows
 from rbmbench.model.rbm import RBM
 from rbmbench.model.trajectories import between, free_energies, independent_log_partition, independent_model
-from rbmbench.samplers.trajectory_tempering import exchanged, exchanges, expected_acceptance, resampled
+from rbmbench.samplers.trajectory_tempering import exchanges, expected_acceptance, resampled
 
 SMOOTHING = 0.1  # weight of an iteration in the acceptance
 LEAST_ACCEPTANCE = 0.1  # expected of a new checkpoint
+LARGEST_STEP = 2.0  # in the largest singular value of W, between the first checkpoints
 SMALLEST_SHARE = 2.0**-10  # of the way to the model that the next checkpoint lies at
 MOST_CHECKPOINTS = 100  # in an iteration
 THERMALISING, MOST_ROUNDS = 20, 1280  # autocorrelation times, and their limit in rounds
@@ -121,25 +124,25 @@ class TrajectoryTempering(Estimator):
 
         Returns F'(v) - F(v) of the chains and of the members before the exchange, float64 (replicas, N) each.
         """
-        x = state["visible"]
-        replicas, chains, m = x.shape
-        uniforms = kernels_for(x).uniforms(stream.next(), 2 * chains + 1, np.float64)
-        index = self._partners(uniforms[:, chains:])
+        x, kernels = state["visible"], kernels_for(state["visible"])
+        chains, m = x.shape[1:]
+        uniforms = kernels.uniforms(stream.next(), 2 * chains + 1, np.float64)
+        partners = self._partners(uniforms[:, chains:])
         members, energies = state["reservoir"].reshape(-1, m), state["reservoir_energy"].reshape(-1)
-        both = buffers.get("chains and members", (replicas, 2 * chains, m), x)
-        both[:, :chains], both[:, chains:] = x, members[index]
-        y = both[:, chains:]
-        activation = buffers.get("activation of both", (replicas, 2 * chains, rbm.hidden_units), x)
-        kernels_for(activation).multiply_binary(both, rbm.W, activation)
-        own = free_energies(rbm, both, buffers, activation)
-        frozen_x = free_energies(RBM(*(state[name] for name in FROZEN)), x, buffers)
-        of_x, of_y = frozen_x - own[:, :chains], energies[index] - own[:, chains:]
+        y = buffers.get("members", x.shape, x)
+        kernels.gather_rows(members, partners, y)
+        hidden, hidden_y = (
+            _activation(rbm, rows, buffers, name) for rows, name in ((x, "of chains"), (y, "of members"))
+        )
+        energy_x = free_energies(RBM(*(state[name] for name in FROZEN)), x, buffers)
+        of_x = energy_x - free_energies(rbm, x, buffers, hidden)
+        of_y = energies[partners] - free_energies(rbm, y, buffers, hidden_y)
         accepted = exchanges(of_y - of_x, uniforms[:, :chains])
-        hidden, _ = exchanged(accepted[..., None], activation[:, :chains], activation[:, chains:])
-        visible, exchanged_members = exchanged(accepted[..., None], x, y)
-        members[index] = exchanged_members.astype(np.uint8)
-        energies[index] = np.where(accepted, frozen_x, energies[index])
-        kernels_for(hidden).sample_bernoulli(hidden, rbm.c, stream.next())
+        # What the Gibbs step takes of a state are the activations of its hidden units.
+        np.copyto(hidden, hidden_y, where=accepted[..., None])
+        members[partners[accepted]] = x[accepted].astype(np.uint8)
+        energies[partners[accepted]] = energy_x[accepted]
+        kernels.sample_bernoulli(hidden, rbm.c, stream.next())
         visible = sample_visible(rbm, hidden, stream, buffers)
         for _ in range(self.k - 1):
             visible = sample_visible(rbm, sample_hidden(rbm, visible, stream, buffers), stream, buffers)
@@ -165,8 +168,9 @@ class TrajectoryTempering(Estimator):
         The state is changed in place. Returns the number of rows that were multiplied with W.
         """
         members, products = state["reservoir"].shape[1], 0.0
-        for _ in range(MOST_CHECKPOINTS):
-            share, last = 1.0, RBM(*(state[name].copy() for name in FROZEN))
+        steps = _first_steps(rbm) if state["checkpoints"][0] == 0 else 1
+        for number in range(MOST_CHECKPOINTS):
+            share, last = 1.0 / max(1, steps - number), RBM(*(state[name].copy() for name in FROZEN))
             rows = state["reservoir"].astype(rbm.W.dtype)
             while True:
                 model = between(last, rbm, share)
@@ -210,6 +214,25 @@ class TrajectoryTempering(Estimator):
         state["checkpoints"] += 1
         state["acceptance"][...] = 1
         return float(len(found) * (2 * self.k + 2) * chains + rows.shape[1])
+
+
+def _first_steps(rbm: RBM) -> int:
+    """Return the number of steps from W = 0 to the W of a single replica.
+
+    Modes that appear in a step are not noticed by exchanges. Up to a largest singular value of 4, the mean-field
+    equations have a single solution.
+    """
+    W = on_host(rbm.W[0])
+    if not np.isfinite(W).all():
+        return 1
+    return min(MOST_CHECKPOINTS, max(1, math.ceil(np.linalg.norm(W, 2) / LARGEST_STEP)))
+
+
+def _activation(rbm: RBM, visible, buffers: Buffers, name: str):
+    """Return v W without the bias, (replicas, rows, n), in a buffer of its own."""
+    out = buffers.get(name, (*visible.shape[:-1], rbm.hidden_units), rbm.W)
+    kernels_for(out).multiply_binary(visible, rbm.W, out)
+    return out
 
 
 def _autocorrelation_time(series: np.ndarray) -> float:

@@ -20,13 +20,13 @@ def independent_model(rbm: RBM, visible_bias: Array) -> RBM:
     return RBM(np.zeros_like(rbm.W), b, np.zeros_like(rbm.c))
 
 
-def from_independent(models: RBM, visible_bias: Array) -> RBM:
+def from_independent(models: RBM) -> RBM:
     """Return a trajectory, (1 + models, ...), that begins with independent units and goes on with ``models``.
 
-    ``models`` has the models of a trajectory along its first axis; ``visible_bias`` (m,) is that of the first model,
-    such as `rbmbench.likelihood.base_rate_bias` of the training set.
+    ``models`` has the models of a trajectory along its first axis. The visible bias of the independent units is that of
+    the first of them, so that the two overlap if its W is small.
     """
-    both = zip(independent_model(models[:1], visible_bias).parameters, models.parameters, strict=True)
+    both = zip(independent_model(models[:1], models.b[:1]).parameters, models.parameters, strict=True)
     return RBM(*(np.concatenate(parts) for parts in both))
 
 

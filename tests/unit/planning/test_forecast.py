@@ -252,6 +252,19 @@ def test_coupled_chains_count_with_an_assumed_stopping_time_and_are_no_records()
     assert len(records.records_of(run_meta(cd, 1009, 17))) == 1
 
 
+def test_trajectory_tempering_counts_its_exchanges_and_is_no_record():
+    pcd, tempered = (
+        run_settings(batch=50, estimator=name, options={"k": 3}) for name in ("pcd", "trajectory_tempering")
+    )
+    plain, more = (work.training(settings, 1009, 17).stages["training"] for settings in (pcd, tempered))
+    # Three products, two of them for exchanges, and a share of rounds of 2 k + 2.
+    rows, products = 20_000 * 3 * 50, 3 + work.ASSUMED_FILLING * (2 * 3 + 2)
+    assert more["thin product"] - plain["thin product"] == pytest.approx(rows * 2 * 17 * 16 * products)
+    assert more["unit"] - plain["unit"] == pytest.approx(rows * (17 + 16) * (2 + work.ASSUMED_FILLING))
+    assert records.records_of(run_meta(tempered, 1009, 17)) == []
+    assert len(records.records_of(run_meta(pcd, 1009, 17))) == 1
+
+
 def test_samples_and_coupled_chains_are_counted():
     gibbs = {"name": "gibbs", "grid": {"k": [1, 5]}}
     rates = {"name": "rates_fpcd", "grid": {"k": [1, 5], "fast_rate": [0.1, 0.2, 0.3]}}

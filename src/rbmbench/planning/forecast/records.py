@@ -122,7 +122,7 @@ def records_of(meta: dict[str, Any]) -> list[Record]:
     if "schedule" not in settings:
         return [_measurement(meta, sizes)]
     run, found = parse(RunSettings, settings, "settings"), []
-    if not any(work.is_coupled(stage.estimator) for stage in run.schedule):
+    if all(work.is_countable(stage.estimator) for stage in run.schedule):
         name, counted = f"{meta['run']} training", _as_made(meta, work.training(run, *sizes), sizes[1], run.hidden)
         # Training and evaluation alternate, so other work on the machine slows both down alike.
         elapsed = {stage: wall[f"{stage}_seconds"] for stage in ("startup", "training", "evaluation")}

@@ -67,9 +67,11 @@ MEGABYTES = {
 }
 
 # Known only once a job has run, or the data are there: mean steps until coupled chains meet, and until herding reaches
-# a fixed point; validation rows, and as many test rows.
-ASSUMED_STOPPING_TIME, ASSUMED_HERDING_STEPS, ASSUMED_ROWS = 10, 15, 1000
+# a fixed point; rounds that fill reservoirs of trajectory tempering, per iteration (its metric row_products has the
+# number); validation rows, and as many test rows.
+ASSUMED_STOPPING_TIME, ASSUMED_HERDING_STEPS, ASSUMED_FILLING, ASSUMED_ROWS = 10, 15, 0.1, 1000
 LIKELIHOODS_OF_VALIDATION_ROWS = len(FLIPS) // STRIDE + 2 * STRIDE - 1  # of which the best is searched at each point
+TRAJECTORY_TEMPERING = "trajectory_tempering"
 THIN = 64  # units of the smaller layer up to which products count as thin
 MANY = 500  # rows of products over all rows of a data set, or over successive samples
 
@@ -194,6 +196,11 @@ def is_coupled(chosen: Choice) -> bool:
     return chosen.name == "ucd"
 
 
+def is_countable(chosen: Choice) -> bool:
+    """Return whether the operations of an estimator follow from its settings."""
+    return not is_coupled(chosen) and chosen.name != TRAJECTORY_TEMPERING
+
+
 def _sampled_at_once(grid: SamplerGrid, trials: int) -> list[tuple[dict, int]]:
     """Return the settings of a sampler that differ in more than numbers of replicas, each with its replicas."""
     of_replica = samplers.REGISTRY.get(grid.name).of_replica
@@ -255,6 +262,11 @@ def _estimate(chosen: Choice, m: int, n: int, batch: int, trials: int, precision
         counts["pair unit"] += steps * (m + n)
         # Of one chain, both ways, and of the correction terms.
         counts[_product(m, n, chains // trials)] += 2 * m * n * 3 * steps
+    if chosen.name == TRAJECTORY_TEMPERING:
+        # Exchanges, and the share of rounds that fill reservoirs.
+        counts[_product(m, n, chains // trials)] += 2 * m * n * (3 + ASSUMED_FILLING * (2 * k + 2)) * chains
+        counts["row"] += (2 + ASSUMED_FILLING) * chains
+        counts["unit"] += (2 + ASSUMED_FILLING) * chains * (m + n)
     counts[_product(m, n, batch)] += 2 * m * n * 2 * rows
     counts[_product(m, n, chains // trials)] += 2 * m * n * (2 * k + 1) * chains
     counts["row"] += rows + k * chains
