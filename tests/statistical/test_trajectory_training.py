@@ -75,10 +75,10 @@ def two_modes(table, ones, zeros):
     return np.concatenate([table.visible[[-1] * ones], table.visible[[0] * zeros]]).astype(np.uint8)
 
 
-@pytest.mark.parametrize("rbm", [random_rbm(M, N, scale=1.5, seed=31), two_mode_rbm(M, N, coupling=25.0)])
+@pytest.mark.parametrize("rbm", [random_rbm(M, N, scale=1.5, seed=31), two_mode_rbm(M, N, coupling=12.0)])
 def test_reservoirs_have_the_law_of_their_checkpoints_and_log_z_its_error(rbm):
     # Replicas are independent; the members of one are not, as their chains go on and exchange states.
-    replicas, chains, table = 60, 23, Enumerated.of(rbm)
+    replicas, chains, table = 30, 23, Enumerated.of(rbm)
     estimator, stream = estimators.create(NAME, chains=chains), training_stream(replicas, seed=3)
     # Independent units with the rates of such rows have both modes: what they lack is not noticed.
     data = two_modes(table, 6, 5)
@@ -95,7 +95,7 @@ def test_reservoirs_have_the_law_of_their_checkpoints_and_log_z_its_error(rbm):
 
 
 def test_chains_leave_the_modes_that_those_of_pcd_stay_in():
-    rbm, chains = two_mode_rbm(M, N, coupling=30.0), 307
+    rbm, chains = two_mode_rbm(M, N, coupling=20.0), 307
     table = Enumerated.of(rbm)
     data = two_modes(table, 8, 3)
     mode = table.visible.mean(axis=1) > 0.5

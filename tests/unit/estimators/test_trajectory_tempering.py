@@ -97,7 +97,7 @@ def test_draws_are_one_branch_one_exchange_and_two_a_step(k, rbm):
 
 
 def test_models_far_away_have_checkpoints_between(rbm):
-    strong = RBM(40 * rbm.W, rbm.b, rbm.c)
+    strong = RBM(4 * rbm.W, rbm.b, rbm.c)
     estimator, state, stream = begun(strong)
     (found,) = advance(estimator, strong, state, stream)
     assert (found["checkpoints"] > 1).all()
