@@ -38,7 +38,7 @@ import numpy as np
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.registry import number_within, positive_integer
 from rbmbench.base.streams import Stream
-from rbmbench.estimators._base import REGISTRY, Estimator
+from rbmbench.estimators._base import NOTHING, REGISTRY, Estimator
 from rbmbench.estimators._chains import number_of_chains
 from rbmbench.kernels import kernels_for, on_host
 from rbmbench.likelihood.trajectories import bennett_ratio
@@ -79,6 +79,14 @@ class TrajectoryTempering(Estimator):
         if not 0 < self.threshold < 1:
             raise SettingsError(f"option 'threshold': found {threshold!r}; allowed: a number above 0 and below 1")
         self._alone = Buffers()  # of calls for a single replica
+
+    def products(self, batch, visible_units, hidden_units, diagnostics=NOTHING):
+        """Return the products of the chains, exchanges and reservoirs, and of both phases.
+
+        Without ``diagnostics`` no reservoir is filled, which is the least that an estimate costs.
+        """
+        chains = self.chains or batch
+        return 2 + (diagnostics.get("row_products", (2 * self.k + 3) * chains) + chains) / batch
 
     def start(self, rbm, data, batch, stream):
         """Fill the reservoir of the first checkpoint, with W = 0, by exact samples."""

@@ -96,6 +96,19 @@ def test_draws_are_one_branch_one_exchange_and_two_a_step(k, rbm):
     np.testing.assert_array_equal(found["row_products"], (2 * k + 3) * CHAINS)
 
 
+def test_products_are_those_of_pcd_and_of_exchanges_and_reservoirs(rbm):
+    estimator, state, stream = begun(rbm, k=3)
+    pcd = estimators.create("pcd", k=3, chains=CHAINS)
+    least = estimator.products(6, M, N)
+    assert least == pytest.approx(pcd.products(6, M, N) + 2 * CHAINS / 6)
+    first, later = (
+        {name: float(values[0]) for name, values in found.items()}
+        for found in advance(estimator, rbm, state, stream, 2)
+    )
+    assert estimator.products(6, M, N, later) == pytest.approx(least)
+    assert estimator.products(6, M, N, first) > least + 8 * 30 * CHAINS / 6
+
+
 def test_models_far_away_have_checkpoints_between(rbm):
     strong = RBM(4 * rbm.W, rbm.b, rbm.c)
     estimator, state, stream = begun(strong)
