@@ -3,5 +3,16 @@
 from rbmbench.planning.forecast.costs import fitted_model
 from rbmbench.planning.forecast.jobs import forecast, requests
 from rbmbench.planning.forecast.records import calibration_records, read_records, this_machine
+from rbmbench.planning.forecast.remaining import Expected, Remaining, expected_seconds
 
-__all__ = ["calibration_records", "fitted_model", "forecast", "read_records", "requests", "this_machine"]
+__all__ = [
+    "Expected",
+    "Remaining",
+    "calibration_records",
+    "expected_seconds",
+    "fitted_model",
+    "forecast",
+    "read_records",
+    "requests",
+    "this_machine",
+]

@@ -83,6 +83,13 @@ def fitted_model(records: Sequence[Record], machine: str, calibrate: Callable[[]
     )
 
 
+def kept_costs(records: Sequence[Record], machine: str) -> CostModel:
+    """Return the costs of a machine from records alone, as `fitted_model` does, without their errors: in no time."""
+    own, others = ([one for one in records if (one.machine == machine) is is_own] for is_own in (True, False))
+    seconds = _fit_seconds(own, _fit_seconds(others, SECONDS))
+    return CostModel(seconds, MEGABYTES, "recorded jobs", (NAN, NAN), (NAN, NAN), NAN)
+
+
 def doing() -> str:
     """Return in words how busy the machine is."""
     cores = os.cpu_count() or 1

@@ -1,0 +1,92 @@
+"""Time left of a workflow under way: forecasts of its jobs, corrected by what finished jobs have taken."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rbmbench.planning.forecast.costs import kept_costs
+from rbmbench.planning.forecast.jobs import jobs_of
+from rbmbench.planning.forecast.records import read_records, this_machine
+from rbmbench.planning.jobs import Plan
+
+UNCOUNTED_SECONDS = 5.0
+"""Assumed for jobs that forecasts do not count, such as notebooks, until one of their kind has finished."""
+LEAST_EFFICIENCY = 0.1
+
+
+def expected_seconds(plan: Plan, results: Iterable[str | Path]) -> dict[str, float]:
+    """Return the seconds that jobs of a plan are expected to take, by id, fitted to the records below ``results``.
+
+    Nothing is timed. Data sets, notebooks and reports are not counted.
+    """
+    model = kept_costs(read_records(results)[0], this_machine())
+    return {name: model.seconds_of(job.work) for name, job in jobs_of(plan).items()}
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The kind of a job, such as its rule, and the seconds that it is expected to take."""
+
+    kind: str
+    seconds: float = UNCOUNTED_SECONDS
+
+
+class Remaining:
+    """Time left of jobs that run on some cores.
+
+    Jobs of a kind are slower or faster than expected by a common factor, which is estimated from finished ones. Time
+    between jobs counts by the share of the cores' time that finished jobs have used.
+
+    Parameters
+    ----------
+    jobs : mapping of hashable to Expected
+        All jobs that will run.
+    cores : int
+        Jobs that run at a time.
+    begun : float
+        When the first job may start, in seconds, on the same clock as ``started`` and ``finished``.
+    """
+
+    def __init__(self, jobs: Mapping[int, Expected], cores: int, begun: float):
+        self._left, self._cores, self._begun = dict(jobs), max(cores, 1), begun
+        self._running: dict[int, float] = {}
+        self._taken: dict[str, float] = defaultdict(float)
+        self._expected: dict[str, float] = defaultdict(float)
+        self._typical = {kind: _mean(job.seconds for job in jobs.values() if job.kind == kind) for kind in _kinds(jobs)}
+
+    def started(self, job: int, now: float) -> None:
+        """Note that a job starts."""
+        self._running[job] = now
+
+    def finished(self, job: int, now: float) -> float:
+        """Note that a job has finished; return the seconds it took."""
+        seconds = now - self._running.pop(job, now)
+        if found := self._left.pop(job, None):
+            self._taken[found.kind] += seconds
+            self._expected[found.kind] += found.seconds
+        return seconds
+
+    def seconds(self, now: float) -> float:
+        """Return the wall-clock seconds that are left."""
+        each = [self._seconds_of(job, expected, now) for job, expected in self._left.items()]
+        used, running = sum(self._taken.values()), sum(now - start for start in self._running.values())
+        offered = (now - self._begun) * self._cores
+        efficiency = min(1.0, max(LEAST_EFFICIENCY, (used + running) / offered)) if used and offered > 0 else 1.0
+        return max([sum(each) / (self._cores * efficiency), *each], default=0.0)
+
+    def _seconds_of(self, job: int, expected: Expected, now: float) -> float:
+        """Return the processor seconds that are left of a job."""
+        kind, typical = expected.kind, self._typical[expected.kind]
+        factor = (self._taken[kind] + typical) / (self._expected[kind] + typical) if typical else 1.0
+        elapsed = now - self._running[job] if job in self._running else 0.0
+        return max(0.0, factor * expected.seconds - elapsed)
+
+
+def _kinds(jobs: Mapping[int, Expected]) -> set[str]:
+    return {job.kind for job in jobs.values()}
+
+
+def _mean(values: Iterable[float]) -> float:
+    found = list(values)
+    return sum(found) / len(found)

@@ -1,0 +1,64 @@
+"""Time left of a workflow under way, on made jobs."""
+
+import json
+import math
+
+import pytest
+
+from rbmbench.planning.forecast import Expected, Remaining, expected_seconds
+from rbmbench.planning.jobs import Plan
+
+
+def after(remaining: Remaining, jobs: list[int], seconds: float, now: float) -> float:
+    """Run jobs one after the other, and return the time they end at."""
+    for job in jobs:
+        remaining.started(job, now)
+        now += seconds
+        assert remaining.finished(job, now) == pytest.approx(seconds)
+    return now
+
+
+def test_before_anything_has_finished_jobs_take_what_is_expected():
+    jobs = {number: Expected("train", 3.0) for number in range(10)}
+    assert Remaining(jobs, 5, 0.0).seconds(0.0) == pytest.approx(6.0)
+    # The longest job is a lower bound.
+    assert Remaining(jobs | {10: Expected("train", 70.0)}, 50, 0.0).seconds(0.0) == pytest.approx(70.0)
+    assert Remaining({}, 2, 0.0).seconds(7.0) == 0.0
+
+
+def test_what_finished_jobs_took_corrects_those_of_their_kind():
+    jobs = {number: Expected("train", 2.0) for number in range(101)} | {200: Expected("draw", 7.0)}
+    remaining = Remaining(jobs, 1, 0.0)
+    now = after(remaining, list(range(100)), 6.0, 0.0)
+    # 100 jobs of 2 seconds took 600, and one of prior weight 2: a factor of 602 / 202.
+    assert remaining.seconds(now) == pytest.approx(2.0 * 602 / 202 + 7.0)
+
+
+def test_what_a_running_job_has_taken_is_not_left():
+    remaining = Remaining({1: Expected("train", 11.0)}, 1, 0.0)
+    remaining.started(1, 0.0)
+    assert remaining.seconds(4.0) == pytest.approx(7.0)
+    assert remaining.seconds(40.0) == 0.0
+
+
+def test_time_between_jobs_counts():
+    jobs = {number: Expected("train", 2.0) for number in range(5)}
+    remaining, now = Remaining(jobs, 1, 0.0), 0.0
+    for job in range(3):
+        now = after(remaining, [job], 2.0, now) + 2.0
+    # Two jobs of 2 seconds, and as much between them as before.
+    assert remaining.seconds(now) == pytest.approx(8.0)
+
+
+def test_a_job_that_is_unknown_is_timed_and_else_ignored():
+    remaining = Remaining({1: Expected("train", 11.0)}, 1, 0.0)
+    assert after(remaining, [5], 3.0, 0.0) == 3.0
+    assert remaining.seconds(3.0) == pytest.approx(11.0)
+
+
+def test_expected_seconds_need_no_records(tmp_path):
+    (tmp_path / "results").mkdir()
+    assert expected_seconds(Plan("tiny", ()), [tmp_path / "results"]) == {}
+    (tmp_path / "results/meta").mkdir()
+    (tmp_path / "results/meta/x.json").write_text(json.dumps({"a": {"settings": math.pi}}))
+    assert expected_seconds(Plan("tiny", ()), [tmp_path / "results"]) == {}
