@@ -74,9 +74,10 @@ def _one_line_warnings():
     """Show the package's own warnings as one line each, and others unchanged."""
 
     def show(message, category, *place) -> None:
-        _print_error(f"warning: {message}") if issubclass(category, RbmbenchWarning) else others(
-            message, category, *place
-        )
+        if issubclass(category, RbmbenchWarning):
+            sys.stderr.show(f"rbmbench: warning: {message}\n")
+        else:
+            others(message, category, *place)
 
     with warnings.catch_warnings():
         others, warnings.showwarning = warnings.showwarning, show

@@ -13,6 +13,8 @@ from rbmbench.base.errors import ResultsError
 from rbmbench.io.atomic import writable
 
 NAMES = ("stdout", "stderr")
+MESSAGES, TO_LOG = "RBMBENCH_MESSAGES", "log"
+"""Variable by which a command with a log prints warnings alone, and its value; all else goes to the log."""
 
 
 class Log:
@@ -22,7 +24,7 @@ class Log:
     """
 
     def __init__(self, path: Path):
-        self._path, self._told = path, False
+        self._path, self.has_failed = path, False
         self.handle: int | None = None
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -49,8 +51,8 @@ class Log:
         self.handle = None
 
     def _tell(self, text: str) -> None:
-        if not self._told:
-            self._told = True
+        if not self.has_failed:
+            self.has_failed = True
             _write_to_stderr(f"rbmbench: warning: {text}; the command goes on without this log\n")
 
 
@@ -61,15 +63,25 @@ class Stream:
     ----------
     error : OSError or None
         The first error. From then on, what the stream was opened for goes nowhere.
+    is_for_log : bool
+        Whether texts are written to the log alone, as long as it can be written.
     """
 
     def __init__(self, stream: TextIO, name: str):
         self._stream, self._name = stream, name
         self.error: OSError | None = None
         self.log: Log | None = None
+        self.is_for_log = False
 
     def write(self, text: str) -> int:
         """Write a text at once."""
+        if self.is_for_log and self.log is not None and not self.log.has_failed:
+            self.log.write(text)
+            return len(text)
+        return self.show(text)
+
+    def show(self, text: str) -> int:
+        """Write a text at once, also where all others are for the log alone."""
         if self.log is not None:
             self.log.write(text)
         try:
@@ -141,6 +153,7 @@ class Output:
         if path is None:
             return
         self._log = sys.stdout.log = sys.stderr.log = Log(path)
+        sys.stdout.is_for_log = sys.stderr.is_for_log = os.environ.get(MESSAGES) == TO_LOG
         if self._log.handle is not None and not faulthandler.is_enabled():
             faulthandler.enable(self._log.handle)
             self._tells_crashes = True

@@ -9,8 +9,9 @@ import warnings
 
 import pytest
 
+from rbmbench.base.errors import RbmbenchWarning, ResultsError
 from rbmbench.cli import main, making
-from rbmbench.cli.output import write_now
+from rbmbench.cli.output import MESSAGES, TO_LOG, write_now
 
 STAGE = {"until": 20, "estimator": {"name": "cd"}, "rate": 0.1}
 RUN = {"data": {"name": "bars_and_stripes"}, "hidden": 3, "batch": 7, "schedule": [STAGE], "trials": 2}
@@ -43,6 +44,29 @@ def test_a_log_gets_what_is_printed_and_warned(monkeypatch, tmp_path, capfd):
     printed = capfd.readouterr()
     assert printed.out == "printed\n"
     assert printed.err.startswith("an error\nSIGTERM\n")
+
+
+@pytest.mark.parametrize("writable", [True, False])
+def test_messages_are_for_the_log_alone_while_it_can_be_written(monkeypatch, tmp_path, capfd, writable):
+    def command(_):
+        print("printed")
+        print("progress", file=sys.stderr)
+        warnings.warn("of this package", RbmbenchWarning, stacklevel=1)
+        raise ResultsError("an error")
+
+    monkeypatch.setenv(MESSAGES, TO_LOG)
+    if not writable:
+        (tmp_path / "logs/x.log").mkdir(parents=True)
+    monkeypatch.setattr(making, "config_schema", command)
+    assert main(["config", "schema", "--log", str(tmp_path / "logs/x.log")]) == 2
+    printed, warning = capfd.readouterr(), "rbmbench: warning: of this package\n"
+    everything = ["printed\n", f"progress\n{warning}rbmbench: error: an error\n"]
+    if writable:
+        assert (tmp_path / "logs/x.log").read_text() == "".join(everything)
+        assert printed == ("", warning)
+    else:
+        assert printed.out == everything[0]
+        assert printed.err.endswith(everything[1])
 
 
 def test_a_log_gets_the_line_of_an_error(data, tmp_path):
