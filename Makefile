@@ -23,12 +23,9 @@ TARGETS ?= all
 
 # Names as words that no shell reads anything into; $(value) keeps make from it, too.
 quoted = $(foreach word,$(value $(1)),'$(subst ','\'',$(word))')
-MADE = results/$$(cat $(call quoted,CONFIGFILE) | sed -n "s/^scale: *[\"']*\([^\"'\# ]*\).*/\1/p" | tail -n 1)
 
 figures: $(INSTALLED)  ## every figure, table and verdict of $(CONFIGFILE)
-	exec $(BIN)/snakemake --cores $(call quoted,CORES) --configfile $(call quoted,CONFIGFILE) --quiet rules host \
-		-- $(call quoted,TARGETS)
-	echo "Done: $(if $(filter all report,$(TARGETS)),open $(MADE)/report/index.html,see $(MADE))"
+	exec $(BIN)/snakemake --cores $(call quoted,CORES) --configfile $(call quoted,CONFIGFILE) -- $(call quoted,TARGETS)
 
 unlock: $(INSTALLED)  ## remove the lock that a killed Snakemake has left; run `make figures` again afterwards
 	$(BIN)/snakemake --unlock --cores 1 --configfile $(call quoted,CONFIGFILE)

@@ -9,7 +9,7 @@
 
 from snakemake.utils import min_version
 
-min_version("9.0")
+min_version("9.27")
 
 
 # --- Configuration: read, merged with its overlays, and checked before anything starts -----------------------------
@@ -19,6 +19,21 @@ configfile: "config/config.yaml"
 
 
 include: "workflow/rules/common.smk"
+
+
+# --- What is told: one line per job; --logger-rbmbench-all-messages brings Snakemake's own messages back ------------
+
+
+onstart:
+    LOGGED.begin()
+
+
+onsuccess:
+    LOGGED.end()
+
+
+onerror:
+    LOGGED.stop(log)
 
 
 # --- What is made when nothing is asked for --------------------------------------------------------------------------

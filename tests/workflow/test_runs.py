@@ -66,6 +66,25 @@ def test_samples_end_to_end(sampled):
 
 
 @pytest.mark.slow
+def test_a_run_tells_one_line_per_job(tiny):
+    lines = tiny.snakemake(*FILES, "--", "claims", "report").splitlines()
+    start = next(number for number, line in enumerate(lines) if " jobs to run, about " in line)
+    *of_jobs, last = lines[start + 1 :]
+    count = len(of_jobs)
+    assert lines[start].startswith(f"{count} jobs to run, about ")
+    assert [line.partition("/")[0].strip() for line in of_jobs] == [str(number + 1) for number in range(count)]
+    assert (
+        sum(f"/{count} tiny Figure 1: pop-CD-1, bars and stripes, 5 hidden, rate 0.1, " in one for one in of_jobs) == 1
+    )
+    assert all(", about " in line for line in of_jobs[:-1])
+    assert last.startswith("Done: open results/tiny/report/index.html; verdicts: 1 ")
+    # Nothing is left to do: the same last line.
+    assert tiny.snakemake(*FILES, "--", "claims", "report").splitlines()[-1] == last
+    # Snakemake's own messages.
+    assert "Building DAG of jobs..." in tiny.snakemake(*FILES, "--logger-rbmbench-all-messages", "--", "report")
+
+
+@pytest.mark.slow
 def test_everything_end_to_end(tiny):
     tiny.edit("config/papers/tiny.yaml", "figures", "fig2", CURVES)
     tiny.edit("config/papers/tiny.yaml", "tables", "table2", TIMES)
@@ -109,7 +128,10 @@ def test_a_failed_run_hurts_no_other(tiny):
     tiny.edit("config/papers/tiny.yaml", "figures", "fig1", "panels", "b", panel)
     runs = ["results/tiny/datasets/bars.npz", "results/tiny/datasets/more.npz"]
     output = tiny.snakemake(*FILES, "--keep-going", "--", *runs, code=1)
-    assert "rbmbench: error: data set 'bars_and_stripes': rows: found 16; the configuration says 17" in output
+    log = "results/tiny/logs/data/more.log"
+    error = "rbmbench: error: data set 'bars_and_stripes': rows: found 16; the configuration says 17"
+    failed = "failed: data set bars and stripes (rule prepare_data, returned non-zero exit status 2)"
+    assert f"{failed}\n  log: {log}\n    {error}\n" in output
     assert (tiny.folder / runs[0]).exists()
     assert not (tiny.folder / runs[1]).exists()
     # Mended, only what failed is made.

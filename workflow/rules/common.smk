@@ -10,6 +10,7 @@ from pathlib import Path
 from rbmbench import datasets
 from rbmbench.base.errors import RbmbenchError
 from rbmbench.cli import snakemake_scheduler
+from rbmbench.cli.snakemake_logger import LoggedWorkflow
 from rbmbench.config.loading import load
 from rbmbench.io.atomic import json_text
 from rbmbench.io.layout import BIAS, CURVE, ISL, META, MODEL, SHOWN, STOPPING_TIMES, TRUTH
@@ -49,6 +50,7 @@ def step_environment():
 snakemake_scheduler.install()
 CONFIGURATION, PLAN = checked_plan()
 LAYOUT = PLAN.layout
+LOGGED = LoggedWorkflow(workflow, PLAN, CONFIGURATION)
 
 # The steps run the `rbmbench` beside the Python that runs Snakemake: no environment has to be activated.
 os.environ.update(step_environment())

@@ -22,5 +22,5 @@ rule forecast:
         # The forecast is made anew once more is there.
         computed=len(glob(f"{LAYOUT.root}/*/*/{META}")),
     shell:
-        "rbmbench forecast --configfile {params.overlays:q} --values {params.values:q} --cores {params.cores:q}"
+        "RBMBENCH_MESSAGES= rbmbench forecast --configfile {params.overlays:q} --values {params.values:q} --cores {params.cores:q}"
         " --out {output:q} --log {log:q}"

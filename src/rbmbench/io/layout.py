@@ -78,7 +78,7 @@ class Layout:
 
     def log(self, stage: str, name: str, ending: str = "log") -> str:
         """Return the log of a step."""
-        return f"{self.root}/logs/{stage}/{name}.{ending}"
+        return f"{self.logs}/{stage}/{name}.{ending}"
 
     def spec(self, key: str) -> str:
         """Return the spec of a figure, a table or the claims."""
@@ -119,6 +119,11 @@ class Layout:
     def benchmark(self, name: str) -> str:
         """Return a file of measured speed."""
         return f"{self.root}/benchmarks/{name}"
+
+    @property
+    def logs(self) -> str:
+        """The folder of all logs."""
+        return f"{self.root}/logs"
 
     @property
     def claims(self) -> str:

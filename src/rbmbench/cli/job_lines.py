@@ -1,0 +1,216 @@
+"""The lines of a workflow on a terminal: what each job is, in words, and one line when it has finished."""
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from rbmbench.base.errors import RbmbenchError
+from rbmbench.cli.progress import duration
+from rbmbench.config.loading import Configuration
+from rbmbench.io.layout import Layout
+from rbmbench.planning.forecast import Expected, Remaining
+from rbmbench.planning.jobs import Job, Output, Plan
+from rbmbench.planning.specs import number_of, paper_of
+from rbmbench.reporting.words import data_name
+
+SHOWN_LINES = 12
+"""Lines of the log of a failed job that are shown: the last ones."""
+MOST_BYTES = 100_000
+"""Bytes of a log that are read for them, from its end."""
+STOPPED = ("SIGINT", "SIGTERM", "SIGHUP", " 129", " 130", " 143")
+"""Ends of what tells how a command ended that a signal has stopped."""
+IDS = ("run", "evaluation", "truth", "estimate", "coupling", "samples")
+"""Wildcards of rules that name a job of the plan."""
+KEYS = ("key", "figure", "table")
+"""Wildcards of rules that name a figure or table."""
+OF_RULES = {
+    "write_spec": "spec",
+    "render_figure": "drawn",
+    "render_table": "written",
+    "check_claims": "verdicts",
+    "write_report": "report",
+    "forecast": "forecast",
+    "tabulate_run_times": "run times",
+    "measure_speed": "speed of training steps",
+    "render_speed": "figure of the speed",
+}
+
+
+class Titles:
+    """What the jobs of a workflow are, in words: figure or table, algorithm, data, sizes.
+
+    Parameters
+    ----------
+    plan : Plan
+    configuration : Configuration
+        What the plan was made of; it has the labels of algorithms.
+    """
+
+    def __init__(self, plan: Plan, configuration: Configuration):
+        self._plan = plan
+        self._labels = {
+            (paper.key, name): algorithm.label
+            for paper in configuration.papers
+            for name, algorithm in paper.algorithms.items()
+        }
+        self._first: dict[str, str] = {}
+        for key, output in plan.outputs.items():
+            for job in _jobs(plan, output):
+                self._first.setdefault(job, key)
+
+    def title(self, rule: str, wildcards: Mapping[str, str]) -> str:
+        """Return what a job of a rule is; the names of rule and wildcards for one that is not known."""
+        found = dict(wildcards)
+        if name := next((found[one] for one in IDS if one in found), None):
+            return f"{_of_key(self._first[name])}: {self._of_job(name)}" if name in self._first else name
+        if name := next((found[one] for one in KEYS if one in found), None):
+            return f"{_of_key(name)}: {OF_RULES.get(rule, rule)}"
+        if rule == "prepare_data":
+            return f"data set {self._data(found['data'])}"
+        return OF_RULES.get(rule) or ", ".join([rule, *found.values()])
+
+    def _of_job(self, name: str) -> str:
+        """Return the words of a job of the plan."""
+        job, plan = next(job for job in self._plan.jobs if job.id == name), self._plan
+        if name in plan.runs:
+            return self._of_run(job)
+        if name in plan.couplings:
+            settings = job.settings
+            return f"{settings.coupling} coupling of chains, {settings.visible}x{settings.hidden}"
+        run = plan.runs[job.run]
+        if name in plan.evaluations:
+            return f"annealing of {self._of_run(run)}"
+        if name in plan.samples:
+            return f"samples of {self._of_run(run)}"
+        where = f"{self._data(run.data)}, {run.settings.hidden} hidden"
+        if name in plan.ground_truths:
+            return f"{job.settings.method.replace('_', ' ')} gradient, {where}"
+        return f"bias of {self._label(job.id)}, {where}"
+
+    def _of_run(self, run: Job) -> str:
+        rates = "/".join(dict.fromkeys(f"{stage.rate:g}" for stage in run.settings.schedule))
+        return f"{self._label(run.id)}, {self._data(run.data)}, {run.settings.hidden} hidden, rate {rates}"
+
+    def _label(self, name: str) -> str:
+        """Return the label of the algorithm that an id names, DATA-HIDDENh-ALGORITHM-..."""
+        algorithm = name.split("-")[2]
+        return self._labels.get((paper_of(self._first[name]), algorithm), algorithm)
+
+    def _data(self, data: str) -> str:
+        return data_name(self._plan.data[data].name).replace("_", " ")
+
+
+def _jobs(plan: Plan, output: Output) -> list[str]:
+    """Return the ids of the jobs of a figure or table."""
+    truths = [truth for part in output.estimates for truth in plan.estimates[part].ground_truths]
+    return [*output.runs, *output.estimates, *truths, *output.evaluations, *output.samples, *output.couplings]
+
+
+def _of_key(key: str) -> str:
+    """Return "popcd Figure 2" for the key popcd_fig2."""
+    return f"{paper_of(key)} {number_of(key)}"
+
+
+class JobLines:
+    """One line for each finished job, and a block for each failed one.
+
+    Parameters
+    ----------
+    titles : mapping of int to str
+        What the jobs that will run are, by their number in Snakemake. Others are not told.
+    expected : mapping of int to Expected
+        What they are expected to take.
+    cores : int
+        Jobs that run at a time.
+    now : float
+        The time, in seconds; the same clock as in all calls.
+    """
+
+    def __init__(self, titles: Mapping[int, str], expected: Mapping[int, Expected], cores: int, now: float):
+        self._titles, self._left, self._done = dict(titles), Remaining(expected, cores, now), 0
+        self._started: dict[int, float] = {}
+        self._statuses: list[str] = []
+
+    def first(self, now: float) -> str:
+        """Return the line before all others."""
+        count = len(self._titles)
+        return f"{count} job{'s' * (count != 1)} to run, about {duration(self._left.seconds(now))}"
+
+    def start(self, job: int, now: float) -> None:
+        """Note that a job starts."""
+        self._started[job] = now
+        self._left.started(job, now)
+
+    def finish(self, job: int, now: float) -> str | None:
+        """Return the line of a job that has finished; None for one that only stands for others, such as a target."""
+        if job not in self._titles:
+            return None
+        self._done += 1
+        seconds, total = self._left.finished(job, now), len(self._titles)
+        parts = [self._titles[job], duration(seconds)]
+        parts += [f"about {duration(self._left.seconds(now))} left"] if self._done < total else []
+        return f"{self._done:>{len(str(total))}}/{total} {', '.join(parts)}"
+
+    def note_command(self, message: str) -> None:
+        """Note Snakemake's message on a command that failed, which tells its exit status."""
+        self._statuses.append(message)
+
+    def fail(self, job: int, rule: str, logs: Sequence[str], command: str | None, why: str | None) -> str:
+        """Return what is told of a job that failed: rule, log, and the last lines of the log.
+
+        ``why`` is what an executor says of it, such as the state of a job of SLURM.
+        """
+        ends = [_end(message) for message in self._statuses if command and command.strip() in message]
+        word = "stopped" if ends and ends[-1].endswith(STOPPED) else "failed"
+        lines = [f"{word}: {self._titles.get(job, rule)} ({', '.join([f'rule {rule}', *ends[-1:]])})"]
+        lines += [f"  {why}"] if why else []
+        for log in logs:
+            # The partial notebook is named, not shown.
+            shown = self._end_of(log, self._started.get(job, 0.0)) if not log.endswith(".ipynb") else []
+            lines += [f"  log: {log}", *(f"    {line}" for line in shown)]
+        return "\n".join(lines)
+
+    def stopped(self, logs: Sequence[str]) -> str:
+        """Return how far the workflow came; ``logs`` are those of Snakemake."""
+        which = f"; all messages: {', '.join(map(os.path.relpath, logs))}" if logs else ""
+        return f"{self._done} of {len(self._titles)} jobs done; the same command goes on{which}"
+
+    def _end_of(self, log: str, started: float) -> list[str]:
+        """Return the last lines of a log; a note if nothing was written to it."""
+        try:
+            # Whole seconds, as some file systems round.
+            if Path(log).stat().st_mtime < int(started) - 1:
+                return ["(nothing was written to it; it is of an earlier attempt)"]
+            with open(log, "rb") as file:
+                file.seek(max(0, file.seek(0, 2) - MOST_BYTES))
+                lines = file.read().decode(errors="replace").splitlines()
+        except OSError as error:
+            return [f"(cannot be read: {error.strerror})"]
+        return lines[-SHOWN_LINES:] or ["(empty)"]
+
+
+def _end(message: str) -> str:
+    """Return how a command ended, from the last words of Python's own message."""
+    return re.sub(r"<Signals\.(\w+): \d+>", r"\1", message.rpartition("' ")[2].strip().rstrip("."))
+
+
+def last_line(layout: Layout, has_report: bool, has_claims: bool) -> str:
+    """Return where the results are, and how many verdicts there are of each kind.
+
+    Parameters
+    ----------
+    layout : Layout
+    has_report, has_claims : bool
+        Whether page and verdicts are up to date.
+    """
+    where = f"open {layout.report}" if has_report else f"see {layout.root}"
+    if not has_claims:
+        return f"Done: {where}"
+    from rbmbench.reporting.claims.judge import read_claims
+
+    try:
+        found = read_claims(layout.claims)["verdict"].value_counts()
+    except RbmbenchError as error:
+        return f"Done: {where} ({error})"
+    return f"Done: {where}; verdicts: {', '.join(f'{count} {verdict}' for verdict, count in found.items())}"

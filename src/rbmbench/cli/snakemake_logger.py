@@ -1,0 +1,229 @@
+"""What Snakemake tells on a terminal: one line per job in place of its own messages, which stay in its log.
+
+`LogHandler` is a logger plugin of Snakemake, which finds it by the package `snakemake_logger_plugin_rbmbench`. The
+Snakefile tells it which jobs there are. Dry runs, ``--printshellcmds``, ``--verbose``, ``--debug-dag`` and the plugin's
+own option bring Snakemake's messages back.
+"""
+
+import os
+import re
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from logging import ERROR, INFO, LogRecord
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from snakemake.logging import ColorizingTextHandler, DefaultFilter, DefaultFormatter, logger
+from snakemake_interface_logger_plugins.base import LogHandlerBase
+from snakemake_interface_logger_plugins.common import LogEvent
+from snakemake_interface_logger_plugins.settings import LogHandlerSettingsBase
+
+from rbmbench.cli.output import MESSAGES, TO_LOG, Stream
+
+if TYPE_CHECKING:  # Snakemake imports all plugins whatever it is asked for
+    from rbmbench.cli.job_lines import JobLines
+    from rbmbench.config.loading import Configuration
+    from rbmbench.planning.jobs import Plan
+
+NOTHING_TO_DO = "Nothing to be done"
+CHATTER = re.compile(
+    r"Assuming unrestricted shared filesystem|Building DAG of jobs|Complete log\(s\):|Conda environments: ignored"
+    r"|Config file .* is extended|Elapsed time:|Group jobs: inactive|Select jobs to execute"
+    r"|Singularity containers: ignored|Using shell:|Job \d+ has been submitted with SLURM"
+)
+"""How messages begin that a reader of the lines does not miss. All others that are no event are shown."""
+UNTOLD = {
+    LogEvent.GROUP_INFO,
+    LogEvent.JOB_STARTED,
+    LogEvent.PROGRESS,
+    LogEvent.RESOURCES_INFO,
+    LogEvent.RULEGRAPH,
+    LogEvent.RUN_INFO,
+    LogEvent.SHELLCMD,
+    LogEvent.WORKFLOW_STARTED,
+}
+FAILED_COMMAND = "CalledProcessError"
+
+
+@dataclass
+class LogHandlerSettings(LogHandlerSettingsBase):
+    """The options of the plugin."""
+
+    all_messages: bool = field(
+        default=False, metadata={"help": "Show Snakemake's own messages in place of one line per job."}
+    )
+
+
+class LogHandler(LogHandlerBase):
+    """Snakemake's messages as they are, or one line per job once `begin` has been called."""
+
+    def __post_init__(self) -> None:
+        asked = self.common_settings
+        stream = Stream(sys.stdout if asked.stdout else sys.stderr, "Snakemake's messages")
+        own = DefaultFilter(asked.quiet, asked.debug_dag, asked.verbose, asked.dryrun, asked.printshellcmds)
+        formatter = DefaultFormatter(asked.quiet, asked.show_failed_logs)
+        self._own = ColorizingTextHandler(asked.nocolor, stream, formatter, own)
+        all_messages = self.settings is not None and self.settings.all_messages
+        more = all_messages, asked.dryrun, asked.printshellcmds, asked.verbose, asked.debug_dag
+        self._wanted = not any(more)
+        self._lines: JobLines | None = None
+        self._workflow: LoggedWorkflow | None = None
+
+    @property
+    def writes_to_stream(self) -> bool:
+        """True: it takes the place of the messages on standard error."""
+        return True
+
+    @property
+    def writes_to_file(self) -> bool:
+        """False: Snakemake writes its log itself."""
+        return False
+
+    @property
+    def has_filter(self) -> bool:
+        """True: that of Snakemake's own messages is applied here."""
+        return True
+
+    @property
+    def has_formatter(self) -> bool:
+        """True, as above."""
+        return True
+
+    @property
+    def needs_rulegraph(self) -> bool:
+        """False."""
+        return False
+
+    @property
+    def shows_lines(self) -> bool:
+        """Whether one line per job is wanted."""
+        return self._wanted
+
+    def attach(self, workflow: "LoggedWorkflow") -> None:
+        """Take the workflow that messages are about."""
+        self._workflow = workflow
+
+    def begin(self, lines: "JobLines", are_local: bool) -> None:
+        """Show lines from now on; the messages of jobs on this machine go to their logs alone."""
+        self._lines = lines
+        if are_local:
+            os.environ[MESSAGES] = TO_LOG
+
+    def stop(self, logs: Sequence[str]) -> None:
+        """See `LoggedWorkflow.stop`."""
+        if self._lines is not None:
+            logger.info(self._lines.stopped(logs))
+
+    def emit(self, record: LogRecord) -> None:
+        """Show a message of Snakemake, or the line that takes its place."""
+        if not self._wanted:
+            self._own.handle(record)
+        elif self._lines is not None and (told := _line(self._lines, record)) is not None:
+            self._tell(record, told)
+        elif not _is_chatter(record) or (self._lines is None and _is_of_job(record)):
+            self._own.handle(record)
+        if self._wanted and self._workflow is not None and record.getMessage().startswith(NOTHING_TO_DO):
+            self._tell(record, self._workflow.last_line())
+
+    def _tell(self, record: LogRecord, text: str) -> None:
+        """Show a text in place of a message, if --quiet allows it; an error unless nothing at all may be shown."""
+        plain = LogRecord(record.name, record.levelno, record.pathname, record.lineno, text, None, None)
+        if not text:
+            return
+        if record.levelno >= ERROR:
+            self._own.handle(plain)
+        elif self._own.filter(record):
+            self._own.stream.write(f"{text}\n")
+
+
+class LoggedWorkflow:
+    """A workflow under way, as the Snakefile knows it; it tells this plugin, where it is used, what to show.
+
+    Parameters
+    ----------
+    workflow : snakemake.workflow.Workflow
+    plan : Plan
+    configuration : Configuration
+        What the plan was made of.
+    """
+
+    def __init__(self, workflow: Any, plan: "Plan", configuration: "Configuration"):
+        self._workflow, self._plan, self._configuration = workflow, plan, configuration
+        handlers = workflow.logger_manager.get_log_handlers()
+        self._handlers = [one for one in handlers if isinstance(one, LogHandler) and one.shows_lines]
+        for handler in self._handlers:
+            handler.attach(self)
+
+    def begin(self) -> None:
+        """Tell which jobs will run, and for how long about."""
+        for handler in self._handlers:
+            lines = self._lines()
+            handler.begin(lines, self._workflow.local_exec)
+            logger.info(f"{lines.first(time.time())}; logs in {self._plan.layout.logs}")
+
+    def end(self) -> None:
+        """Tell where the results are."""
+        logger.info(self.last_line())
+
+    def stop(self, logs: Sequence[str]) -> None:
+        """Tell how far a workflow came that failed or was interrupted; ``logs`` hold all of Snakemake's messages."""
+        for handler in self._handlers:
+            handler.stop(logs)
+
+    def last_line(self) -> str:
+        """Return where the results are, and the verdicts."""
+        from rbmbench.cli.job_lines import last_line
+
+        rules = {job.rule.name for job in self._workflow.dag.jobs}
+        return last_line(self._plan.layout, "write_report" in rules, "check_claims" in rules)
+
+    def _lines(self) -> "JobLines":
+        """Return the lines of the jobs that will run, less targets, which only stand for others."""
+        from rbmbench.cli.job_lines import IDS, JobLines, Titles
+        from rbmbench.planning.forecast import Expected, expected_seconds
+
+        dag, titles = self._workflow.dag, Titles(self._plan, self._configuration)
+        jobs = {dag.jobid(job): job for job in dag.needrun_jobs() if job.output}
+        seconds = expected_seconds(self._plan, filter(Path.is_dir, [Path("results")]))
+        expected, names = {}, {}
+        for number, job in jobs.items():
+            wildcards = dict(job.wildcards_dict)
+            name = next((wildcards[one] for one in IDS if one in wildcards), None)
+            counted = [seconds[name]] if name in seconds else []
+            expected[number], names[number] = Expected(job.rule.name, *counted), titles.title(job.rule.name, wildcards)
+        at_once = self._workflow.cores if self._workflow.local_exec else self._workflow.nodes
+        return JobLines(names, expected, at_once or 1, time.time())
+
+
+def _line(lines: "JobLines", record: LogRecord) -> str | None:
+    """Return what is told in place of a message, "" for nothing; None to leave the message as it is."""
+    of: Mapping[str, Any] = record.__dict__
+    match of.get("event"):
+        case LogEvent.JOB_INFO:
+            lines.start(of["jobid"], record.created)
+            return ""
+        case LogEvent.JOB_FINISHED:
+            return lines.finish(of["job_id"], record.created) or ""
+        case LogEvent.JOB_ERROR:
+            return lines.fail(of["jobid"], of["rule_name"], of["log"], of.get("shellcmd"), of.get("rule_msg"))
+        case LogEvent.GROUP_ERROR:
+            return f"failed: a group of jobs; its log: {', '.join(of.get('aux_logs') or ['none'])}"
+        case LogEvent.ERROR if FAILED_COMMAND in record.getMessage():
+            lines.note_command(record.getMessage())
+            return ""
+    return None
+
+
+def _is_chatter(record: LogRecord) -> bool:
+    """Return whether a message tells nothing that a reader of the lines would miss."""
+    event = getattr(record, "event", None)
+    return event in UNTOLD or (
+        event is None and record.levelno <= INFO and CHATTER.match(record.getMessage()) is not None
+    )
+
+
+def _is_of_job(record: LogRecord) -> bool:
+    """Return whether a message tells of jobs, which somebody must tell of."""
+    return getattr(record, "event", None) in (LogEvent.GROUP_INFO, LogEvent.PROGRESS)

@@ -1,0 +1,5 @@
+"""The logger plugin of rbmbench, under the name by which Snakemake finds plugins: ``snakemake --logger rbmbench``."""
+
+from rbmbench.cli.snakemake_logger import LogHandler, LogHandlerSettings
+
+__all__ = ["LogHandler", "LogHandlerSettings"]

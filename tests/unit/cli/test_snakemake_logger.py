@@ -1,0 +1,234 @@
+"""The lines that take the place of Snakemake's messages, from recorded sequences of them."""
+
+import logging
+import os
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip("snakemake")
+
+from snakemake.settings.enums import Quietness
+from snakemake_interface_logger_plugins.common import LogEvent
+from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
+
+from rbmbench.cli.job_lines import JobLines, Titles, last_line
+from rbmbench.cli.output import MESSAGES
+from rbmbench.cli.snakemake_logger import LogHandler, LogHandlerSettings
+from rbmbench.config.loading import load
+from rbmbench.io.layout import Layout
+from rbmbench.planning.forecast import Expected
+from rbmbench.planning.plan import plan
+
+COMMAND = "rbmbench train --out 'x'"
+SETTINGS = dict.fromkeys(("nocolor", "debug_dag", "verbose", "dryrun", "printshellcmds", "show_failed_logs", "stdout"))
+TITLES = {1: "data set bars", 2: "CD-1", 3: "CD-2"}
+START = 1_000_000.0
+
+
+def made(message: str, seconds: float = 0.0, level: int = logging.INFO, **more) -> logging.LogRecord:
+    """Return a message of Snakemake."""
+    return logging.makeLogRecord({"msg": message, "created": START + seconds, "levelno": level} | more)
+
+
+def begun(job: int, seconds: float, rule: str = "train_run") -> logging.LogRecord:
+    return made("", seconds, event=LogEvent.JOB_INFO, jobid=job, rule_name=rule)
+
+
+def finished(job: int, seconds: float) -> logging.LogRecord:
+    return made(f"Finished jobid: {job}", seconds, event=LogEvent.JOB_FINISHED, job_id=job)
+
+
+def failed(job: int, log: str, message: str | None = None) -> logging.LogRecord:
+    of = {"jobid": job, "rule_name": "train_run", "log": [log], "shellcmd": COMMAND, "rule_msg": message}
+    return made("Error in rule", level=logging.ERROR, event=LogEvent.JOB_ERROR, **of)
+
+
+def exited(how: str) -> logging.LogRecord:
+    text = f"RuleException:\nCalledProcessError in file \"x.smk\", line 3:\nCommand 'set -e; {COMMAND}' {how}."
+    return made(text, level=logging.ERROR, event=LogEvent.ERROR, exception="RuleException")
+
+
+BEFORE = [
+    made("Assuming unrestricted shared filesystem usage."),
+    made("Building DAG of jobs..."),
+    made("Workflow has started!", event=LogEvent.WORKFLOW_STARTED, quietness=Quietness.HOST),
+    made("Using shell: /bin/bash"),
+    made("Job stats:\ntotal 3", event=LogEvent.RUN_INFO, stats={}),
+]
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch):
+    """Steps that later tests start are told nothing."""
+    monkeypatch.setenv(MESSAGES, "")
+
+
+def lines_of(cores: int = 1) -> JobLines:
+    return JobLines(TITLES, {job: Expected("train_run", 60.0) for job in TITLES}, cores, START)
+
+
+def told(capsys, records, lines: JobLines | None = None, options: dict | None = None, **settings) -> list[str]:
+    """Return what the plugin prints for a sequence of messages."""
+    common = SimpleNamespace(**{"quiet": set()} | SETTINGS | settings)
+    handler = LogHandler(common, LogHandlerSettings(**options or {}))
+    for record in BEFORE:
+        handler.handle(record)
+    if lines is not None and handler.shows_lines:
+        handler.begin(lines, are_local=True)
+    for record in records:
+        handler.handle(record)
+    return capsys.readouterr().err.splitlines()
+
+
+def test_snakemake_finds_the_plugin():
+    assert LoggerPluginRegistry().get_plugin("rbmbench").log_handler is LogHandler
+
+
+def test_one_line_per_job(capsys):
+    records = [
+        made("Select jobs to execute..."),
+        made("Execute 1 jobs...", event=LogEvent.JOB_STARTED, jobs=[1]),
+        begun(1, 0.0, "prepare_data"),
+        made("Shell command: x", event=LogEvent.SHELLCMD, shellcmd="x"),
+        finished(1, 60.0),
+        made("1 of 4 steps", event=LogEvent.PROGRESS, done=1, total=4),
+        begun(2, 60.0),
+        made("rare, and of use"),
+        finished(2, 120.0),
+        begun(3, 120.0),
+        finished(3, 120.7),
+        # A target only stands for others.
+        begun(0, 121.0, "all"),
+        finished(0, 121.0),
+        made("Complete log(s): x"),
+    ]
+    assert told(capsys, records, lines_of()) == [
+        "1/3 data set bars, 60 s, about 2 min left",
+        "rare, and of use",
+        "2/3 CD-1, 60 s, about 60 s left",
+        "3/3 CD-2, 1 s",
+    ]
+    assert os.environ[MESSAGES] == "log"
+
+
+def test_a_failed_job_shows_rule_log_and_its_end(capsys, tmp_path):
+    log = tmp_path / "run.log"
+    log.write_text("".join(f"line {number}\n" for number in range(100)))
+    os.utime(log, (START + 5, START + 5))
+    records = [begun(2, 0.0), exited("returned non-zero exit status 2"), failed(2, str(log))]
+    lines = told(capsys, records, lines_of())
+    assert lines[:3] == [
+        "failed: CD-1 (rule train_run, returned non-zero exit status 2)",
+        f"  log: {log}",
+        "    line 88",
+    ]
+    assert lines[-1] == "    line 99"
+    assert len(lines) == 14
+
+
+@pytest.mark.parametrize(
+    ("content", "age", "said"),
+    [(None, 0, "cannot be read: No such file or directory"), ("", 0, "empty"), ("old\n", 60, "an earlier attempt")],
+)
+def test_a_log_that_says_nothing_of_the_failure(capsys, tmp_path, content, age, said):
+    log = tmp_path / "run.log"
+    if content is not None:
+        log.write_text(content)
+        os.utime(log, (START - age, START - age))
+    lines = told(capsys, [begun(2, 0.0), failed(2, str(log))], lines_of())
+    assert lines[0] == "failed: CD-1 (rule train_run)"
+    assert said in lines[-1]
+    assert "old" not in lines[-1]
+
+
+def test_what_ended_a_job(capsys, tmp_path):
+    records = [begun(2, 0.0), exited("died with <Signals.SIGTERM: 15>"), failed(2, "none.log")]
+    assert told(capsys, records, lines_of())[0] == "stopped: CD-1 (rule train_run, died with SIGTERM)"
+    records = [begun(2, 0.0), failed(2, "none.log", "SLURM-job '7' failed, SLURM status is: 'OUT_OF_MEMORY'.")]
+    lines = told(capsys, records, lines_of())
+    assert lines[1] == "  SLURM-job '7' failed, SLURM status is: 'OUT_OF_MEMORY'."
+    record = made("", level=logging.ERROR, event=LogEvent.GROUP_ERROR, groupid="g", aux_logs=["slurm/7.log"])
+    assert told(capsys, [record], lines_of()) == ["failed: a group of jobs; its log: slurm/7.log"]
+
+
+def test_other_errors_and_warnings_stay_as_they_are(capsys):
+    records = [
+        made("MissingOutputException:\nno file", level=logging.ERROR, event=LogEvent.ERROR, exception="X"),
+        made("Building DAG of jobs failed", level=logging.WARNING),
+    ]
+    assert told(capsys, records, lines_of()) == ["MissingOutputException:", "no file", "Building DAG of jobs failed"]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"options": {"all_messages": True}}, {"printshellcmds": True}, {"verbose": True}, {"debug_dag": True}],
+    ids=lambda settings: next(iter(settings)),
+)
+def test_snakemakes_own_messages_come_back(capsys, settings):
+    lines = told(capsys, [finished(1, 1.0)], lines_of(), **settings)
+    assert "Building DAG of jobs..." in lines
+    assert "Finished jobid: 1" in lines
+
+
+def test_without_a_workflow_that_tells_its_jobs_none_is_untold(capsys):
+    progress = made("", event=LogEvent.PROGRESS, done=1, total=4)
+    assert told(capsys, [finished(1, 1.0), progress])[-2:] == ["Finished jobid: 1", "1 of 4 steps (25%) done"]
+
+
+@pytest.mark.parametrize(("quiet", "count"), [({Quietness.PROGRESS, Quietness.RULES}, 1), ({Quietness.ALL}, 0)])
+def test_quiet_hides_lines_but_only_all_of_it_hides_failures(capsys, quiet, count):
+    records = [begun(1, 0.0), finished(1, 1.0), failed(2, "x.ipynb")]
+    lines = told(capsys, records, lines_of(), quiet=quiet)
+    assert [line for line in lines if line.startswith("failed")] == ["failed: CD-1 (rule train_run)"] * count
+    assert not [line for line in lines if line.startswith("1/3")]
+
+
+def test_first_line_and_that_of_an_interrupted_workflow(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    lines = lines_of(2)
+    assert lines.first(START) == "3 jobs to run, about 2 min"
+    lines.start(1, START)
+    lines.finish(1, START + 1)
+    assert lines.stopped([f"{tmp_path}/.snakemake/log/x.log"]) == (
+        "1 of 3 jobs done; the same command goes on; all messages: .snakemake/log/x.log"
+    )
+
+
+def test_titles_name_figure_algorithm_and_data(repository, monkeypatch):
+    monkeypatch.chdir(repository)
+    configuration = load(["config/config.yaml", "config/smoke.yaml"])
+    asked = plan(configuration)
+    titles = Titles(asked, configuration)
+
+    def of(kind: str, wildcard: str, start: str) -> str:
+        name = next(name for name in getattr(asked, kind) if name.startswith(start))
+        return titles.title("rule", {wildcard: name})
+
+    assert of("runs", "run", "mnist-16h-cd_10-0.01") == "popcd Figure 2: CD-10, digits, 16 hidden, rate 0.01"
+    assert of("evaluations", "evaluation", "letters-100h-pop_cd_1-0.1-ais") == (
+        "popcd Figure 3: annealing of pop-CD-1, digits, 100 hidden, rate 0.1"
+    )
+    assert of("ground_truths", "truth", "artificial") == "popcd Table 1: exact gradient, artificial modes, 16 hidden"
+    assert of("estimates", "estimate", "bars_and_stripes-16h-cd_10") == (
+        "popcd Table 1: bias of CD-10, bars and stripes, 16 hidden"
+    )
+    assert of("couplings", "coupling", "50v") == "ucd Figure 5: general coupling of chains, 50x10"
+    assert of("samples", "samples", "mnist").startswith("rates_fpcd Figure 1: samples of FPCD-1, digits, 30 hidden")
+    assert titles.title("render_figure", {"figure": "popcd_fig2"}) == "popcd Figure 2: drawn"
+    assert titles.title("prepare_data", {"data": "mnist"}) == "data set digits"
+    assert titles.title("check_claims", {}) == "verdicts"
+    assert titles.title("of_others", {"name": "x"}) == "of_others, x"
+
+
+def test_the_last_line_names_page_and_verdicts(repository, tmp_path):
+    layout = Layout(str(tmp_path))
+    assert last_line(layout, has_report=False, has_claims=False) == f"Done: see {tmp_path}"
+    kept = (repository / "results/reference/desktop/claims.csv").read_text()
+    (tmp_path / "claims.csv").write_text(kept)
+    line = last_line(layout, has_report=True, has_claims=True)
+    start, _, verdicts = line.partition("; verdicts: ")
+    assert start == f"Done: open {tmp_path}/report/index.html"
+    counts = dict(reversed(part.split(" ", 1)) for part in verdicts.split(", "))
+    assert set(counts) == {"reproduced", "not reproduced", "inconclusive at this scale"}
+    assert int(counts["not reproduced"]) == kept.count(",not reproduced,")
