@@ -11,6 +11,7 @@ from typing import Any
 from rbmbench.base.errors import DataError, ResultsError, SettingsError
 from rbmbench.cli.parser import plain_data
 from rbmbench.io.atomic import replaced, write_json
+from rbmbench.io.layout import CONFORMANCE
 
 KEPT = Path("results/reference")
 
@@ -74,7 +75,8 @@ def report(arguments: Namespace) -> None:
 
 def kept_folders(root: Path = Path()) -> list[Path]:
     """Return the folders of kept results of a repository, that of the published settings first."""
-    return sorted((root / KEPT).glob("*/"), key=lambda folder: (folder.name != "paper", folder.name))
+    found = set((root / KEPT).glob("*/")) - {root / CONFORMANCE}
+    return sorted(found, key=lambda folder: (folder.name != "paper", folder.name))
 
 
 def redraw(arguments: Namespace) -> None:

@@ -29,6 +29,9 @@ FIT_PICTURES, FIT_PAGE = {"curve": "curve.png", "filters": "filters.png", "sampl
 TRUTH, BIAS = "ground_truth.npz", "bias.parquet"
 STOPPING_TIMES, ISL, SHOWN = "stopping_times.parquet", "isl.parquet", "shown.npz"
 
+CONFORMANCE, CONFORMANCE_INDEX = "results/reference/conformance", "index.json"
+"""Folder of the models by which libraries check themselves, and the file that lists them."""
+
 JOBS = {
     "run": ("runs", CURVE, MODEL, META),
     "evaluation": ("evaluations", CURVE, META),

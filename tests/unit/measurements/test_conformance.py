@@ -1,0 +1,214 @@
+"""The conformance set against sums over all states in plain NumPy, and libraries against the set."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from rbmbench.io.layout import CONFORMANCE
+from rbmbench.measurements import conformance
+from rbmbench.measurements.conformance import LARGE, SMALL, STEPS
+
+TOLERANCE = 1e-10
+"""Relative to the larger of 1 and the number: sums of up to 2^18 terms are off by at most 1e-10, here and there."""
+
+
+@pytest.fixture(scope="module")
+def models(request):
+    """Return the kept models by name."""
+    folder = request.config.rootpath / CONFORMANCE
+    return {model.name: model for model in conformance.read(folder)}
+
+
+def assert_close(found, expected) -> None:
+    found, expected = np.asarray(found, np.float64), np.asarray(expected, np.float64)
+    assert found.shape == expected.shape
+    assert np.all(np.abs(found - expected) <= TOLERANCE * np.maximum(1, np.abs(expected)))
+
+
+def states(units: int) -> np.ndarray:
+    """Return all states of a layer, in any order."""
+    return np.array(np.meshgrid(*[[0.0, 1.0]] * units)).reshape(units, -1).T
+
+
+def log_sum(values: np.ndarray, axis=None) -> np.ndarray:
+    largest = values.max(axis=axis, keepdims=True)
+    return np.squeeze(largest, axis) + np.log(np.exp(values - largest).sum(axis=axis))
+
+
+class Joint:
+    """All states of both layers, and what follows from the sum of each energy alone."""
+
+    def __init__(self, arrays):
+        self.visible, self.hidden = states(len(arrays["b"])), states(len(arrays["c"]))
+        self.minus_energy = (
+            np.einsum("vi,ij,hj->vh", self.visible, arrays["W"], self.hidden)
+            + (self.visible * arrays["b"]).sum(1)[:, None]
+            + (self.hidden * arrays["c"]).sum(1)
+        )
+        self.log_partition = log_sum(self.minus_energy)
+        self.hidden_given_visible = np.exp(self.minus_energy - log_sum(self.minus_energy, 1)[:, None])
+        self.visible_given_hidden = np.exp(self.minus_energy - log_sum(self.minus_energy, 0))
+
+    def index(self, rows: np.ndarray) -> list[int]:
+        """Return the numbers of visible states."""
+        known = {tuple(state): number for number, state in enumerate(self.visible)}
+        return [known[tuple(map(float, row))] for row in rows]
+
+    def log_visible(self, beta: float) -> np.ndarray:
+        """Return the logarithms of the probabilities of the visible states at an inverse temperature."""
+        tempered = log_sum(beta * self.minus_energy, 1)
+        return tempered - log_sum(tempered)
+
+    def after(self, start: np.ndarray, k: int) -> np.ndarray:
+        """Return the distribution of the visible states after k Gibbs steps."""
+        for _ in range(k):
+            start = self.visible_given_hidden @ (self.hidden_given_visible.T @ start)
+        return start
+
+    def moments(self, of_visible: np.ndarray) -> list[np.ndarray]:
+        """Return the means of v h', v and h, where h is drawn from p(h|v)."""
+        joint = of_visible[:, None] * self.hidden_given_visible
+        return [self.visible.T @ joint @ self.hidden, joint.sum(1) @ self.visible, joint.sum(0) @ self.hidden]
+
+
+def assert_parts(arrays, name: str, expected) -> None:
+    for part, values in zip(("W", "b", "c"), expected, strict=True):
+        assert_close(arrays[f"{name}_{part}"], values)
+
+
+def test_the_set_is_as_large_as_is_said(models):
+    assert {name: model.is_small for name, model in models.items()} == dict.fromkeys(SMALL, True) | dict.fromkeys(
+        LARGE, False
+    )
+    assert len(SMALL) >= 20
+    assert len(LARGE) >= 4
+
+
+def test_the_files_are_small(repository):
+    assert sum(file.stat().st_size for file in (repository / CONFORMANCE).iterdir()) < 2e6
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_numbers_of_small_models_are_sums_over_all_states(models, name):
+    arrays = models[name].arrays
+    joint, rows = Joint(arrays), arrays["rows"]
+    at = joint.index(rows)
+    assert_close(arrays["log_partition"], joint.log_partition)
+    assert_close(arrays["free_energy"], -log_sum(joint.minus_energy, 1)[at])
+    assert_close(arrays["log_likelihood"], joint.log_visible(1.0)[at])
+    assert_close(arrays["hidden_mean"], (joint.hidden_given_visible @ joint.hidden)[at])
+    data = np.bincount(at, minlength=len(joint.visible)) / len(rows)
+    positive = joint.moments(data)
+    model = joint.moments(np.exp(joint.log_visible(1.0)))
+    assert_parts(arrays, "gradient", [one - other for one, other in zip(positive, model, strict=True)])
+    for k in STEPS:
+        negative = joint.moments(joint.after(data, k))
+        assert_parts(arrays, f"cd_{k}", [one - other for one, other in zip(positive, negative, strict=True)])
+    of_units = np.zeros(len(rows))
+    for unit in range(rows.shape[1]):
+        flipped = rows.copy()
+        flipped[:, unit] = 1 - flipped[:, unit]
+        both = joint.log_visible(1.0)[np.array([at, joint.index(flipped)])]
+        of_units += both[0] - log_sum(both, 0)
+    assert_close(arrays["pseudo_log_likelihood"], of_units)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_swaps_of_small_models_keep_the_balance(models, name):
+    arrays = models[name].arrays
+    joint, beta = Joint(arrays), arrays["beta"]
+    hidden = {tuple(state): number for number, state in enumerate(joint.hidden)}
+    of_visible = joint.index(arrays["swap_visible"])
+    of_hidden = [hidden[tuple(map(float, state))] for state in arrays["swap_hidden"]]
+    assert_close(arrays["energy"], -joint.minus_energy[of_visible, of_hidden])
+    assert_close(arrays["tempered_log_partition"], [log_sum(one * joint.minus_energy) for one in beta])
+    # Metropolis: the ratio of the probabilities of both chains after and before the swap.
+    log_joint = [one * joint.minus_energy - log_sum(one * joint.minus_energy) for one in beta]
+    log_visible = [joint.log_visible(one) for one in beta]
+    for i in range(len(beta)):
+        for j in range(len(beta)):
+            here, there = (of_visible[i], of_hidden[i]), (of_visible[j], of_hidden[j])
+            ratio = log_joint[i][there] + log_joint[j][here] - log_joint[i][here] - log_joint[j][there]
+            assert_close(arrays["swap_acceptance"][i, j], math.exp(min(0.0, ratio)))
+            one, other = log_visible[i], log_visible[j]
+            ratio = one[there[0]] + other[here[0]] - one[here[0]] - other[there[0]]
+            assert_close(arrays["swap_acceptance_visible"][i, j], math.exp(min(0.0, ratio)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LARGE)
+def test_numbers_of_large_models_are_sums_over_the_hidden_states(models, name):
+    arrays = models[name].arrays
+    W, b, c, rows = (np.asarray(arrays[part], np.float64) for part in ("W", "b", "c", "rows"))
+    hidden, beta = states(len(c)), arrays["beta"]
+    parts = np.array_split(np.arange(len(hidden)), len(hidden) // 4096)
+    log_weights = np.empty((len(beta), len(hidden)))
+    for part in parts:
+        activation = hidden[part] @ W.T + b
+        for number, one in enumerate(beta):
+            log_weights[number, part] = one * (hidden[part] @ c) + np.logaddexp(0, one * activation).sum(1)
+    assert beta[-1] == 1
+    log_partition = log_sum(log_weights[-1])
+    assert_close(arrays["tempered_log_partition"], log_sum(log_weights, 1))
+    assert_close(arrays["log_partition"], log_partition)
+    of_hidden = np.exp(log_weights[-1] - log_partition)
+    model = [np.zeros(W.shape), np.zeros(b.shape), of_hidden @ hidden]
+    for part in parts:
+        joint = of_hidden[part, None] * logistic(hidden[part] @ W.T + b)
+        model[0] += joint.T @ hidden[part]
+        model[1] += joint.sum(0)
+    hidden_mean = logistic(rows @ W + c)
+    assert_close(arrays["hidden_mean"], hidden_mean)
+    free_energy = -(rows * b).sum(1) - np.logaddexp(0, rows @ W + c).sum(1)
+    assert_close(arrays["free_energy"], free_energy)
+    assert_close(arrays["log_likelihood"], -free_energy - log_partition)
+    data = [rows.T @ hidden_mean / len(rows), rows.mean(0), hidden_mean.mean(0)]
+    assert_parts(arrays, "gradient", [one - other for one, other in zip(data, model, strict=True)])
+
+
+def logistic(activation: np.ndarray) -> np.ndarray:
+    return 0.5 * (1 + np.tanh(activation / 2))
+
+
+@pytest.mark.parametrize("name", [*SMALL, *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE)])
+def test_kept_models_are_those_that_the_command_makes(models, name):
+    made = conformance.reference(name)
+    assert made.what == models[name].what
+    assert set(made.arrays) == set(models[name].arrays)
+    for part, values in made.arrays.items():
+        kept = models[name].arrays[part]
+        assert kept.dtype == values.dtype
+        if part in conformance.MODEL:
+            np.testing.assert_array_equal(values, kept)
+        else:
+            assert_close(kept, values)
+
+
+@pytest.mark.parametrize("name", [*SMALL, *LARGE])
+def test_parameters_are_exact_in_single_precision(models, name):
+    for part in conformance.PARAMETERS:
+        values = models[name].arrays[part]
+        np.testing.assert_array_equal(values.astype(np.float32), values)
+        np.testing.assert_array_equal(np.round(values * 1024), values * 1024)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_json_holds_the_same_numbers(models, repository, name):
+    plain = json.loads((repository / CONFORMANCE / f"{name}.json").read_text())
+    assert set(plain) == set(models[name].arrays)
+    for part, values in models[name].arrays.items():
+        np.testing.assert_array_equal(np.array(plain[part], values.dtype), values)
+
+
+def test_the_set_is_written_and_read(tmp_path, monkeypatch):
+    few = {"random-2x3": SMALL["random-2x3"]}, {}
+    monkeypatch.setattr(conformance, "SMALL", few[0])
+    monkeypatch.setattr(conformance, "LARGE", few[1])
+    (made,) = conformance.make(tmp_path / "set")
+    (read,) = conformance.read(tmp_path / "set")
+    assert (read.name, read.what) == ("random-2x3", made.what)
+    assert {file.name for file in (tmp_path / "set").iterdir()} == {"index.json", "random-2x3.json", "random-2x3.npz"}
+    for part, values in made.arrays.items():
+        np.testing.assert_array_equal(read.arrays[part], values)
