@@ -1,0 +1,132 @@
+"""Libraries against the conformance set: what is right passes, and what is wrong does not."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rbmbench.cli import main
+from rbmbench.io.layout import CONFORMANCE
+from rbmbench.measurements import conformance, peers
+from rbmbench.measurements.peers import Found, compare, difference
+
+FEW = ("random-1x1", "random-2x3", "random-7x5", "overflow-5x3", "bars_and_stripes-9x5")
+
+
+@pytest.fixture(scope="module")
+def models(request):
+    found = conformance.read(request.config.rootpath / CONFORMANCE)
+    return [model for model in found if model.name in FEW]
+
+
+class Made:
+    """A library whose numbers are a function of the exact ones."""
+
+    name = package = "made"
+
+    def __init__(self, quantity: str, change):
+        self._quantity, self._change = quantity, change
+
+    def found(self, model):
+        yield Found("call", self._quantity, self._change(model.arrays[self._quantity]))
+
+
+def blocks(exact, deviation: float, offset: float = 0.0) -> np.ndarray:
+    """Return blocks of normal estimates."""
+    normal = np.random.default_rng(7).normal(size=(peers.BLOCKS, *exact.shape))
+    return exact + offset + deviation * normal
+
+
+def rows_of(library, models) -> dict:
+    return {(row.call, row.quantity): row for row in compare(library, models).itertuples()}
+
+
+def test_this_library_is_right(models):
+    table = compare(peers.Own(), models)
+    assert table["passes"].all(), table
+    assert set(table["models"]) == {len(FEW)}
+    assert {f"cd_{k}_{part}" for k in conformance.STEPS for part in "Wbc"} <= set(table["quantity"])
+
+
+def test_what_is_known_of_scikit_learn(models):
+    found = rows_of(peers.ScikitLearn(), models)
+    wrong = {key: row.fails for key, row in found.items() if not row.passes}
+    half = "partial_fit, half a batch"
+    assert wrong == {
+        # With one visible unit the pseudo-likelihood is the likelihood.
+        ("score_samples", "log_likelihood"): "random-2x3",
+        (half, "cd_1_W"): "random-1x1",
+        (half, "cd_1_b"): "random-1x1",
+        (half, "cd_1_c"): "random-1x1",
+    }
+    assert ("gibbs", "cd_1_b") in found
+    assert ("score_samples, mean of many", "pseudo_log_likelihood") in found
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda exact: exact + 1e-8 * np.maximum(1, np.abs(exact)),
+        lambda exact: -exact,
+        lambda exact: np.full_like(exact, np.inf),
+        lambda exact: exact.astype(np.float32) * np.float32(1.001),
+    ],
+    ids=["1e-8", "sign", "infinite", "float32"],
+)
+def test_wrong_numbers_do_not_pass(models, change):
+    (row,) = compare(Made("free_energy", change), models).itertuples()
+    assert not row.passes
+    assert row.fails == "random-1x1"
+    assert row.error > row.allowed
+
+
+def test_rounding_passes_and_is_that_of_the_type(models):
+    for change in (lambda exact: exact * (1 + 1e-14), lambda exact: exact.astype(np.float32)):
+        (row,) = compare(Made("free_energy", change), models).itertuples()
+        assert row.passes
+        assert row.fails == ""
+
+
+@pytest.mark.parametrize(("offset", "passes"), [(0.0, True), (0.02, False)])
+def test_estimates_are_compared_by_their_standard_error(offset, passes):
+    exact = np.linspace(-0.5, 0.5, 30)
+    error, allowed = difference(Found("call", "cd_1_b", blocks(exact, 0.01, offset), chains=10**6), exact)
+    assert (error <= allowed) == passes
+
+
+def test_what_is_not_a_number_is_not_compared():
+    exact, found = np.arange(3.0), np.array([0.0, np.nan, 2.5])
+    assert difference(Found("call", "energy", found), exact) == (0.5, pytest.approx(2e-10))
+    found[2] = 2.0
+    assert difference(Found("call", "energy", found), exact)[0] == 0.0
+
+
+def test_a_wrong_model_of_the_set_is_noticed(models):
+    model = models[0]
+    wrong = replace(model, arrays=model.arrays | {"log_partition": model.arrays["log_partition"] + 1e-6})
+    assert not rows_of(peers.Own(), [wrong])["likelihood.exact_log_partition", "log_partition"].passes
+
+
+def test_the_command_names_what_is_not_installed(repository, monkeypatch, capsys):
+    monkeypatch.chdir(repository)
+    monkeypatch.setattr(peers, "version", lambda library: None)
+    assert main(["conformance", "check", "rbms"]) == 0
+    assert capsys.readouterr().out == "rbms: not installed\n"
+    assert main(["conformance", "check", "torch"]) == 2
+    assert "unknown library 'torch'" in capsys.readouterr().err
+
+
+def test_the_command_prints_a_table(repository, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(conformance, "SMALL", {"random-2x3": conformance.SMALL["random-2x3"]})
+    monkeypatch.setattr(conformance, "LARGE", {})
+    assert main(["conformance", "make", str(tmp_path)]) == 0
+    assert main(["conformance", "check", "BernoulliRBM", "--folder", str(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (row,) = [line for line in lines if line.startswith("score_samples ")]
+    assert row.split()[1:3] == ["log_likelihood", "1"]
+    assert row.split()[-2:] == ["no", "random-2x3"]
+
+
+def test_a_folder_without_the_set_is_one_line(tmp_path, capsys):
+    assert main(["conformance", "check", "--folder", str(tmp_path)]) == 2
+    assert "index.json" in capsys.readouterr().err
