@@ -28,7 +28,15 @@ def check(arguments: Namespace) -> None:
         version = peers.version(known[name])
         print(f"{name}: " + (f"{known[name].package} {version}" if version else "not installed"))
         if version:
-            print(f"\n{_shown(peers.compare(known[name], models))}\n")
+            print(f"\n{_compared(known[name], models)}\n")
+
+
+def _compared(library: peers.Library, models: list[conformance.Reference]) -> str:
+    """Return the table of a library, or why there is none: another version may have other modules."""
+    try:
+        return _shown(peers.compare(library, models))
+    except ImportError as error:
+        return f"cannot be imported: {error}"
 
 
 def _shown(table: pd.DataFrame) -> str:

@@ -1,5 +1,6 @@
 """Libraries against the conformance set: what is right passes, and what is wrong does not."""
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -114,6 +115,14 @@ def test_the_command_names_what_is_not_installed(repository, monkeypatch, capsys
     assert capsys.readouterr().out == "rbms: not installed\n"
     assert main(["conformance", "check", "torch"]) == 2
     assert "unknown library 'torch'" in capsys.readouterr().err
+
+
+def test_a_library_that_cannot_be_imported_is_told(repository, monkeypatch, capsys):
+    monkeypatch.chdir(repository)
+    monkeypatch.setattr(peers, "version", lambda library: "0.7")
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert main(["conformance", "check", "rbms"]) == 0
+    assert "cannot be imported: " in capsys.readouterr().out
 
 
 def test_the_command_prints_a_table(repository, tmp_path, monkeypatch, capsys):
