@@ -98,7 +98,10 @@ class Titles:
         return self._labels.get((paper_of(self._first[name]), algorithm), algorithm)
 
     def _data(self, data: str) -> str:
-        return data_name(self._plan.data[data].name).replace("_", " ")
+        entry = self._plan.data[data]
+        # Rows of another data set, in another order.
+        name = entry.options.get("data", entry.name)
+        return data_name(str(name)).replace("_", " ")
 
 
 def _jobs(plan: Plan, output: Output) -> list[str]:

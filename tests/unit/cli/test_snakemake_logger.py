@@ -217,6 +217,7 @@ def test_titles_name_figure_algorithm_and_data(repository, monkeypatch):
     assert of("samples", "samples", "mnist").startswith("rates_fpcd Figure 1: samples of FPCD-1, digits, 30 hidden")
     assert titles.title("render_figure", {"figure": "popcd_fig2"}) == "popcd Figure 2: drawn"
     assert titles.title("prepare_data", {"data": "mnist"}) == "data set digits"
+    assert titles.title("prepare_data", {"data": "simulated_held_out"}) == "data set simulated rbm"
     assert titles.title("check_claims", {}) == "verdicts"
     assert titles.title("of_others", {"name": "x"}) == "of_others, x"
 
