@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from rbmbench.base.streams import Stream
     from rbmbench.likelihood import exact_gradient
     from rbmbench.model.rbm import RBM
+    from rbmbench.reporting.compare import results
     from rbmbench.reporting.plots import plot_curve, plot_filters, plot_samples
     from rbmbench.training.run import load_run
     from rbmbench.training.scikit_learn import RBMTransformer, from_scikit_learn, to_scikit_learn
@@ -29,6 +30,7 @@ __all__ = [
     "plot_curve",
     "plot_filters",
     "plot_samples",
+    "results",
     "samplers",
     "to_scikit_learn",
     "train",
@@ -40,6 +42,7 @@ _HOMES = {
     "Stream": "rbmbench.base.streams",
     "exact_gradient": "rbmbench.likelihood",
     "train": "rbmbench.training.trainer",
+    "results": "rbmbench.reporting.compare",
     "load_run": "rbmbench.training.run",
     **dict.fromkeys(("plot_curve", "plot_filters", "plot_samples"), "rbmbench.reporting.plots"),
     **dict.fromkeys(("RBMTransformer", "from_scikit_learn", "to_scikit_learn"), "rbmbench.training.scikit_learn"),

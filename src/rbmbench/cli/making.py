@@ -98,6 +98,14 @@ def redraw(arguments: Namespace) -> None:
         print(f"{key}: {'drawn' if done else 'left as it is, for its images are not kept'}")
 
 
+def compare(arguments: Namespace) -> None:
+    """Draw the kept arena with the algorithms of a folder of the user's own as well."""
+    from rbmbench.reporting.compare import compare as compared
+
+    for key in compared(arguments.folder, arguments.kept, arguments.out):
+        print(f"{key}: written below {arguments.out}")
+
+
 def run_times(arguments: Namespace) -> None:
     """Tabulate what each run took."""
     import pandas as pd

@@ -194,6 +194,7 @@ OF_FIT = {
 }
 PARTS = ("estimators", "updates", "samplers", "datasets")
 MODEL = {"--model": _required_folder(help="folder of the run")}
+KEPT = "results/reference/desktop"
 SOURCES = {
     "--mirror": {"help": "folder or base address that is tried before the public addresses"},
     "--cache": {"help": "folder of downloads"},
@@ -325,6 +326,13 @@ def _add_commands(commands) -> None:
         "--check": {"action": "store_true", "help": "only fail if code has changed since kept figures were drawn"},
     }
     add("redraw", "making:redraw", "draw figures and tables again from their numbers", own)
+
+    own = {
+        "folder": _folder(help="folder of a scale with runs of your method in the arena, as results/SCALE"),
+        "--with": _folder(dest="kept", default=Path(KEPT), help=f"folder of a kept arena (default: {KEPT})"),
+        "--out": _required_folder(help="folder to write"),
+    }
+    add("compare", "making:compare", "put your method into the kept arena", own)
 
     own = {
         "--figures": {"nargs": "*", "default": [], "metavar": "KEY", "help": "figures, such as popcd_fig1"},

@@ -60,11 +60,11 @@ class ArenaCurvesSpec(OfContestsSpec, FigureSpec):
 
     kind: Literal["arena_curves"]
 
-    DRAWN_BY = ("rbmbench.kinds.arena_curves",)
+    DRAWN_BY = ("rbmbench.kinds.arena_curves", "rbmbench.kinds._contests", "rbmbench.reporting.contests")
 
     def numbers(self, found: pd.DataFrame) -> pd.DataFrame:
-        """Return `rbmbench.reporting.contests.anytime_curves`."""
-        return anytime_curves(found)
+        """Return the curves of all rates and trials: `rbmbench.reporting.contests.contest_curves`."""
+        return found
 
     def picture(self, numbers: pd.DataFrame, facts: Mapping[str, Any], sheet: Any = None) -> Figure:
         """Return the figure: by matrix products on the left, by processor seconds on the right."""
@@ -73,12 +73,12 @@ class ArenaCurvesSpec(OfContestsSpec, FigureSpec):
         from rbmbench.reporting.style import PAGE, looks_of, page, theme
 
         sheet = sheet or PAGE
-        looks = looks_of(self.entries.values())
+        looks, shown = looks_of(self.entries.values()), anytime_curves(numbers)
         with theme():
             drawn = page(len(self.contests), sheet)
             rows = drawn.subplots(len(self.contests), len(COSTS), squeeze=False)
             for contest, line in zip(self.contests, rows, strict=True):
-                of_contest = numbers[numbers["contest"] == contest.name]
+                of_contest = shown[shown["contest"] == contest.name]
                 for ax, (cost, words) in zip(line, COSTS.items(), strict=True):
                     _draw(ax, of_contest[of_contest["cost"] == cost], looks)
                     ax.set_xlabel(f"{words} of a trial")
@@ -94,12 +94,13 @@ class ArenaCurvesSpec(OfContestsSpec, FigureSpec):
 
     def words(self, numbers: pd.DataFrame, facts: Mapping[str, Any]) -> str:
         """Return the caption."""
-        trials = count(numbers["trials"].min())
+        shown = anytime_curves(numbers)
+        trials = count(shown["trials"].min())
         return (
             "Mean log-likelihood of rows that are not trained on, by the cost of a trial so far: matrix products of a"
             " mini-batch with W on the left, processor seconds of training on one thread on the right. All algorithms"
             f" have the same budget of products; that of seconds is the least time that one of them takes for it."
-            f" Bands: 10 to 90 % of at least {trials} trials. {contests_in_words(self.contests, numbers)}"
+            f" Bands: 10 to 90 % of at least {trials} trials. {contests_in_words(self.contests, shown)}"
         )
 
 

@@ -51,7 +51,7 @@ def contest_curves(contest: Any, runs: Mapping[str, RunData]) -> pd.DataFrame:
     DataFrame
         Columns contest, data, data_title, stand_in, hidden, budget (products), algorithm, label, rate, trial, judged
         (whether the trial is, or else tunes), iteration, products and seconds (of a trial until then), tuning and value
-        (the metrics that rates are chosen by and that algorithms are judged by).
+        (the metrics that rates are chosen by and that algorithms are judged by), commit (of the code that made it).
 
     Raises
     ------
@@ -83,6 +83,7 @@ def _entry_curves(contest: Any, entry: Any, run: RunData) -> pd.DataFrame:
         judged=long["trial"] >= first + contest.tuning_trials,
         products=products[place],
         seconds=seconds[place],
+        commit=(run.meta.get("commit") or "")[:7],
     )
 
 
@@ -214,7 +215,9 @@ def anytime_curves(curves: pd.DataFrame) -> pd.DataFrame:
         chosen = chosen_rates(at_cost(curves, cost, budgets))
         judged = curves[curves["judged"]].merge(chosen, on=[*ENTRANT, "rate"])
         keys = ["contest", "data_title", "stand_in", "hidden", *ENTRANT[1:], "label", "rate", cost]
-        grouped = judged[judged[cost] <= 1.0001 * judged["contest"].map(budgets)].groupby(keys, sort=False)["value"]
+        grouped = judged[judged[cost] <= 1.0001 * judged["contest"].map(budgets)].groupby(
+            keys, sort=False, dropna=False
+        )["value"]
         summary = grouped.agg(
             trials="count", mean="mean", low=lambda x: x.quantile(0.1), high=lambda x: x.quantile(0.9)
         )

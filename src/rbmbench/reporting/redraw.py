@@ -52,7 +52,7 @@ def redraw(root: str | Path, key: str, out: str | Path, sheet: style.Sheet = sty
     others = () if sheet == style.PAGE else (sheet,)
     if not kept:
         found = spec.read()
-        _save(spec.draw(found, *others), spec.caption(found), target, key)
+        save_figure(spec.draw(found, *others), spec.caption(found), target, key)
         return True
     numbers = numbers_of(source, key)
     try:
@@ -60,7 +60,7 @@ def redraw(root: str | Path, key: str, out: str | Path, sheet: style.Sheet = sty
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         text = f"do not fit {source.spec(key)}; should be what `rbmbench keep` wrote ({error!r})"
         raise ResultsError(f"{source.numbers(key)}: its numbers {text}") from None
-    _save(figure, caption, target, key)
+    save_figure(figure, caption, target, key)
     if not others and Path(root) == Path(out):
         write_json(source.spec(key), values | {"drawn_by": drawn_by(spec)})
     return True
@@ -72,12 +72,13 @@ def keep_figure(spec: FigureSpec, values: dict[str, Any], target: Layout) -> Non
     The spec has names in place of folders.
     """
     found = spec.read()
-    _save(spec.draw(found), spec.caption(found), target, spec.key)
+    save_figure(spec.draw(found), spec.caption(found), target, spec.key)
     more = {"facts": spec.facts(found), "drawn_by": drawn_by(spec)}
     write_json(target.spec(spec.key), without_folders(values) | more)
 
 
-def _save(figure: Any, caption: str, target: Layout, key: str) -> None:
+def save_figure(figure: Any, caption: str, target: Layout, key: str) -> None:
+    """Write a figure in all its forms, and its caption."""
     for ending in PICTURE_ENDINGS:
         style.save(figure, target.figure(key, ending))
     text_tables.write_text(caption, target.figure(key, "md"))
@@ -103,7 +104,11 @@ def numbers_of(layout: Layout, key: str) -> pd.DataFrame:
 
 def _lay_out(spec: Any, source: Layout, target: Layout) -> None:
     """Write a table from its CSV again."""
-    numbers = read_csv(source.table(spec.key, "csv"))
+    save_table(spec, read_csv(source.table(spec.key, "csv")), target)
+
+
+def save_table(spec: Any, numbers: pd.DataFrame, target: Layout) -> None:
+    """Write a table in all its forms."""
     layout = spec.layout(numbers)
     text_tables.write_csv(numbers, target.table(spec.key, "csv"))
     text_tables.write_markdown(spec, layout, target.table(spec.key, "md"))
