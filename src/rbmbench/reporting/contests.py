@@ -215,9 +215,8 @@ def anytime_curves(curves: pd.DataFrame) -> pd.DataFrame:
         chosen = chosen_rates(at_cost(curves, cost, budgets))
         judged = curves[curves["judged"]].merge(chosen, on=[*ENTRANT, "rate"])
         keys = ["contest", "data_title", "stand_in", "hidden", *ENTRANT[1:], "label", "rate", cost]
-        grouped = judged[judged[cost] <= 1.0001 * judged["contest"].map(budgets)].groupby(
-            keys, sort=False, dropna=False
-        )["value"]
+        within = judged[judged[cost] <= 1.0001 * judged["contest"].map(budgets)]
+        grouped = within.groupby(keys, sort=False, dropna=False)["value"]  # no stand-in is NaN in a CSV
         summary = grouped.agg(
             trials="count", mean="mean", low=lambda x: x.quantile(0.1), high=lambda x: x.quantile(0.9)
         )
