@@ -41,15 +41,14 @@ def load(files: Iterable[str | Path], config: Mapping[str, Any] | None = None) -
     values = merged(*(values for _, values in layers.parts)) if config is None else config
     main = parse(MainConfig, values, layers.place)
     for key in main.overrides:
-        if key not in main.files:
-            raise layers.refuse(("overrides", key), unknown_name("paper", key, main.files))
+        if key not in main.papers:
+            raise layers.refuse(("overrides", key), unknown_name("paper", key, main.papers))
     published, papers = {}, []
-    for key, name in main.files.items():
-        file = files[0].parent / name
+    for key in main.papers:
+        file = paper_file(files[0].parent, key)
         if not file.is_file():
-            known = sorted(path.stem for path in file.parent.glob("*.yaml"))
-            what = "papers" if key in main.papers else "studies"
-            raise layers.refuse((what,), unknown_name("paper" if key in main.papers else "study", key, known))
+            known = sorted(path.stem for path in (files[0].parent / "papers").glob("*.yaml"))
+            raise layers.refuse(("papers",), unknown_name("paper", key, known))
         own = read_yaml(file)
         published[key] = checked_paper(key, Layers(((str(file), own),)), own)
         overrides = [
@@ -59,8 +58,14 @@ def load(files: Iterable[str | Path], config: Mapping[str, Any] | None = None) -
         ]
         values = _without_nulls(merged(own, main.overrides.get(key, {})), own)
         papers.append(checked_paper(key, Layers(((str(file), own), *overrides)), values))
-    tables = {key: _published_tables(files[0].parent / "claims" / f"{key}.yaml") for key in main.files}
+    tables = {key: _published_tables(files[0].parent / "claims" / f"{key}.yaml") for key in main.papers}
     return Configuration(main, tuple(papers), published, tables)
+
+
+def paper_file(folder: Path, key: str) -> Path:
+    """Return the file of a paper, or of a study of our own, below the folder of config.yaml; it need not exist."""
+    paper, study = folder / "papers" / f"{key}.yaml", folder / f"{key}.yaml"
+    return study if study.is_file() and not paper.is_file() else paper
 
 
 def _without_nulls(values: dict[str, Any], published: Mapping[str, Any]) -> dict[str, Any]:

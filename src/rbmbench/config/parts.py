@@ -41,8 +41,9 @@ class MainConfig(Settings):
     """config.yaml and its overlays, after they are merged."""
 
     scale: Name = Field(description="name of the scale; everything made goes to results/SCALE/")
-    papers: Names = Field(description="keys of the papers to run: config/papers/KEY.yaml")
-    studies: tuple[Name, ...] = Field(default=(), description="keys of studies of our own to run: config/KEY.yaml")
+    papers: Names = Field(
+        description="keys of the papers to run, config/papers/KEY.yaml, and of studies of our own, config/KEY.yaml"
+    )
     data: DataAccess = DataAccess()
     backend: Literal["auto", "numpy", "cupy"] = Field(
         default="auto", description="arrays to train on: NumPy's, CuPy's on a GPU, or what suits each run"
@@ -50,11 +51,6 @@ class MainConfig(Settings):
     overrides: dict[Name, dict[str, Any]] = Field(
         default={}, description="by paper or study: what is merged, deeply, onto its file at this scale"
     )
-
-    @property
-    def files(self) -> dict[str, str]:
-        """The file of each paper and study, in the folder of config.yaml, by its key."""
-        return {key: f"papers/{key}.yaml" for key in self.papers} | {key: f"{key}.yaml" for key in self.studies}
 
 
 class Defaults(Settings):

@@ -23,9 +23,9 @@ MOST_BYTES = 100_000
 
 def plan(configuration: Configuration) -> Plan:
     """Return what has to be computed and shown; `SettingsError` if two papers mean different data sets by one key."""
-    result = Plan(configuration.main.scale, tuple(configuration.main.files))
+    result = Plan(configuration.main.scale, configuration.main.papers)
     for paper in configuration.papers:
-        _add_data(result, paper, f"config/{configuration.main.files[paper.key]}")
+        _add_data(result, paper)
         planner = Planner(result, paper, configuration.published[paper.key])
         printed = configuration.published_tables[paper.key]
         for name, figure in paper.figures.items():
@@ -60,12 +60,12 @@ def _planned(
     return replace(output, spec=parse(type(output.spec), values, where))
 
 
-def _add_data(result: Plan, paper: Paper, file: str) -> None:
+def _add_data(result: Plan, paper: Paper) -> None:
     """Add a paper's data sets; one key must mean one data set, for it names the file."""
     for name, entry in paper.data.items():
         known = result.data.setdefault(name, entry)
         if (known.name, known.options) != (entry.name, entry.options):
             raise SettingsError(
-                f"{file}: data.{name}: found {entry.name} {entry.options}; another paper means "
+                f"{paper.key}: data.{name}: found {entry.name} {entry.options}; another paper means "
                 f"{known.name} {known.options} by this key: give one of them another key"
             )

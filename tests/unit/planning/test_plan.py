@@ -212,8 +212,9 @@ def test_smoke_needs_no_download(everything):
 def test_one_key_must_mean_one_data_set(configurations):
     first = configurations["paper"]
     other = changed(first, {"key": "other", "data": {"letters": {"name": "digits"}}}).papers[0]
-    main = first.main.model_copy(update={"papers": ("popcd", "other")})
-    both = type(first)(main, (*first.papers, other), {**first.published, "other": other}, {"popcd": {}, "other": {}})
+    both = type(first)(
+        first.main, (*first.papers, other), {**first.published, "other": other}, {"popcd": {}, "other": {}}
+    )
     with pytest.raises(SettingsError, match=r"data\.letters: found digits"):
         plan(both)
 
