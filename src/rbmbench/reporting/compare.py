@@ -8,10 +8,11 @@ import pandas as pd
 
 from rbmbench.base.errors import ResultsError, SettingsError
 from rbmbench.io.layout import Layout
-from rbmbench.io.results import read_json
+from rbmbench.io.results import numbers_file, read_csv, read_json
 from rbmbench.planning.specs import FigureSpec, parse_spec, read_spec
 from rbmbench.reporting import text_tables
-from rbmbench.reporting.redraw import numbers_of, save_figure, save_table
+from rbmbench.reporting.contests import COLUMNS
+from rbmbench.reporting.redraw import save_figure, save_table
 
 KEPT = "results/reference/desktop"
 ALIKE = ("data", "hidden", "products", "tuning_trials", "tuned_by", "judged_by")
@@ -51,7 +52,7 @@ def compare(folder: str | Path, kept: str | Path, out: str | Path) -> list[str]:
             entry["label"] += f" (own, {commits[entry['algorithm']]})"
         added[contest["name"]] = contest["entries"]
     labels = {entry["algorithm"]: entry["label"] for entries in added.values() for entry in entries}
-    curves = numbers_of(Layout(str(kept)), theirs.key)
+    curves = results(theirs.paper, kept)
     _check_trials(found, curves, f"{folder}")
     curves = pd.concat([curves, found.assign(label=found["algorithm"].map(labels))], ignore_index=True)
     target = Layout(str(out))
@@ -79,7 +80,7 @@ def results(study: str, folder: str | Path = KEPT) -> pd.DataFrame:
         If the folder has no curves of that study.
     """
     spec = _curves_of(folder, study)
-    return numbers_of(Layout(str(folder)), spec.key)
+    return read_csv(numbers_file(Layout(str(folder)), spec.key), COLUMNS)
 
 
 def _arenas(folder: str | Path) -> Iterator[Any]:

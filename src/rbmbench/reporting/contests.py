@@ -20,6 +20,9 @@ from rbmbench.reporting.marks import first_reached
 COSTS = {"products": "matrix products", "seconds": "processor seconds"}
 """Costs by their columns, in words."""
 ENTRANT = ["contest", "algorithm"]
+OF_CONTEST = ["contest", "data", "data_title", "stand_in", "hidden", "budget"]
+OF_CURVE = ["algorithm", "label", "rate", "trial", "judged", "iteration", "products", "seconds", "tuning", "value"]
+COLUMNS = [*OF_CONTEST, *OF_CURVE, "commit"]
 NEAREST_TARGET = 0.01
 TARGETS = 51
 """Levels from the start of a contest to its best final value, their distances to that falling to `NEAREST_TARGET`."""
@@ -84,7 +87,7 @@ def _entry_curves(contest: Any, entry: Any, run: RunData) -> pd.DataFrame:
         products=products[place],
         seconds=seconds[place],
         commit=(run.meta.get("commit") or "")[:7],
-    )
+    )[COLUMNS]
 
 
 def _products(run: RunData, iterations: np.ndarray) -> np.ndarray:
