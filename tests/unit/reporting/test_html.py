@@ -288,7 +288,7 @@ def test_missing_picture_is_one_line(layout, outputs):
 
 
 def test_numbers_of_nothing_are_one_line(layout, outputs):
-    Path(layout.numbers("popcd_fig1")).write_text("iteration,panel\n1,a\n")
+    Path(layout.numbers("popcd_fig1")).write_text("metric,panel\n1,a\n")
     with pytest.raises(ResultsError, match=r"popcd_fig1\.csv: does not hold the numbers of a figure \(KeyError"):
         written(layout)
 

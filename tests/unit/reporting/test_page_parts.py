@@ -189,3 +189,8 @@ def test_cuts_name_what_is_below_the_published_settings(repository):
         "128 of 512 particles of annealing",
     ]
     assert cuts(kind, paper, numbers.assign(stand_in="mnist"), [])[-1] == "stand-in data"
+
+
+def test_curves_of_another_form_have_no_charts():
+    """Those of an arena: all trials by cost, of several contests."""
+    assert panels(pd.DataFrame({"contest": ["toy"], "iteration": [3], "value": [-2.0]}), {}) == ()

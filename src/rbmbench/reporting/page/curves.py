@@ -28,7 +28,7 @@ Curves = Mapping[tuple[str, str, str], pd.DataFrame]
 
 def curves(numbers: pd.DataFrame) -> dict[str, Curves]:
     """Return the curves of a figure by panel; its kind is told by the columns of its numbers; {} where it has none."""
-    for column, of_kind in {"iteration": _learning, "stopping_time": _coupling, "validation": _coverage}.items():
+    for column, of_kind in {"metric": _learning, "stopping_time": _coupling, "validation": _coverage}.items():
         if column in numbers:
             return of_kind(numbers)
     return {}
