@@ -1,6 +1,6 @@
 """Held out: another data set with rows of its training part set aside, for validation and test."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any
 
@@ -27,7 +27,7 @@ class HeldOut(Recipe):
     data : str
         Name of the other data set.
     options : dict
-        Its options.
+        Its options; None for its defaults.
     validation, test : int
         Number of rows of these parts.
     seed : int
@@ -35,7 +35,7 @@ class HeldOut(Recipe):
     """
 
     data: Annotated[str, text] = "artificial_modes"
-    options: Annotated[dict, _options] = field(default_factory=dict)
+    options: Annotated[dict | None, _options] = None
     validation: Annotated[int, whole_number(1, MOST_ROWS)] = 1000
     test: Annotated[int, whole_number(1, MOST_ROWS)] = 1000
     seed: Seed = 0

@@ -17,6 +17,7 @@ OWN_VARIABLES = (
     "RBMBENCH_DATA_CACHE",
     "RBMBENCH_DATA_MIRROR",
     "RBMBENCH_FUSED",
+    "RBMBENCH_MESSAGES",
     "RBMBENCH_PRODUCTS",
 )
 NVIDIA_SMI = ("nvidia-smi", "--query-gpu=name,memory.total,driver_version,compute_cap", "--format=csv,noheader")
