@@ -7,10 +7,10 @@ are judged, by rows that are used for nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import ceil
 from textwrap import wrap
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -29,8 +29,15 @@ from rbmbench.reporting.contests import contest_curves, products_of
 from rbmbench.reporting.frames import RunData
 from rbmbench.reporting.words import count, stand_ins
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from rbmbench.reporting.style import Sheet
+
 LINE = 100
 """Letters of a line of a title."""
+LEGEND_COLUMNS = 5
+"""Of algorithms, on a page."""
 EARLIEST = 0.002
 """Share of the budget that is spent at the first evaluation of trained models."""
 Metric = Literal["log_likelihood", "validation_log_likelihood", "test_log_likelihood"]
@@ -223,6 +230,17 @@ class OfContestsSpec(Shown):
 def heading_of(spec: Shown) -> str:
     """Return the title of a figure, in lines that fit a page."""
     return "\n".join([spec.title, *wrap(spec.which, LINE)])
+
+
+def finish_sheet(figure: Figure, spec: Shown, looks: Mapping[str, dict], sheet: Sheet) -> None:
+    """Give a figure its title, if the sheet has one, and a legend of the algorithms."""
+    from matplotlib.lines import Line2D
+
+    if sheet.titled:
+        figure.suptitle(heading_of(spec))
+    handles = [Line2D([], [], label=label, **looks[name]) for name, label in spec.labels.items()]
+    columns = max(1, int(LEGEND_COLUMNS * sheet.share))
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False, handlelength=3.2)
 
 
 def contests_in_words(contests: tuple[ContestSpec, ...], numbers: pd.DataFrame) -> str:

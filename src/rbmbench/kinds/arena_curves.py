@@ -10,7 +10,7 @@ from pydantic import Field
 
 from rbmbench.config.checks import Checks
 from rbmbench.config.paper import KINDS, Paper
-from rbmbench.kinds._contests import Contests, OfContests, OfContestsSpec, contests_in_words, heading_of
+from rbmbench.kinds._contests import Contests, OfContests, OfContestsSpec, contests_in_words, finish_sheet
 from rbmbench.planning.specs import FigureSpec
 from rbmbench.reporting.contests import COSTS, anytime_curves
 from rbmbench.reporting.words import count
@@ -68,8 +68,6 @@ class ArenaCurvesSpec(OfContestsSpec, FigureSpec):
 
     def picture(self, numbers: pd.DataFrame, facts: Mapping[str, Any], sheet: Any = None) -> Figure:
         """Return the figure: by matrix products on the left, by processor seconds on the right."""
-        from matplotlib.lines import Line2D
-
         from rbmbench.reporting.style import PAGE, looks_of, page, theme
 
         sheet = sheet or PAGE
@@ -85,11 +83,7 @@ class ArenaCurvesSpec(OfContestsSpec, FigureSpec):
                 title = of_contest["data_title"].iloc[0]
                 line[0].set_title(f"{contest.name}: {title}, {contest.hidden} hidden units", loc="left")
                 line[0].set_ylabel("held-out log-likelihood\n(nats per row)")
-            if sheet.titled:
-                drawn.suptitle(heading_of(self))
-            handles = [Line2D([], [], label=label, **looks[name]) for name, label in self.labels.items()]
-            columns = max(1, int(5 * sheet.share))
-            drawn.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False, handlelength=3.2)
+            finish_sheet(drawn, self, looks, sheet)
         return drawn
 
     def words(self, numbers: pd.DataFrame, facts: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 from pydantic import Field
 
 from rbmbench.config.paper import KINDS
-from rbmbench.kinds._contests import OfContestsSpec, ViewOfContests, contests_in_words, heading_of
+from rbmbench.kinds._contests import OfContestsSpec, ViewOfContests, contests_in_words, finish_sheet
 from rbmbench.planning.specs import FigureSpec
 from rbmbench.reporting.contests import tuned_rates
 
@@ -40,8 +40,6 @@ class ArenaRatesSpec(OfContestsSpec, FigureSpec):
 
     def picture(self, numbers: pd.DataFrame, facts: Mapping[str, Any], sheet: Any = None) -> Figure:
         """Return the figure."""
-        from matplotlib.lines import Line2D
-
         from rbmbench.reporting.style import PAGE, looks_of, page, theme
 
         sheet = sheet or PAGE
@@ -58,11 +56,7 @@ class ArenaRatesSpec(OfContestsSpec, FigureSpec):
                 ax.set_axis_off()
             for first in axes[::columns]:
                 first.set_ylabel("log-likelihood\nof validation rows\n(nats per row)")
-            if sheet.titled:
-                drawn.suptitle(heading_of(self))
-            handles = [Line2D([], [], label=label, **looks[name]) for name, label in self.labels.items()]
-            places = max(1, int(5 * sheet.share))
-            drawn.legend(handles=handles, loc="outside lower center", ncols=places, frameon=False, handlelength=3.2)
+            finish_sheet(drawn, self, looks, sheet)
         return drawn
 
     def words(self, numbers: pd.DataFrame, facts: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 from pydantic import Field
 
 from rbmbench.config.paper import KINDS
-from rbmbench.kinds._contests import OfContestsSpec, ViewOfContests, heading_of
+from rbmbench.kinds._contests import OfContestsSpec, ViewOfContests, finish_sheet
 from rbmbench.planning.specs import FigureSpec
 from rbmbench.reporting.contests import COSTS, NEAREST_TARGET, SHARES, TARGETS, reached_targets
 from rbmbench.reporting.words import count
@@ -38,8 +38,6 @@ class ArenaTargetsSpec(OfContestsSpec, FigureSpec):
 
     def picture(self, numbers: pd.DataFrame, facts: Mapping[str, Any], sheet: Any = None) -> Figure:
         """Return the figure, one panel for each cost."""
-        from matplotlib.lines import Line2D
-
         from rbmbench.reporting.style import PAGE, finish_axes, looks_of, page, theme
 
         sheet = sheet or PAGE
@@ -54,11 +52,7 @@ class ArenaTargetsSpec(OfContestsSpec, FigureSpec):
                 ax.set(xscale="log", xlim=(SHARES[0], 1), ylim=(0, 1), xlabel=f"share of the {words}")
                 finish_axes(ax)
             axes[0].set_ylabel("share of targets reached")
-            if sheet.titled:
-                drawn.suptitle(heading_of(self))
-            handles = [Line2D([], [], label=label, **looks[name]) for name, label in self.labels.items()]
-            columns = max(1, int(5 * sheet.share))
-            drawn.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False, handlelength=3.2)
+            finish_sheet(drawn, self, looks, sheet)
         return drawn
 
     def words(self, numbers: pd.DataFrame, facts: Mapping[str, Any]) -> str:
