@@ -54,6 +54,7 @@ class Titles:
             for paper in configuration.papers
             for name, algorithm in paper.algorithms.items()
         }
+        self._jobs = {job.id: job for job in plan.jobs}
         self._first: dict[str, str] = {}
         for key, output in plan.outputs.items():
             for job in _jobs(plan, output):
@@ -72,7 +73,7 @@ class Titles:
 
     def _of_job(self, name: str) -> str:
         """Return the words of a job of the plan."""
-        job, plan = next(job for job in self._plan.jobs if job.id == name), self._plan
+        job, plan = self._jobs[name], self._plan
         if name in plan.runs:
             return self._of_run(job)
         if name in plan.couplings:

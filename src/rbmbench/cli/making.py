@@ -11,9 +11,7 @@ from typing import Any
 from rbmbench.base.errors import DataError, ResultsError, SettingsError
 from rbmbench.cli.parser import plain_data
 from rbmbench.io.atomic import replaced, write_json
-from rbmbench.io.layout import CONFORMANCE
-
-KEPT = Path("results/reference")
+from rbmbench.io.layout import CONFORMANCE, REFERENCE
 
 
 def data(arguments: Namespace) -> None:
@@ -68,14 +66,14 @@ def report(arguments: Namespace) -> None:
 
     folders = arguments.folders or kept_folders()
     if not folders:
-        raise SettingsError(f"report: found no folder in {KEPT}; name one, such as results/smoke")
+        raise SettingsError(f"report: found no folder in {REFERENCE}; name one, such as results/smoke")
     write_report(folders, arguments.out, arguments.config, arguments.configfile, arguments.specs, arguments.discussion)
     print(f"{arguments.out}: written")
 
 
 def kept_folders(root: Path = Path()) -> list[Path]:
     """Return the folders of kept results of a repository, that of the published settings first."""
-    found = set((root / KEPT).glob("*/")) - {root / CONFORMANCE}
+    found = set((root / REFERENCE).glob("*/")) - {root / CONFORMANCE}
     return sorted(found, key=lambda folder: (folder.name != "paper", folder.name))
 
 

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.io.guard import UnreadableError
-from rbmbench.io.layout import CONFORMANCE
+from rbmbench.io.layout import CONFORMANCE, KEPT_ARENA
 from rbmbench.io.text import plain_json
 
 LARGEST_COUNT = 2**31 - 1
@@ -194,7 +194,6 @@ OF_FIT = {
 }
 PARTS = ("estimators", "updates", "samplers", "datasets")
 MODEL = {"--model": _required_folder(help="folder of the run")}
-KEPT = "results/reference/desktop"
 SOURCES = {
     "--mirror": {"help": "folder or base address that is tried before the public addresses"},
     "--cache": {"help": "folder of downloads"},
@@ -329,7 +328,9 @@ def _add_commands(commands) -> None:
 
     own = {
         "folder": _folder(help="folder of a scale with runs of your method in the arena, as results/SCALE"),
-        "--with": _folder(dest="kept", default=Path(KEPT), help=f"folder of a kept arena (default: {KEPT})"),
+        "--with": _folder(
+            dest="kept", default=Path(KEPT_ARENA), help=f"folder of a kept arena (default: {KEPT_ARENA})"
+        ),
         "--out": _required_folder(help="folder to write"),
     }
     add("compare", "making:compare", "put your method into the kept arena", own)

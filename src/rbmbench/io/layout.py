@@ -29,7 +29,10 @@ FIT_PICTURES, FIT_PAGE = {"curve": "curve.png", "filters": "filters.png", "sampl
 TRUTH, BIAS = "ground_truth.npz", "bias.parquet"
 STOPPING_TIMES, ISL, SHOWN = "stopping_times.parquet", "isl.parquet", "shown.npz"
 
-CONFORMANCE, CONFORMANCE_INDEX = "results/reference/conformance", "index.json"
+REFERENCE = "results/reference"
+"""Folder of the kept results of the repository, with a folder for each scale."""
+KEPT_ARENA = f"{REFERENCE}/desktop"
+CONFORMANCE, CONFORMANCE_INDEX = f"{REFERENCE}/conformance", "index.json"
 """Folder of the models by which libraries check themselves, and the file that lists them."""
 
 JOBS = {

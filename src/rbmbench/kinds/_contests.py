@@ -16,14 +16,14 @@ import numpy as np
 import pandas as pd
 from pydantic import Field, model_validator
 
-from rbmbench.base.settings import AnnealingBudget, Count, Initial, Positive, Rate, Settings
+from rbmbench.base.settings import AnnealingBudget, Choice, Count, Initial, Positive, Rate, Settings
 from rbmbench.config.checks import Checks
 from rbmbench.config.paper import Paper
 from rbmbench.config.parts import FigureName, Name, Names, Panel
 from rbmbench.io.layout import CURVE, META
 from rbmbench.planning.jobs import Output, unique
 from rbmbench.planning.kinds import Kind
-from rbmbench.planning.runs import Planner, schedule_of
+from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import Curve, Shown, Source, Spec
 from rbmbench.reporting.contests import contest_curves, products_of
 from rbmbench.reporting.frames import RunData
@@ -104,9 +104,10 @@ class Contests(Settings):
     def trainings(self, paper: Paper, contest: Contest) -> Iterator[tuple[str, float, Panel]]:
         """Yield each algorithm of a contest with each rate, and what is trained then."""
         for name in self.algorithms_of(paper, contest):
+            stage = paper.algorithms[name].stages[0]
+            estimator = Choice(name=stage.estimator, options=stage.options)
+            cost = products_of(estimator, stage.update, sizes_of(paper, contest))(contest.expected)
             for rate in contest.rates or self.rates:
-                stage, *_ = schedule_of(paper.algorithms[name], contest.panel(rate, 1))
-                cost = products_of(stage, sizes_of(paper, contest), contest.expected)
                 yield name, rate, contest.panel(rate, ceil(contest.products / cost))
 
 

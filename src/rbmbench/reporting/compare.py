@@ -7,14 +7,13 @@ from typing import Any
 import pandas as pd
 
 from rbmbench.base.errors import ResultsError, SettingsError
-from rbmbench.io.layout import Layout
+from rbmbench.io.layout import KEPT_ARENA, Layout
 from rbmbench.io.results import numbers_file, read_csv, read_json
 from rbmbench.planning.specs import FigureSpec, parse_spec, read_spec
 from rbmbench.reporting import text_tables
 from rbmbench.reporting.contests import COLUMNS
 from rbmbench.reporting.redraw import save_figure, save_table
 
-KEPT = "results/reference/desktop"
 ALIKE = ("data", "hidden", "products", "tuning_trials", "tuned_by", "judged_by")
 """What a contest must share with the kept one of its name."""
 
@@ -59,7 +58,7 @@ def compare(folder: str | Path, kept: str | Path, out: str | Path) -> list[str]:
     return [_shown(spec, added, curves, target) for spec in _arenas(kept)]
 
 
-def results(study: str, folder: str | Path = KEPT) -> pd.DataFrame:
+def results(study: str, folder: str | Path = KEPT_ARENA) -> pd.DataFrame:
     """Return the curves of all trials, rates and algorithms of an arena.
 
     Parameters

@@ -4,15 +4,17 @@ Costs are matrix products (see `rbmbench.estimators.Estimator.products`) and pro
 Values are mean log-likelihoods per row, nats.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
 from rbmbench import estimators, updates
 from rbmbench.base.metrics import metric_of
-from rbmbench.base.settings import Stage
+from rbmbench.base.settings import Choice, Stage
 from rbmbench.reporting.claims.intervals import LEVEL, student
 from rbmbench.reporting.frames import RunData, training_seconds
 from rbmbench.reporting.marks import first_reached
@@ -31,13 +33,13 @@ SHARES = np.geomspace(2e-3, 1.0, 121)
 DRAWS = 4000
 
 
-def products_of(stage: Stage, sizes: tuple[int, int, int], diagnostics: Mapping[str, float]) -> float:
-    """Return the matrix products of an iteration; ``sizes`` are rows of a mini-batch, visible and hidden units."""
-    estimator, update = (
-        registry.create(chosen.name, chosen.options)
-        for registry, chosen in ((estimators.REGISTRY, stage.estimator), (updates.REGISTRY, stage.update))
-    )
-    return update.products(estimator, *sizes, diagnostics)
+def products_of(estimator: Choice, update: Choice, sizes: tuple[int, int, int]) -> Callable[[Mapping], float]:
+    """Return the matrix products of an iteration as a function of its diagnostics.
+
+    ``sizes`` are rows of a mini-batch, visible and hidden units.
+    """
+    made = estimators.REGISTRY.create(estimator.name, estimator.options)
+    return partial(updates.REGISTRY.create(update.name, update.options).products, made, *sizes)
 
 
 def contest_curves(contest: Any, runs: Mapping[str, RunData]) -> pd.DataFrame:
@@ -94,14 +96,13 @@ def _products(run: RunData, iterations: np.ndarray) -> np.ndarray:
     """Return the products until each evaluation, by the diagnostics of the iterations before it."""
     settings = run.meta["settings"]
     stage = Stage.model_validate(settings["schedule"][0])
-    sizes = settings["batch"], run.meta["data"]["visible"], settings["hidden"]
+    cost = products_of(
+        stage.estimator, stage.update, (settings["batch"], run.meta["data"]["visible"], settings["hidden"])
+    )
     means = run.curve.pivot_table(index="iteration", columns="metric", values="value", aggfunc="mean")
     means = means[[name for name in means if not metric_of(name).momentary]]
     known = means.to_dict("index")
-    costs = [
-        products_of(stage, sizes, {name: one for name, one in known.get(i, {}).items() if np.isfinite(one)})
-        for i in iterations[1:]
-    ]
+    costs = [cost({name: one for name, one in known.get(i, {}).items() if np.isfinite(one)}) for i in iterations[1:]]
     return np.concatenate([[0.0], np.cumsum(np.diff(iterations) * costs)])
 
 
@@ -124,16 +125,55 @@ def chosen_rates(reached: pd.DataFrame) -> pd.DataFrame:
     return means.loc[best, [*ENTRANT, "rate"]].reset_index(drop=True)
 
 
-def budgets_of(curves: pd.DataFrame) -> dict[str, dict[str, float]]:
-    """Return the budget of each contest, by cost.
+@dataclass(frozen=True)
+class Budgeted:
+    """All trials at the budgets of one cost.
 
-    That of seconds is the least time that any algorithm takes for the products, at the rate that is chosen for them.
+    Attributes
+    ----------
+    cost : str
+    budgets : dict
+        By contest.
+    reached : DataFrame
+        See `at_cost`.
+    rates : DataFrame
+        See `chosen_rates`.
     """
-    products = curves.groupby("contest", sort=False)["budget"].first().to_dict()
-    reached = at_cost(curves, "products", products)
-    at_best = reached.merge(chosen_rates(reached), on=[*ENTRANT, "rate"])
-    times = at_best.groupby(ENTRANT, sort=False)["seconds"].mean()
-    return {"products": products, "seconds": times.groupby("contest", sort=False).min().to_dict()}
+
+    cost: str
+    budgets: dict[str, float]
+    reached: pd.DataFrame
+    rates: pd.DataFrame
+
+    @classmethod
+    def of(cls, curves: pd.DataFrame, cost: str, budgets: dict[str, float]) -> Self:
+        """Return all trials at these budgets."""
+        reached = at_cost(curves, cost, budgets)
+        return cls(cost, budgets, reached, chosen_rates(reached))
+
+    @property
+    def at_best(self) -> pd.DataFrame:
+        """All trials at the chosen rates."""
+        return self.reached.merge(self.rates, on=[*ENTRANT, "rate"])
+
+    def judged(self, curves: pd.DataFrame) -> pd.DataFrame:
+        """Return the curves of judged trials at the chosen rates."""
+        return curves[curves["judged"]].merge(self.rates, on=[*ENTRANT, "rate"])
+
+
+def under_products(curves: pd.DataFrame) -> Budgeted:
+    """Return all trials at the budgets of products."""
+    return Budgeted.of(curves, "products", curves.groupby("contest", sort=False)["budget"].first().to_dict())
+
+
+def under_budgets(curves: pd.DataFrame) -> tuple[Budgeted, Budgeted]:
+    """Return all trials at the budgets of products, and at those of seconds.
+
+    The latter are the least time that any algorithm takes for the products, at the rate that is chosen for them.
+    """
+    products = under_products(curves)
+    times = products.at_best.groupby(ENTRANT, sort=False)["seconds"].mean()
+    return products, Budgeted.of(curves, "seconds", times.groupby("contest", sort=False).min().to_dict())
 
 
 def standings(curves: pd.DataFrame) -> pd.DataFrame:
@@ -146,11 +186,10 @@ def standings(curves: pd.DataFrame) -> pd.DataFrame:
         best of the algorithms in this trial; ties share the mean of their ranks).
     """
     parts = []
-    for cost, budgets in budgets_of(curves).items():
-        reached = at_cost(curves, cost, budgets)
-        judged = reached[reached["judged"]].merge(chosen_rates(reached), on=[*ENTRANT, "rate"])
+    for under in under_budgets(curves):
+        judged = under.at_best[lambda trials: trials["judged"]]
         ranks = judged.groupby(["contest", "trial"])["value"].rank(ascending=False, na_option="bottom")
-        parts.append(judged.assign(cost=cost, budget=judged["contest"].map(budgets), rank=ranks))
+        parts.append(judged.assign(cost=under.cost, budget=judged["contest"].map(under.budgets), rank=ranks))
     return pd.concat(parts, ignore_index=True).drop(columns="judged")
 
 
@@ -182,11 +221,12 @@ def overall_ranks(standing: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for cost, one in standing.groupby("cost", sort=False):
-        tables = [table.pivot(index="trial", columns="algorithm", values="rank") for _, table in one.groupby("contest")]
         names = list(one["algorithm"].unique())
-        drawn = _drawn_ranks([table.reindex(columns=names).to_numpy() for table in tables])
+        pivots = (table.pivot(index="trial", columns="algorithm", values="rank") for _, table in one.groupby("contest"))
+        tables = [table.reindex(columns=names).to_numpy() for table in pivots]
+        drawn = _drawn_ranks(tables)
         tails = np.nanquantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-        means = np.nanmean([table.reindex(columns=names).mean() for table in tables], axis=0)
+        means = np.nanmean([table.mean(axis=0) for table in tables], axis=0)
         rows += [
             {"cost": cost, "algorithm": name, "rank": mean, "rank_low": low, "rank_high": high}
             for name, mean, low, high in zip(names, means, *tails, strict=True)
@@ -214,11 +254,10 @@ def anytime_curves(curves: pd.DataFrame) -> pd.DataFrame:
     seconds), mean, low, high. Curves end with the budget.
     """
     parts = []
-    for cost, budgets in budgets_of(curves).items():
-        chosen = chosen_rates(at_cost(curves, cost, budgets))
-        judged = curves[curves["judged"]].merge(chosen, on=[*ENTRANT, "rate"])
+    for under in under_budgets(curves):
+        cost, judged = under.cost, under.judged(curves)
         keys = ["contest", "data_title", "stand_in", "hidden", *ENTRANT[1:], "label", "rate", cost]
-        within = judged[judged[cost] <= 1.0001 * judged["contest"].map(budgets)]
+        within = judged[judged[cost] <= 1.0001 * judged["contest"].map(under.budgets)]
         grouped = within.groupby(keys, sort=False, dropna=False)["value"]  # no stand-in is NaN in a CSV
         summary = grouped.agg(
             trials="count", mean="mean", low=lambda x: x.quantile(0.1), high=lambda x: x.quantile(0.9)
@@ -234,17 +273,16 @@ def reached_targets(curves: pd.DataFrame) -> pd.DataFrame:
     their distances to that fall by equal factors. Columns are cost, algorithm, label, spent (share), reached.
     """
     rows = []
-    results = contest_results(curves)
-    for cost, budgets in budgets_of(curves).items():
-        chosen = chosen_rates(at_cost(curves, cost, budgets))
-        judged = curves[curves["judged"]].merge(chosen, on=[*ENTRANT, "rate"])
-        best = results[results["cost"] == cost].groupby("contest")["value"].max()
+    for under in under_budgets(curves):
+        cost, judged, ends = under.cost, under.judged(curves), under.at_best[lambda trials: trials["judged"]]
+        best = ends.groupby(ENTRANT)["value"].agg(lambda values: values.to_numpy().mean()).groupby("contest").max()
+        first = judged[judged["iteration"] == 0].groupby("contest")["value"].mean()
         times: dict[str, list[np.ndarray]] = {}
         for (contest, algorithm, _), one in judged.groupby([*ENTRANT, "trial"], sort=False):
-            first = judged.loc[(judged["contest"] == contest) & (judged["iteration"] == 0), "value"].mean()
-            levels = best[contest] - (best[contest] - first) * np.geomspace(1, NEAREST_TARGET, TARGETS)[1:]
-            share = one[cost].to_numpy() / budgets[contest]
-            times.setdefault(algorithm, []).append(first_reached(one["value"].to_numpy(), share, levels))
+            distances = (best[contest] - first[contest]) * np.geomspace(1, NEAREST_TARGET, TARGETS)[1:]
+            share = one[cost].to_numpy() / under.budgets[contest]
+            reached = first_reached(one["value"].to_numpy(), share, best[contest] - distances)
+            times.setdefault(algorithm, []).append(reached)
         for algorithm, found in times.items():
             shares = (np.concatenate(found)[:, None] <= SHARES).mean(axis=0)
             of_one = {"cost": cost, "algorithm": algorithm}
@@ -259,9 +297,8 @@ def tuned_rates(curves: pd.DataFrame) -> pd.DataFrame:
 
     Columns are contest, data_title, stand_in, hidden, algorithm, label, rate, trials, mean, low, high, chosen.
     """
-    reached = at_cost(curves, "products", budgets_of(curves)["products"])
-    chosen = chosen_rates(reached).assign(chosen=True)
-    keys = [*ENTRANT, "label", "rate"]
+    under, keys = under_products(curves), [*ENTRANT, "label", "rate"]
+    chosen, reached = under.rates.assign(chosen=True), under.reached
     found = reached[~reached["judged"]].groupby(keys, sort=False)["tuning"]
     found = found.agg(trials="count", mean="mean", low="min", high="max").reset_index()
     facts = curves.drop_duplicates("contest")[["contest", "data_title", "stand_in", "hidden"]]

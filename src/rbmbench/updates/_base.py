@@ -19,6 +19,14 @@ def ascend(rbm: RBM, positive: PhaseSums, negative: PhaseSums, rate: float) -> N
         kernels.ascend(parameter, up, rate * positive.scale, down, rate * negative.scale)
 
 
+def products_of_inner_steps(estimator, inner_steps: int, first: float) -> float:
+    """Return the products of an iteration whose first inner step makes ``first``.
+
+    The others make negative phases, from the ends of the one before if the estimator continues there.
+    """
+    return first + (inner_steps - 1) * (first - 2 + (estimator.continues_from == "ends"))
+
+
 class UpdateRule:
     """Base class of update rules; subclasses define `step`, and `start` if they have a memory.
 

@@ -14,7 +14,7 @@ Source: Upadhya, Sastry 2017, algorithm 3.
 from rbmbench.base.registry import positive_integer
 from rbmbench.estimators import check_continues
 from rbmbench.updates import REGISTRY
-from rbmbench.updates._base import NOTHING, UpdateRule, ascend
+from rbmbench.updates._base import NOTHING, UpdateRule, ascend, products_of_inner_steps
 
 
 @REGISTRY.register
@@ -29,9 +29,9 @@ class SDCP(UpdateRule):
         check_continues(estimator, "sdcp")
 
     def products(self, estimator, batch, visible_units, hidden_units, diagnostics=NOTHING):
-        """Return those of the first inner step, and of negative phases from its ends for the others."""
+        """Return those of all inner steps, see `products_of_inner_steps`."""
         first = estimator.products(batch, visible_units, hidden_units, diagnostics)
-        return first + (self.inner_steps - 1) * (first - 2 + (estimator.continues_from == "ends"))
+        return products_of_inner_steps(estimator, self.inner_steps, first)
 
     def step(self, rbm, estimator, batch, state, stream, rate, memory):
         """Make one iteration, see `UpdateRule.step`."""

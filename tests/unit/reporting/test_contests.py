@@ -92,7 +92,8 @@ def test_budgets_of_seconds_are_the_least_time_for_the_products():
     slow = [curve("toy", "slow", 0.1, t, [-9, -8, -4], judged=t > 0, seconds=8.0) for t in range(4)]
     fast = [curve("toy", "fast", 0.1, t, [-9, -8, -6], judged=t > 0, seconds=2.0) for t in range(4)]
     both = pd.concat([*slow, *fast])
-    assert contests.budgets_of(both) == {"products": {"toy": 100.0}, "seconds": {"toy": 2.0}}
+    budgets = {under.cost: under.budgets for under in contests.under_budgets(both)}
+    assert budgets == {"products": {"toy": 100.0}, "seconds": {"toy": 2.0}}
     values = contests.contest_results(both).set_index(["cost", "algorithm"])["value"]
     assert values["products", "slow"] == -4.0
     assert values["seconds", "slow"] == -8.5  # after a quarter of its time: half way from -9 to -8
