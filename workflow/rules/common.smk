@@ -13,7 +13,7 @@ from rbmbench.cli import snakemake_scheduler
 from rbmbench.cli.snakemake_logger import LoggedWorkflow
 from rbmbench.config.loading import load
 from rbmbench.io.atomic import json_text
-from rbmbench.io.layout import BIAS, CURVE, ISL, META, MODEL, SHOWN, STOPPING_TIMES, TRUTH
+from rbmbench.io.layout import BIAS, CERTIFICATE, CURVE, ISL, META, MODEL, SHOWN, STOPPING_TIMES, TRUTH
 from rbmbench.io.results import check_writable
 from rbmbench.measurements.fingerprints import fingerprint, recipe_fingerprint
 from rbmbench.planning.forecast import requests
@@ -64,6 +64,7 @@ wildcard_constraints:
     estimate="[^/]+-bias-[0-9a-f]{10}",
     coupling="[^/]+-couple-[0-9a-f]{10}",
     samples="[^/]+-samples-[0-9a-f]{10}",
+    certificate="[^/]+-certificate-[0-9a-f]{10}",
     figure="[a-z0-9_]+_fig[a-z0-9_]*",
     table="[a-z0-9_]+_table[a-z0-9_]*",
 

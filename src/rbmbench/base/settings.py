@@ -218,6 +218,35 @@ class AnnealingSettings(AnnealingBudget):
     seed: Seed = 0
 
 
+LEAST_SWEEPS = 100
+
+
+class CertificateBudget(AnnealingBudget):
+    """What a certificate of a trained model is computed with."""
+
+    temperatures: AnnealingStepCount = Field(
+        default=2000, description="equal steps of the inverse temperature from 0 to 1, forward and in reverse"
+    )
+    chains: ParticleCount = Field(default=64, description="sets of tempered chains")
+    ladder: TemperatureCount = Field(default=20, description="inverse temperatures of a set, from 0 to 1")
+    sweeps: Annotated[int, Field(ge=LEAST_SWEEPS, le=MOST_STEPS, strict=True)] = Field(
+        default=2000, description="sweeps of a set; the second half is used"
+    )
+    walkers: ParticleCount = Field(default=256, description="Gibbs chains from noise, and as many from training rows")
+    steps: StepCount = Field(default=1024, description="Gibbs steps of these chains")
+    rows: Annotated[Count, Field(ge=2)] = Field(
+        default=1000, description="most rows, and samples, that are compared by nearest neighbours"
+    )
+    models: Count | None = Field(default=None, description="number of models that are examined; null: all")
+
+
+class CertificateSettings(CertificateBudget):
+    """The budget of a certificate, the models it is for, and the seed."""
+
+    first_model: CountOrZero = Field(default=0, description="first model that is examined, counted from 0")
+    seed: Seed = 0
+
+
 class CouplingSettings(Settings):
     """Independent pairs of coupled Gibbs chains of one random model, each run until the chains meet."""
 

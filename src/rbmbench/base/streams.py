@@ -33,6 +33,7 @@ class Purpose:
     GROUND_TRUTH = 5
     RECONSTRUCTION = 6
     SAMPLES = 7
+    CERTIFICATE = 8
 
 
 class Draw(NamedTuple):

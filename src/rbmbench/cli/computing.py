@@ -16,6 +16,7 @@ from rbmbench.base.parsing import parse
 from rbmbench.base.settings import (
     HELD_OUT,
     AnnealingSettings,
+    CertificateSettings,
     CouplingSettings,
     EstimateSettings,
     GroundTruthSettings,
@@ -27,9 +28,10 @@ from rbmbench.cli.parser import ONE_STAGE, plain_data
 from rbmbench.cli.progress import shown_progress
 from rbmbench.cli.stopping import StopSignals
 from rbmbench.io import provenance, results
-from rbmbench.io.layout import BIAS, CURVE, ISL, JOBS, MODEL, SHOWN, STOPPING_TIMES, TRUTH
+from rbmbench.io.layout import BIAS, CERTIFICATE, CURVE, ISL, JOBS, MODEL, SHOWN, STOPPING_TIMES, TRUTH
 from rbmbench.kernels import backend_name, backends, ways
 from rbmbench.measurements import gradient_bias, meeting_times, sampling
+from rbmbench.measurements.certificate import certificate as certificate_of
 from rbmbench.measurements.fingerprints import fingerprint
 from rbmbench.model.rbm import RBM
 from rbmbench.training import trainer
@@ -136,6 +138,16 @@ def sample(arguments: Namespace) -> None:
         results.write_arrays(arguments.out / SHOWN, found.shown)
         grids = {name: grid.settings for name, grid in job.settings.samplers.items()}
         job.write_meta("samples", checkpointer, grids=grids, seconds_per_sample=found.seconds)
+
+
+def certificate(arguments: Namespace) -> None:
+    """Compute the certificates of trained models, and write their quantities and meta."""
+    job = _Measurement(CertificateSettings, arguments)
+    with _owned(arguments, "certificate"):
+        with _resumable(arguments) as (checkpointer, progress):
+            found = certificate_of(job.rbm, job.dataset.train, job.settings, job.dataset.test, progress, checkpointer)
+        results.write_table(arguments.out / CERTIFICATE, found)
+        job.write_meta("certificate", checkpointer)
 
 
 def couple(arguments: Namespace) -> None:

@@ -1,14 +1,24 @@
-"""The subcommand that trains on a user's own file, and shows what came of it."""
+"""The subcommands for files of a user: train on data, and show what came of it; certify a model."""
 
 from argparse import Namespace
 from pathlib import Path
 
-from rbmbench.base.settings import AnnealingSettings
+from rbmbench import datasets
+from rbmbench.base.errors import DataError
+from rbmbench.base.parsing import parse
+from rbmbench.base.settings import AnnealingSettings, CertificateSettings
 from rbmbench.cli import computing
-from rbmbench.io.layout import EVALUATION, FIT_PAGE
+from rbmbench.cli.parser import plain_data
+from rbmbench.cli.progress import shown_progress
+from rbmbench.io.layout import EVALUATION, FIT_PAGE, MODEL
+from rbmbench.io.results import read_parameters
 from rbmbench.likelihood import is_enumerable
+from rbmbench.measurements.certificate import certificate
+from rbmbench.measurements.verdicts import facts, verdict
+from rbmbench.model.rbm import RBM
 from rbmbench.reporting.plots import check_shape
 from rbmbench.reporting.run_page import write_run_page
+from rbmbench.reporting.text_tables import write_csv
 from rbmbench.training.run import load_run
 
 EVALUATIONS = 20
@@ -38,3 +48,19 @@ def _evaluation(arguments: Namespace) -> Namespace:
     if checkpoint := arguments.checkpoint:
         given["checkpoint"] = Path(f"{checkpoint.with_suffix('')}-{EVALUATION}{checkpoint.suffix}")
     return Namespace(**given | {"out": arguments.out / EVALUATION})
+
+
+def certify(arguments: Namespace) -> None:
+    """Print the verdict on each model of a file, and what it rests on."""
+    file = arguments.model / MODEL if arguments.model.is_dir() else arguments.model
+    settings = parse(CertificateSettings, plain_data("--settings", arguments.settings), "--settings")
+    dataset, parameters = datasets.read_file(arguments.data), read_parameters(file)
+    rbm = RBM(parameters["W"], parameters["b"], parameters["c"]).replicas
+    if (found := dataset.train.shape[1]) != rbm.visible_units:
+        raise DataError(f"{arguments.data}: found {found} columns; {file} has {rbm.visible_units} visible units")
+    with shown_progress(file.name, "models") as progress:
+        quantities = certificate(rbm, dataset.train, settings, dataset.test, progress)
+    if arguments.out:
+        write_csv(quantities, arguments.out)
+    for trial, of_model in quantities.groupby("trial"):
+        print(f"model {trial}: {verdict(of_model)}", *(f"  {line}" for line in facts(of_model)), sep="\n")

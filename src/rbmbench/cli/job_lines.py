@@ -10,7 +10,7 @@ from rbmbench.cli.progress import duration
 from rbmbench.config.loading import Configuration
 from rbmbench.io.layout import Layout
 from rbmbench.planning.forecast import Expected, Remaining
-from rbmbench.planning.jobs import Job, Output, Plan
+from rbmbench.planning.jobs import Job, Plan
 from rbmbench.planning.specs import number_of, paper_of
 from rbmbench.reporting.words import data_name
 
@@ -20,7 +20,7 @@ MOST_BYTES = 100_000
 """Bytes of a log that are read for them, from its end."""
 STOPPED = ("SIGINT", "SIGTERM", "SIGHUP", " 129", " 130", " 143")
 """Ends of what tells how a command ended that a signal has stopped."""
-IDS = ("run", "evaluation", "truth", "estimate", "coupling", "samples")
+IDS = ("run", "evaluation", "truth", "estimate", "coupling", "samples", "certificate")
 """Wildcards of rules that name a job of the plan."""
 KEYS = ("key", "figure", "table")
 """Wildcards of rules that name a figure or table."""
@@ -57,7 +57,7 @@ class Titles:
         self._jobs = {job.id: job for job in plan.jobs}
         self._first: dict[str, str] = {}
         for key, output in plan.outputs.items():
-            for job in _jobs(plan, output):
+            for job in plan.needed(output):
                 self._first.setdefault(job, key)
 
     def title(self, rule: str, wildcards: Mapping[str, str]) -> str:
@@ -84,6 +84,8 @@ class Titles:
             return f"annealing of {self._of_run(run)}"
         if name in plan.samples:
             return f"samples of {self._of_run(run)}"
+        if name in plan.certificates:
+            return f"certificate of {self._of_run(run)}"
         where = f"{self._data(run.data)}, {run.settings.hidden} hidden"
         if name in plan.ground_truths:
             return f"{job.settings.method.replace('_', ' ')} gradient, {where}"
@@ -103,12 +105,6 @@ class Titles:
         # Rows of another data set, in another order.
         name = entry.options.get("data", entry.name)
         return data_name(str(name)).replace("_", " ")
-
-
-def _jobs(plan: Plan, output: Output) -> list[str]:
-    """Return the ids of the jobs of a figure or table."""
-    truths = [truth for part in output.estimates for truth in plan.estimates[part].ground_truths]
-    return [*output.runs, *output.estimates, *truths, *output.evaluations, *output.samples, *output.couplings]
 
 
 def _of_key(key: str) -> str:

@@ -289,6 +289,14 @@ def _add_commands(commands) -> None:
     fit.set_defaults(settings=None, run_id=None, scale="none")
 
     own = {
+        "model": _file(help="folder of a run, or an .npz file with W (..., m, n), b (..., m) and c (..., n)"),
+        "--data": DATA_OR_OWN["--data"],
+        "--settings": _json(default="{}", help="budget as JSON, such as '{\"sweeps\": 5000}' (default: the usual one)"),
+        "--out": _file(help="CSV file with all numbers, to write"),
+    }
+    add("certify", "fitting:certify", "say whether a trained model is what it seems to be", own)
+
+    own = {
         "kinds": {"nargs": "*", "type": _kind_of_parts, "metavar": "KIND", "help": f"{', '.join(PARTS)} (default: all)"}
     }
     add("list", "listing:list_parts", "list estimators, update rules, samplers and data sets with their options", own)
@@ -355,6 +363,7 @@ def _add_steps(commands) -> None:
     own = {"--ground-truths": _required_file(nargs="+", help="output of ground-truth")}
     add("estimate", "computing:estimate", "measure bias and variance of a gradient estimator", models, own)
     add("sample", "computing:sample", "draw samples of trained models, and measure their coverage", models)
+    add("certificate", "computing:certificate", "compute what certifies trained models", models)
     add("couple", "computing:couple", "run coupled chains of a random model until they meet", alone)
 
     pairs = {"type": _pair, "metavar": "NAME=VALUE", "help": "parameters of the notebook"}

@@ -9,6 +9,7 @@
       gradients/ID/        ground_truth.npz or bias.parquet  meta.json
       couplings/ID/        stopping_times.parquet  meta.json
       samples/ID/          isl.parquet  shown.npz  meta.json
+      certificates/ID/     certificate.parquet  meta.json
       checkpoints/ID.npz
       specs/KEY.json       what a figure or a table shows
       figures/KEY.pdf png svg md   picture and caption
@@ -28,6 +29,7 @@ FIT_PICTURES, FIT_PAGE = {"curve": "curve.png", "filters": "filters.png", "sampl
 """What `rbmbench fit` adds to the files of a run."""
 TRUTH, BIAS = "ground_truth.npz", "bias.parquet"
 STOPPING_TIMES, ISL, SHOWN = "stopping_times.parquet", "isl.parquet", "shown.npz"
+CERTIFICATE = "certificate.parquet"
 
 REFERENCE = "results/reference"
 """Folder of the kept results of the repository, with a folder for each scale."""
@@ -42,6 +44,7 @@ JOBS = {
     "estimate": ("gradients", BIAS, META),
     "coupling": ("couplings", STOPPING_TIMES, META),
     "samples": ("samples", ISL, SHOWN, META),
+    "certificate": ("certificates", CERTIFICATE, META),
 }
 """By kind of job: its folder and the files in it. ``meta.json`` is written last."""
 PICTURE_ENDINGS = ("pdf", "png", "svg")

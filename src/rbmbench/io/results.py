@@ -20,7 +20,7 @@ from rbmbench.base.errors import ResultsError
 from rbmbench.io.arrays import npz_arrays
 from rbmbench.io.atomic import replaced, write_json
 from rbmbench.io.guard import UnreadableError, bounded_bytes
-from rbmbench.io.layout import BIAS, CURVE, ISL, JOBS, META, MODEL, STOPPING_TIMES, Layout
+from rbmbench.io.layout import BIAS, CERTIFICATE, CURVE, ISL, JOBS, META, MODEL, STOPPING_TIMES, Layout
 from rbmbench.io.meta import CHECKSUMS, OWN_CHECKSUM, Meta, checked_meta, content_checksum
 from rbmbench.io.tables import csv_table, parquet_table
 from rbmbench.io.text import MOST_JSON_BYTES, plain_json
@@ -29,6 +29,7 @@ COLUMNS = {
     CURVE: {"trial": int, "iteration": int, "metric": str, "value": float},
     BIAS: {"trial": int, "ground_truth": str, "quantity": str, "value": float},
     STOPPING_TIMES: {"chain": int, "stopping_time": int},
+    CERTIFICATE: {"trial": int, "quantity": str, "step": int, "value": float},
     ISL: {
         "sampler": str,
         "setting": int,

@@ -16,11 +16,13 @@ import numpy as np
 import pandas as pd
 from pydantic import Field, model_validator
 
-from rbmbench.base.settings import AnnealingBudget, Choice, Count, Initial, Positive, Rate, Settings
+from rbmbench.base.settings import AnnealingBudget, CertificateBudget, Choice, Count, Initial, Positive, Rate, Settings
 from rbmbench.config.checks import Checks
 from rbmbench.config.paper import Paper
 from rbmbench.config.parts import FigureName, Name, Names, Panel
-from rbmbench.io.layout import CURVE, META
+from rbmbench.io.layout import CERTIFICATE, CURVE, META
+from rbmbench.io.results import read_table
+from rbmbench.measurements.verdicts import verdict
 from rbmbench.planning.jobs import Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
@@ -65,6 +67,9 @@ class Contest(Settings):
     judged_by: Metric = Field(default="test_log_likelihood", description="metric that the algorithms are judged by")
     initial: Initial | None = Field(default=None, description="distribution of the parameters; null: that of defaults")
     annealing: AnnealingBudget | None = Field(default=None, description="budget of log Z; null: that of defaults")
+    certificate: CertificateBudget | None = Field(
+        default=None, description="budget of the certificates of judged trials; null: that of the figure"
+    )
 
     def panel(self, rate: float, iterations: int) -> Panel:
         """Return what one algorithm trains at one rate."""
@@ -89,6 +94,9 @@ class Contests(Settings):
     algorithms: Names | None = Field(default=None, description="keys of the algorithms; null: all of the study")
     rates: Annotated[tuple[Rate, ...], Field(min_length=1)] = Field(description="learning rates that are tried")
     tuning_trials: Count = Field(default=3, description="first trials of every run, which only choose the rate")
+    certificate: CertificateBudget | None = Field(
+        default=None, description="budget of the certificates of the first judged trials; null: none are certified"
+    )
 
     @model_validator(mode="after")
     def _rates_differ(self) -> Self:
@@ -133,7 +141,7 @@ class OfContests(Kind):
     def plan(self, planner: Planner, key: str, published: Self | None) -> Output:
         """Return what is shown, with all runs of the contests and their evaluations added to the plan."""
         shown = self.contests_of(planner.paper)
-        runs, evaluations, contests = [], [], []
+        runs, evaluations, certificates, contests = [], [], [], []
         for name, contest in shown.contests.items():
             entries = []
             for algorithm, rate, panel in shown.trainings(planner.paper, contest):
@@ -144,10 +152,15 @@ class OfContests(Kind):
                 job = ("evaluation", annealed.id) if annealed else ("run", run.id)
                 [entry] = planner.labelled({algorithm: planner.layout.job(*job)})
                 entries.append(entry | {"rate": rate})
+                if budget := contest.certificate or shown.certificate:
+                    certificate = planner.certificate(panel, run, budget, shown.tuning_trials)
+                    certificates.append(certificate.id)
+                    entries[-1]["certificate"] = planner.layout.job("certificate", certificate.id)
             of_contest = contest.model_dump(include={"data", "hidden", "products", "tuned_by", "judged_by"})
             contests.append({"name": name, "tuning_trials": shown.tuning_trials, "entries": entries} | of_contest)
         spec = self.SPEC(**planner.heading(key, self), contests=contests)
-        return Output(spec, unique(runs), evaluations=unique(evaluations))
+        of_runs = {"evaluations": unique(evaluations), "certificates": unique(certificates)}
+        return Output(spec, unique(runs), **of_runs)
 
 
 class ViewOfContests(OfContests):
@@ -172,6 +185,8 @@ class Entry(Curve):
     label: str
     rate: float
     folder: str
+    certificate: str | None = None
+    """Folder of the certificates of some trials."""
 
 
 class ContestSpec(Spec):
@@ -199,15 +214,18 @@ class OfContestsSpec(Shown):
         return list(dict.fromkeys(entry.folder for contest in self.contests for entry in contest.entries))
 
     def files(self) -> list[str]:
-        """Return curve and meta of each folder."""
-        return [f"{folder}/{name}" for folder in self.folders() for name in (CURVE, META)]
+        """Return curve and meta of each run, and the certificates."""
+        certified = [entry.certificate for contest in self.contests for entry in contest.entries if entry.certificate]
+        files = [f"{folder}/{name}" for folder in self.folders() for name in (CURVE, META)]
+        return [*files, *(f"{folder}/{name}" for folder in dict.fromkeys(certified) for name in (CERTIFICATE, META))]
 
     def read(self) -> pd.DataFrame:
         """Return all curves: see `rbmbench.reporting.contests.contest_curves`."""
         return pd.concat([self._curves(contest) for contest in self.contests], ignore_index=True)
 
     def _curves(self, contest: ContestSpec) -> pd.DataFrame:
-        return contest_curves(contest, {entry.folder: RunData.read(entry.folder) for entry in contest.entries})
+        runs = {entry.folder: RunData.read(entry.folder) for entry in contest.entries}
+        return contest_curves(contest, runs, {entry.folder: _verdicts(entry.certificate) for entry in contest.entries})
 
     @property
     def entries(self) -> dict[str, Entry]:
@@ -226,6 +244,13 @@ class OfContestsSpec(Shown):
         if name:
             numbers = numbers[(numbers["contest"] == contest) & (numbers["algorithm"] == algorithm)]
         return Source(label=self.labels.get(algorithm, self.name), frame=numbers, budget={}) if len(numbers) else None
+
+
+def _verdicts(folder: str | None) -> dict[int, str]:
+    """Return the verdict on each model that certificates in a folder are of, in words."""
+    if folder is None:
+        return {}
+    return {trial: str(verdict(found)) for trial, found in read_table(folder, CERTIFICATE).groupby("trial")}
 
 
 def heading_of(spec: Shown) -> str:

@@ -41,6 +41,7 @@ class ArenaCurves(Contests, OfContests):
             checks.check_names("data set", (contest.data,), checks.paper.data, (*place, "data"))
             checks.check_algorithms(contest.algorithms or (), (*place, "algorithms"))
             self._check_trials(checks, contest, place)
+            self._check_certified(checks, contest, place)
             for algorithm in self.algorithms_of(checks.paper, contest):
                 if len(checks.paper.algorithms[algorithm].stages) > 1:
                     message = f"found {algorithm!r}, which has several stages; allowed: algorithms with one"
@@ -53,6 +54,13 @@ class ArenaCurves(Contests, OfContests):
         if trials <= self.tuning_trials:
             message = f"found {trials}, of which {self.tuning_trials} tune the rate; should be more, to be judged"
             raise checks.refuse((*place, "trials"), message)
+
+    def _check_certified(self, checks: Checks, contest: Any, place: tuple) -> None:
+        budget = contest.certificate or self.certificate
+        judged = (contest.trials or checks.paper.defaults.trials) - self.tuning_trials
+        if budget and budget.models and budget.models > judged:
+            message = f"found {budget.models} models; allowed: at most {judged}, the judged trials"
+            raise checks.refuse((*place, "certificate", "models"), message)
 
 
 class ArenaCurvesSpec(OfContestsSpec, FigureSpec):

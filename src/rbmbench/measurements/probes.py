@@ -18,7 +18,9 @@ import numpy as np
 from rbmbench import datasets
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.settings import (
+    LEAST_SWEEPS,
     AnnealingSettings,
+    CertificateSettings,
     CouplingSettings,
     EstimateSettings,
     GroundTruthSettings,
@@ -29,6 +31,7 @@ from rbmbench.base.settings import (
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.kernels import kernels_for, reference_kernels, ways
 from rbmbench.measurements import gradient_bias, meeting_times, sampling
+from rbmbench.measurements.certificate import certificate
 from rbmbench.model.rbm import RBM, initial_rbm
 from rbmbench.samplers import stopping_times
 from rbmbench.training import trainer
@@ -64,6 +67,8 @@ def reduced(settings: Settings) -> Settings:
             own = {"batch": BATCH}
         case CouplingSettings():
             own = {"visible": VISIBLE, "hidden": MANY_HIDDEN, "longest": 100}
+        case CertificateSettings():
+            own = {"sweeps": LEAST_SWEEPS, "first_model": 0, "models": None}
         case SamplingSettings():
             for sampler in values["samplers"].values():
                 sampler["grid"] = {name: each[:2] for name, each in sampler["grid"].items()}
@@ -204,6 +209,11 @@ def _samples(settings: SamplingSettings, visible: int, hidden: int, precision: s
     return {name: found.likelihoods[name].to_numpy(np.float64) for name in ("validation", "test", "flip")}
 
 
+def _certificate(settings: CertificateSettings, visible: int, hidden: int, precision: str) -> Arrays:
+    rbm, rows = _models(visible, hidden, precision), _rows(visible)
+    return _by_column(certificate(rbm, rows, settings, rows[:UNSEEN]), "quantity")
+
+
 _PROBES: dict[type[Settings], Callable[..., Arrays]] = {
     RunSettings: _run,
     AnnealingSettings: _evaluation,
@@ -211,4 +221,5 @@ _PROBES: dict[type[Settings], Callable[..., Arrays]] = {
     EstimateSettings: _estimate,
     CouplingSettings: _coupling,
     SamplingSettings: _samples,
+    CertificateSettings: _certificate,
 }

@@ -44,6 +44,7 @@ class Output:
     evaluations: tuple[str, ...] = ()
     couplings: tuple[str, ...] = ()
     samples: tuple[str, ...] = ()
+    certificates: tuple[str, ...] = ()
 
 
 @dataclass
@@ -59,6 +60,7 @@ class Plan:
     estimates: dict[str, Job] = field(default_factory=dict)
     couplings: dict[str, Job] = field(default_factory=dict)
     samples: dict[str, Job] = field(default_factory=dict)
+    certificates: dict[str, Job] = field(default_factory=dict)
     figures: dict[str, Output] = field(default_factory=dict)
     tables: dict[str, Output] = field(default_factory=dict)
 
@@ -75,8 +77,14 @@ class Plan:
     @property
     def jobs(self) -> list[Job]:
         """All jobs."""
-        kinds = self.runs, self.evaluations, self.ground_truths, self.estimates, self.couplings, self.samples
-        return [job for kind in kinds for job in kind.values()]
+        measured = self.evaluations, self.ground_truths, self.estimates, self.couplings, self.samples, self.certificates
+        return [job for kind in (self.runs, *measured) for job in kind.values()]
+
+    def needed(self, output: Output) -> list[str]:
+        """Return the ids of the jobs that a figure or table needs."""
+        truths = unique(truth for part in output.estimates for truth in self.estimates[part].ground_truths)
+        runs = output.runs, output.estimates, truths, output.evaluations
+        return [job for kind in (*runs, output.samples, output.couplings, output.certificates) for job in kind]
 
     def of_paper(self, paper: str) -> list[str]:
         """Return the keys of a paper's figures and tables."""

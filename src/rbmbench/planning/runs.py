@@ -4,7 +4,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rbmbench.base.settings import AnnealingSettings, Choice, RunSettings, Settings, Stage
+from rbmbench.base.settings import (
+    AnnealingSettings,
+    CertificateBudget,
+    CertificateSettings,
+    Choice,
+    RunSettings,
+    Settings,
+    Stage,
+)
 from rbmbench.config.paper import Paper
 from rbmbench.config.parts import Algorithm, Panel
 from rbmbench.io.layout import Layout
@@ -81,6 +89,12 @@ class Planner:
         budget = panel.annealing or self.paper.defaults.annealing
         settings = AnnealingSettings(seed=self.seed("annealing", panel.data, panel.hidden), **budget.model_dump())
         return self.measured(self.plan.evaluations, f"{run.id.rpartition('-')[0]}-ais", run, settings)
+
+    def certificate(self, panel: Panel, run: Job, budget: CertificateBudget, first_model: int) -> Job:
+        """Return the certificate of models of a run, from ``first_model`` on, added to the plan."""
+        seed = self.seed("certificate", panel.data, panel.hidden)
+        settings = CertificateSettings(**budget.model_dump(), first_model=first_model, seed=seed)
+        return self.measured(self.plan.certificates, f"{run.id.rpartition('-')[0]}-certificate", run, settings)
 
     def measured(
         self, jobs: dict[str, Job], name: str, run: Job, settings: Settings, truths: tuple[str, ...] = ()

@@ -15,6 +15,7 @@ import pandas as pd
 from rbmbench import estimators, updates
 from rbmbench.base.metrics import metric_of
 from rbmbench.base.settings import Choice, Stage
+from rbmbench.measurements.verdicts import CERTIFIED
 from rbmbench.reporting.claims.intervals import LEVEL, student
 from rbmbench.reporting.frames import RunData, training_seconds
 from rbmbench.reporting.marks import first_reached
@@ -24,7 +25,7 @@ COSTS = {"products": "matrix products", "seconds": "processor seconds"}
 ENTRANT = ["contest", "algorithm"]
 OF_CONTEST = ["contest", "data", "data_title", "stand_in", "hidden", "budget"]
 OF_CURVE = ["algorithm", "label", "rate", "trial", "judged", "iteration", "products", "seconds", "tuning", "value"]
-COLUMNS = [*OF_CONTEST, *OF_CURVE, "commit"]
+COLUMNS = [*OF_CONTEST, *OF_CURVE, "certificate", "commit"]
 NEAREST_TARGET = 0.01
 TARGETS = 51
 """Levels from the start of a contest to its best final value, their distances to that falling to `NEAREST_TARGET`."""
@@ -42,7 +43,9 @@ def products_of(estimator: Choice, update: Choice, sizes: tuple[int, int, int]) 
     return partial(updates.REGISTRY.create(update.name, update.options).products, made, *sizes)
 
 
-def contest_curves(contest: Any, runs: Mapping[str, RunData]) -> pd.DataFrame:
+def contest_curves(
+    contest: Any, runs: Mapping[str, RunData], verdicts: Mapping[str, Mapping[int, str]] | None = None
+) -> pd.DataFrame:
     """Return all curves of a contest, one row for each entry, trial and evaluation.
 
     Parameters
@@ -50,23 +53,28 @@ def contest_curves(contest: Any, runs: Mapping[str, RunData]) -> pd.DataFrame:
     contest : rbmbench.kinds._contests.ContestSpec
     runs : mapping
         The runs' files, by folder.
+    verdicts : mapping, optional
+        Of certificates, in words, by folder of the run and index of the trial.
 
     Returns
     -------
     DataFrame
         Columns contest, data, data_title, stand_in, hidden, budget (products), algorithm, label, rate, trial, judged
         (whether the trial is, or else tunes), iteration, products and seconds (of a trial until then), tuning and value
-        (the metrics that rates are chosen by and that algorithms are judged by), commit (of the code that made it).
+        (the metrics that rates are chosen by and that algorithms are judged by), certificate (the verdict on the model
+        of the last evaluation, else ""), commit (of the code that made it).
 
     Raises
     ------
     ResultsError
         If a run lacks one of the metrics.
     """
-    return pd.concat([_entry_curves(contest, one, runs[one.folder]) for one in contest.entries], ignore_index=True)
+    known = verdicts or {}
+    curves = [_entry_curves(contest, one, runs[one.folder], known.get(one.folder, {})) for one in contest.entries]
+    return pd.concat(curves, ignore_index=True)
 
 
-def _entry_curves(contest: Any, entry: Any, run: RunData) -> pd.DataFrame:
+def _entry_curves(contest: Any, entry: Any, run: RunData, verdicts: Mapping[int, str]) -> pd.DataFrame:
     tuning, value = run.trials(contest.tuned_by), run.trials(contest.judged_by)
     products = _products(run, tuning.columns.to_numpy())
     seconds = training_seconds(run.meta) / run.meta["trials"] * products / products[-1]
@@ -74,7 +82,7 @@ def _entry_curves(contest: Any, entry: Any, run: RunData) -> pd.DataFrame:
     long = pd.concat({name: frame.stack() for name, frame in columns.items()}, axis=1).reset_index()
     place = long["iteration"].map({iteration: i for i, iteration in enumerate(tuning.columns)})
     first = run.meta["settings"]["first_trial"]
-    data = run.data
+    data, last = run.data, long["iteration"] == tuning.columns[-1]
     return long.assign(
         contest=contest.name,
         data=contest.data,
@@ -88,6 +96,7 @@ def _entry_curves(contest: Any, entry: Any, run: RunData) -> pd.DataFrame:
         judged=long["trial"] >= first + contest.tuning_trials,
         products=products[place],
         seconds=seconds[place],
+        certificate=[verdicts.get(trial, "") for trial in (long["trial"] - first).where(last)],
         commit=(run.meta.get("commit") or "")[:7],
     )[COLUMNS]
 
@@ -197,7 +206,9 @@ def contest_results(curves: pd.DataFrame) -> pd.DataFrame:
     """Return mean, Student's interval over the trials, and mean rank of each algorithm, contest and cost.
 
     Columns are those of contests in `contest_curves`, and cost, algorithm, label, rate, at_edge (whether the rate is
-    an end of the grid), trials, value, low, high, rank, rank_low, rank_high, seconds, whole_cost.
+    an end of the grid), trials, value, low, high, rank, rank_low, rank_high, seconds, whole_cost, examined and
+    certified (numbers of judged models that have a certificate, and whose verdict is "certified"), doubts (the reasons
+    of the first one that is not).
     """
     ends = curves.groupby(ENTRANT)["rate"].agg(["min", "max"])
     facts = curves.drop_duplicates("contest").set_index("contest")[["data", "data_title", "stand_in", "hidden"]]
@@ -211,7 +222,16 @@ def contest_results(curves: pd.DataFrame) -> pd.DataFrame:
         found |= dict(zip(("value", "low", "high"), student(one["value"]), strict=True))
         found |= dict(zip(("rank", "rank_low", "rank_high"), student(one["rank"]), strict=True))
         rows.append(found | one[["seconds", "whole_cost"]].mean().to_dict())
-    return pd.DataFrame(rows)
+    results = pd.DataFrame(rows).merge(_certified(curves), on=[*ENTRANT, "rate"], how="left")
+    return results.fillna({"examined": 0, "certified": 0, "doubts": ""}).astype({"examined": int, "certified": int})
+
+
+def _certified(curves: pd.DataFrame) -> pd.DataFrame:
+    """Return how many models of each algorithm and rate have a certificate, and what it says."""
+    examined = curves[curves["certificate"].fillna("") != ""]
+    sure = examined["certificate"] == CERTIFIED
+    counted = examined.assign(sure=sure, doubt=examined["certificate"].where(~sure)).groupby([*ENTRANT, "rate"])
+    return counted.agg(examined=("sure", "size"), certified=("sure", "sum"), doubts=("doubt", "first")).reset_index()
 
 
 def overall_ranks(standing: pd.DataFrame) -> pd.DataFrame:

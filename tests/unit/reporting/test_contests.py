@@ -5,10 +5,15 @@ import copy
 import numpy as np
 import pandas as pd
 import pytest
+from core_helpers import binary_data, random_rbm
 from reporting_results import make_run
 
 from rbmbench.base.errors import SettingsError
+from rbmbench.base.settings import CertificateSettings
 from rbmbench.config.loading import load
+from rbmbench.io import results
+from rbmbench.measurements.certificate import certificate
+from rbmbench.measurements.verdicts import verdict
 from rbmbench.planning.plan import plan
 from rbmbench.planning.specs import parse_spec
 from rbmbench.reporting import contests
@@ -39,6 +44,7 @@ def curve(contest, algorithm, rate, trial, values, *, judged=True, tuning=None, 
             "seconds": seconds * products / products[-1],
             "tuning": values if tuning is None else tuning,
             "value": values,
+            "certificate": "",
         }
     )
 
@@ -138,6 +144,20 @@ def test_intervals_of_ranks_hold_the_ranks_of_contests_that_differ():
     assert (found["rank_high"] >= 1.75).all()
 
 
+def test_results_count_the_judged_models_that_are_certified_at_the_chosen_rate():
+    words = {("cd", 0.1, 2): "certified", ("cd", 0.1, 3): "doubtful: it swims", ("cd", 0.3, 2): "not certified: no"}
+    keys = zip(TWO["algorithm"], TWO["rate"], TWO["trial"], strict=True)
+    said = pd.Series([words.get(key, "") for key in keys], TWO.index)
+    curves = TWO.assign(certificate=said.where(TWO["iteration"] == ITERATIONS[-1], ""))
+    found = contests.contest_results(curves).query("cost == 'products'").set_index("algorithm")
+    assert found["rate"].to_dict() == {"cd": 0.1, "pcd": 0.1}
+    assert found[["examined", "certified"]].to_dict("index") == {
+        "cd": {"examined": 2, "certified": 1},
+        "pcd": {"examined": 0, "certified": 0},
+    }
+    assert found["doubts"].to_dict() == {"cd": "doubtful: it swims", "pcd": ""}
+
+
 # Costs of runs, by their files.
 
 
@@ -199,6 +219,23 @@ def test_the_table_has_a_part_for_each_contest(tmp_path):
     assert part.cells["log-likelihood"].tolist() == ["-7.00"]
 
 
+def test_verdicts_on_models_stand_at_the_end_of_their_curves(tmp_path):
+    contest = contest_of(tmp_path / "run")
+    rbm = random_rbm(5, 3, (3,), seed=1, dtype=np.float32)
+    budget = CertificateSettings(sweeps=100, temperatures=10, first_model=1, models=2)
+    found = certificate(rbm, binary_data(17, 5), budget)
+    folder = tmp_path / "certificate"
+    results.write_table(folder / "certificate.parquet", found)
+    results.write_meta(folder, "certificate", {"settings": {}})
+    contest["entries"][0]["certificate"] = f"{folder}"
+    spec = spec_of("arena_curves", contest)
+    assert f"{folder}/certificate.parquet" in spec.files()
+    read = spec.read().set_index(["trial", "iteration"])["certificate"]
+    assert (read.drop(index=[(1, 20), (2, 20)]) == "").all()
+    assert read[2, 20] == str(verdict(found[found["trial"] == 2]))
+    assert spec_of("arena_results", contest).numbers(spec.read())["examined"].tolist() == [2, 2]
+
+
 # The configuration.
 
 FILES = ["config/config.yaml", "config/smoke.yaml"]
@@ -246,6 +283,7 @@ def test_all_rates_and_algorithms_have_one_budget(changed):
         ({"figures": {"fig1": {"algorithms": ["cd_3"]}}}, "unknown algorithm 'cd_3'"),
         ({"figures": {"fig2": {"of": "fig3"}}}, "unknown figure with contests 'fig3'"),
         ({"figures": {"fig1": {"rates": [0.1, 0.1]}}}, "should differ"),
+        ({"figures": {"fig1": {"certificate": {"models": 5}}}}, "found 5 models; allowed: at most 4, the judged"),
         (
             {
                 "algorithms": {

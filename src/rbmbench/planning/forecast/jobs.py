@@ -12,7 +12,7 @@ from rbmbench.base.settings import CouplingSettings
 from rbmbench.planning.forecast import work
 from rbmbench.planning.forecast.costs import UNFITTED, CostModel
 from rbmbench.planning.forecast.records import meeting_steps
-from rbmbench.planning.jobs import Output, Plan
+from rbmbench.planning.jobs import Plan
 
 TOTAL = "total"
 SHORT_SECONDS = 60.0  # forecast up to which a job is short: a scheduler adds 5 to 15 seconds to each
@@ -81,6 +81,8 @@ def jobs_of(plan: Plan, steps_of: Callable[[CouplingSettings], float] | None = N
     for part in plan.samples.values():
         held_out = {name: number for name, number in options(part.run).items() if isinstance(number, int)}
         add("samples", part, work.samples(part.settings, *models(part.run), held_out), part.run)
+    for part in plan.certificates.values():
+        add("certificate", part, work.certificate(part.settings, *models(part.run)), part.run)
     for part in plan.couplings.values():
         asks = steps_of and not plan.layout.is_done("coupling", part.id)
         steps = {"steps": steps_of(part.settings)} if asks else {}
@@ -96,7 +98,7 @@ def forecast(plan: Plan, model: CostModel, cores: int) -> pd.DataFrame:
     The last row is the total, in which each job counts once.
     """
     jobs = jobs_of(plan, meeting_steps)
-    wanted = {key: _ids(plan, output) for key, output in plan.outputs.items()}
+    wanted = {key: plan.needed(output) for key, output in plan.outputs.items()}
     wanted[TOTAL] = list(dict.fromkeys(job for ids in wanted.values() for job in ids))
     names = ("off_median", "off_90", "new_off_median", "new_off_90")
     errors, rows = dict(zip(names, model.off_alike + model.off_new, strict=True)), []
@@ -144,9 +146,3 @@ def request(counted: work.Work) -> Request:
     minutes = min(max(LEAST_MINUTES, math.ceil(TIMES_THE_FORECAST * seconds / 60)), MOST_MINUTES)
     memory = max(LEAST_MEGABYTES, 100 * math.ceil(MEMORY_TIMES_THE_FORECAST * megabytes / 100))
     return Request(minutes, memory, seconds <= SHORT_SECONDS)
-
-
-def _ids(plan: Plan, output: Output) -> list[str]:
-    """Return the ids of the jobs that a figure or table needs."""
-    truths = dict.fromkeys(truth for part in output.estimates for truth in plan.estimates[part].ground_truths)
-    return [*output.runs, *output.estimates, *truths, *output.evaluations, *output.samples, *output.couplings]

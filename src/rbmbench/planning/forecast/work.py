@@ -13,6 +13,7 @@ import numpy as np
 from rbmbench import samplers
 from rbmbench.base.settings import (
     AnnealingBudget,
+    CertificateSettings,
     Choice,
     CouplingSettings,
     EstimateSettings,
@@ -165,6 +166,20 @@ def samples(
     kept = 12 * streams * m * n + min(8 * streams * (validation + test) * (m + 1), COUNT_BYTES)
     memory = {"process": 1, "kept entry": rows * m, "byte": kept}
     return Work(_measuring(counts), memory)
+
+
+def certificate(settings: CertificateSettings, rows: int, m: int, n: int, trials: int) -> Work:
+    """Return the work of the certificates of some trained models: stages startup and measuring."""
+    annealed, walked = 2 * settings.particles * settings.temperatures, 2 * settings.walkers * settings.steps
+    each = Counter(_tempered(settings.chains * settings.ladder * settings.sweeps, m, n))
+    each[_product(m, n, settings.particles)] += 4 * (annealed + walked) * m * n
+    each["row"] += annealed + walked
+    each["unit"] += annealed * (m + 2 * n) + walked * (m + n)
+    each["call"] += 2 * settings.temperatures + settings.steps + settings.sweeps
+    each[_dense_product(m, n)] += 2 * rows * m * (m + n)
+    each.update(_rows(rows, m, n))
+    memory = {"process": 1, "read entry": rows * m, "byte": 8 * rows * n + 16 * settings.walkers**2 + 16 * m * m}
+    return Work(_measuring(_times(each, settings.models or trials)), memory)
 
 
 def couplings(settings: CouplingSettings, steps: float = ASSUMED_STOPPING_TIME) -> Work:

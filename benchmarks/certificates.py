@@ -1,0 +1,229 @@
+"""What certificates say of small models of which everything is known: sound ones, and ones with a planted fault.
+
+    python benchmarks/certificates.py --seed 1 --count 100 --out results/benchmarks/certificates.csv
+
+Each group has ``count`` models of random data, sizes, rates and lengths of training:
+
+- **sound**: trained with the exact gradient or parallel tempering, until the likelihood hardly rises any more.
+- **far from equilibrium**: trained by CD-1 until the exact log-likelihood has lost a quarter of what it had gained.
+- **wrong temperature**: trained with model expectations at an inverse temperature of 0.6 to 0.8, as by a broken ladder;
+  scaling the parameters by it would gain more than 10 % of what the model is better than independent units.
+- **hidden mode**: a sound model with one more hidden unit, which holds a share of 0.2 to 0.8 of the probability in
+  states far from all rows, and costs at least 0.1 nats per row.
+
+docs/reliability.md has the table.
+"""
+
+import argparse
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from rbmbench import datasets, train
+from rbmbench.base.settings import CertificateSettings
+from rbmbench.likelihood import (
+    base_rate_bias,
+    data_statistics,
+    exact_log_partition,
+    exact_model_statistics,
+    log_likelihood,
+)
+from rbmbench.measurements.certificate import certificate
+from rbmbench.measurements.verdicts import CERTIFIED, NOT_CERTIFIED, verdict
+from rbmbench.model.rbm import RBM
+from rbmbench.reporting.claims.intervals import share as share_interval
+
+INITIAL = {"kind": "normal", "width": 0.01, "biases": "base_rate"}
+BUDGETS = {  # of annealing; the rest of the certificate is the same
+    "usual": {},
+    "small": {"particles": 100, "temperatures": 100},
+    "tiny": {"particles": 20, "temperatures": 10},
+}
+LEAST_RISE = 0.3
+"""Nats per row that a model must be better than the initial one."""
+LEAST_LOSS = 0.1
+"""Nats per row that a planted fault must cost."""
+
+
+class Made(NamedTuple):
+    """A model, (1, m, n), the rows it was trained on, and how."""
+
+    rbm: RBM
+    rows: np.ndarray
+    how: str
+
+
+def drawn_rows(generator: np.random.Generator) -> tuple[str, np.ndarray]:
+    """Return a random data set: its name and rows."""
+    draw = generator.integers
+    options = {
+        "bars_and_stripes": {"side": int(draw(3, 5))},
+        "artificial_modes": {
+            "dim": int(draw(12, 21)),
+            "modes": int(draw(3, 7)),
+            "copies": 500,
+            "seed": int(draw(1000)),
+        },
+        "shifting_bar": {"d": int(draw(9, 15)), "bar": int(draw(1, 4))},
+        "simulated_rbm": {
+            "visible": int(draw(15, 31)),
+            "hidden": int(draw(4, 9)),
+            "rows": 2000,
+            "seed": int(draw(1000)),
+        },
+        "digits": {},
+    }
+    name = list(options)[draw(len(options))]
+    return name, datasets.load(name, **options[name]).train
+
+
+class Curve(NamedTuple):
+    """Exact log-likelihoods along a training run, and the model at its end."""
+
+    made: Made
+    values: np.ndarray
+
+    @property
+    def rise(self) -> float:
+        """The largest gain over the initial model."""
+        return self.values.max() - self.values[0]
+
+
+def trained(generator: np.random.Generator, choices: list, rates: list[float], lengths: list[int]) -> Curve:
+    """Return a training run with random data, sizes, and one of some estimators, rates and numbers of iterations."""
+    (name, rows), hidden = drawn_rows(generator), int(generator.integers(4, 13))
+    estimator, options = choices[generator.integers(len(choices))]
+    rate, length = float(generator.choice(rates)), int(generator.choice(lengths))
+    batch, seed = min(len(rows), int(generator.choice([16, 50, 100]))), int(generator.integers(2**31))
+    of_run = {"rate": rate, "seed": seed, "evaluate_every": length // 20, "initial": INITIAL}
+    run = train(rows, hidden=hidden, batch=batch, iterations=length, estimator=estimator, options=options, **of_run)
+    values = run.curve[run.curve["metric"] == "log_likelihood"].sort_values("iteration")["value"].to_numpy()
+    how = f"{name} {rows.shape[1]}x{hidden}, {estimator}, rate {rate:g}, {length} iterations"
+    return Curve(Made(run.rbm, rows, how), values)
+
+
+def mean_likelihood(rbm: RBM, rows: np.ndarray) -> float:
+    """Return the exact mean log-likelihood of rows, nats."""
+    return float(log_likelihood(rbm, rows, exact_log_partition(rbm))[0])
+
+
+def sound(generator: np.random.Generator) -> Made:
+    """Return a model that was trained in equilibrium until it hardly became better."""
+    choices = [("exact", {}), ("parallel_tempering", {"temperatures": 10})]
+    while True:
+        run = trained(generator, choices, [0.05, 0.1], [2000, 5000, 10000])
+        late = run.values[-1] - run.values[-6]
+        if (
+            run.rise > LEAST_RISE
+            and abs(late) < 0.03 * run.rise
+            and run.values[-1] > run.values.max() - 0.02 * run.rise
+        ):
+            return run.made
+
+
+def far_from_equilibrium(generator: np.random.Generator) -> Made:
+    """Return a model that became worse with CD-1."""
+    while True:
+        run = trained(generator, [("cd", {"k": 1})], [0.05, 0.1, 0.3], [2000, 5000, 10000])
+        if run.rise > LEAST_RISE and run.values[-1] < run.values.max() - 0.25 * run.rise:
+            return run.made
+
+
+def wrong_temperature(generator: np.random.Generator) -> Made:
+    """Return a model that was trained with the model expectations of another temperature."""
+    while True:
+        (name, rows), hidden = drawn_rows(generator), int(generator.integers(4, 13))
+        beta, rate = float(generator.choice([0.6, 0.7, 0.8])), 0.1
+        W = generator.normal(0, 0.01, (1, rows.shape[1], hidden))
+        rbm = RBM(W, base_rate_bias(rows)[None], np.zeros((1, hidden)))
+        for _ in range(1000):
+            batch = rows[generator.integers(len(rows), size=min(100, len(rows)))]
+            scaled = RBM(*(beta * part for part in rbm.parameters))
+            gradient = data_statistics(rbm, batch) - exact_model_statistics(scaled)
+            rbm = RBM(*(part + rate * step for part, step in zip(rbm.parameters, gradient, strict=True)))
+        scaled = RBM(*(beta * part for part in rbm.parameters))
+        own, better = (mean_likelihood(one, rows) for one in (rbm, scaled))
+        bias = base_rate_bias(rows)
+        independent = float((rows @ bias).mean() - np.logaddexp(0, bias).sum())
+        if better > independent + LEAST_RISE and better - own > max(LEAST_LOSS, 0.1 * (own - independent)):
+            return Made(rbm.astype(np.float32), rows, f"{name} {rows.shape[1]}x{hidden}, expectations at {beta:g}")
+
+
+def hidden_mode(generator: np.random.Generator) -> Made:
+    """Return a sound model with a mode that no row is in."""
+    while True:
+        made, share, rbm = _with_mode(sound(generator), generator)
+        loss = mean_likelihood(made.rbm, made.rows) - mean_likelihood(rbm, made.rows)
+        if loss > LEAST_LOSS:
+            return Made(rbm, made.rows, f"{made.how}, mode of {share:g}")
+
+
+def _with_mode(made: Made, generator: np.random.Generator) -> tuple[Made, float, RBM]:
+    """Return a model, the share of a further mode, and the model with that mode."""
+    W, b, c = (part[0].astype(np.float64) for part in made.rbm.parameters)
+    states = generator.integers(0, 2, (200, len(b)))
+    differing = (states[:, None] != made.rows[None, :2000]).sum(axis=-1).min(axis=1)
+    strength, share = float(generator.choice([2.0, 3.0])), float(generator.choice([0.2, 0.4, 0.6, 0.8]))
+    weights = strength * (2.0 * states[differing.argmax()] - 1)
+    off, on = (exact_log_partition(RBM(W, b + more, c)) for more in (0.0, weights))
+    bias = np.log(share / (1 - share)) + off - on
+    parts = np.column_stack([W, weights]), b, np.append(c, bias)
+    return made, share, RBM(*(part[None].astype(np.float32) for part in parts))
+
+
+GROUPS: dict[str, Callable[[np.random.Generator], Made]] = {
+    "sound": sound,
+    "far from equilibrium": far_from_equilibrium,
+    "wrong temperature": wrong_temperature,
+    "hidden mode": hidden_mode,
+}
+
+
+def examined(group: str, seed: int, number: int) -> list[dict]:
+    """Return the verdicts on one model, by the budget of annealing."""
+    made = GROUPS[group](np.random.default_rng([seed, number, list(GROUPS).index(group)]))
+    exact, found = float(exact_log_partition(made.rbm)[0]), []
+    for budget, options in BUDGETS.items():
+        quantities = certificate(made.rbm, made.rows, CertificateSettings(**options, seed=number))
+        scalars = quantities[quantities["step"] == 0].set_index("quantity")["value"]
+        judged = verdict(quantities)
+        holds = scalars["log_partition_low"] <= exact <= scalars["log_partition_high"]
+        of_model = {"group": group, "number": number, "budget": budget, "how": made.how, "verdict": judged.word}
+        found.append(of_model | {"holds": holds, "reasons": "; ".join(judged.reasons)} | scalars.to_dict())
+    return found
+
+
+def summary(found: pd.DataFrame) -> pd.DataFrame:
+    """Return counts of verdicts by group and budget, and how many intervals of certified models hold log Z."""
+    rows = []
+    for (group, budget), part in found.groupby(["group", "budget"], sort=False):
+        sure, refused = part[part["verdict"] == CERTIFIED], part["verdict"] == NOT_CERTIFIED
+        row = {"group": group, "budget": budget, "models": len(part), "certified": len(sure)}
+        row |= {"not certified": int(refused.sum()), "intervals that hold": int(sure["holds"].sum())}
+        low, high = share_interval(len(sure), len(part))[1:]
+        rows.append(row | {"share certified": f"{len(sure) / len(part):.3f} ({low:.3f} to {high:.3f})"})
+    return pd.DataFrame(rows)
+
+
+def main() -> None:
+    """Make all models, examine them, and write what was found after each."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    for name, default in (("--seed", 1), ("--count", 100)):
+        parser.add_argument(name, type=int, default=default)
+    parser.add_argument("--out", type=Path, default=Path("results/benchmarks/certificates.csv"))
+    arguments = parser.parse_args()
+    arguments.out.parent.mkdir(parents=True, exist_ok=True)
+    found: list[dict] = []
+    for number in range(arguments.count):
+        for examine in (partial(examined, group) for group in GROUPS):
+            found += examine(arguments.seed, number)
+        pd.DataFrame(found).to_csv(arguments.out, index=False, float_format="%.5g")
+    print(summary(pd.DataFrame(found)).to_string(index=False))
+
+
+if __name__ == "__main__":
+    main()

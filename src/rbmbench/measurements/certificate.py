@@ -1,0 +1,288 @@
+"""What a certificate of a trained model rests on: log Z from both sides, and long chains beside the rows.
+
+For each model of a run:
+
+- **log Z** by annealed importance sampling, forward from independent units, which tends to be too low, and in reverse
+  from long tempered chains, which tends to be too high. The interval holds both, each with 1.96 standard errors.
+- **Long chains**: sets of tempered chains, half of them from noise and half from training rows. Their moments are held
+  against those of the rows (`rbmbench.measurements.distances`); their free energies against each other (R hat).
+- **Short chains**: Gibbs chains from noise and from rows, at 1, 2, 4, ... steps. The moments of a model that was
+  trained out of equilibrium come near to those of the rows, and leave them as the chains run on.
+- **Energy**: if E is scaled by beta, the mean log-likelihood of the rows changes at beta = 1 by
+
+      d L / d beta = E_model[E(v, h)] - E_rows[E(v, h)],    d2 L / d beta2 = mean Var(E | v) over rows - Var_model(E),
+
+  so another temperature would gain about (dL)^2 / (2 |d2 L|), nats per row: little, unless the model was trained with
+  chains at a wrong temperature.
+- **Rates of units**: the divergence of the data from the model is at least that of the state of any one unit,
+
+      KL(p_rows(v) || p_model(v)) >= KL(Bernoulli(E_rows x) || Bernoulli(E_model x)),   x = v_i or h_j,  h_j ~ p(h_j|v),
+
+  so a mode that no row is in shows in the unit that is on there. It is bounded from below, with the rate of the chains
+  moved towards that of the rows by 3 standard errors.
+- **Nearest neighbours** of rows and long chains: adversarial accuracy, of training and of test rows.
+
+`rbmbench.measurements.verdicts` judges these.
+
+Source: Burda, Grosse, Salakhutdinov 2015 (both sides of log Z); Decelle, Furtlehner, Seoane 2021 (out of equilibrium);
+Yale et al. 2020 (nearest neighbours); Gelman, Rubin 1992 and Vehtari et al. 2021 (split R hat).
+Shapes: one model at a time, with a leading axis of 1; long chains uint8 (chains, samples of a chain, m).
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+from scipy.special import rel_entr
+from threadpoolctl import threadpool_limits
+
+from rbmbench.base.errors import SettingsError
+from rbmbench.base.pace import Progress
+from rbmbench.base.settings import CertificateSettings
+from rbmbench.base.streams import Purpose, Stream
+from rbmbench.kernels import kernels_for
+from rbmbench.likelihood import (
+    PackedData,
+    ais_log_partition,
+    base_rate_bias,
+    data_statistics,
+    exact_log_partition,
+    is_enumerable,
+    log_likelihood,
+    reverse_ais_log_partition,
+)
+from rbmbench.measurements.distances import RowMoments, adversarial_accuracy
+from rbmbench.model.gibbs import Buffers, sample_hidden, sample_visible
+from rbmbench.model.minibatches import random_rows
+from rbmbench.model.rbm import RBM
+from rbmbench.model.rows import binary_rows
+from rbmbench.samplers.parallel_tempering import ParallelTemperingSampler
+from rbmbench.training.checkpoint import Checkpointer, identity
+
+COLUMNS = ("trial", "quantity", "step", "value")
+NORMAL = 1.96
+"""Standard errors from an estimate to an end of its interval."""
+LEAST_RATE = 1e-6
+"""Of a unit that no sample has on, or all have."""
+KEPT_OF_CHAIN = 16
+"""Samples of each set of tempered chains, at equal distances in the second half of its sweeps."""
+
+CAUTION = 3.0
+"""Standard errors for the extreme of all units."""
+BLOCK = 5000
+"""Rows whose energies are computed at a time."""
+
+Quantities = dict[tuple[str, int], float]
+"""Values by their name and the number of Gibbs steps, 0 where there are none."""
+
+
+def certificate(
+    rbm: RBM,
+    data: np.ndarray,
+    settings: CertificateSettings,
+    test: np.ndarray | None = None,
+    progress: Progress | None = None,
+    checkpointer: Checkpointer | None = None,
+) -> pd.DataFrame:
+    """Return the quantities of a certificate, one model after the other.
+
+    Parameters
+    ----------
+    rbm : RBM
+        One leading axis of models.
+    data : ndarray, shape (rows, m), entries 0 or 1
+        The training rows, which must not all be alike.
+    settings : CertificateSettings
+    test : ndarray, shape (rows, m), optional
+        Rows that were not trained on.
+    progress : callable, optional
+        Called as progress(models done, models).
+    checkpointer : Checkpointer, optional
+        Saves what is done after each model.
+
+    Returns
+    -------
+    DataFrame
+        Tidy: trial (index of the model), quantity, step, value. Nats: log_partition_low and _high, forward_ and
+        reverse_log_partition with forward_error and reverse_error, exact_log_partition (where a layer can be
+        enumerated), log_likelihood_low and _high (mean over the training rows), independent_log_likelihood (of
+        independent units), temperature_gain and temperature_gain_low, rate_divergence_low (of the unit where it is
+        largest). Shares of the particles: forward_share and
+        reverse_share (effective sample sizes). Relative distances of moments, each with one named ``_error``: distance,
+        from_noise and from_rows (by step). R hat: r_hat. Adversarial accuracies: accuracy, test_accuracy.
+
+    Raises
+    ------
+    DataError
+        If data or test rows are not rows of 0 and 1, as wide as the models.
+    SettingsError
+        If there are fewer models than are to be examined.
+    """
+    data = binary_rows(data, "training data", rbm.visible_units)
+    test = None if test is None or not len(test) else binary_rows(test, "test data", rbm.visible_units)
+    first, models = settings.first_model, settings.models or len(rbm.W) - settings.first_model
+    if not 0 < models <= len(rbm.W) - first:
+        raise SettingsError(f"models: found {first + max(models, 1)}; allowed: at most {len(rbm.W)}, the run's trials")
+    checkpointer = checkpointer or Checkpointer()
+    arrays = dict(zip(("W", "b", "c"), rbm.parameters, strict=True)) | {"train": data}
+    saved = checkpointer.resume(identity(settings, arrays | ({} if test is None else {"test": test})))
+    rows: list[list] = saved["rows"] if saved else []
+    examined = _Rows(data, test, settings)
+    with threadpool_limits(1):
+        for trial in checkpointer.pieces(range(first, first + models), lambda: {"rows": rows}):
+            found = examined.quantities(rbm[trial : trial + 1], trial)
+            rows.extend([trial, name, step, float(value)] for (name, step), value in found.items())
+            if progress:
+                progress(trial - first + 1, models)
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+class _Rows:
+    """The rows that models are held against, and what is known of them."""
+
+    def __init__(self, data: np.ndarray, test: np.ndarray | None, settings: CertificateSettings):
+        self._data, self._settings = data, settings
+        self._packed: PackedData | None = None
+        self._moments = RowMoments(data)
+        self._few = {"accuracy": _spread(data, settings.rows)}
+        if test is not None:
+            self._few["test_accuracy"] = _spread(test, settings.rows)
+
+    def quantities(self, rbm: RBM, trial: int) -> Quantities:
+        """Return all quantities of one model, (1, m, n)."""
+        stream = Stream(self._settings.seed, [trial], Purpose.CERTIFICATE)
+        samples = self._tempered(rbm, stream)
+        found = self._log_partition(rbm, samples, trial) | self._temperature(rbm, samples)
+        found |= self._rates(rbm, samples)
+        found |= _named("distance", self._moments.distance(samples))
+        found |= {("r_hat", 0): r_hat(_free_energies(rbm, samples))}
+        for steps, walked in self._walks(rbm, stream):
+            for name, states in walked.items():
+                found |= _named(name, self._moments.distance(states[:, None]), steps)
+        drawn = _spread(samples.reshape(-1, samples.shape[-1]), self._settings.rows)
+        return found | {(name, 0): adversarial_accuracy(rows, drawn) for name, rows in self._few.items()}
+
+    def _tempered(self, rbm: RBM, stream: Stream) -> np.ndarray:
+        """Return samples of sets of tempered chains, half of the sets from noise, half from rows."""
+        settings, m, noisy = self._settings, rbm.visible_units, self._settings.chains // 2
+        noise = _noise(rbm, noisy * settings.ladder, stream)
+        rows = random_rows(self._data, (settings.chains - noisy) * settings.ladder, rbm.W, stream)
+        visible = np.concatenate([noise, rows], axis=1).reshape(1, settings.chains, settings.ladder, m)
+        sampler, parts = ParallelTemperingSampler(settings.ladder), []
+        for _ in range(2 * KEPT_OF_CHAIN):
+            visited = np.empty_like(rbm.W, shape=(1, settings.chains, settings.sweeps // (2 * KEPT_OF_CHAIN), m))
+            sampler.sweep(rbm, visible, stream, visited)
+            parts.append(visited[0, :, -1].astype(np.uint8))
+        return np.stack(parts[KEPT_OF_CHAIN:], axis=1)
+
+    def _log_partition(self, rbm: RBM, samples: np.ndarray, trial: int) -> Quantities:
+        """Return log Z and the log-likelihood of the rows from both sides."""
+        settings, found = self._settings, {}
+        base = base_rate_bias(self._data) if settings.base == "base_rate" else None
+        budget = {"temperatures": settings.temperatures, "seed": settings.seed, "base": base}
+        drawn = _spread(samples.reshape(-1, samples.shape[-1]), settings.particles)[None]
+        sides = {
+            "forward": ais_log_partition(rbm, settings.particles, keys=[2 * trial], **budget),
+            "reverse": reverse_ais_log_partition(rbm, drawn, keys=[2 * trial + 1], **budget),
+        }
+        for (name, side), count in zip(sides.items(), (settings.particles, drawn.shape[1]), strict=True):
+            values = side.log_partition, side.standard_error, side.effective_sample_size / count
+            parts = ("log_partition", "error", "share")
+            found |= {(f"{name}_{part}", 0): value[0] for part, value in zip(parts, values, strict=True)}
+        ends = [(side.log_partition[0], NORMAL * side.standard_error[0]) for side in sides.values()]
+        low, high = min(value - width for value, width in ends), max(value + width for value, width in ends)
+        self._packed = self._packed or PackedData(self._data, rbm.W.astype(np.float64))
+        score = log_likelihood(rbm, self._packed, 0.0)[0]
+        found |= {("log_partition_low", 0): low, ("log_partition_high", 0): high}
+        found |= {("log_likelihood_low", 0): score - high, ("log_likelihood_high", 0): score - low}
+        bias = base_rate_bias(self._data)
+        found["independent_log_likelihood", 0] = (self._data @ bias).mean() - np.logaddexp(0, bias).sum()
+        if is_enumerable(rbm.visible_units, rbm.hidden_units):
+            found["exact_log_partition", 0] = exact_log_partition(rbm)[0]
+        return found
+
+    def _temperature(self, rbm: RBM, samples: np.ndarray) -> Quantities:
+        """Return what another temperature would gain."""
+        of_rows, spread_of_rows = _energies(rbm, self._data)
+        of_chains, spread = _energies(rbm, samples)
+        gap = of_chains.mean() - of_rows.mean()
+        error = of_chains.mean(axis=1).std(ddof=1) / np.sqrt(len(of_chains))
+        curvature = of_chains.var() + spread.mean() - spread_of_rows.mean()
+        # Where the likelihood is not concave in the temperature, its model's part alone limits the gain.
+        scale = 2 * (curvature if curvature > 0 else of_chains.var() + spread.mean())
+        least = max(0.0, abs(gap) - NORMAL * error)
+        return {("temperature_gain", 0): gap**2 / scale, ("temperature_gain_low", 0): least**2 / scale}
+
+    def _rates(self, rbm: RBM, samples: np.ndarray) -> Quantities:
+        """Return the largest of the least divergences that the rates of single units imply."""
+        statistics = data_statistics(rbm, self._packed)
+        of_rows = np.concatenate([statistics.b[0], statistics.c[0]])
+        means = 0.5 + 0.5 * np.tanh(_activation(rbm, samples).astype(np.float64) / 2)
+        by_chain = np.concatenate([samples, means], axis=-1).mean(axis=1)
+        errors = CAUTION * by_chain.std(axis=0, ddof=1) / np.sqrt(len(by_chain))
+        of_model = by_chain.mean(axis=0)
+        nearest = np.clip(of_rows, of_model - errors, of_model + errors)
+        return {("rate_divergence_low", 0): _bernoulli_divergence(of_rows, nearest).max()}
+
+    def _walks(self, rbm: RBM, stream: Stream) -> Iterator[tuple[int, dict[str, np.ndarray]]]:
+        """Yield powers of 2 up to the number of steps, and the states (walkers, m) of the Gibbs chains then."""
+        count, buffers, done = self._settings.walkers, Buffers(), 0
+        starts = _noise(rbm, count, stream), random_rows(self._data, count, rbm.W, stream)
+        visible = np.concatenate(starts, axis=1)
+        for steps in 2 ** np.arange(int(self._settings.steps).bit_length()):
+            for _ in range(steps - done):
+                visible = sample_visible(rbm, sample_hidden(rbm, visible, stream, buffers), stream, buffers)
+            done, states = steps, visible[0].astype(np.uint8)
+            yield int(steps), {"from_noise": states[:count], "from_rows": states[count:]}
+
+
+def r_hat(values: np.ndarray) -> float:
+    """Return the split R hat of values (chains, samples of a chain): towards 1 as chains forget where they began."""
+    half = values.shape[1] // 2
+    parts = np.concatenate([values[:, :half], values[:, half : 2 * half]])
+    within, between = parts.var(axis=1, ddof=1).mean(), parts.mean(axis=1).var(ddof=1)
+    return float(np.sqrt((half - 1) / half + between / within)) if within > 0 else 1.0
+
+
+def _named(name: str, distance: tuple[float, float], step: int = 0) -> Quantities:
+    value, error = distance
+    return {(name, step): value, (f"{name}_error", step): error}
+
+
+def _noise(rbm: RBM, count: int, stream: Stream) -> np.ndarray:
+    """Return fair coins, (1, count, m)."""
+    m = rbm.visible_units
+    uniforms = kernels_for(rbm.W).uniforms(stream.next(), count * m, rbm.W.dtype)
+    return (uniforms < 0.5).astype(rbm.W.dtype).reshape(1, count, m)
+
+
+def _spread(rows: np.ndarray, count: int) -> np.ndarray:
+    """Return at most ``count`` rows at equal distances."""
+    return rows[np.linspace(0, len(rows) - 1, min(count, len(rows))).astype(int)]
+
+
+def _activation(rbm: RBM, visible: np.ndarray) -> np.ndarray:
+    return visible.astype(rbm.W.dtype) @ rbm.W[0] + rbm.c[0]
+
+
+def _bernoulli_divergence(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """Return KL(Bernoulli(p) || Bernoulli(q)), nats."""
+    return rel_entr(p, np.clip(q, LEAST_RATE, 1)) + rel_entr(1 - p, np.clip(1 - q, LEAST_RATE, 1))
+
+
+def _energies(rbm: RBM, visible: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and variance of E(v, h) given v, float64, for states (..., m)."""
+    flat, parts = visible.reshape(-1, visible.shape[-1]), []
+    for start in range(0, len(flat), BLOCK):
+        block = flat[start : start + BLOCK]
+        activation = _activation(rbm, block).astype(np.float64)
+        on = 0.5 + 0.5 * np.tanh(activation / 2)
+        mean = -(block @ rbm.b[0].astype(np.float64)) - (activation * on).sum(axis=-1)
+        parts.append((mean, (activation**2 * on * (1 - on)).sum(axis=-1)))
+    return tuple(np.concatenate(part).reshape(visible.shape[:-1]) for part in zip(*parts, strict=True))
+
+
+def _free_energies(rbm: RBM, visible: np.ndarray) -> np.ndarray:
+    """Return F(v), nats, for states (..., m)."""
+    softplus = np.logaddexp(0, _activation(rbm, visible)).sum(axis=-1, dtype=np.float64)
+    return -(visible @ rbm.b[0].astype(np.float64)) - softplus

@@ -1,0 +1,133 @@
+"""Whether a trained model is certified: thresholds on the quantities of its certificate, each with its reason.
+
+A model is **not certified** if something is wrong: its log Z is not known, its long chains show another model than
+its short ones, or one that is worse than independent units, or another temperature or other rates of its units would
+make it much better. It is **doubtful** where a milder threshold is passed. The thresholds were set on models drawn
+with other seeds than those that docs/reliability.md counts.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+CERTIFIED, DOUBTFUL, NOT_CERTIFIED = "certified", "doubtful", "not certified"
+WIDTH = 1.0, 0.3
+"""Widths of the interval of log Z, nats: not certified, doubtful."""
+SHARE = 0.01, 0.1
+"""Effective sample sizes of annealing, as shares of the particles."""
+MIXED = 1.2, 1.1
+"""Split R hat of the free energies of tempered chains."""
+RISE = (1.5, 0.5), (1.25, 0.2)
+"""Factor and term by which long chains are farther from the rows than short ones were."""
+CLEAR = 4.0
+"""Standard errors of a difference of distances."""
+GAIN = 0.1, 0.05
+"""What another temperature gains, as a share of the gain over independent units."""
+LEAST_GAIN = 0.02
+"""Nats per row below which a gain does not count."""
+RATES = 0.1, 0.05
+"""Divergence that the rate of one unit implies, nats per row."""
+UNLIKE, COPIED = 0.9, 0.1
+"""Adversarial accuracy from which samples differ from rows; test accuracy less that of training rows: overfitted."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a certificate says: one of "certified", "doubtful", "not certified".
+
+    ``reasons`` say what speaks against the model, the most serious first; ``remarks`` what is no fault.
+    """
+
+    word: str
+    reasons: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+    def __str__(self):
+        return f"{self.word}: {'; '.join(self.reasons)}" if self.reasons else self.word
+
+
+def verdict(quantities: pd.DataFrame) -> Verdict:
+    """Return the verdict on one model from the rows of its certificate; see `rbmbench.measurements.certificate`."""
+    scalars, walks = _read(quantities)
+    grave, mild = [], []
+    for words, grades in (*_of_partition(scalars), *_of_chains(scalars, walks), *_of_fit(scalars)):
+        for found, reasons in zip(grades, (grave, mild), strict=True):
+            if found:
+                reasons.append(words)
+                break
+    word = NOT_CERTIFIED if grave else DOUBTFUL if mild else CERTIFIED
+    return Verdict(word, (*grave, *mild), tuple(_remarks(scalars)))
+
+
+def facts(quantities: pd.DataFrame) -> Iterator[str]:
+    """Yield lines that say what the verdict on one model rests on, and remarks."""
+    found, walks = _read(quantities)
+    ends = (f"{found[f'log_partition_{end}']:.6g}" for end in ("low", "high"))
+    exact = f", exact {found['exact_log_partition']:.6g}" if "exact_log_partition" in found else ""
+    shares = (f"{found[f'{side}_share']:.0%}" for side in ("forward", "reverse"))
+    yield f"log Z: {' to '.join(ends)} nats{exact}; effective particles {', '.join(shares)}"
+    likelihoods = (f"{found[f'log_likelihood_{end}']:.5g}" for end in ("low", "high"))
+    yield (
+        f"log-likelihood of the training rows: {' to '.join(likelihoods)} nats per row"
+        f" (independent units {found['independent_log_likelihood']:.5g})"
+    )
+    nearest = walks["from_noise"].idxmin()
+    yield (
+        f"distance of the moments of long chains: {found['distance']:.2g} of that of independent units;"
+        f" of chains from noise at best {walks['from_noise'][nearest]:.2g}, after {nearest} steps"
+    )
+    yield f"R hat of tempered chains: {found['r_hat']:.3f}"
+    yield f"another temperature gains at least {found['temperature_gain_low']:.2g} nats per row"
+    yield f"rates of single units cost at least {found['rate_divergence_low']:.2g} nats per row"
+    held_out = f", of test rows {found['test_accuracy']:.2f}" if "test_accuracy" in found else ""
+    yield f"adversarial accuracy of samples beside training rows: {found['accuracy']:.2f}{held_out}"
+    yield from verdict(quantities).remarks
+
+
+def _read(quantities: pd.DataFrame) -> tuple[dict[str, float], pd.DataFrame]:
+    """Return the quantities that have no steps, and those of chains by their steps."""
+    scalars = quantities[quantities["step"] == 0].set_index("quantity")["value"].to_dict()
+    return scalars, quantities[quantities["step"] > 0].pivot(index="step", columns="quantity", values="value")
+
+
+Graded = tuple[str, tuple[bool, bool]]
+"""Words, and whether they hold by the threshold of models that are not certified, and by that of doubtful ones."""
+
+
+def _of_partition(found: Mapping[str, float]) -> Iterator[Graded]:
+    """Yield what speaks against log Z."""
+    width = found["log_partition_high"] - found["log_partition_low"]
+    yield f"log Z is known to {width:.2g} nats only", tuple(not width <= limit for limit in WIDTH)
+    share = min(found["forward_share"], found["reverse_share"])
+    yield f"annealing rests on {share:.1%} of its particles", tuple(not share >= limit for limit in SHARE)
+
+
+def _of_chains(found: Mapping[str, float], walks: pd.DataFrame) -> Iterator[Graded]:
+    """Yield what speaks against the chains."""
+    yield f"tempered chains have not mixed, R hat {found['r_hat']:.2f}", tuple(found["r_hat"] > one for one in MIXED)
+    best = walks["from_noise"].idxmin()
+    short, error = walks.loc[best, ["from_noise", "from_noise_error"]]
+    clear = found["distance"] - short > CLEAR * (found["distance_error"] ** 2 + error**2) ** 0.5
+    words = f"moments are {found['distance']:.2g} from those of the rows in long chains, {short:.2g} after {best} steps"
+    short = max(short, 0.0)
+    yield words, tuple(clear and found["distance"] > factor * short + term for factor, term in RISE)
+
+
+def _of_fit(found: Mapping[str, float]) -> Iterator[Graded]:
+    """Yield what speaks against the model in equilibrium."""
+    over = found["log_likelihood_high"] - found["independent_log_likelihood"]
+    yield f"{-over:.2g} nats per row worse than independent units", (over < 0, over < 0)
+    gain = found["temperature_gain_low"]
+    large = tuple(gain > max(LEAST_GAIN, share * over) for share in GAIN)
+    yield f"another temperature gains {gain:.2g} nats per row", large
+    rates = found["rate_divergence_low"]
+    yield f"the rate of one unit alone costs {rates:.2g} nats per row", tuple(rates > limit for limit in RATES)
+
+
+def _remarks(found: Mapping[str, float]) -> Iterator[str]:
+    accuracy = found["accuracy"]
+    if accuracy > UNLIKE:
+        yield f"underfitted: samples are told from rows with an accuracy of {accuracy:.2f}"
+    if found.get("test_accuracy", accuracy) - accuracy > COPIED:
+        yield f"overfitted: accuracy {accuracy:.2f} beside training rows, {found['test_accuracy']:.2f} beside test rows"
