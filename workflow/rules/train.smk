@@ -24,8 +24,9 @@ rule train_run:
         code=code_of(PLAN.runs, "run"),
         checkpoint=LAYOUT.checkpoint("{run}"),
         folder=subpath(output.meta, parent=True),
+        runs=subpath(output.meta, ancestor=2),
         scale=PLAN.scale,
     shell:
         "rbmbench train --settings {params.settings:q} --data {input.data:q} --checkpoint {params.checkpoint:q}"
-        " --threads {threads} --scale {params.scale:q} --run-id {wildcards.run:q} --out {params.folder:q}"
-        " --log {log:q}"
+        " --threads {threads} --scale {params.scale:q} --run-id {wildcards.run:q} --extends {params.runs:q}"
+        " --out {params.folder:q} --log {log:q}"

@@ -32,11 +32,12 @@ from rbmbench.io.layout import BIAS, CERTIFICATE, CURVE, ISL, JOBS, MODEL, SHOWN
 from rbmbench.kernels import backend_name, backends, ways
 from rbmbench.measurements import gradient_bias, meeting_times, sampling
 from rbmbench.measurements.certificate import certificate as certificate_of
-from rbmbench.measurements.fingerprints import fingerprint
+from rbmbench.measurements.fingerprints import UNKNOWN, fingerprint
 from rbmbench.model.rbm import RBM
-from rbmbench.training import trainer
+from rbmbench.training import extension, trainer
 from rbmbench.training.arguments import settings_from
 from rbmbench.training.checkpoint import Checkpointer, owned
+from rbmbench.training.run import TrainingResult
 from rbmbench.training.snapshots import annealed_curve
 
 USUAL_BATCH = 100
@@ -51,29 +52,52 @@ def trained(arguments: Namespace, settings: RunSettings, dataset: datasets.Datas
     """Train a run on a data set, and write its files."""
     code = fingerprint(settings, dataset.train.shape[1])
     before, name = provenance.seconds_since_start(), arguments.run_id or arguments.out.absolute().name
+    earlier = _earlier(arguments, settings, dataset, code)
+    left = extension.missing(settings, earlier) if earlier else settings
+    if earlier and left and arguments.checkpoint:
+        arguments.checkpoint = arguments.checkpoint.with_stem(f"{arguments.checkpoint.stem}-from-{left.first_trial}")
     with _owned(arguments, "run"):
-        with _stoppable(arguments, name) as (stopping, progress):
-            result = trainer.run(
-                dataset.train,
-                settings,
-                checkpoint=arguments.checkpoint,
-                progress=progress,
-                threads=arguments.threads,
-                backend=arguments.backend,
-                validation=dataset.validation,
-                test=dataset.test,
-                checkpoint_seconds=arguments.checkpoint_seconds,
-                stopping=stopping,
-            )
+        result = _newly_trained(arguments, left, dataset, name) if left else earlier
+        if earlier and left:
+            result = extension.joined(earlier, result)
         wall, rbm = dict(result.timings), result.rbm
         wall["startup_seconds"] += before
         wall["total_seconds"] = sum(wall[f"{kind}_seconds"] for kind in ("startup", "training", "evaluation"))
         model = {"W": rbm.W, "b": rbm.b, "c": rbm.c, "iteration": settings.iterations, "seed": settings.seed}
         more = {"run": name, "wall": wall, "iterations": settings.iterations, "trials": settings.trials}
         meta = _meta(arguments, settings, dataset.provenance, rbm.W, code) | result.backend | more
+        if earlier:
+            meta["parts"] = extension.parts_of(earlier, settings.trials, meta)
         results.write_table(arguments.out / CURVE, result.curve)
         results.write_arrays(arguments.out / MODEL, model | result.snapshots)
         results.write_meta(arguments.out, "run", meta)
+
+
+def _earlier(
+    arguments: Namespace, settings: RunSettings, dataset: datasets.Dataset, code: str
+) -> TrainingResult | None:
+    """Return a run that has some of the trials, from the folder of runs that is given."""
+    if not arguments.extends or code == UNKNOWN:
+        return None
+    chosen = backends.choose(arguments.backend, backends.work(settings, dataset.train.shape[1]))
+    meta = {"code": code, "data": dataset.provenance, "backend": backend_name(chosen.arrays.empty(0))}
+    return extension.earlier_run(arguments.extends, settings, meta)
+
+
+def _newly_trained(arguments: Namespace, settings: RunSettings, dataset: datasets.Dataset, name: str) -> TrainingResult:
+    with _stoppable(arguments, name) as (stopping, progress):
+        return trainer.run(
+            dataset.train,
+            settings,
+            checkpoint=arguments.checkpoint,
+            progress=progress,
+            threads=arguments.threads,
+            backend=arguments.backend,
+            validation=dataset.validation,
+            test=dataset.test,
+            checkpoint_seconds=arguments.checkpoint_seconds,
+            stopping=stopping,
+        )
 
 
 def evaluate(arguments: Namespace) -> None:

@@ -154,6 +154,7 @@ COMPUTATION = {
     "--scale": {"default": "none", "metavar": "NAME", "help": "name of the scale, for meta.json"},
 }
 DATA = {"--data": _required_file(help="npz file of the data set")}
+EXTENDS = {"--extends": _folder(help="folder of runs: trials of one that differs in their number are not made again")}
 DATA_OR_OWN = {
     "--data": _required_file(help="file of `rbmbench data`, or a matrix of 0 and 1 of your own: .npy, .npz or .csv"),
     "--run-id": {"metavar": "ID", "help": "id of the run, for meta.json (default: the name of the folder to write)"},
@@ -277,7 +278,7 @@ def _add_commands(commands) -> None:
         "train",
         "computing:train",
         text,
-        DATA_OR_OWN,
+        DATA_OR_OWN | EXTENDS,
         ONE_STAGE,
         COMPUTATION | _settings_or(ONE_STAGE),
         _resumable(),
@@ -286,7 +287,7 @@ def _add_commands(commands) -> None:
 
     text = "train on a file of your own, and write models, curve, pictures and a page"
     fit = add("fit", "fitting:fit", text, OF_FIT, _resumable(), _backend())
-    fit.set_defaults(settings=None, run_id=None, scale="none")
+    fit.set_defaults(settings=None, run_id=None, scale="none", extends=None)
 
     own = {
         "model": _file(help="folder of a run, or an .npz file with W (..., m, n), b (..., m) and c (..., n)"),

@@ -1,0 +1,112 @@
+"""Trials that an earlier run has, and a run of more trials need not train again.
+
+A trial depends on its own number, not on which others there are. So a run whose settings differ in the number of
+trials alone, made by code that computes the same from the same rows, has trials of this one.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from rbmbench.base.errors import ResultsError
+from rbmbench.base.settings import RunSettings
+from rbmbench.io import results
+from rbmbench.io.layout import META
+from rbmbench.model.rbm import RBM
+from rbmbench.training.run import TrainingResult, load_run
+
+ALIKE = ("settings", "code", "data", "backend")
+"""What earlier and later runs have in common in ``meta.json``; of settings all but the number of trials."""
+OF_PART = ("run", "commit", "finished", "backend")
+"""What ``meta.json`` says of each part of a run that was made in parts."""
+
+
+def earlier_run(folder: Path, settings: RunSettings, meta: Mapping[str, Any]) -> TrainingResult | None:
+    """Return the run among those in a folder that has most trials of this one, cut to at most so many; else None.
+
+    ``meta`` has the code, the data and the backend of this run. Runs that are incomplete or damaged are passed over.
+    """
+    asked = meta | {"settings": settings.model_dump(mode="json")}
+    best = max(_alike(folder, asked), default=None, key=lambda found: found[0])
+    if best is None:
+        return None
+    try:
+        return _first_trials(load_run(best[1]), settings.trials)
+    except ResultsError:
+        return None
+
+
+def _alike(folder: Path, asked: Mapping[str, Any]) -> Iterator[tuple[int, Path]]:
+    """Yield the trials of each run in a folder that is made like the one that is asked for, and its path."""
+    for file in sorted(folder.glob(f"*/{META}")):
+        try:
+            meta = results.read_meta(file.parent)
+        except ResultsError:
+            continue
+        if _made(meta) == _made(asked):
+            yield min(meta["settings"]["trials"], asked["settings"]["trials"]), file.parent
+
+
+def _made(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what decides whether trials of two runs are the same."""
+    settings = meta.get("settings")
+    of_trial = {key: value for key, value in settings.items() if key != "trials"} if settings else None
+    return {key: meta.get(key) for key in ALIKE} | {"settings": of_trial}
+
+
+def _first_trials(result: TrainingResult, trials: int) -> TrainingResult:
+    """Return the first trials of a run; times are the share of these trials."""
+    if trials >= result.settings.trials:
+        return result
+    share, last = trials / result.settings.trials, result.settings.first_trial + trials
+    return replace(
+        result,
+        rbm=result.rbm[:trials],
+        curve=result.curve[result.curve["trial"] < last].reset_index(drop=True),
+        settings=result.settings.model_copy(update={"trials": trials}),
+        timings={name: share * seconds for name, seconds in result.timings.items()},
+        snapshots={name: part if part.ndim == 1 else part[:, :trials] for name, part in result.snapshots.items()},
+    )
+
+
+def missing(settings: RunSettings, earlier: TrainingResult) -> RunSettings | None:
+    """Return the settings of the trials that an earlier run has not; None if it has all."""
+    there = earlier.settings.trials
+    if there == settings.trials:
+        return None
+    return settings.model_copy(update={"first_trial": settings.first_trial + there, "trials": settings.trials - there})
+
+
+def joined(earlier: TrainingResult, later: TrainingResult) -> TrainingResult:
+    """Return a run of the trials of two, the second of which has those that come next."""
+    both = earlier.rbm.parameters, later.rbm.parameters
+    snapshots = {
+        name: part if part.ndim == 1 else np.concatenate([part, later.snapshots[name]], axis=1)
+        for name, part in earlier.snapshots.items()
+    }
+    times = {name: seconds + later.timings.get(name, 0.0) for name, seconds in earlier.timings.items()}
+    return replace(
+        later,
+        rbm=RBM(*(np.concatenate(parts) for parts in zip(*both, strict=True))),
+        curve=pd.concat([earlier.curve, later.curve], ignore_index=True),
+        settings=earlier.settings.model_copy(update={"trials": earlier.settings.trials + later.settings.trials}),
+        timings=times,
+        snapshots=snapshots,
+    )
+
+
+def parts_of(earlier: TrainingResult, trials: int, now: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return for ``meta.json`` which trials were made when and by what: those of an earlier run, and of this one."""
+    first, there = earlier.settings.first_trial, earlier.settings.trials
+    known = earlier.meta.get("parts") or [_part(earlier.meta, first, there)]
+    kept = [part | {"trials": min(part["trials"], first + there - part["first_trial"])} for part in known]
+    kept = [part for part in kept if part["trials"] > 0]
+    return kept + ([_part(now, first + there, trials - there)] if trials > there else [])
+
+
+def _part(meta: Mapping[str, Any], first_trial: int, trials: int) -> dict[str, Any]:
+    return {"first_trial": first_trial, "trials": trials} | {key: meta.get(key) for key in OF_PART}

@@ -1,0 +1,117 @@
+"""More trials of a run: those that an earlier run has are not trained again, and the whole is as if trained at once."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from core_helpers import binary_data
+
+from rbmbench import datasets
+from rbmbench.cli import computing, main
+from rbmbench.io import results
+from rbmbench.training.run import load_run
+
+M = 11
+SETTINGS = {
+    "data": {"name": "made"},
+    "hidden": 5,
+    "batch": 7,
+    "schedule": [{"until": 12, "estimator": {"name": "pcd"}, "rate": 0.1}],
+    "seed": 3,
+    "evaluate_every": 5,
+}
+
+
+@pytest.fixture
+def data(tmp_path):
+    parts = {"train": binary_data(29, M, 1), "validation": binary_data(3, M), "test": binary_data(3, M)}
+    made = datasets.build("made", "Made", **parts, source="test", preprocessing="none", options={})
+    datasets.save(made, tmp_path / "data.npz")
+    return tmp_path / "data.npz"
+
+
+@pytest.fixture
+def train(data, tmp_path, monkeypatch):
+    """Return a function that trains a run, and the trials that were trained then."""
+    trained = []
+    run = computing.trainer.run
+
+    def watched(rows, settings, **options):
+        trained.extend(range(settings.first_trial, settings.first_trial + settings.trials))
+        return run(rows, settings, **options)
+
+    monkeypatch.setattr(computing.trainer, "run", watched)
+
+    def train(name, trials, extends=True, **changes):
+        trained.clear()
+        out, settings = tmp_path / "runs" / name, json.dumps(SETTINGS | {"trials": trials} | changes)
+        command = ["train", "--data", f"{data}", "--settings", settings, "--out", f"{out}"]
+        assert main([*command, *(["--extends", f"{out.parent}"] if extends else [])]) == 0
+        return load_run(out), list(trained)
+
+    return train
+
+
+def assert_same(found, expected):
+    for name, part in expected.rbm.parameters._asdict().items():
+        assert np.array_equal(getattr(found.rbm, name), part)
+    assert found.settings == expected.settings
+    assert found.snapshots.keys() == expected.snapshots.keys()
+    assert all(np.array_equal(found.snapshots[name], part) for name, part in expected.snapshots.items())
+    order = ["trial", "iteration", "metric"]
+    tables = (one.curve.sort_values(order).reset_index(drop=True) for one in (found, expected))
+    pd.testing.assert_frame_equal(*tables, check_exact=True)
+
+
+@pytest.mark.parametrize("hidden", [5, 29])
+def test_only_missing_trials_are_trained_and_the_whole_is_the_same(train, hidden):
+    wide = {"data": {"name": "made"}, "hidden": hidden}
+    train("few", 2, **wide)
+    more, trained = train("more", 5, **wide)
+    assert trained == [2, 3, 4]
+    whole, everything = train("whole", 5, extends=False, **wide)
+    assert everything == [0, 1, 2, 3, 4]
+    assert_same(more, whole)
+    parts = more.meta["parts"]
+    assert [(part["run"], part["first_trial"], part["trials"]) for part in parts] == [("few", 0, 2), ("more", 2, 3)]
+    assert all(part["finished"] and "commit" in part for part in parts)
+
+
+def test_fewer_trials_are_cut_from_an_earlier_run(train):
+    train("more", 5)
+    few, trained = train("few", 3)
+    assert trained == []
+    assert_same(few, train("few again", 3, extends=False)[0])
+    assert [(part["run"], part["trials"]) for part in few.meta["parts"]] == [("more", 3)]
+
+
+def test_parts_of_parts_are_named(train):
+    train("one", 1)
+    train("three", 3)
+    four, trained = train("four", 4)
+    assert trained == [3]
+    parts = [(part["run"], part["first_trial"], part["trials"]) for part in four.meta["parts"]]
+    assert parts == [("one", 0, 1), ("three", 1, 2), ("four", 3, 1)]
+
+
+@pytest.mark.parametrize("change", [{"seed": 4}, {"batch": 6}, {"evaluate_every": 4}, {"first_trial": 1}])
+def test_runs_that_differ_in_anything_else_are_left_alone(train, change):
+    train("other", 2, **change)
+    run, trained = train("run", 3)
+    assert trained == [0, 1, 2]
+    assert "parts" not in run.meta
+
+
+def test_runs_of_other_code_rows_or_damaged_ones_are_left_alone(train, tmp_path):
+    train("other", 2)
+    folder = tmp_path / "runs" / "other"
+    meta = {key: value for key, value in results.read_meta(folder).items() if key not in ("checksums", "checksum")}
+    for key, value in (("code", "0123456789"), ("data", {}), ("backend", "cupy")):
+        results.write_meta(folder, "run", meta | {key: value})
+        assert train(f"run {key}", 3)[1][:2] == [0, 1]
+        for file in (tmp_path / "runs" / f"run {key}").iterdir():
+            file.unlink()
+    results.write_meta(folder, "run", meta)
+    (folder / "model.npz").write_bytes(b"damaged")
+    assert train("run", 3)[1] == [0, 1, 2]
