@@ -26,7 +26,9 @@ rule train_run:
         folder=subpath(output.meta, parent=True),
         runs=subpath(output.meta, ancestor=2),
         scale=PLAN.scale,
+        keeping="--keep-state" if CONFIGURATION.main.keep_states else "",
     shell:
         "rbmbench train --settings {params.settings:q} --data {input.data:q} --checkpoint {params.checkpoint:q}"
         " --threads {threads} --scale {params.scale:q} --run-id {wildcards.run:q} --extends {params.runs:q}"
+        " {params.keeping}"
         " --out {params.folder:q} --log {log:q}"

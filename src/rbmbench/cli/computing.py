@@ -28,7 +28,7 @@ from rbmbench.cli.parser import ONE_STAGE, plain_data
 from rbmbench.cli.progress import shown_progress
 from rbmbench.cli.stopping import StopSignals
 from rbmbench.io import provenance, results
-from rbmbench.io.layout import BIAS, CERTIFICATE, CURVE, ISL, JOBS, MODEL, SHOWN, STOPPING_TIMES, TRUTH
+from rbmbench.io.layout import BIAS, CERTIFICATE, CURVE, ISL, JOBS, MODEL, SHOWN, STATE, STOPPING_TIMES, TRUTH
 from rbmbench.kernels import backend_name, backends, ways
 from rbmbench.measurements import gradient_bias, meeting_times, sampling
 from rbmbench.measurements.certificate import certificate as certificate_of
@@ -52,12 +52,12 @@ def trained(arguments: Namespace, settings: RunSettings, dataset: datasets.Datas
     """Train a run on a data set, and write its files."""
     code = fingerprint(settings, dataset.train.shape[1])
     before, name = provenance.seconds_since_start(), arguments.run_id or arguments.out.absolute().name
-    earlier = _earlier(arguments, settings, dataset, code)
+    earlier, begun = _earlier(arguments, settings, dataset, code)
     left = extension.missing(settings, earlier) if earlier else settings
     if earlier and left and arguments.checkpoint:
         arguments.checkpoint = arguments.checkpoint.with_stem(f"{arguments.checkpoint.stem}-from-{left.first_trial}")
     with _owned(arguments, "run"):
-        result = _newly_trained(arguments, left, dataset, name) if left else earlier
+        result = _newly_trained(arguments, left, dataset, name, begun) if left else earlier
         if earlier and left:
             result = extension.joined(earlier, result)
         wall, rbm = dict(result.timings), result.rbm
@@ -68,6 +68,8 @@ def trained(arguments: Namespace, settings: RunSettings, dataset: datasets.Datas
         meta = _meta(arguments, settings, dataset.provenance, rbm.W, code) | result.backend | more
         if earlier:
             meta["parts"] = extension.parts_of(earlier, settings.trials, meta)
+        elif begun:
+            meta["parts"] = extension.parts_in_time(begun, meta)
         results.write_table(arguments.out / CURVE, result.curve)
         results.write_arrays(arguments.out / MODEL, model | result.snapshots)
         results.write_meta(arguments.out, "run", meta)
@@ -75,16 +77,23 @@ def trained(arguments: Namespace, settings: RunSettings, dataset: datasets.Datas
 
 def _earlier(
     arguments: Namespace, settings: RunSettings, dataset: datasets.Dataset, code: str
-) -> TrainingResult | None:
-    """Return a run that has some of the trials, from the folder of runs that is given."""
+) -> tuple[TrainingResult | None, tuple[Path, RunSettings] | None]:
+    """Return a run that has some of the trials, or the state of one that has the first iterations, if there is one."""
     if not arguments.extends or code == UNKNOWN:
-        return None
+        return None, None
     chosen = backends.choose(arguments.backend, backends.work(settings, dataset.train.shape[1]))
     meta = {"code": code, "data": dataset.provenance, "backend": backend_name(chosen.arrays.empty(0))}
-    return extension.earlier_run(arguments.extends, settings, meta)
+    earlier = extension.earlier_run(arguments.extends, settings, meta)
+    return earlier, None if earlier else extension.earlier_state(arguments.extends, settings, meta)
 
 
-def _newly_trained(arguments: Namespace, settings: RunSettings, dataset: datasets.Dataset, name: str) -> TrainingResult:
+def _newly_trained(
+    arguments: Namespace,
+    settings: RunSettings,
+    dataset: datasets.Dataset,
+    name: str,
+    begun: tuple[Path, RunSettings] | None,
+) -> TrainingResult:
     with _stoppable(arguments, name) as (stopping, progress):
         return trainer.run(
             dataset.train,
@@ -97,6 +106,8 @@ def _newly_trained(arguments: Namespace, settings: RunSettings, dataset: dataset
             test=dataset.test,
             checkpoint_seconds=arguments.checkpoint_seconds,
             stopping=stopping,
+            begun=begun,
+            state=arguments.out / STATE if arguments.keep_state else None,
         )
 
 

@@ -154,7 +154,12 @@ COMPUTATION = {
     "--scale": {"default": "none", "metavar": "NAME", "help": "name of the scale, for meta.json"},
 }
 DATA = {"--data": _required_file(help="npz file of the data set")}
-EXTENDS = {"--extends": _folder(help="folder of runs: trials of one that differs in their number are not made again")}
+EXTENDS = {
+    "--extends": _folder(
+        help="folder of runs: trials, or first iterations, of one that differs in their number are not made again"
+    ),
+    "--keep-state": {"action": "store_true", "help": "keep the final state, from which a longer run can go on"},
+}
 DATA_OR_OWN = {
     "--data": _required_file(help="file of `rbmbench data`, or a matrix of 0 and 1 of your own: .npy, .npz or .csv"),
     "--run-id": {"metavar": "ID", "help": "id of the run, for meta.json (default: the name of the folder to write)"},
@@ -287,7 +292,7 @@ def _add_commands(commands) -> None:
 
     text = "train on a file of your own, and write models, curve, pictures and a page"
     fit = add("fit", "fitting:fit", text, OF_FIT, _resumable(), _backend())
-    fit.set_defaults(settings=None, run_id=None, scale="none", extends=None)
+    fit.set_defaults(settings=None, run_id=None, scale="none", extends=None, keep_state=False)
 
     own = {
         "model": _file(help="folder of a run, or an .npz file with W (..., m, n), b (..., m) and c (..., n)"),

@@ -48,6 +48,9 @@ class MainConfig(Settings):
     backend: Literal["auto", "numpy", "cupy"] = Field(
         default="auto", description="arrays to train on: NumPy's, CuPy's on a GPU, or what suits each run"
     )
+    keep_states: bool = Field(
+        default=False, description="whether runs keep their final state, so that longer ones go on from there"
+    )
     overrides: dict[Name, dict[str, Any]] = Field(
         default={}, description="by paper or study: what is merged, deeply, onto its file at this scale"
     )

@@ -23,6 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 CURVE, MODEL, META = "curve.parquet", "model.npz", "meta.json"
+STATE = "state.npz"
+"""File in a run's folder with its final state, if it is kept, from which a longer run goes on."""
 EVALUATION = "evaluation"
 """Folder in a run's, with the evaluation that `rbmbench fit` makes of it."""
 FIT_PICTURES, FIT_PAGE = {"curve": "curve.png", "filters": "filters.png", "samples": "samples.png"}, "index.html"

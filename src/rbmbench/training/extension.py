@@ -1,7 +1,8 @@
-"""Trials that an earlier run has, and a run of more trials need not train again.
+"""What an earlier run has that a run of more trials, or of more iterations, need not make again.
 
-A trial depends on its own number, not on which others there are. So a run whose settings differ in the number of
-trials alone, made by code that computes the same from the same rows, has trials of this one.
+A trial depends on its own number, not on which others there are, and on the iterations before, not on those to come. So
+a run whose settings differ in the number of trials alone, made by code that computes the same from the same rows, has
+trials of this one; and one that differs in its last iteration alone, and has kept its final state, has its beginning.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,11 +13,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rbmbench.base.errors import ResultsError
+from rbmbench.base.errors import RbmbenchError, ResultsError
+from rbmbench.base.parsing import parse
 from rbmbench.base.settings import RunSettings
 from rbmbench.io import results
-from rbmbench.io.layout import META
+from rbmbench.io.layout import META, STATE
 from rbmbench.model.rbm import RBM
+from rbmbench.training.loop import boundaries
 from rbmbench.training.run import TrainingResult, load_run
 
 ALIKE = ("settings", "code", "data", "backend")
@@ -73,6 +76,34 @@ def _first_trials(result: TrainingResult, trials: int) -> TrainingResult:
     )
 
 
+def earlier_state(folder: Path, settings: RunSettings, meta: Mapping[str, Any]) -> tuple[Path, RunSettings] | None:
+    """Return the longest run in a folder that is the beginning of this one: the file of its final state, its settings.
+
+    Only runs that were evaluated at iterations at which this one is evaluated can be gone on from. For ``meta`` see
+    `earlier_run`.
+    """
+    asked, found = meta | {"settings": settings.model_dump(mode="json")}, []
+    for file in sorted(folder.glob(f"*/{STATE}")):
+        try:
+            known = results.read_meta(file.parent)
+            shorter = parse(RunSettings, dict(known["settings"]), f"{file.parent / META}: settings")
+        except RbmbenchError:
+            continue
+        until = shorter.iterations
+        longer = known | {"settings": _until(shorter, settings.iterations)}
+        same = all(longer.get(key) == asked.get(key) for key in ALIKE)
+        if same and until < settings.iterations and set(boundaries(shorter)) <= set(boundaries(settings)):
+            found.append((until, (file, shorter)))
+    return max(found, default=(0, None), key=lambda one: one[0])[1]
+
+
+def _until(settings: RunSettings, iterations: int) -> dict[str, Any]:
+    """Return the settings, as plain data, with another last iteration."""
+    values = settings.model_dump(mode="json")
+    values["schedule"][-1]["until"] = iterations
+    return values
+
+
 def missing(settings: RunSettings, earlier: TrainingResult) -> RunSettings | None:
     """Return the settings of the trials that an earlier run has not; None if it has all."""
     there = earlier.settings.trials
@@ -106,6 +137,15 @@ def parts_of(earlier: TrainingResult, trials: int, now: Mapping[str, Any]) -> li
     kept = [part | {"trials": min(part["trials"], first + there - part["first_trial"])} for part in known]
     kept = [part for part in kept if part["trials"] > 0]
     return kept + ([_part(now, first + there, trials - there)] if trials > there else [])
+
+
+def parts_in_time(begun: tuple[Path, RunSettings], meta: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return for ``meta.json`` which iterations were made when and by what: those of a shorter run, and of this one."""
+    earlier = results.read_meta(begun[0].parent)
+    first = {"iterations": begun[1].iterations} | {key: earlier.get(key) for key in OF_PART}
+    rest = {"iterations": meta["iterations"] - begun[1].iterations} | {key: meta.get(key) for key in OF_PART}
+    before = [part for part in earlier.get("parts", []) if "iterations" in part]
+    return [*(before or [first]), rest]
 
 
 def _part(meta: Mapping[str, Any], first_trial: int, trials: int) -> dict[str, Any]:

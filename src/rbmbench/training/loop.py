@@ -88,7 +88,7 @@ class Loop:
         for boundary in boundaries(self.settings):
             while self.iteration < boundary:
                 where = f"iteration {self.iteration} of {self.settings.iterations}"
-                checkpointer.pause(where, self._state if self.iteration > begun else None)
+                checkpointer.pause(where, self.state if self.iteration > begun else None)
                 self._train_until(min(boundary, self.iteration + self.pace.steps))
                 if self.iteration == boundary:
                     self._evaluate()
@@ -125,7 +125,7 @@ class Loop:
         if self.progress:
             self.progress(self.iteration, self.settings.iterations, *self._value)
 
-    def _state(self) -> State:
+    def state(self) -> State:
         """Return the parameters, the state of the estimator, the memory of the update rule, and what is measured."""
         rbm = self.rbm.on_host()
         return {

@@ -34,23 +34,31 @@ def data(tmp_path):
 @pytest.fixture
 def train(data, tmp_path, monkeypatch):
     """Return a function that trains a run, and the trials that were trained then."""
-    trained = []
+    trained, begun = [], []
     run = computing.trainer.run
 
     def watched(rows, settings, **options):
-        trained.extend(range(settings.first_trial, settings.first_trial + settings.trials))
+        if "begun" in options:  # not so for probes of the code
+            trained.extend(range(settings.first_trial, settings.first_trial + settings.trials))
+            begun.append(options["begun"] and options["begun"][1].iterations)
         return run(rows, settings, **options)
 
     monkeypatch.setattr(computing.trainer, "run", watched)
 
-    def train(name, trials, extends=True, **changes):
+    def train(name, trials, extends=True, keep=False, **changes):
         trained.clear()
         out, settings = tmp_path / "runs" / name, json.dumps(SETTINGS | {"trials": trials} | changes)
         command = ["train", "--data", f"{data}", "--settings", settings, "--out", f"{out}"]
-        assert main([*command, *(["--extends", f"{out.parent}"] if extends else [])]) == 0
+        assert main([*command, *(["--extends", f"{out.parent}"] * extends), *(["--keep-state"] * keep)]) == 0
         return load_run(out), list(trained)
 
+    train.begun = begun
     return train
+
+
+def until(iterations, estimator="pcd", **options):
+    stage = {"estimator": {"name": estimator, "options": options}, "update": {"name": "centered"}, "rate": 0.1}
+    return {"schedule": [stage | {"until": iterations}]}
 
 
 def assert_same(found, expected):
@@ -115,3 +123,32 @@ def test_runs_of_other_code_rows_or_damaged_ones_are_left_alone(train, tmp_path)
     results.write_meta(folder, "run", meta)
     (folder / "model.npz").write_bytes(b"damaged")
     assert train("run", 3)[1] == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("estimator", "hidden"),
+    [("pcd", 5), ("fpcd", 5), ("trajectory_tempering", 5), ("parallel_tempering", 5), ("pcd", 29)],
+)
+def test_more_iterations_go_on_from_a_kept_state(train, estimator, hidden):
+    short, long = ({"hidden": hidden, "evaluate_every": 5} | until(end, estimator) for end in (10, 23))
+    train("short", 2, keep=True, **short)
+    more, _ = train("more", 2, keep=True, **long)
+    whole, _ = train("whole", 2, extends=False, **long)
+    assert train.begun == [None, 10, None]
+    assert_same(more, whole)
+    assert [(part["run"], part["iterations"]) for part in more.meta["parts"]] == [("short", 10), ("more", 13)]
+    train("last", 2, **long | until(30, estimator))
+    assert train.begun[-1] == 10  # iteration 23, the end of "more", is no evaluation of this one
+
+
+@pytest.mark.parametrize("changes", [{"seed": 4}, {"evaluate_every": 4}, {"batch": 6}])
+def test_a_state_of_another_run_is_left_alone(train, changes):
+    train("short", 2, keep=True, **until(10) | changes)
+    train("long", 2, **until(20))
+    assert train.begun == [None, None]
+
+
+def test_a_run_without_its_state_is_trained_anew(train):
+    train("short", 2, **until(10))
+    train("long", 2, **until(20))
+    assert train.begun == [None, None]
