@@ -26,13 +26,17 @@ include: "workflow/rules/common.smk"
 
 onstart:
     LOGGED.begin()
+    if workflow.local_exec and LOGGED.jobs_to_run() >= FEWEST_JOBS_OF_WARM_PROCESS:
+        WARM.start()
 
 
 onsuccess:
+    WARM.stop()
     LOGGED.end()
 
 
 onerror:
+    WARM.stop()
     LOGGED.stop(log)
 
 

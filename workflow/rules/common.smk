@@ -11,6 +11,7 @@ from rbmbench import datasets
 from rbmbench.base.errors import RbmbenchError
 from rbmbench.cli import snakemake_scheduler
 from rbmbench.cli.snakemake_logger import LoggedWorkflow
+from rbmbench.cli.warm import WarmProcess
 from rbmbench.config.loading import load
 from rbmbench.io.atomic import json_text
 from rbmbench.io.layout import BIAS, CERTIFICATE, CURVE, ISL, META, MODEL, SHOWN, STOPPING_TIMES, TRUTH
@@ -51,6 +52,8 @@ snakemake_scheduler.install()
 CONFIGURATION, PLAN = checked_plan()
 LAYOUT = PLAN.layout
 LOGGED = LoggedWorkflow(workflow, PLAN, CONFIGURATION)
+WARM = WarmProcess()
+FEWEST_JOBS_OF_WARM_PROCESS = 10
 
 # The steps run the `rbmbench` beside the Python that runs Snakemake: no environment has to be activated.
 os.environ.update(step_environment())

@@ -163,6 +163,10 @@ class LoggedWorkflow:
             handler.begin(lines, self._workflow.local_exec)
             logger.info(f"{lines.first(time.time())}; logs in {self._plan.layout.logs}")
 
+    def jobs_to_run(self) -> int:
+        """Return the number of jobs that will run, less targets."""
+        return sum(bool(job.output) for job in self._workflow.dag.needrun_jobs())
+
     def end(self) -> None:
         """Tell where the results are."""
         logger.info(self.last_line())

@@ -33,7 +33,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-from scipy.special import rel_entr
 from threadpoolctl import threadpool_limits
 
 from rbmbench.base.errors import SettingsError
@@ -64,6 +63,7 @@ NORMAL = 1.96
 """Standard errors from an estimate to an end of its interval."""
 LEAST_RATE = 1e-6
 """Of a unit that no sample has on, or all have."""
+TINY = np.finfo(np.float64).tiny
 KEPT_OF_CHAIN = 16
 """Samples of each set of tempered chains, at equal distances in the second half of its sweeps."""
 
@@ -267,7 +267,11 @@ def _activation(rbm: RBM, visible: np.ndarray) -> np.ndarray:
 
 def _bernoulli_divergence(p: np.ndarray, q: np.ndarray) -> np.ndarray:
     """Return KL(Bernoulli(p) || Bernoulli(q)), nats."""
-    return rel_entr(p, np.clip(q, LEAST_RATE, 1)) + rel_entr(1 - p, np.clip(1 - q, LEAST_RATE, 1))
+    on, off = (
+        part * np.log(np.maximum(part, TINY) / np.maximum(other, LEAST_RATE))
+        for part, other in ((p, q), (1 - p, 1 - q))
+    )
+    return on + off
 
 
 def _energies(rbm: RBM, visible: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -154,7 +154,7 @@ def _private_kernel_manager(folder: Path) -> type:
     from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
     from jupyter_client.manager import AsyncKernelManager
 
-    command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    command = [sys.executable, "-m", "rbmbench.cli.warm", "ipykernel_launcher", "-f", "{connection_file}"]
     own = KernelSpec(argv=command, display_name="Python 3", language="python", interrupt_mode="signal")
     private = {
         "IPYTHONDIR": str(folder / "ipython"),
