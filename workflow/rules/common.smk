@@ -11,11 +11,11 @@ from rbmbench import datasets
 from rbmbench.base.errors import RbmbenchError
 from rbmbench.cli import snakemake_scheduler
 from rbmbench.cli.snakemake_logger import LoggedWorkflow
-from rbmbench.cli.warm import WarmProcess
 from rbmbench.config.loading import load
 from rbmbench.io.atomic import json_text
 from rbmbench.io.layout import BIAS, CERTIFICATE, CURVE, ISL, META, MODEL, SHOWN, STOPPING_TIMES, TRUTH
 from rbmbench.io.results import check_writable
+from rbmbench.io.warm import WarmProcess
 from rbmbench.measurements.fingerprints import fingerprint, recipe_fingerprint
 from rbmbench.planning.forecast import requests
 from rbmbench.planning.plan import plan

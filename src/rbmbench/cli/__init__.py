@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from importlib import import_module
 
 from rbmbench.base.errors import RbmbenchError, RbmbenchWarning, StoppedError
-from rbmbench.cli import warm
 from rbmbench.cli.output import Output
 from rbmbench.cli.parser import parser
+from rbmbench.io import warm
 
 __all__ = ["main"]
 

@@ -21,6 +21,7 @@ from rbmbench.base.errors import ResultsError, SettingsError
 from rbmbench.io.atomic import remove, remove_leftovers, replaced, writable
 from rbmbench.io.guard import UnreadableError, bounded_bytes, one_line
 from rbmbench.io.locks import locked
+from rbmbench.io.warm import RUN
 
 START_TIMEOUT = 300
 OUTPUT = "kernel.log"
@@ -154,7 +155,7 @@ def _private_kernel_manager(folder: Path) -> type:
     from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
     from jupyter_client.manager import AsyncKernelManager
 
-    command = [sys.executable, "-m", "rbmbench.cli.warm", "ipykernel_launcher", "-f", "{connection_file}"]
+    command = [sys.executable, "-c", RUN, "ipykernel_launcher", "-f", "{connection_file}"]
     own = KernelSpec(argv=command, display_name="Python 3", language="python", interrupt_mode="signal")
     private = {
         "IPYTHONDIR": str(folder / "ipython"),

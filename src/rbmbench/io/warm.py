@@ -6,7 +6,7 @@ environment and standard files, waits for the fork that runs it, and ends with i
 it is killed, so is the fork. Where there is no such process, or a command asks for more than one thread, it runs as
 ever. No result depends on it.
 
-    python -m rbmbench.cli.warm PROGRAM ARGUMENT...     runs a program (a module of Python) in a fork, or by itself
+    [sys.executable, "-c", RUN, PROGRAM, ARGUMENT...]     runs a program, a module of Python, in a fork or by itself
 """
 
 import json
@@ -21,11 +21,13 @@ import tempfile
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from struct import Struct
 from typing import NoReturn, TextIO
 
 VARIABLE = "RBMBENCH_WARM"
+RUN = f"from {__name__} import run; run()"
 THREAD_VARIABLES = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STANDARD = (0, 1, 2)
@@ -120,20 +122,17 @@ def serve(path: str, parent: int) -> None:
     """Run what commands hand over at a socket, until SIGTERM, or until the process ``parent`` has ended."""
     for module in PRELOADED:
         with suppress(ImportError):
-            __import__(module)
+            import_module(module)
     _load_kernels()
     _Server(path, parent).run()
 
 
 def _load_kernels() -> None:
     """Load the compiled kernels that most runs need: a fork has what was loaded before."""
-    import numpy as np
-
-    from rbmbench.training.trainer import train
-
-    rows = (np.arange(60).reshape(12, 5) % 3 == 0).astype(np.uint8)
+    trainer = import_module("rbmbench.training.trainer")  # above this package, as all that is run
+    rows = [[(i + j) % 3 == 0 for i in range(5)] for j in range(12)]
     for estimator in ("cd", "pcd", "pop_cd", "parallel_tempering"):
-        train(rows, hidden=3, batch=4, iterations=2, estimator=estimator, evaluate_every=1, backend="numpy")
+        trainer.train(rows, hidden=3, batch=4, iterations=2, estimator=estimator, evaluate_every=1, backend="numpy")
 
 
 class _Server:
@@ -265,13 +264,13 @@ def _run_here(program: str, arguments: Sequence[str]) -> int:
     """Run a program in this process."""
     sys.argv = [program, *arguments]
     if program == "rbmbench":
-        from rbmbench.cli import main
-
-        return main(list(arguments))
+        return import_module("rbmbench.cli").main(list(arguments))
     runpy.run_module(program, run_name="__main__")
     return 0
 
 
-if __name__ == "__main__":
-    found = run_elsewhere(sys.argv[1], sys.argv[2:])
-    sys.exit(_run_here(sys.argv[1], sys.argv[2:]) if found is None else found)
+def run() -> NoReturn:
+    """Run the program that the command line names."""
+    _, program, *arguments = sys.argv
+    found = run_elsewhere(program, arguments)
+    sys.exit(_run_here(program, arguments) if found is None else found)
