@@ -42,7 +42,7 @@ rule measure_speed:
     params:
         folder=subpath(output.csv, parent=True),
     shell:
-        "python {input.script:q} --out {params.folder:q} --log {log:q}"
+        "env -u RBMBENCH_WARM python {input.script:q} --out {params.folder:q} --log {log:q}"
 
 
 rule render_speed:
