@@ -125,7 +125,7 @@ def test_page_is_self_contained(page):
     assert len(scripts) == policy.count("sha256-") == 5
     html = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
     assert re.findall(r'(?:src|href)="(?!data:|#|\.\./)([^"]*)', html) == []
-    assert 'src="data:image/webp;base64,' in html
+    assert 'src="data:image/avif;base64,' in html
 
 
 def test_page_shows_verdicts_with_words(page):

@@ -14,7 +14,7 @@ from rbmbench.reporting.page.facts import PanelFacts, RunFacts
 from rbmbench.reporting.page.model import Numbers, Panel
 from rbmbench.reporting.words import count, listed
 
-MOST_POINTS = 300
+MOST_POINTS = 250
 DIGITS = 5
 MOST_TRIALS = 25
 """Curves of single trials, of which the first are shown."""

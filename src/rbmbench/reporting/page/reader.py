@@ -264,7 +264,7 @@ def _text(file: str | Path) -> str:
 
 
 def picture(file: str | Path) -> Picture:
-    """Return a picture, smaller than the file: WebP of `PICTURE_WIDTH` pixels."""
+    """Return a picture, smaller than the file: AVIF of `PICTURE_WIDTH` pixels."""
     from PIL import Image
 
     content = io.BytesIO()
@@ -274,8 +274,8 @@ def picture(file: str | Path) -> Picture:
             smaller = large.convert("RGB").resize((PICTURE_WIDTH, height), Image.Resampling.LANCZOS)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise ResultsError(f"{file}: cannot be read ({' '.join(str(error).split())})") from None
-    smaller.save(content, "WEBP", quality=35, method=6)
-    address = f"data:image/webp;base64,{base64.b64encode(content.getvalue()).decode()}"
+    smaller.save(content, "AVIF", quality=30, speed=8)
+    address = f"data:image/avif;base64,{base64.b64encode(content.getvalue()).decode()}"
     return Picture(address=address, width=PICTURE_WIDTH, height=height)
 
 

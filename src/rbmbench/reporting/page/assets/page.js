@@ -89,6 +89,14 @@ function startExplorer() {
   follow();
 }
 
+// The strips of the claims stand beside their figures, too.
+function startStrips() {
+  for (const link of document.querySelectorAll(".about li > a")) {
+    const strip = document.getElementById(link.getAttribute("href").slice(1))?.querySelector(".strip");
+    if (strip) link.parentNode.append(" ", strip.cloneNode(true));
+  }
+}
+
 function startTables() {
   const number = (text) => parseFloat(text.replace(/[\s\u00a0]/g, ""));
   const key = (row, place) => row.cells[place].firstChild?.textContent.trim() ?? "";
@@ -138,6 +146,7 @@ function startScales() {
 
 startScales();
 startCharts();
+startStrips();
 startTables();
 startCopying();
 startExplorer();
