@@ -122,7 +122,7 @@ def test_page_is_self_contained(page):
     scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
     policy = unescape(re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1])
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
-    assert len(scripts) == policy.count("sha256-") == 5
+    assert len(scripts) == policy.count("sha256-") == 6
     html = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
     assert re.findall(r'(?:src|href)="(?!data:|#|\.\./)([^"]*)', html) == []
     assert 'src="data:image/avif;base64,' in html
@@ -185,7 +185,7 @@ def test_block_ends_at_its_end():
     results = {"name": "x", "judges": True, "claims": [claim], "shown": []}
     report = Report(title="t", papers=(), results=[results], looks={})
     page = rendered(report)
-    assert page.count("</script>") == 6
+    assert page.count("</script>") == 7
     assert "<!--" not in page
     assert block(page) == report
 

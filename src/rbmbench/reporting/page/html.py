@@ -35,7 +35,7 @@ VERDICTS = {
     judge.NOT_REPRODUCED: ("no", "✗"),
     judge.INCONCLUSIVE: ("open", "?"),
 }
-SCRIPTS = ("uplot.js", "axes.js", "charts.js", "pointers.js", "page.js")
+SCRIPTS = ("uplot.js", "axes.js", "charts.js", "pointers.js", "snapshots.js", "page.js")
 STEPS = "steps.csv"
 """The file of measured speed by which its folder is known."""
 
@@ -127,8 +127,9 @@ def _asset(name: str) -> str:
 
 def _looks(results: Iterable[Results]) -> dict[str, Look]:
     """Return how each algorithm is drawn, the same in all figures of all folders."""
-    panels = [panel for of_folder in results for shown in of_folder.shown for panel in shown.panels]
-    found = styles(sorted({series.key for panel in panels for series in panel.series}))
+    figures = [shown for of_folder in results for shown in of_folder.shown]
+    keys = {series.key for shown in figures for panel in shown.panels for series in panel.series}
+    found = styles(sorted(keys | {one.key for shown in figures for one in shown.snapshots}))
     return {
         key: Look(
             colour=look["color"],

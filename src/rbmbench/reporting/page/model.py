@@ -133,6 +133,17 @@ class Picture(Settings):
     height: int
 
 
+class Snapshot(Settings):
+    """Filters and samples of one model during training, a picture of each."""
+
+    key: str = Field(description="the algorithm")
+    label: str
+    iteration: int
+    largest: FiniteFloat = Field(description="the largest absolute weight of the filters")
+    filters: str = Field(pattern="^data:")
+    samples: str = Field(pattern="^data:")
+
+
 class Shown(Settings):
     """A figure or a table."""
 
@@ -148,6 +159,7 @@ class Shown(Settings):
     other_code: int = Field(default=0, description="how many of them other code has made")
     panels: tuple[Panel, ...] = ()
     machines: int = Field(default=0, description="on how many machines the runs behind its curves were trained")
+    snapshots: tuple[Snapshot, ...] = Field(default=(), description="of each algorithm in turn, iterations ascending")
     picture: Picture | None = Field(default=None, exclude=True)
     parts: tuple[Part, ...] = Field(default=(), exclude=True)
     notes: Words = Field(default=(), exclude=True)

@@ -33,6 +33,7 @@ from rbmbench.reporting.page.facts import PanelFacts, RunFacts, panel_facts
 from rbmbench.reporting.page.model import Claim, Code, Mark, Part, Picture, Results, Shown
 from rbmbench.reporting.page.pointers import marks
 from rbmbench.reporting.page.provenance import OTHER, UNRECORDED, Origin, command, origins, summary
+from rbmbench.reporting.page.snapshots import snapshots
 
 CHECK_OF_INSTALLATION = "smoke"
 """The scale whose figures only show that everything runs: on the page all of its claims are inconclusive."""
@@ -206,6 +207,7 @@ class Folder:
             caption=_text(caption).strip() if spec or caption.is_file() else "",
             panels=_checked(found.file, panels, found.numbers, found.known),
             machines=len({run.machine for run in runs}),
+            snapshots=_checked(found.file, snapshots, found.numbers),
             picture=picture(self.layout.figure(key, "png")),
         )
 

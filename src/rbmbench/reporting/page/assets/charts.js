@@ -286,6 +286,7 @@ function sample(key) {
 // Show the choice of algorithms in all figures that have been drawn.
 function applyHidden() {
   for (const button of document.querySelectorAll(".legend [data-key]")) button.setAttribute("aria-pressed", !hidden.has(button.dataset.key));
+  for (const model of document.querySelectorAll(".models [data-key]")) model.hidden = hidden.has(model.dataset.key);
   for (const card of cards) {
     card.plots.forEach((u, place) => {
       const panel = card.panels[place];
@@ -307,13 +308,18 @@ function isolate(key, keys) {
   applyHidden();
 }
 
-function legend(card) {
-  const labels = new Map(card.panels.flatMap(({ series }) => series.map(({ key, label }) => [key, label])));
+// Return a button for each algorithm, which hides or shows it; ``labels`` are theirs by their keys.
+function algorithmButtons(labels, name) {
   const title = "click: hide or show on the whole page; double click: show alone";
   const every = Object.keys(REPORT.looks);
   const buttons = [...labels].map(([key, label]) =>
     element("button", { type: "button", "data-key": key, "aria-pressed": !hidden.has(key), title, onclick: () => toggle(key), ondblclick: () => isolate(key, every) }, sample(key), label),
   );
+  return element("div", { class: "legend", role: "group", "aria-label": name }, ...buttons);
+}
+
+function legend(card) {
+  const labels = new Map(card.panels.flatMap(({ series }) => series.map(({ key, label }) => [key, label])));
   const change = (name, text) => {
     const box = element("input", { type: "checkbox", name, onchange: () => { card.shown[name] = box.checked; redraw(card); } });
     box.checked = card.shown[name];
@@ -326,7 +332,7 @@ function legend(card) {
   switches.push(...counting(card));
   const reset = element("button", { type: "button", onclick: () => redraw(card) }, "reset zoom");
   const down = element("button", { type: "button", onclick: () => save(csv(numbers(card)), `${card.name.replace("/", "_")}.csv`), title: "at most 250 points of each curve, five digits" }, "CSV");
-  return [element("div", { class: "legend", role: "group", "aria-label": "Curves" }, ...buttons), element("div", { class: "legend" }, ...switches, reset, down)];
+  return [algorithmButtons(labels, "Curves"), element("div", { class: "legend" }, ...switches, reset, down)];
 }
 
 function numbers(card) {
@@ -414,7 +420,10 @@ function startCharts() {
       seen.observe(article);
     }
   }
-  DARK.addEventListener("change", () => cards.forEach((card) => { redraw(card); card.boxes[0].closest(".charts").querySelectorAll(".legend [data-key]").forEach((button) => button.firstChild.replaceWith(sample(button.dataset.key))); }));
+  DARK.addEventListener("change", () => {
+    cards.forEach(redraw);
+    document.querySelectorAll(".legend [data-key]").forEach((button) => button.firstChild.replaceWith(sample(button.dataset.key)));
+  });
   let width = innerWidth;
   addEventListener("resize", () => {
     if (innerWidth === width) return;

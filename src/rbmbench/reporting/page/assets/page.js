@@ -65,7 +65,9 @@ function startExplorer() {
     }
     target.closest("details")?.setAttribute("open", "");
     target.scrollIntoView();
-    const claim = asked && new URLSearchParams(asked).get("claim");
+    const state = new URLSearchParams(asked ?? "");
+    const claim = state.get("claim");
+    if (state.has("iteration")) sliders.get(target)?.(Number(state.get("iteration")));
     const card = cards.find(({ article }) => article === target);
     if (claim) pointAt(target, claim);
     else if (card?.pointed) point(card, null);
@@ -146,6 +148,7 @@ function startScales() {
 
 startScales();
 startCharts();
+startSnapshots();
 startStrips();
 startTables();
 startCopying();

@@ -1,0 +1,212 @@
+"""Figures of filters and samples along training: numbers, picture, caption, what is refused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from reporting_results import make_run, rising
+
+from rbmbench.base.errors import ResultsError, SettingsError
+from rbmbench.config.loading import load
+from rbmbench.io.layout import Layout
+from rbmbench.io.results import write_arrays
+from rbmbench.kinds import parse_spec
+from rbmbench.kinds.learned_images import LearnedImagesSpec
+from rbmbench.model.rbm import RBM
+from rbmbench.planning.plan import plan
+from rbmbench.reporting import text_tables
+from rbmbench.reporting.mosaics import FILTER, SAMPLE, picture_of, rows_of, snapshots
+from rbmbench.reporting.page.snapshots import snapshots as page_snapshots
+from rbmbench.reporting.redraw import keep_figure, redraw
+
+SIDE, HIDDEN, IMAGES = 3, 7, 5
+ITERATIONS = [0, 10, 300]
+
+
+def images_figure(root, algorithms=("cd_1", "pcd_1"), **more) -> dict:
+    """Write runs with snapshots, and return the spec of their figure."""
+    runs = []
+    for number, algorithm in enumerate(algorithms):
+        folder = make_run(root / "runs" / f"arena_fig5-{algorithm}", rising(-5.0), iterations=range(0, 410, 10), **more)
+        random = np.random.default_rng(number)
+        shapes = {"W": (SIDE**2, HIDDEN), "b": (SIDE**2,), "c": (HIDDEN,)}
+        parts = {
+            f"snapshot_{name}": random.normal(size=(len(ITERATIONS), 1, *shape)).astype(np.float32)
+            for name, shape in shapes.items()
+        }
+        parts["snapshot_W"] *= np.array([0.01, 1, 3], np.float32)[:, None, None, None]
+        write_arrays(f"{folder}/model.npz", parts | {"snapshot_iterations": np.array(ITERATIONS)})
+        runs.append({"algorithm": algorithm, "label": algorithm.upper(), "folder": folder})
+    panel = {"name": "a", "data": "toy", "hidden": HIDDEN, "rate": 0.1, "iterations": 300, "paper_iterations": 9000}
+    panel |= {"trials": 1, "paper_trials": 1, "runs": runs}
+    spec = {"key": "arena_fig5", "paper": "arena", "title": "Images", "kind": "learned_images", "scale": "tiny"}
+    return spec | {"images": IMAGES, "seed": 3, "panels": [panel]}
+
+
+@pytest.fixture
+def spec(tmp_path) -> LearnedImagesSpec:
+    return parse_spec(images_figure(tmp_path), "test")
+
+
+def test_numbers_are_filters_and_samples_of_all_snapshots(spec):
+    numbers = spec.numbers(spec.read())
+    assert len(numbers) == 2 * len(ITERATIONS) * 2 * IMAGES
+    arrays = np.load(f"{spec.panels[0].runs[1].folder}/model.npz")
+    model = RBM(*(arrays[f"snapshot_{name}"][:, 0] for name in "Wbc"))
+    drawn = model.sample(IMAGES, 3)
+    found = [one for one in snapshots(numbers) if one.algorithm == "pcd_1"]
+    assert [one.iteration for one in found] == ITERATIONS
+    for place, one in enumerate(found):
+        filters = model.W[place].T[:IMAGES]
+        largest = np.abs(filters).max(axis=1, keepdims=True)
+        # Half of the distance between two of the 15 levels.
+        assert np.abs(one.filters.reshape(IMAGES, -1) - filters / largest).max() <= 0.5 / 7 + 1e-6
+        assert one.largest == pytest.approx(largest.max())
+        assert np.array_equal(one.samples.reshape(IMAGES, -1), drawn[place])
+
+
+def test_numbers_are_the_same_from_their_csv(spec, tmp_path):
+    numbers = spec.numbers(spec.read())
+    text_tables.write_csv(numbers, tmp_path / "numbers.csv")
+    again = pd.read_csv(tmp_path / "numbers.csv")
+    for one, other in zip(snapshots(numbers), snapshots(again), strict=True):
+        assert (one.algorithm, one.label, one.iteration) == (other.algorithm, other.label, other.iteration)
+        assert one.largest == pytest.approx(other.largest, rel=1e-6)
+        assert np.array_equal(one.filters, other.filters)
+        assert np.array_equal(one.samples, other.samples)
+
+
+def test_extreme_filters_have_extreme_pixels():
+    W = np.array([[-2.0, 0.0], [1.0, 0.0], [2.0, 0.0], [0.0, 0.0]])
+    rows = rows_of(W, np.array([[0, 1, 1, 0]]))
+    assert rows["pixels"].tolist() == ["bmpi", "iiii", "appa"]
+    assert rows["largest"].tolist()[:2] == [2.0, 0.0]
+
+
+def test_filters_are_red_above_0_and_blue_below_and_samples_dark():
+    line = np.concatenate([[[[1.0]]], [[[-1.0]]], [[[0.0]]], [[[0.0]]]])
+    colours = picture_of(line, FILTER)
+    red, blue, white = colours[1, 1].tolist(), colours[1, 3].tolist(), colours[3, 1].tolist()
+    assert red[0] > red[2] + 50
+    assert blue[2] > blue[0] + 50
+    assert min(white) > 230
+    assert picture_of(np.array([[[1.0]]]), SAMPLE)[1, 1].max() == 0
+
+
+def test_picture_has_two_rows_per_algorithm_and_a_column_per_iteration(spec):
+    figure = spec.draw(spec.read())
+    assert len(figure.axes) == 2 * 2 * len(ITERATIONS)
+    assert [ax.get_title() for ax in figure.axes[: len(ITERATIONS)]] == ["0", "10", "300"]
+    assert [ax.get_ylabel() for ax in figure.axes[:: len(ITERATIONS)]] == [
+        "CD_1\nfilters",
+        "CD_1\nsamples",
+        "PCD_1\nfilters",
+        "PCD_1\nsamples",
+    ]
+    assert "300 of 9\N{NO-BREAK SPACE}000 iterations" in figure.get_suptitle()
+
+
+def test_caption_says_what_is_shown(spec):
+    caption = spec.caption(spec.read()).replace("\N{NO-BREAK SPACE}", " ")
+    for part in ("RBMs of 7 hidden units after 0, 10 and 300 iterations", "first 5 hidden units", "300 of 9 000"):
+        assert part in caption
+
+
+def test_kept_numbers_are_drawn_again(spec, tmp_path):
+    kept = Layout(str(tmp_path / "kept"))
+    keep_figure(spec, spec.model_dump(mode="json"), kept)
+    (tmp_path / "kept" / "data").mkdir()
+    spec.numbers(spec.read()).to_csv(kept.packed_numbers(spec.key), index=False)
+    assert redraw(kept.root, spec.key, tmp_path / "again")
+    again = Layout(str(tmp_path / "again"))
+    for ending in ("png", "md"):
+        with open(kept.figure(spec.key, ending), "rb") as one, open(again.figure(spec.key, ending), "rb") as other:
+            assert one.read() == other.read()
+
+
+BAD = {
+    "pixels": [("abc!efghi", "letters from a to p"), ("abcd", "a square number of letters, 9"), (None, "letters")],
+    "what": [("picture", "filter or sample")],
+    "iteration": [(-1, "a whole number from 0"), (0.5, "whole"), ("x", "whole")],
+    "largest": [(-0.1, "a finite number from 0"), (np.inf, "finite"), ("big", "finite")],
+}
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "allowed"), [(column, *case) for column, cases in BAD.items() for case in cases]
+)
+def test_wrong_numbers_are_one_line_with_file_and_column(spec, tmp_path, column, value, allowed):
+    kept = Layout(str(tmp_path / "kept"))
+    keep_figure(spec, spec.model_dump(mode="json"), kept)
+    numbers = spec.numbers(spec.read()).astype({column: object})
+    numbers.loc[11, column] = value
+    text_tables.write_csv(numbers, kept.numbers(spec.key))
+    with pytest.raises(ResultsError, match=f"arena_fig5.csv: .*column '{column}', row 12: found .*{allowed}") as error:
+        redraw(kept.root, spec.key, tmp_path / "again")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("column", ["pixels", "label", "unit"])
+def test_missing_columns_are_named(spec, column):
+    with pytest.raises(ValueError, match=f"column '{column}' is missing; found panel"):
+        snapshots(spec.read().drop(columns=column))
+
+
+def test_a_model_without_samples_is_named(spec):
+    numbers = spec.read()
+    lost = numbers[~((numbers["what"] == SAMPLE) & (numbers["iteration"] == 10))]
+    with pytest.raises(ValueError, match="column 'what': found no sample of CD_1 at iteration 10"):
+        snapshots(lost)
+
+
+def test_page_has_pictures_of_all_models(spec):
+    found = page_snapshots(spec.read())
+    assert [(one.key, one.iteration) for one in found] == [(key, at) for key in ("cd_1", "pcd_1") for at in ITERATIONS]
+    assert len({one.filters for one in found}) == len(found)
+    assert all(one.samples.startswith("data:image/webp;base64,") for one in found)
+    assert page_snapshots(pd.DataFrame({"metric": ["log_likelihood"]})) == ()
+
+
+@pytest.fixture
+def overlay(repository, tmp_path, monkeypatch):
+    """Return a function that reads the smoke scale of the arena with changes of its Figure 5."""
+    monkeypatch.chdir(repository)
+
+    def read(**changes):
+        file = tmp_path / "own.yaml"
+        text_tables.write_text(str({"overrides": {"arena": {"figures": {"fig5": changes}}}}), file)
+        return load(["config/config.yaml", "config/smoke.yaml", str(file)])
+
+    return read
+
+
+REFUSED = [
+    ({"algorithms": ["cd_11"]}, "algorithms: unknown algorithm 'cd_11'"),
+    ({"panels": {"a": {"trials": 3}}}, "trials: "),
+    ({"panels": {"a": {"hidden": 23}}}, "hidden: found 23; .* at least 26 visible and hidden units"),
+    (
+        {"panels": {"a": {"evaluate_every": 20}}},
+        "evaluate_every: found 20, which gives 18 columns; .*at most 12",
+    ),
+    ({"panels": {"a": {"data": "modes_held_out"}}}, "hidden: found 29"),
+    (
+        {"panels": {"a": {"data": "simulated_held_out"}}},
+        "data: found .*, of 200 visible units; should be square",
+    ),
+    ({"images": 31}, "images: found 31; allowed: at most the 29 hidden units"),
+    ({"images": 37}, "images: "),
+]
+
+
+@pytest.mark.parametrize(("changes", "message"), REFUSED)
+def test_what_cannot_be_shown_is_refused(overlay, changes, message):
+    with pytest.raises(SettingsError, match=message):
+        overlay(**changes)
+
+
+def test_it_trains_one_trial_of_each_algorithm_and_anneals_nothing(overlay):
+    found = plan(overlay(algorithms=["cd_1", "pcd_1", "pt_10"]))
+    (output,) = [one for one in found.outputs.values() if one.spec.kind == "learned_images"]
+    assert [found.runs[run].settings.trials for run in output.runs] == [1, 1, 1]
+    assert {found.runs[run].settings.seed for run in output.runs} == {found.runs[output.runs[0]].settings.seed}
+    assert output.evaluations == ()
+    assert output.spec.panels[0].paper_iterations == 10000
