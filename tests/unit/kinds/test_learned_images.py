@@ -3,12 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
-from reporting_results import make_run, rising
+from image_results import IMAGES, ITERATIONS, images_figure
 
 from rbmbench.base.errors import ResultsError, SettingsError
 from rbmbench.config.loading import load
 from rbmbench.io.layout import Layout
-from rbmbench.io.results import write_arrays
 from rbmbench.kinds import parse_spec
 from rbmbench.kinds.learned_images import LearnedImagesSpec
 from rbmbench.model.rbm import RBM
@@ -17,29 +16,6 @@ from rbmbench.reporting import text_tables
 from rbmbench.reporting.mosaics import FILTER, SAMPLE, picture_of, rows_of, snapshots
 from rbmbench.reporting.page.snapshots import snapshots as page_snapshots
 from rbmbench.reporting.redraw import keep_figure, redraw
-
-SIDE, HIDDEN, IMAGES = 3, 7, 5
-ITERATIONS = [0, 10, 300]
-
-
-def images_figure(root, algorithms=("cd_1", "pcd_1"), **more) -> dict:
-    """Write runs with snapshots, and return the spec of their figure."""
-    runs = []
-    for number, algorithm in enumerate(algorithms):
-        folder = make_run(root / "runs" / f"arena_fig5-{algorithm}", rising(-5.0), iterations=range(0, 410, 10), **more)
-        random = np.random.default_rng(number)
-        shapes = {"W": (SIDE**2, HIDDEN), "b": (SIDE**2,), "c": (HIDDEN,)}
-        parts = {
-            f"snapshot_{name}": random.normal(size=(len(ITERATIONS), 1, *shape)).astype(np.float32)
-            for name, shape in shapes.items()
-        }
-        parts["snapshot_W"] *= np.array([0.01, 1, 3], np.float32)[:, None, None, None]
-        write_arrays(f"{folder}/model.npz", parts | {"snapshot_iterations": np.array(ITERATIONS)})
-        runs.append({"algorithm": algorithm, "label": algorithm.upper(), "folder": folder})
-    panel = {"name": "a", "data": "toy", "hidden": HIDDEN, "rate": 0.1, "iterations": 300, "paper_iterations": 9000}
-    panel |= {"trials": 1, "paper_trials": 1, "runs": runs}
-    spec = {"key": "arena_fig5", "paper": "arena", "title": "Images", "kind": "learned_images", "scale": "tiny"}
-    return spec | {"images": IMAGES, "seed": 3, "panels": [panel]}
 
 
 @pytest.fixture

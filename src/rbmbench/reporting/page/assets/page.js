@@ -67,7 +67,7 @@ function startExplorer() {
     target.scrollIntoView();
     const state = new URLSearchParams(asked ?? "");
     const claim = state.get("claim");
-    if (state.has("iteration")) sliders.get(target)?.(Number(state.get("iteration")));
+    sliders.get(target)?.(state.get("iteration"));
     const card = cards.find(({ article }) => article === target);
     if (claim) pointAt(target, claim);
     else if (card?.pointed) point(card, null);

@@ -1,7 +1,7 @@
 "use strict";
 // Filters and samples of models, with a slider that goes through the iterations of training.
 
-const sliders = new Map(); // by article: a function that shows an iteration
+const sliders = new Map(); // by article: a function that shows an iteration, given as text
 
 const grouped = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, "\u00a0");
 
@@ -43,7 +43,10 @@ function startSnapshot(article, found) {
     show(Number(slider.value));
     history.replaceState(null, "", `#${article.id}?iteration=${iterations[slider.value]}`);
   });
-  sliders.set(article, (iteration) => iterations.includes(iteration) && show(iterations.indexOf(iteration)));
+  sliders.set(article, (text) => {
+    const place = iterations.map(String).indexOf(text);
+    if (place >= 0) show(place);
+  });
   show(iterations.length - 1);
   const control = element("div", { class: "slider" }, element("label", {}, "Trained for ", slider), value);
   article.querySelector(".charts").append(algorithmButtons(labels, "Algorithms"), control, element("div", { class: "models" }, ...models.map(({ box }) => box)));

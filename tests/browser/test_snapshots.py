@@ -1,0 +1,106 @@
+"""The slider of a figure of filters and samples, on a page of its own."""
+
+import pandas as pd
+import pytest
+from browser_page import card
+from image_results import ITERATIONS, images_figure
+
+from rbmbench.io.layout import Layout
+from rbmbench.kinds import parse_spec
+from rbmbench.reporting import text_tables
+from rbmbench.reporting.claims import judge
+from rbmbench.reporting.page.html import write_report
+from rbmbench.reporting.redraw import save_figure
+
+pytestmark = pytest.mark.browser
+KEY = "tiny/arena_fig5"
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    """The page of two folders, each with the figure."""
+    root = tmp_path_factory.mktemp("images")
+    spec = parse_spec(images_figure(root), "test")
+    found = spec.read()
+    claim = dict.fromkeys(judge.COLUMNS) | {"claim": "arena_1.a", "paper": "arena", "where": "Figure 5", "text": "it"}
+    claim |= {"class": "ours", "measured": 1.5, "low": 1.0, "high": 2.0, "above": 0.0, "verdict": judge.REPRODUCED}
+    for name in ("tiny", "small"):
+        layout = Layout(str(root / name))
+        named = spec.model_copy(update={"title": f"Images, {name}"})
+        text_tables.write_text(named.model_dump_json(), layout.spec(spec.key))
+        save_figure(spec.draw(found), spec.caption(found), layout, spec.key)
+        text_tables.write_csv(spec.numbers(found), layout.numbers(spec.key))
+        text_tables.write_csv(pd.DataFrame([claim], columns=judge.COLUMNS), layout.claims)
+    page = root / "report.html"
+    write_report([root / "tiny", root / "small"], page, config="none.yaml")
+    return page
+
+
+def seen(page, key=KEY):
+    """Return what the pictures of a figure say that they are, and their addresses."""
+    pictures = card(page, key).locator(".models img:visible")
+    return pictures.evaluate_all("all => all.map(one => one.alt)"), pictures.evaluate_all(
+        "all => all.map(one => one.src)"
+    )
+
+
+def test_arrow_keys_go_through_the_iterations(opened):
+    page = opened(f"#{KEY}")
+    slider = card(page, KEY).get_by_label("Trained for")
+    words, last = seen(page)
+    assert words[:2] == ["Filters of CD_1 after 300 iterations", "Samples of CD_1 after 300 iterations"]
+    assert len(set(last)) == len(last) == 4
+    slider.focus()
+    page.keyboard.press("ArrowLeft")
+    words, before = seen(page)
+    assert words[2:] == ["Filters of PCD_1 after 10 iterations", "Samples of PCD_1 after 10 iterations"]
+    assert set(before).isdisjoint(last)
+    assert slider.get_attribute("aria-valuetext") == card(page, KEY).locator("output").inner_text() == "10 iterations"
+    page.keyboard.press("Home")
+    assert seen(page)[0][0] == f"Filters of CD_1 after {ITERATIONS[0]} iterations"
+    assert page.url.endswith(f"#{KEY}?iteration={ITERATIONS[0]}")
+    page.keyboard.press("End")
+    assert seen(page) == (["Filters of CD_1 after 300 iterations", *seen(page)[0][1:]], last)
+    loaded = "all => all.every(one => one.complete && one.naturalWidth > 0)"
+    assert card(page, KEY).locator(".models img").evaluate_all(loaded)
+
+
+def test_the_address_says_the_iteration(opened):
+    page = opened(f"#{KEY}?iteration=10")
+    assert {text.split(" after ")[1] for text in seen(page)[0]} == {"10 iterations"}
+    assert {text.split(" after ")[1] for text in seen(page, "small/arena_fig5")[0]} == {"300 iterations"}
+    page.evaluate(f"location.hash = '{KEY}?iteration=300'")
+    page.wait_for_function("document.querySelector('.slider output').value === '300 iterations'")
+    for wrong in ("11", "x", "", "-1"):
+        assert seen(opened(f"#{KEY}?iteration={wrong}"))[0][0] == "Filters of CD_1 after 300 iterations"
+
+
+def test_an_algorithm_is_hidden_in_all_figures(opened):
+    page = opened(f"#{KEY}")
+    card(page, KEY).locator("button[data-key=cd_1]").click()
+    for key in (KEY, "small/arena_fig5"):
+        assert [text.split()[2] for text in seen(page, key)[0]] == ["PCD_1", "PCD_1"]
+        assert card(page, key).locator("button[data-key=cd_1]").get_attribute("aria-pressed") == "false"
+    card(page, KEY).locator("button[data-key=pcd_1]").dblclick()
+    assert {text.split()[2] for text in seen(page)[0]} == {"PCD_1", "CD_1"}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1400, 390])
+def test_axe_finds_no_violation_and_nothing_is_wider_than_the_page(opened, scheme, width):
+    page = opened(f"#{KEY}?iteration=10", color_scheme=scheme, viewport={"width": width, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
+    found = axe.Axe().run(page)
+    assert [(one["id"], one["nodes"][0]["html"]) for one in found.response["violations"]] == []
+
+
+def test_without_scripts_and_in_print_there_is_the_picture(opened):
+    page = opened(f"#{KEY}", java_script_enabled=False)
+    assert card(page, KEY).locator(".picture").is_visible()
+    assert card(page, KEY).locator("input").count() == 0
+    page = opened(f"#{KEY}")
+    assert card(page, KEY).locator(".picture").is_hidden()
+    page.emulate_media(media="print")
+    assert card(page, KEY).locator(".picture").is_visible()
+    assert card(page, KEY).locator(".slider").is_hidden()
