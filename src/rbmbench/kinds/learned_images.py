@@ -168,7 +168,8 @@ class LearnedImagesSpec(FigureSpec):
                     upper.imshow(picture_of(model.filters, FILTER), interpolation="none")
                     lower.imshow(picture_of(model.samples, SAMPLE), interpolation="none")
                     if place == 0:
-                        upper.set_title(count(model.iteration), fontsize=8 * max(sheet.share, 0.6))
+                        named = f"{'iteration ' * (column == 0)}{count(model.iteration)}"
+                        upper.set_title(named, fontsize=8 * max(sheet.share, 0.6))
                 for ax, what in zip(axes[2 * place : 2 * place + 2, 0], ("filters", "samples"), strict=True):
                     ax.set_ylabel(f"{label}\n{what}", fontsize=7.5 * max(sheet.share, 0.6))
             for ax in axes.ravel():
@@ -192,7 +193,7 @@ class LearnedImagesSpec(FigureSpec):
             f"RBMs of {count(panel.hidden)} hidden units after {iterations} iterations of training on"
             f" {numbers['data_title'].iloc[0]} at rate {panel.rate:g}, one trial, from the same initial parameters and"
             f" with the same mini-batches. Filters: weights of the first {self.images} hidden units, red above 0, blue"
-            f" below, each by its own largest weight (at most {largest:.2g}). Samples: {self.images} states of the"
+            f" below, each by its own largest weight (at most {largest:#.2g}). Samples: {self.images} states of the"
             f" visible units, each from {TEMPERATURES} tempered chains of its own, after {SWEEPS} sweeps from"
             " uniform states; the random numbers are the same for all models of an iteration."
             + "".join(f" {phrase[:1].upper()}{phrase[1:]}." for phrase in self._differences(numbers))

@@ -71,7 +71,7 @@ def test_filters_are_red_above_0_and_blue_below_and_samples_dark():
 def test_picture_has_two_rows_per_algorithm_and_a_column_per_iteration(spec):
     figure = spec.draw(spec.read())
     assert len(figure.axes) == 2 * 2 * len(ITERATIONS)
-    assert [ax.get_title() for ax in figure.axes[: len(ITERATIONS)]] == ["0", "10", "300"]
+    assert [ax.get_title() for ax in figure.axes[: len(ITERATIONS)]] == ["iteration 0", "10", "300"]
     assert [ax.get_ylabel() for ax in figure.axes[:: len(ITERATIONS)]] == [
         "CD_1\nfilters",
         "CD_1\nsamples",

@@ -48,7 +48,8 @@ function startSnapshot(article, found) {
     if (place >= 0) show(place);
   });
   show(iterations.length - 1);
-  const control = element("div", { class: "slider" }, element("label", {}, "Trained for ", slider), value);
+  const ticks = element("span", { class: "ticks", "aria-hidden": "true" }, ...iterations.map((iteration) => element("span", {}, grouped(iteration))));
+  const control = element("div", { class: "slider" }, element("label", {}, "Trained for ", element("span", { class: "scale" }, slider, ticks)), value);
   article.querySelector(".charts").append(algorithmButtons(labels, "Algorithms"), control, element("div", { class: "models" }, ...models.map(({ box }) => box)));
   article.querySelector(".picture").style.display = "none";
 }
