@@ -118,7 +118,7 @@ class LearnedImagesSpec(FigureSpec):
     seed: Seed
     panels: tuple[LearnedPanelSpec]
 
-    DRAWN_BY = ("rbmbench.kinds.learned_images", "rbmbench.reporting.mosaics")
+    DRAWN_BY = ("rbmbench.kinds.learned_images", "rbmbench.reporting.mosaics", "rbmbench.reporting.plots")
 
     def folders(self) -> list[str]:
         """Return the folders of the runs."""

@@ -66,6 +66,8 @@ def snapshots(numbers: pd.DataFrame) -> list[Snapshot]:
     for name in COLUMNS:
         if name not in numbers:
             raise ValueError(f"column {name!r} is missing; found {', '.join(map(str, numbers.columns))}")
+    if numbers.empty:
+        raise ValueError("has no rows; should have one per image")
     _check(numbers, "what", numbers["what"].isin((FILTER, SAMPLE)), f"{FILTER} or {SAMPLE}")
     iterations = pd.to_numeric(numbers["iteration"], errors="coerce")
     _check(numbers, "iteration", (iterations >= 0) & (iterations % 1 == 0), "a whole number from 0")
@@ -74,7 +76,7 @@ def snapshots(numbers: pd.DataFrame) -> list[Snapshot]:
     _check(numbers, "largest", found | (numbers["what"] != FILTER), "a finite number from 0 for each filter")
     pixels = numbers["pixels"].astype(str)
     _check(numbers, "pixels", pixels.str.fullmatch("[a-p]+"), "letters from a to p")
-    side = math.isqrt(len(pixels.iloc[0])) if len(pixels) else 0
+    side = math.isqrt(len(pixels.iloc[0]))
     _check(numbers, "pixels", pixels.str.len() == side * side, f"a square number of letters, {side * side} in all rows")
     checked = numbers.assign(iteration=iterations.astype(int), largest=largest)
     groups = checked.groupby(["algorithm", "label", "iteration"], sort=False)

@@ -127,6 +127,11 @@ def test_missing_columns_are_named(spec, column):
         snapshots(spec.read().drop(columns=column))
 
 
+def test_numbers_without_rows_are_named(spec):
+    with pytest.raises(ValueError, match="has no rows; should have one per image"):
+        snapshots(spec.read().iloc[:0])
+
+
 def test_a_model_without_samples_is_named(spec):
     numbers = spec.read()
     lost = numbers[~((numbers["what"] == SAMPLE) & (numbers["iteration"] == 10))]
