@@ -7,6 +7,7 @@ from image_results import IMAGES, ITERATIONS, images_figure
 
 from rbmbench.base.errors import ResultsError, SettingsError
 from rbmbench.config.loading import load
+from rbmbench.io.atomic import write_json
 from rbmbench.io.layout import Layout
 from rbmbench.kinds import parse_spec
 from rbmbench.kinds.learned_images import LearnedImagesSpec
@@ -18,9 +19,9 @@ from rbmbench.reporting.page.snapshots import snapshots as page_snapshots
 from rbmbench.reporting.redraw import keep_figure, redraw
 
 
-@pytest.fixture
-def spec(tmp_path) -> LearnedImagesSpec:
-    return parse_spec(images_figure(tmp_path), "test")
+@pytest.fixture(scope="module")
+def spec(tmp_path_factory) -> LearnedImagesSpec:
+    return parse_spec(images_figure(tmp_path_factory.mktemp("images")), "test")
 
 
 def test_numbers_are_filters_and_samples_of_all_snapshots(spec):
@@ -112,7 +113,7 @@ BAD = {
 )
 def test_wrong_numbers_are_one_line_with_file_and_column(spec, tmp_path, column, value, allowed):
     kept = Layout(str(tmp_path / "kept"))
-    keep_figure(spec, spec.model_dump(mode="json"), kept)
+    write_json(kept.spec(spec.key), spec.model_dump(mode="json") | {"facts": {}})
     numbers = spec.numbers(spec.read()).astype({column: object})
     numbers.loc[11, column] = value
     text_tables.write_csv(numbers, kept.numbers(spec.key))
