@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 
 MOST_ALGORITHMS, MOST_SNAPSHOTS, MOST_IMAGES = 8, 12, 36
 """More do not fit a printed page."""
+MOST_INCHES = 8.6
+"""Height of all mosaics on a page."""
+LETTERS = 10
+"""Of a line beside a mosaic."""
 SWEEPS, TEMPERATURES = 100, 10
 """Of the chains that samples are drawn by."""
 LINE = 100
@@ -158,7 +162,7 @@ class LearnedImagesSpec(FigureSpec):
         columns = max(map(len, shown.values()))
         with theme():
             drawn = page(1, sheet)
-            side = (sheet.width - 0.5) / columns
+            side = min((sheet.width - 0.5 * sheet.share) / columns, MOST_INCHES * sheet.share / (2 * len(shown)))
             drawn.set_figheight(2 * side * len(shown) + (0.9 if sheet.titled else 0.3))
             drawn.get_layout_engine().set(h_pad=0.015, w_pad=0.015, hspace=0, wspace=0)
             axes = drawn.subplots(2 * len(shown), columns, squeeze=False)
@@ -171,7 +175,8 @@ class LearnedImagesSpec(FigureSpec):
                         named = f"{'iteration ' * (column == 0)}{count(model.iteration)}"
                         upper.set_title(named, fontsize=8 * max(sheet.share, 0.6))
                 for ax, what in zip(axes[2 * place : 2 * place + 2, 0], ("filters", "samples"), strict=True):
-                    ax.set_ylabel(f"{label}\n{what}", fontsize=7.5 * max(sheet.share, 0.6))
+                    words = "\n".join([*wrap(label, LETTERS, break_on_hyphens=False), what])
+                    ax.set_ylabel(words, fontsize=7.5 * max(sheet.share, 0.6))
             for ax in axes.ravel():
                 ax.set(xticks=[], yticks=[])
                 for spine in ax.spines.values():
