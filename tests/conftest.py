@@ -1,11 +1,13 @@
 """What all tests share."""
 
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from rbmbench.base import pace
+from rbmbench import datasets, estimators, kinds, samplers, updates
+from rbmbench.base import pace, plugins
 from rbmbench.kernels import ways
 
 
@@ -26,6 +28,34 @@ def way(request):
     """All products with binary states are made in this way, whatever their shape."""
     with ways.by_hand(request.param):
         yield request.param
+
+
+@pytest.fixture
+def forget_plugins(monkeypatch):
+    """A function that forgets all plug-ins that were loaded."""
+
+    def forget() -> None:
+        for part in (datasets, estimators, kinds, samplers, updates):
+            makers = part.REGISTRY._makers
+            for name in [name for name, one in makers.items() if not one.__module__.startswith(f"{part.__name__}.")]:
+                del makers[name]
+        for name, value in {"_plugins": {}, "_used": {}, "_files": {}, "_registered": []}.items():
+            monkeypatch.setattr(plugins, name, value)
+        monkeypatch.setattr(plugins, "_state", {"variable": "", "loading": False})
+        monkeypatch.setenv(plugins.VARIABLE, "")
+        plugins.entry_points.cache_clear()
+        for module in [name for name in sys.modules if name.partition(".")[0] == plugins.ROOT]:
+            del sys.modules[module]
+
+    return forget
+
+
+@pytest.fixture
+def no_plugins(forget_plugins):
+    """No plug-in is loaded, and those that the test loads are forgotten after it."""
+    forget_plugins()
+    yield
+    forget_plugins()
 
 
 def pytest_collection_modifyitems(items):

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rbmbench import datasets, estimators, likelihood, measurements, samplers, updates
+    from rbmbench.base.plugins import load_plugins
     from rbmbench.base.streams import Stream
     from rbmbench.likelihood import exact_gradient
     from rbmbench.model.rbm import RBM
@@ -25,6 +26,7 @@ __all__ = [
     "exact_gradient",
     "from_scikit_learn",
     "likelihood",
+    "load_plugins",
     "load_run",
     "measurements",
     "plot_curve",
@@ -40,6 +42,7 @@ __all__ = [
 _HOMES = {
     "RBM": "rbmbench.model.rbm",
     "Stream": "rbmbench.base.streams",
+    "load_plugins": "rbmbench.base.plugins",
     "exact_gradient": "rbmbench.likelihood",
     "train": "rbmbench.training.trainer",
     "results": "rbmbench.reporting.compare",

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from rbmbench import datasets
+from rbmbench.base import plugins
 from rbmbench.base.errors import RbmbenchError
 from rbmbench.cli import snakemake_scheduler
 from rbmbench.cli.snakemake_logger import LoggedWorkflow
@@ -37,13 +38,14 @@ def checked_plan():
 
 
 def step_environment():
-    """Return the variables of every step, on which no result depends: programs, sources of data, arrays to train on."""
+    """Return the variables of every step: programs, sources of data, arrays to train on, plug-ins by their files."""
     access = CONFIGURATION.main.data
     values = {
         "PATH": os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)]),
         "RBMBENCH_DATA_MIRROR": access.mirror,
         "RBMBENCH_DATA_CACHE": access.cache,
         "RBMBENCH_BACKEND": None if CONFIGURATION.main.backend == "auto" else CONFIGURATION.main.backend,
+        plugins.VARIABLE: plugins.name_for_processes(),
     }
     return {name: value for name, value in values.items() if value}
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from rbmbench.base import plugins
 from rbmbench.base.errors import SettingsError, unknown_name
 from rbmbench.base.settings import LARGEST, MOST_COUNT
 
@@ -19,12 +20,13 @@ class Registry:
     """Registry of the named parts of one package, found by module name and imported on demand.
 
     Every module of the package whose name has no leading underscore defines the part of that name: a class or function
-    decorated with ``@REGISTRY.register``, whose keyword arguments are the options of the part.
+    decorated with ``@REGISTRY.register``, whose keyword arguments are the options of the part. So do the modules of
+    plug-ins, see `rbmbench.base.plugins`.
 
     Parameters
     ----------
     package : str
-        Full name of the package.
+        Full name of the package, and of the group of entry points of other packages.
     kind : str
         What the parts are, for error messages.
     exclude : collection of str
@@ -38,23 +40,86 @@ class Registry:
         self._makers: dict[str, Callable] = {}
 
     def register(self, maker: Callable) -> Callable:
-        """Register ``maker`` as the factory of the part named after its module."""
-        self._makers[maker.__module__.rpartition(".")[2]] = maker
+        """Register ``maker`` as the factory of the part named after its module.
+
+        A `SettingsError` is raised if it is of another package, and the name is taken.
+        """
+        package, _, name = maker.__module__.rpartition(".")
+        if package != self.package:
+            self._check_is_free(name, maker)
+            plugins.note_registered(lambda: self._makers.pop(name, None))
+        self._makers[name] = maker
         return maker
 
     def names(self) -> list[str]:
-        """Return the names of all parts, sorted."""
-        paths = find_spec(self.package).submodule_search_locations
-        modules = (module.name for module in pkgutil.iter_modules(paths))
-        return sorted(name for name in modules if not name.startswith("_") and name not in self.exclude)
+        """Return the names of all parts, sorted, those of plug-ins included."""
+        plugins.load_named()
+        return sorted({*self._own_names(), *self._points(), *self._makers})
 
     def get(self, name: str) -> Callable:
         """Return the factory of the part ``name``; raise a SettingsError that names the nearest if there is none."""
+        plugins.load_named()
         if name not in self._makers:
             if name not in self.names():
                 raise SettingsError(unknown_name(self.kind, name, self.names()))
-            import_module(f"{self.package}.{name}")
-        return self._makers[name]
+            if point := self._points().get(name):
+                self._load_point(point)
+            else:
+                import_module(f"{self.package}.{name}")
+        maker = self._makers[name]
+        if maker.__module__.rpartition(".")[0] != self.package:
+            plugins.use(maker.__module__)
+        return maker
+
+    def origin(self, name: str) -> str:
+        """Return where the part ``name`` comes from: "rbmbench", the file of a plug-in, or an entry point."""
+        if not self.is_foreign(name):
+            return "rbmbench"
+        maker = self._makers.get(name)
+        return plugins.plugin_of(maker.__module__).place if maker else plugins.place_of(self._points()[name])
+
+    def is_foreign(self, name: str) -> bool:
+        """Return whether there is a part ``name`` that is not of the registry's package."""
+        plugins.load_named()
+        return (name in self._makers or name in self._points()) and name not in self._own_names()
+
+    def _own_names(self) -> list[str]:
+        paths = find_spec(self.package).submodule_search_locations
+        modules = (module.name for module in pkgutil.iter_modules(paths))
+        return [name for name in modules if not name.startswith("_") and name not in self.exclude]
+
+    def _points(self) -> dict[str, Any]:
+        """Return the entry points of other packages by name; a `SettingsError` is raised if a name is taken."""
+        points = plugins.entry_points(self.package)
+        for name in points.keys() & set(self._own_names()):
+            raise self._taken(plugins.place_of(points[name]), name, "rbmbench itself")
+        return points
+
+    def _load_point(self, point: Any) -> None:
+        """Import the module of an entry point."""
+        module = plugins.load_point(point)
+        if point.name not in self._makers:
+            text = f"registers no {self.kind} of this name; allowed: a module of this name with @REGISTRY.register"
+            raise SettingsError(f"{plugins.place_of(point)}: {module.__name__} {text}")
+
+    def _check_is_free(self, name: str, maker: Callable) -> None:
+        """Refuse a part from outside whose name another one has; what is imported again takes its own place."""
+        place, known = plugins.plugin_of(maker.__module__).place, self._makers.get(name)
+        if name in self._own_names():
+            raise self._taken(place, name, "rbmbench itself")
+        point = self._points().get(name)
+        if point and point.module != maker.__module__:
+            raise self._taken(place, name, plugins.place_of(point))
+        if known is None or name == "__main__":
+            return
+        again = (known.__module__, known.__qualname__) == (maker.__module__, maker.__qualname__)
+        if not again:
+            raise self._taken(place, name, plugins.plugin_of(known.__module__).place)
+
+    def _taken(self, place: str, name: str, other: str) -> SettingsError:
+        allowed = "one part of a kind per file, and another name of the file"
+        found = f"registers the {self.kind} {name!r}, which is in {other} already"
+        return SettingsError(f"plug-in {place}: {found}; allowed: {allowed}")
 
     def options(self, name: str) -> dict[str, Any]:
         """Return the options of the part ``name`` with their defaults."""

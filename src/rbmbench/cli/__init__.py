@@ -45,6 +45,8 @@ def _run(arguments: Sequence[str] | None, output: Output) -> int:
     try:
         chosen = parser().parse_args(arguments)
         output.log_to(chosen.log)
+        if chosen.plugin:
+            import_module("rbmbench.base.plugins").name_for_processes(chosen.plugin)
         if "threads" in chosen:
             for variable in warm.THREAD_VARIABLES:  # NumPy and Numba read them when they are imported
                 os.environ[variable] = str(chosen.threads)

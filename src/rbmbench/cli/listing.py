@@ -1,11 +1,13 @@
-"""The subcommand that lists the named parts: estimators, update rules, samplers and data sets."""
+"""The subcommand that lists the named parts: estimators, update rules, samplers, data sets, kinds of figures."""
 
 import json
 import textwrap
 from argparse import Namespace
+from importlib import import_module
 from inspect import Parameter
 
 from rbmbench.base.registry import Registry
+from rbmbench.cli.parser import PARTS
 
 WIDTH = 110
 INDENT = " " * 6
@@ -13,11 +15,8 @@ INDENT = " " * 6
 
 def list_parts(arguments: Namespace) -> None:
     """Print name, description and options of every part of the kinds asked for, by default of all."""
-    from rbmbench import datasets, estimators, samplers, updates
-
-    parts = {"estimators": estimators, "updates": updates, "samplers": samplers, "datasets": datasets}
-    lines = [_lines(kind, parts[kind].REGISTRY) for kind in arguments.kinds or parts]
-    print("\n\n".join(lines))
+    asked = {name: import_module(f"rbmbench.{name}").REGISTRY for name in arguments.kinds or PARTS}
+    print("\n\n".join(_lines(name, registry) for name, registry in asked.items()))
 
 
 def _lines(kind: str, registry: Registry) -> str:
@@ -26,7 +25,8 @@ def _lines(kind: str, registry: Registry) -> str:
     for name in registry.names():
         options = [f"{key}={_shown(value)}" for key, value in registry.options(name).items()]
         texts = registry.summary(name), f"options: {', '.join(options) or 'none'}"
-        found += [f"  {name}", *map(_indented, texts)]
+        origin = f"  ({registry.origin(name)})" if registry.is_foreign(name) else ""
+        found += [f"  {name}{origin}", *map(_indented, texts)]
     return "\n".join(found)
 
 
@@ -36,4 +36,4 @@ def _indented(text: str) -> str:
 
 def _shown(default) -> str:
     """Return a default as the command line and the configuration take it."""
-    return "(required)" if default is Parameter.empty else json.dumps(default)
+    return "(required)" if default is Parameter.empty else json.dumps(default, default=dict)

@@ -17,6 +17,7 @@ from rbmbench.io.layout import CONFORMANCE, REFERENCE
 def data(arguments: Namespace) -> None:
     """Make or fetch a data set and write it."""
     from rbmbench import datasets
+    from rbmbench.base import plugins
     from rbmbench.io.atomic import remove_leftovers
     from rbmbench.io.locks import locked
     from rbmbench.io.results import check_writable
@@ -32,6 +33,8 @@ def data(arguments: Namespace) -> None:
             if expected not in (None, number):
                 text = f"data set {arguments.name!r}: {key}: found {number}; the configuration says {expected}"
                 raise DataError(text)
+        if made_by := plugins.used():
+            dataset.provenance["plugins"] = made_by
         datasets.save(dataset, arguments.out)
     print(f"{arguments.out}: {dataset.title}, {found['rows']} x {found['visible']}")
 

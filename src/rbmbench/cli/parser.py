@@ -78,7 +78,7 @@ def _add(commands, name: str, command: str, text: str, *groups: dict[str, dict],
     options = {"help": text} if listed else {}
     added = commands.add_parser(name, description=text, allow_abbrev=False, **options)
     added.set_defaults(command=command)
-    for group in (*groups, LOG):
+    for group in (*groups, ALL):
         for argument, of_argument in group.items():
             added.add_argument(argument, **of_argument)
     return added
@@ -145,8 +145,17 @@ _file, _folder = (partial(dict, type=_path, metavar=metavar) for metavar in ("FI
 _required_file, _required_folder = partial(_file, required=True), partial(_folder, required=True)
 _json = partial(dict, metavar="JSON")
 
-# Arguments that several subcommands share, the first one all of them.
-LOG = {"--log": _file(help="file that gets a copy of all messages; the command goes on if it cannot be written")}
+# Arguments that several subcommands share, the first ones all of them.
+ALL = {
+    "--log": _file(help="file that gets a copy of all messages; the command goes on if it cannot be written"),
+    "--plugin": {
+        "type": _path,
+        "action": "append",
+        "default": [],
+        "metavar": "PATH",
+        "help": "file or folder of parts of your own; may be repeated",
+    },
+}
 COMPUTATION = {
     "--settings": _json(required=True, help="settings as JSON, or the name of a JSON file"),
     "--out": _required_folder(help="folder to write"),
@@ -198,7 +207,7 @@ OF_FIT = {
         "help": "samples to draw (default: 100)",
     },
 }
-PARTS = ("estimators", "updates", "samplers", "datasets")
+PARTS = ("estimators", "updates", "samplers", "datasets", "kinds")
 MODEL = {"--model": _required_folder(help="folder of the run")}
 SOURCES = {
     "--mirror": {"help": "folder or base address that is tried before the public addresses"},
@@ -305,7 +314,8 @@ def _add_commands(commands) -> None:
     own = {
         "kinds": {"nargs": "*", "type": _kind_of_parts, "metavar": "KIND", "help": f"{', '.join(PARTS)} (default: all)"}
     }
-    add("list", "listing:list_parts", "list estimators, update rules, samplers and data sets with their options", own)
+    text = "list estimators, update rules, samplers, data sets and kinds of figures with their options"
+    add("list", "listing:list_parts", text, own)
 
     own = {
         "--name": {"required": True, "help": "name of the data set"},

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rbmbench.base import plugins
 from rbmbench.base.errors import SettingsError, unknown_name
 from rbmbench.base.parsing import parse
 from rbmbench.config.checks import checked_paper
@@ -40,6 +41,7 @@ def load(files: Iterable[str | Path], config: Mapping[str, Any] | None = None) -
     layers = Layers(tuple((str(file), read_yaml(file)) for file in files))
     values = merged(*(values for _, values in layers.parts)) if config is None else config
     main = parse(MainConfig, values, layers.place)
+    _load_plugins(layers, main)
     for key in main.overrides:
         if key not in main.papers:
             raise layers.refuse(("overrides", key), unknown_name("paper", key, main.papers))
@@ -60,6 +62,17 @@ def load(files: Iterable[str | Path], config: Mapping[str, Any] | None = None) -
         papers.append(checked_paper(key, Layers(((str(file), own), *overrides)), values))
     tables = {key: _published_tables(files[0].parent / "claims" / f"{key}.yaml") for key in main.papers}
     return Configuration(main, tuple(papers), published, tables)
+
+
+def _load_plugins(layers: Layers, main: MainConfig) -> None:
+    """Load the plug-ins of all files; lists of merged values are those of the last one."""
+    for place, layer in (*layers.parts, (layers.place(("plugins",)), {"plugins": main.plugins})):
+        named = layer.get("plugins")
+        for path in named if isinstance(named, list | tuple) else ():
+            try:
+                plugins.load_plugins(str(path))
+            except SettingsError as error:
+                raise SettingsError(f"{place}: plugins: {error}") from None
 
 
 def paper_file(folder: Path, key: str) -> Path:

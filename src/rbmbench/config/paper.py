@@ -35,10 +35,13 @@ class Paper(Settings):
         }
 
 
-@cache
 def paper_model() -> type[Paper]:
-    """Return `Paper` with all kinds of figures and tables there are."""
-    kinds = [KINDS.get(name) for name in KINDS.names()]
+    """Return `Paper` with all kinds of figures and tables there are, those of plug-ins included."""
+    return _paper_model(tuple(KINDS.get(name) for name in KINDS.names()))
+
+
+@cache
+def _paper_model(kinds: tuple[type, ...]) -> type[Paper]:
     fields = {}
     for name, key, is_table in (("figures", FigureName, False), ("tables", TableName, True)):
         union = reduce(or_, (kind for kind in kinds if is_table == kind.IS_TABLE))

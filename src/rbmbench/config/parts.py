@@ -51,6 +51,11 @@ class MainConfig(Settings):
     keep_states: bool = Field(
         default=False, description="whether runs keep their final state, so that longer ones go on from there"
     )
+    plugins: tuple[str, ...] = Field(
+        default=(),
+        description="files or folders of estimators, update rules, samplers, data sets and kinds of your own; "
+        "those of all configuration files are loaded",
+    )
     overrides: dict[Name, dict[str, Any]] = Field(
         default={}, description="by paper or study: what is merged, deeply, onto its file at this scale"
     )
@@ -88,7 +93,7 @@ class Defaults(Settings):
 class DataEntry(Settings):
     """A data set as one paper uses it."""
 
-    name: str = Field(description="name of the data set: a module of rbmbench.datasets")
+    name: str = Field(description="name of the data set: a module of rbmbench.datasets, or a plug-in")
     options: dict[str, Any] = Field(default={}, description="options of the data set")
     rows: Count = Field(description="training rows; the data set is refused when it has another number")
     visible: Count = Field(description="visible units; the data set is refused when it has another number")
@@ -100,9 +105,9 @@ class DataEntry(Settings):
 class AlgorithmStage(Settings):
     """One stage of an algorithm: what the iterations up to ``until`` are made with."""
 
-    estimator: str = Field(description="name of the estimator: a module of rbmbench.estimators")
+    estimator: str = Field(description="estimator: a module of rbmbench.estimators, or a plug-in")
     options: dict[str, Any] = Field(default={}, description="options of the estimator")
-    update: Choice = Field(default=Choice(name="sgd"), description="update rule: a module of rbmbench.updates")
+    update: Choice = Field(default=Choice(name="sgd"), description="update rule of rbmbench.updates or a plug-in")
     until: Count | None = Field(
         default=None, description="iteration the stage ends with, from the start of the run; null: the panel's last"
     )
@@ -124,9 +129,9 @@ class Algorithm(Look):
     """A training algorithm: a gradient estimator with its options and an update rule, or a schedule of several."""
 
     label: str = Field(description="how figures and tables name it")
-    estimator: str | None = Field(default=None, description="name of the estimator: a module of rbmbench.estimators")
+    estimator: str | None = Field(default=None, description="estimator: a module of rbmbench.estimators, or a plug-in")
     options: dict[str, Any] = Field(default={}, description="options of the estimator")
-    update: Choice = Field(default=Choice(name="sgd"), description="update rule: a module of rbmbench.updates")
+    update: Choice = Field(default=Choice(name="sgd"), description="update rule of rbmbench.updates or a plug-in")
     rate: Rate | None = Field(default=None, description="learning rate; null: the panel's")
     initial: Initial | None = Field(default=None, description="distribution of the parameters; null: the panel's")
     schedule: Annotated[tuple[AlgorithmStage, ...], Field(min_length=1)] | None = Field(
@@ -188,7 +193,7 @@ class SamplerEntry(Look):
     """A sampler as a paper uses it: with its options, and the values of some that are tried."""
 
     label: str = Field(description="how figures name it")
-    sampler: str = Field(description="name of the sampler: a module of rbmbench.samplers")
+    sampler: str = Field(description="name of the sampler: a module of rbmbench.samplers, or a plug-in")
     options: dict[str, Any] = Field(default={}, description="options of the sampler")
     grid: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] = Field(
         default={}, description="by option: values that are tried in all combinations, the best by the validation rows"

@@ -66,6 +66,7 @@ class MetaFile(_Part):
     versions: dict[str, str] = {}  # noqa: RUF012
     commit: str | None = None
     code: str | None = None
+    plugins: tuple[dict[str, str], ...] = ()
     wall: dict[str, float] = {}  # noqa: RUF012
     backend: str = ""
     threads: Count = 1

@@ -14,11 +14,13 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from rbmbench.base import plugins
+
 PACKAGES = ("rbmbench", "numpy", "numba", "llvmlite", "scipy", "pandas", "pyarrow", "scikit-learn", "snakemake")
 
 
 def collect() -> dict[str, Any]:
-    """Return hardware, versions, commit and peak_memory_mb of this process, and when it started and finished (UTC)."""
+    """Return hardware, versions, commit, plugins and peak_memory_mb of this process, and when it was run (UTC)."""
     now = datetime.now(UTC)
     return {
         "started": (now - timedelta(seconds=seconds_since_start())).isoformat(timespec="seconds"),
@@ -26,6 +28,7 @@ def collect() -> dict[str, Any]:
         "hardware": hardware(),
         "versions": versions(),
         "commit": commit(),
+        "plugins": plugins.used(),
         "peak_memory_mb": round(peak_memory_mb(), 1),
     }
 

@@ -9,14 +9,15 @@ import hashlib
 import io
 import re
 import tokenize
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from rbmbench import datasets
+from rbmbench import datasets, estimators, samplers, updates
+from rbmbench.base import plugins
 from rbmbench.base.errors import RbmbenchError
 from rbmbench.base.settings import RunSettings, Settings
 from rbmbench.io.atomic import remove, write_json
@@ -55,7 +56,7 @@ def fingerprint(settings: Settings, visible: int | None = None, working: Callabl
     small = probes.reduced(settings)
     # The likelihoods of other runs are annealed, in jobs of their own.
     enumerable = is_enumerable(visible, settings.hidden) if isinstance(settings, RunSettings) else True
-    key = f"{type(settings).__name__} {small.canonical()} {enumerable}"
+    key = " ".join([type(settings).__name__, small.canonical(), str(enumerable), *_of_plugins(small)])
     known = _known()
     if key not in known:
         if working:
@@ -73,8 +74,38 @@ def recipe_fingerprint(name: str, options: Mapping[str, Any] | None = None) -> s
 
     Comments, docstrings and the layout of lines do not matter; another way to write the same does.
     """
-    modules = name, *datasets.REGISTRY.create(name, options).made_from
-    return hashlib.sha256("".join(chain(*map(_statements, modules))).encode()).hexdigest()[:10]
+    names = name, *datasets.REGISTRY.create(name, options).made_from
+    return hashlib.sha256("".join(chain(*map(_recipe, names))).encode()).hexdigest()[:10]
+
+
+def _recipe(name: str) -> tuple[str, ...]:
+    """Return the code of a data set of this package or of a plug-in."""
+    module = datasets.REGISTRY.get(name).__module__
+    if module == f"{datasets.__name__}.{name}":
+        return _statements(name)
+    return tuple(bare(file.read_text(encoding="utf-8")) for file in plugins.plugin_of(module).sources)
+
+
+def _of_plugins(settings: Settings) -> list[str]:
+    """Return the checksums of the plug-ins among the parts that settings name."""
+    registries = estimators.REGISTRY, updates.REGISTRY, samplers.REGISTRY
+    found = []
+    for name in _names(settings.model_dump(mode="json")):
+        for registry in registries:
+            if registry.is_foreign(name):
+                found.append(plugins.plugin_of(registry.get(name).__module__).sha256)
+    return sorted(set(found))
+
+
+def _names(values: Any) -> Iterator[str]:
+    """Yield all values of keys "name" in plain data."""
+    if isinstance(values, dict):
+        if isinstance(values.get("name"), str):
+            yield values["name"]
+        values = list(values.values())
+    if isinstance(values, list):
+        for value in values:
+            yield from _names(value)
 
 
 @cache

@@ -95,7 +95,15 @@ def _machine(meta: Mapping[str, Any]) -> str:
 
 def _versions(meta: Mapping[str, Any]) -> str:
     parts = [f"{name} {version}" for name, version in sorted((meta.get("versions") or {}).items())]
-    return ", ".join(parts + [f"commit {str(meta['commit'])[:12]}"] * bool(meta.get("commit")))
+    parts += [f"commit {str(meta['commit'])[:12]}"] * bool(meta.get("commit"))
+    used = (*(meta.get("plugins") or ()), *((meta.get("data") or {}).get("plugins") or ()))
+    return ", ".join([*parts, *map(_plugin, used)])
+
+
+def _plugin(one: Mapping[str, str]) -> str:
+    """Return a plug-in in words: its name, its package or file, and the first digits of its checksum."""
+    place = f"{one['package']} {one.get('version', '')}" if "package" in one else one.get("file", "")
+    return f"plug-in {one.get('name', '')} ({place}, sha256 {one.get('sha256', '')[:12]})"
 
 
 def _data(metas: Iterable[Mapping[str, Any]]) -> tuple[Data, ...]:

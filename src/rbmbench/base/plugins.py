@@ -1,0 +1,262 @@
+"""Plug-ins: parts from files of the user's own and from installed packages, found by the registries.
+
+A file is named in the configuration (``plugins:``), on the command line (``--plugin``), by `load_plugins`, or in the
+environment variable ``RBMBENCH_PLUGINS``, which processes that are started inherit. A package has entry points in the
+groups ``rbmbench.estimators``, ``rbmbench.updates``, ``rbmbench.samplers``, ``rbmbench.datasets`` and
+``rbmbench.kinds``. A part has the name of its module in either case.
+"""
+
+import ast
+import hashlib
+import os
+import re
+import sys
+import traceback
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from rbmbench.base.errors import SettingsError
+
+VARIABLE = "RBMBENCH_PLUGINS"
+ROOT = "rbmbench_plugins"
+"""Package in which files are imported: each folder is a package below it, so that its files can share others."""
+NAME = re.compile(r"[a-z][a-z0-9_]*")
+NO_PLUGINS = re.compile(r"_.*|test_.*|conftest|setup")
+"""Files of a folder that are no plug-ins: what several share, and tests."""
+ALLOWED = "a Python file that registers a part by @REGISTRY.register"
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """A module of parts outside of this package.
+
+    Attributes
+    ----------
+    place : str
+        The file as it was named, or the entry point and its package, for messages and lists.
+    sources : tuple of Path
+        The module's file, and those it shares code with.
+    sha256 : str
+        Of the content of these files.
+    package, version : str
+        Of an entry point.
+    """
+
+    place: str
+    sources: tuple[Path, ...]
+    sha256: str
+    package: str = ""
+    version: str = ""
+
+
+_plugins: dict[str, Plugin] = {}  # by module
+_used: dict[str, None] = {}  # modules whose parts this process has asked for
+_files: dict[Path, str] = {}  # modules of files that were loaded
+_state = {"variable": "", "loading": False}
+
+
+def load_plugins(*paths: str | os.PathLike) -> None:
+    """Load plug-ins, so that their parts are found by name.
+
+    Parameters
+    ----------
+    *paths : path
+        Python files, or folders of which all files are loaded, but for those whose names begin with ``_`` or ``test_``.
+        What is loaded already is not loaded again.
+
+    Raises
+    ------
+    SettingsError
+        If a path is missing, a file cannot be imported or registers nothing, or the name of a part is taken.
+    """
+    for path in map(Path, paths):
+        for file in _files_of(path):
+            if file.resolve() not in _files:
+                _load_file(file)
+
+
+def load_named() -> None:
+    """Load the plug-ins that the environment variable names."""
+    named = os.environ.get(VARIABLE, "")
+    if named != _state["variable"] and not _state["loading"]:
+        _state["loading"] = True  # a plug-in may ask a registry
+        try:
+            load_plugins(*filter(None, named.split(os.pathsep)))
+            _state["variable"] = named
+        finally:
+            _state["loading"] = False
+
+
+def name_for_processes(paths: Iterable[str | os.PathLike] = ()) -> str:
+    """Add paths, and all files that were loaded, to the environment variable, and return its value."""
+    known = [one for one in os.environ.get(VARIABLE, "").split(os.pathsep) if one]
+    added = [*map(os.path.abspath, paths), *map(str, _files)]
+    for path in added:
+        if os.pathsep in path:
+            raise SettingsError(f"plug-in {path}: found {os.pathsep!r} in its path; allowed: paths without")
+    value = os.pathsep.join(dict.fromkeys([*known, *added]))
+    if value:
+        os.environ[VARIABLE] = value
+    return value
+
+
+@cache
+def entry_points(group: str) -> dict[str, Any]:
+    """Return the entry points of a group by name; `SettingsError` if two packages have one of the same name."""
+    from importlib import metadata
+
+    found: dict[str, Any] = {}
+    for point in metadata.entry_points(group=group):
+        other = found.setdefault(point.name, point)
+        if other.value != point.value:
+            text = f"found it in {place_of(other)}, too; allowed: one of the two packages, or another name"
+            raise SettingsError(f"{place_of(point)}: {group}: {text}")
+    return found
+
+
+def place_of(point: Any) -> str:
+    """Return an entry point in words."""
+    return f"entry point {point.name} of {point.dist.name} {point.dist.version}"
+
+
+def load_point(point: Any) -> ModuleType:
+    """Return the imported module of an entry point; `SettingsError` if it cannot be imported."""
+    place = place_of(point)
+    module = _imported(place, lambda: import_module(point.module), "a module that registers a part of its name")
+    package = find_spec(point.module.partition(".")[0])
+    folders = package.submodule_search_locations or ()
+    files = [file for folder in folders for file in sorted(Path(folder).rglob("*.py"))] or [Path(module.__file__)]
+    _add(module.__name__, place, files, package=point.dist.name, version=point.dist.version)
+    return module
+
+
+def plugin_of(module: str) -> Plugin:
+    """Return the plug-in that is a module; it may have been imported by hand."""
+    if module not in _plugins:
+        file = getattr(sys.modules[module], "__file__", None)
+        _add(module, file or module, _with_shared(Path(file).resolve()) if file else [])
+    return _plugins[module]
+
+
+def use(module: str) -> None:
+    """Note that this process uses a part of a module."""
+    _used[module] = None
+
+
+def used() -> list[dict[str, str]]:
+    """Return of what plug-ins this process has used parts: name, file (without folder), sha256; package and version."""
+    found = []
+    for module in _used:
+        plugin = plugin_of(module)
+        file = {"file": plugin.sources[0].name} if plugin.sources and not plugin.package else {}
+        package = {"package": plugin.package, "version": plugin.version} if plugin.package else {}
+        found.append({"name": module.rpartition(".")[2], **file, **package, "sha256": plugin.sha256})
+    return found
+
+
+def _files_of(path: Path) -> list[Path]:
+    """Return the files of plug-ins that a path names."""
+    if path.is_dir():
+        found = [file for file in sorted(path.glob("*.py")) if not NO_PLUGINS.fullmatch(file.stem)]
+        if not found:
+            raise SettingsError(f"plug-in {path}: found a folder without Python files; allowed: {ALLOWED}, or several")
+        return found
+    if not path.is_file() or path.suffix != ".py":
+        found = "something else" if path.exists() else "nothing"
+        raise SettingsError(f"plug-in {path}: found {found} there; allowed: {ALLOWED}, or a folder of such files")
+    return [path]
+
+
+def _load_file(file: Path) -> None:
+    if not NAME.fullmatch(file.stem):
+        text = "small letters, digits and _, first a letter: a part has the name of its file"
+        raise SettingsError(f"plug-in {file}: found the name {file.stem!r}; allowed: {text}")
+    place, name = _shown(file), f"{_package_of(file.resolve().parent)}.{file.stem}"
+    specification = spec_from_file_location(name, file.resolve())
+    module = module_from_spec(specification)
+    _add(name, place, _with_shared(file.resolve()))  # before anything runs: what is recorded is what is imported
+    sys.modules[name] = module
+    before = len(_registered)
+    try:
+        _imported(place, lambda: specification.loader.exec_module(module), ALLOWED)
+        if len(_registered) == before:
+            raise SettingsError(f"plug-in {place}: registers nothing; allowed: {ALLOWED}")
+    except SettingsError:
+        for forget in _registered[before:]:
+            forget()
+        del _registered[before:], sys.modules[name], _plugins[name]
+        raise
+    _files[file.resolve()] = name
+
+
+_registered: list[Callable[[], None]] = []
+
+
+def note_registered(forget: Callable[[], None]) -> None:
+    """Note that a part from outside was registered; ``forget`` takes it back, should its file turn out to be broken."""
+    _registered.append(forget)
+
+
+def _shown(file: Path) -> str:
+    """Return a file's name, relative to the working folder if it is below it."""
+    place = os.path.relpath(file)
+    return str(file) if place.startswith(os.pardir) else place
+
+
+def _package_of(folder: Path) -> str:
+    """Return the name of the package for the files of a folder, made on first use."""
+    letters = re.sub(r"\W", "_", folder.name)
+    name = f"{ROOT}.{letters}_{hashlib.sha256(str(folder).encode()).hexdigest()[:8]}"
+    for package, path in ((ROOT, []), (name, [str(folder)])):
+        if package not in sys.modules:
+            sys.modules[package] = made = ModuleType(package)
+            made.__path__ = path
+    return name
+
+
+def _imported(place: str, run: Callable[[], Any], allowed: str) -> Any:
+    """Return what an import gives; `SettingsError` of one line if it fails."""
+    try:
+        return run()
+    except SettingsError:
+        raise
+    except (Exception, SystemExit) as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        frame = ([one for one in frames if Path(one.filename).name == Path(place).name] or frames)[-1]
+        where = "" if isinstance(error, SyntaxError) else f", in line {frame.lineno} of {Path(frame.filename).name}"
+        what = f"{type(error).__name__}: {error}{where}"
+        raise SettingsError(f"plug-in {place}: cannot be imported ({what}); allowed: {allowed}") from error
+
+
+def _add(module: str, place: str, sources: Iterable[Path], **of_package: str) -> None:
+    digest, sources = hashlib.sha256(), tuple(sources)
+    for file in sources:
+        content = file.read_bytes()
+        digest.update(f"{file.name} {len(content)} ".encode() + content)
+    _plugins[module] = Plugin(place, sources, digest.hexdigest(), **of_package)
+
+
+def _with_shared(file: Path) -> list[Path]:
+    """Return a file, and the files beside it that it imports by ``from .NAME import``, and those that they import."""
+    found: dict[Path, None] = {}
+    left = [file]
+    while left:
+        one = left.pop(0)
+        if one in found or not one.is_file():
+            continue
+        found[one] = None
+        try:
+            statements = ast.walk(ast.parse(one.read_bytes()))
+        except (SyntaxError, ValueError):  # its import tells
+            continue
+        for statement in statements:
+            if isinstance(statement, ast.ImportFrom) and statement.level == 1:
+                names = [statement.module] if statement.module else [name.name for name in statement.names]
+                left += [one.parent / f"{name.partition('.')[0]}.py" for name in names]
+    return list(found)
