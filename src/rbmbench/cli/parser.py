@@ -318,6 +318,14 @@ def _add_commands(commands) -> None:
     add("list", "listing:list_parts", text, own)
 
     own = {
+        "what": {"choices": ("estimator", "dataset", "paper", "claim"), "help": "what it is"},
+        "name": {"metavar": "NAME", "help": "its name: small letters, digits and _, first a letter"},
+        "--folder": _folder(help="folder to write (default: plugins; of a paper or claim: config)"),
+        "--paper": {"metavar": "KEY", "help": "paper of a claim"},
+    }
+    add("new", "new:new", "begin an estimator, data set, paper or claim of your own: files that work, and a test", own)
+
+    own = {
         "--name": {"required": True, "help": "name of the data set"},
         "--options": _json(default="{}", help="options of the data set (default: none)"),
         "--rows": {"type": int, "help": "fail unless the data set has this many training rows"},

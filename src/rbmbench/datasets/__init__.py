@@ -12,18 +12,26 @@ from rbmbench.base.registry import Registry
 from rbmbench.datasets._dataset import Dataset, build, read, save, was_saved
 from rbmbench.datasets._downloads import Sources, file_status
 from rbmbench.datasets._http import without_credentials
+from rbmbench.datasets._recipe import Recipe, Seed, number, one_of, text, truth_value, whole_number
 
 __all__ = [
     "REGISTRY",
     "Dataset",
+    "Recipe",
+    "Seed",
     "Sources",
     "build",
     "file_status",
     "image_shape",
     "load",
+    "number",
+    "one_of",
     "read",
     "read_file",
     "save",
+    "text",
+    "truth_value",
+    "whole_number",
     "without_credentials",
 ]
 

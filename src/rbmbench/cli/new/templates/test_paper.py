@@ -1,0 +1,17 @@
+"""The files of the paper part_name are allowed, and ask for what they should."""
+
+from pathlib import Path
+
+from rbmbench.config.loading import load
+from rbmbench.planning.plan import plan
+from rbmbench.reporting.claims import files
+
+FOLDER = Path(__file__).parent
+
+
+def test_settings_claims_and_scale_fit_together():
+    configuration = load([FOLDER / "part_name.yaml"])
+    files.check(FOLDER / "claims", configuration)
+    found = plan(configuration)
+    assert set(found.outputs) == {"part_name_fig1", "part_name_table1"}
+    assert {run.settings.trials for run in found.runs.values()} == {4, 1}

@@ -1,0 +1,114 @@
+"""Files to begin with work as they are, their tests can fail, and nothing is overwritten."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from rbmbench.cli import main
+from rbmbench.config.loading import load
+from rbmbench.planning.plan import plan
+from rbmbench.reporting.claims import files
+
+pytestmark = pytest.mark.usefixtures("no_plugins")
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def pytest_of(file: str) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", file]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def refused(capsys, *arguments: str) -> str:
+    assert main(["new", *arguments]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("rbmbench: error: ")
+    return line.removeprefix("rbmbench: error: ")
+
+
+@pytest.mark.parametrize("what", ["estimator", "dataset"])
+def test_a_part_works_with_its_test_which_notices_another_formula(what, capsys, tmp_path):
+    assert main(["new", what, "my_own", "--folder", "parts"]) == 0
+    printed = capsys.readouterr().out
+    assert "python -m pytest parts/test_my_own.py" in printed
+    assert "snakemake -c2 popcd_figmy_own --configfile config/smoke.yaml parts/my_own.yaml" in printed
+    file = tmp_path / "parts" / "my_own.py"
+    assert "class MyOwn(" in file.read_text()
+    assert not {"part_name", "PartName", "plugin_folder"} & set(file.read_text().split())
+    done = pytest_of("parts/test_my_own.py")
+    assert done.returncode == 0, done.stdout
+    right, wrong = {"estimator": ("self.fading ** np", "0.6 ** np"), "dataset": ("[:, ::-1]", "")}[what]
+    assert right in file.read_text()
+    file.write_text(file.read_text().replace(right, wrong))
+    assert pytest_of("parts/test_my_own.py").returncode == 1
+    assert main(["list", f"{what}s", "--plugin", "parts/my_own.py"]) == 0
+    assert "  my_own  (parts/my_own.py)\n      MyOwn: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("what", ["estimator", "dataset"])
+def test_the_overlay_of_a_part_puts_it_beside_the_curves_of_a_paper(what, repository):
+    assert main(["new", what, "my_own"]) == 0
+    config = repository / "config"
+    found = plan(load([config / "config.yaml", config / "smoke.yaml", "plugins/my_own.yaml"]))
+    runs = [run for run in found.figures["popcd_figmy_own"].runs if "my_own" in run]
+    assert len(runs) == {"estimator": 1, "dataset": 3}[what]
+    if what == "estimator":
+        shown = found.figures["popcd_figmy_own"].spec.panels[0].runs[-1]
+        assert (shown.label, shown.color, shown.dash) == ("my_own", "#8A3C00", "dotted")
+
+
+def test_a_paper_works_with_its_test_and_takes_claims(capsys):
+    assert main(["new", "paper", "my_own"]) == 0
+    assert "snakemake -c2 paper_my_own claims report --configfile config/my_own.yaml" in capsys.readouterr().out
+    before = Path("config/claims/my_own.yaml").read_text()
+    assert main(["new", "claim", "second", "--paper", "my_own"]) == 0
+    text = Path("config/claims/my_own.yaml").read_text()
+    assert [claim["id"] for claim in yaml.safe_load(text)["claims"]] == ["second", "my_own_1"]
+    assert [line for line in before.splitlines() if line not in text.splitlines()] == []
+    files.check(Path("config/claims"), load(["config/my_own.yaml"]))
+    assert pytest_of("config/test_my_own.py").returncode == 0
+    line = refused(capsys, "claim", "second", "--paper", "my_own")
+    assert line == "config/claims/my_own.yaml: claim 'second' is there already; allowed: another name"
+
+
+@pytest.mark.parametrize("empty", ["claims: []\n", "needs: {trials: 3}\nclaims: []  # none yet\n", None])
+def test_the_first_claim_of_a_paper(empty):
+    assert main(["new", "paper", "my_own"]) == 0
+    file = Path("config/claims/my_own.yaml")
+    file.write_text(empty) if empty else file.unlink()
+    assert main(["new", "claim", "first", "--paper", "my_own"]) == 0
+    assert [claim["id"] for claim in yaml.safe_load(file.read_text())["claims"]] == ["first"]
+
+
+@pytest.mark.parametrize("there", ["my_own.py", "test_my_own.py", "my_own.yaml"])
+def test_nothing_is_overwritten(there, capsys, tmp_path):
+    (tmp_path / "plugins").mkdir()
+    (tmp_path / "plugins" / there).write_text("kept")
+    assert refused(capsys, "estimator", "my_own").startswith(f"plugins/{there}: is there already; allowed: ")
+    assert [file.name for file in (tmp_path / "plugins").iterdir()] == [there]
+    assert (tmp_path / "plugins" / there).read_text() == "kept"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        (["estimator", "pcd"], "name: found 'pcd'; allowed: a name that no estimator has"),
+        (["dataset", "Mine"], "name: found 'Mine'; allowed: at most 61 small letters"),
+        (["dataset", "test_mine"], "name: found 'test_mine'; allowed: "),
+        (["estimator", "lambda"], "name: found 'lambda'; allowed: "),
+        (["paper", "a" * 62], "name: found 'aaaa"),
+        (["claim", "mine"], "--paper: found nothing with `new claim`; allowed: "),
+        (["estimator", "mine", "--paper", "popcd"], "--paper: found 'popcd' with `new estimator`; allowed: "),
+        (["claim", "mine", "--paper", "none"], "--paper: found 'none'; allowed: none yet: `rbmbench new paper KEY`"),
+        (["sampler", "mine"], "argument what: invalid choice: 'sampler'"),
+    ],
+)
+def test_what_is_not_allowed_is_refused_in_one_line(arguments, found, capsys, tmp_path):
+    assert refused(capsys, *arguments).startswith(found)
+    assert list(tmp_path.iterdir()) == []
