@@ -46,6 +46,7 @@ test-browser: $(INSTALLED)  ## the page of results in a browser, where chromium 
 lint: $(INSTALLED)  ## style of code and workflow
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
 
@@ -73,7 +74,7 @@ lock: $(INSTALLED)  ## pin the newest versions anew in requirements.lock
 	rm requirements.lock.new
 
 clean:  ## remove caches and the results of the smoke scale; not $(VENV), nor other results
-	rm -rf .pytest_cache .ruff_cache .hypothesis build dist site results/smoke
+	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist site results/smoke
 	find src tests benchmarks workflow docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help:  ## this list

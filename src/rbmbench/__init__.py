@@ -58,14 +58,16 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str):
-    """Import public names when they are first used: `rbmbench --help` needs none of them."""
-    if name == "__version__":
-        return _version()
-    if name not in _HOMES:
-        raise AttributeError(f"module 'rbmbench' has no attribute {name!r}")
-    home = _HOMES[name]
-    return import_module(f"rbmbench.{name}") if home == "rbmbench" else getattr(import_module(home), name)
+if not TYPE_CHECKING:  # for which every name would be there
+
+    def __getattr__(name: str):
+        """Import public names when they are first used: `rbmbench --help` needs none of them."""
+        if name == "__version__":
+            return _version()
+        if name not in _HOMES:
+            raise AttributeError(f"module 'rbmbench' has no attribute {name!r}")
+        home = _HOMES[name]
+        return import_module(f"rbmbench.{name}") if home == "rbmbench" else getattr(import_module(home), name)
 
 
 def __dir__() -> list[str]:

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import tomllib
 from importlib import metadata
+from importlib.util import find_spec
 
 import pytest
 
@@ -40,6 +41,15 @@ def test_a_source_that_is_not_installed_has_no_version(monkeypatch):
 
     monkeypatch.setattr(metadata, "version", missing)
     assert rbmbench.__version__ == "unknown"
+
+
+@pytest.mark.slow
+def test_the_types_of_public_names_are_those_of_their_use(repository, tmp_path):
+    if find_spec("mypy") is None:
+        pytest.skip("mypy is not installed")
+    command = [sys.executable, "-m", "mypy", "--cache-dir", str(tmp_path)]
+    done = subprocess.run(command, cwd=repository, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_package_says_that_it_has_types(repository):

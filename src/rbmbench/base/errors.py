@@ -89,6 +89,6 @@ def unknown_name(kind: str, name: str, allowed) -> str:
     """
     allowed, name = sorted(allowed), str(name)
     nearest = [SYNONYMS[name]] if SYNONYMS.get(name) in allowed else []
-    nearest = nearest or get_close_matches(name[:LONGEST_NAME], allowed, n=1, cutoff=LEAST_SIMILARITY)
+    nearest = nearest or get_close_matches(name[:LONGEST_NAME].lower(), allowed, n=1, cutoff=LEAST_SIMILARITY)
     hint = f"; nearest: {nearest[0]!r}" if nearest else ""
     return f"unknown {kind} {name!r}{hint}; allowed: {', '.join(allowed) or 'none'}"

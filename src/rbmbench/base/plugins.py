@@ -12,7 +12,7 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -58,7 +58,7 @@ class Plugin:
 _plugins: dict[str, Plugin] = {}  # by module
 _used: dict[str, None] = {}  # modules whose parts this process has asked for
 _files: dict[Path, str] = {}  # modules of files that were loaded
-_state = {"variable": "", "loading": False}
+_state: dict[str, Any] = {"variable": "", "loading": False}
 
 
 def load_plugins(*paths: str | os.PathLike) -> None:
@@ -129,11 +129,16 @@ def load_point(point: Any) -> ModuleType:
     """Return the imported module of an entry point; `SettingsError` if it cannot be imported."""
     place = place_of(point)
     module = _imported(place, lambda: import_module(point.module), "a module that registers a part of its name")
-    package = find_spec(point.module.partition(".")[0])
-    folders = package.submodule_search_locations or ()
-    files = [file for folder in folders for file in sorted(Path(folder).rglob("*.py"))] or [Path(module.__file__)]
+    folders = folders_of(point.module.partition(".")[0])
+    files = [file for folder in folders for file in sorted(Path(folder).rglob("*.py"))] or [Path(str(module.__file__))]
     _add(module.__name__, place, files, package=point.dist.name, version=point.dist.version)
     return module
+
+
+def folders_of(package: str) -> list[str]:
+    """Return the folders of a package that is installed; none of a single file."""
+    found = find_spec(package)
+    return list(found.submodule_search_locations or ()) if found else []
 
 
 def plugin_of(module: str) -> Plugin:
@@ -168,8 +173,8 @@ def _files_of(path: Path) -> list[Path]:
             raise SettingsError(f"plug-in {path}: found a folder without Python files; allowed: {ALLOWED}, or several")
         return found
     if not path.is_file() or path.suffix != ".py":
-        found = "something else" if path.exists() else "nothing"
-        raise SettingsError(f"plug-in {path}: found {found} there; allowed: {ALLOWED}, or a folder of such files")
+        there = "something else" if path.exists() else "nothing"
+        raise SettingsError(f"plug-in {path}: found {there} there; allowed: {ALLOWED}, or a folder of such files")
     return [path]
 
 
@@ -179,12 +184,14 @@ def _load_file(file: Path) -> None:
         raise SettingsError(f"plug-in {file}: found the name {file.stem!r}; allowed: {text}")
     place, name = _shown(file), f"{_package_of(file.resolve().parent)}.{file.stem}"
     specification = spec_from_file_location(name, file.resolve())
-    module = module_from_spec(specification)
+    assert specification is not None
+    assert specification.loader is not None  # because it is a Python file
+    loader, module = specification.loader, module_from_spec(specification)
     _add(name, place, _with_shared(file.resolve()))  # before anything runs: what is recorded is what is imported
     sys.modules[name] = module
     before = len(_registered)
     try:
-        _imported(place, lambda: specification.loader.exec_module(module), ALLOWED)
+        _imported(place, lambda: loader.exec_module(module), ALLOWED)
         if len(_registered) == before:
             raise SettingsError(f"plug-in {place}: registers nothing; allowed: {ALLOWED}")
     except SettingsError:
@@ -195,10 +202,10 @@ def _load_file(file: Path) -> None:
     _files[file.resolve()] = name
 
 
-_registered: list[Callable[[], None]] = []
+_registered: list[Callable[[], Any]] = []
 
 
-def note_registered(forget: Callable[[], None]) -> None:
+def note_registered(forget: Callable[[], Any]) -> None:
     """Note that a part from outside was registered; ``forget`` takes it back, should its file turn out to be broken."""
     _registered.append(forget)
 
@@ -213,7 +220,7 @@ def _package_of(folder: Path) -> str:
     """Return the name of the package for the files of a folder, made on first use."""
     letters = re.sub(r"\W", "_", folder.name)
     name = f"{ROOT}.{letters}_{hashlib.sha256(str(folder).encode()).hexdigest()[:8]}"
-    for package, path in ((ROOT, []), (name, [str(folder)])):
+    for package, path in {ROOT: [], name: [str(folder)]}.items():
         if package not in sys.modules:
             sys.modules[package] = made = ModuleType(package)
             made.__path__ = path
@@ -234,12 +241,12 @@ def _imported(place: str, run: Callable[[], Any], allowed: str) -> Any:
         raise SettingsError(f"plug-in {place}: cannot be imported ({what}); allowed: {allowed}") from error
 
 
-def _add(module: str, place: str, sources: Iterable[Path], **of_package: str) -> None:
-    digest, sources = hashlib.sha256(), tuple(sources)
+def _add(module: str, place: str, sources: Sequence[Path], **of_package: str) -> None:
+    digest = hashlib.sha256()
     for file in sources:
         content = file.read_bytes()
         digest.update(f"{file.name} {len(content)} ".encode() + content)
-    _plugins[module] = Plugin(place, sources, digest.hexdigest(), **of_package)
+    _plugins[module] = Plugin(place, tuple(sources), digest.hexdigest(), **of_package)
 
 
 def _with_shared(file: Path) -> list[Path]:

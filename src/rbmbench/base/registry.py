@@ -4,7 +4,6 @@ import inspect
 import pkgutil
 from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -84,8 +83,7 @@ class Registry:
         return (name in self._makers or name in self._points()) and name not in self._own_names()
 
     def _own_names(self) -> list[str]:
-        paths = find_spec(self.package).submodule_search_locations
-        modules = (module.name for module in pkgutil.iter_modules(paths))
+        modules = (module.name for module in pkgutil.iter_modules(plugins.folders_of(self.package)))
         return [name for name in modules if not name.startswith("_") and name not in self.exclude]
 
     def _points(self) -> dict[str, Any]:

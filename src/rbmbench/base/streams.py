@@ -94,7 +94,13 @@ class Stream:
         If a word is outside its range.
     """
 
-    def __init__(self, seed: int, trials: Sequence[int], purpose: int = Purpose.TRAINING, number: int = 0):
+    def __init__(
+        self,
+        seed: int | np.integer,
+        trials: Sequence[int] | np.ndarray,
+        purpose: int | np.integer = Purpose.TRAINING,
+        number: int | np.integer = 0,
+    ):
         if not 0 <= seed < 2**32:
             raise SettingsError(f"seed: found {seed}; allowed: 0 to {2**32 - 1}")
         for trial in (min(trials), max(trials)) if len(trials) else ():

@@ -8,6 +8,7 @@ from argparse import Namespace
 import pandas as pd
 from tabulate import tabulate
 
+from rbmbench.cli.making import scale_overlay
 from rbmbench.cli.parser import plain_data
 from rbmbench.cli.progress import duration
 from rbmbench.config.loading import load
@@ -21,7 +22,8 @@ from rbmbench.planning.plan import plan
 def forecast(arguments: Namespace) -> None:
     """Print what is left to compute for every figure and table of a scale, and write it as CSV."""
     values = None if arguments.values is None else plain_data("--values", arguments.values)
-    asked = plan(load([arguments.config, *arguments.configfile], values))
+    overlays = [*scale_overlay(arguments, arguments.config), *arguments.configfile]
+    asked = plan(load([arguments.config, *overlays], values))
     records, notes = forecasts.read_records(arguments.results)
     cores = arguments.cores or os.cpu_count() or 1
     model = forecasts.fitted_model(records, forecasts.this_machine(), forecasts.calibration_records)

@@ -31,6 +31,7 @@ def keep(arguments: Namespace) -> None:
     single runs the curve and meta are copied: laid below results/SCALE/runs/ again, they count as done, so that a long
     figure can be made in parts.
     """
+    arguments.folder = arguments.folder or Path(Layout.of(arguments.scale).root)
     source, target = Layout(str(arguments.folder)), Layout(str(arguments.out))
     for key in arguments.figures:
         # The numbers behind a figure are long and compress well; pandas reads them as they are.

@@ -11,7 +11,9 @@ from typing import Any
 from rbmbench.base.errors import DataError, ResultsError, SettingsError
 from rbmbench.cli.parser import plain_data
 from rbmbench.io.atomic import replaced, write_json
-from rbmbench.io.layout import CONFORMANCE, REFERENCE
+from rbmbench.io.layout import CONFORMANCE, REFERENCE, Layout
+
+CONFIG = Path("config/config.yaml")
 
 
 def data(arguments: Namespace) -> None:
@@ -67,11 +69,34 @@ def report(arguments: Namespace) -> None:
     """Write the page that shows everything of some folders of results."""
     from rbmbench.reporting.page.html import write_report
 
-    folders = arguments.folders or kept_folders()
+    folders = [*arguments.folders, *scale_folder(arguments)] or kept_folders()
     if not folders:
         raise SettingsError(f"report: found no folder in {REFERENCE}; name one, such as results/smoke")
     write_report(folders, arguments.out, arguments.config, arguments.configfile, arguments.specs, arguments.discussion)
     print(f"{arguments.out}: written")
+
+
+def scale_folder(arguments: Namespace) -> list[Path]:
+    """Return the folder of the results of the scale that --scale names, as a list of one or none."""
+    return [Path(Layout.of(arguments.scale).root)] if arguments.scale else []
+
+
+def scale_overlay(arguments: Namespace, config: Path) -> list[Path]:
+    """Return the overlay of the scale that --scale names, as a list of one; none for the scale of ``config``."""
+    from rbmbench.config.layers import read_yaml
+
+    if arguments.scale in (None, read_yaml(config).get("scale")):
+        return []
+    return [config.parent / f"{arguments.scale}.yaml"]
+
+
+def _one_folder(arguments: Namespace) -> Path:
+    """Return the folder that is named, or that of the scale that is."""
+    named = [*filter(None, [arguments.folder]), *scale_folder(arguments)]
+    if len(named) != 1:
+        found = " and --scale ".join(map(str, named)) or "nothing"
+        raise SettingsError(f"folder: found {found}; allowed: one folder, or --scale NAME")
+    return named[0]
 
 
 def kept_folders(root: Path = Path()) -> list[Path]:
@@ -85,6 +110,7 @@ def redraw(arguments: Namespace) -> None:
     from rbmbench.reporting import redraw as drawing
     from rbmbench.reporting.style import PAGE, PUBLICATION
 
+    arguments.folder = _one_folder(arguments)
     old = drawing.outdated(arguments.folder) if arguments.check else []
     if old:
         raise ResultsError(f"{arguments.folder}: drawn by other code: {', '.join(old)}; run `rbmbench redraw` for it")
@@ -103,7 +129,7 @@ def compare(arguments: Namespace) -> None:
     """Draw the kept arena with the algorithms of a folder of the user's own as well."""
     from rbmbench.reporting.compare import compare as compared
 
-    for key in compared(arguments.folder, arguments.kept, arguments.out):
+    for key in compared(_one_folder(arguments), arguments.kept, arguments.out):
         print(f"{key}: written below {arguments.out}")
 
 
@@ -124,8 +150,9 @@ def config_check(arguments: Namespace) -> None:
     from rbmbench.planning.plan import plan
     from rbmbench.reporting.claims import files
 
-    configuration = load(arguments.files)
-    files.check(Path(arguments.files[0]).parent / "claims", configuration)
+    config, *overlays = arguments.files or [CONFIG]
+    configuration = load([config, *scale_overlay(arguments, config), *overlays])
+    files.check(config.parent / "claims", configuration)
     found = plan(configuration)
     results = ", ".join(found.outputs)
     print(f"{found.scale} scale: {results}: {len(found.runs)} runs, {len(found.estimates)} measured estimators")

@@ -8,13 +8,13 @@ import math
 import os
 import re
 import sys
-from argparse import Action, ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
+from argparse import Action, ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter, _SubParsersAction
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-from rbmbench.base.errors import SettingsError
+from rbmbench.base.errors import SettingsError, unknown_name
 from rbmbench.io.guard import UnreadableError
 from rbmbench.io.layout import CONFORMANCE, KEPT_ARENA
 from rbmbench.io.text import plain_json
@@ -37,6 +37,32 @@ class Parser(ArgumentParser):
             if "\0" in text or not _is_utf8(text):
                 raise SettingsError(f"argument {text!a}: is not UTF-8 text without NUL characters")
         return super().parse_args(args, namespace)
+
+    def parse_known_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
+        """Parse arguments; `SettingsError` for the first command or argument that is unknown, with the nearest name."""
+        args = sys.argv[1:] if args is None else args
+        if self._subparsers:
+            self._check_command(args)
+        else:
+            self._check_names(args)
+        return super().parse_known_args(args, namespace)
+
+    def _check_command(self, args: Sequence[str]) -> None:
+        action = next(one for one in self._actions if isinstance(one, _SubParsersAction))
+        name = next((text for text in args if not text.startswith("-")), None)
+        if name is not None and name not in action.choices:
+            self.error(unknown_name("command", name, [one.dest for one in action._choices_actions]))
+
+    def _check_names(self, args: Sequence[str]) -> None:
+        known = [name for name in self._option_string_actions if name.startswith("--")]
+        for text in args:
+            if text == "--":
+                return
+            name = text.partition("=")[0]
+            if name.startswith("--") and name not in known:
+                words = [option.removeprefix("--").replace("-", "_") for option in known]
+                message = unknown_name("argument", name.removeprefix("--").replace("-", "_"), words)
+                self.error(message.replace("_", "-"))
 
     def error(self, message: str) -> NoReturn:
         """Raise a `SettingsError`."""
@@ -221,7 +247,11 @@ NOTEBOOK = {
 }
 SPECS = {"--specs": _file(nargs="*", default=[], help="specs of the figures and tables (default: all)")}
 SCALE = {"--scale": {"required": True, "metavar": "NAME", "help": "name of the scale"}}
-SCALE_FOLDER = {"--folder": _required_folder(help="folder of the scale: results/SCALE")}
+SCALE_FOLDER = {"--folder": _folder(help="folder of the scale (default: results/SCALE)")}
+OF_SCALE = {
+    "--scale": {"metavar": "NAME", "help": "scale whose results are taken: the same as the folder results/NAME"}
+}
+OVERLAY = {"--scale": {"metavar": "NAME", "help": "scale: the same as the overlay NAME.yaml beside config.yaml"}}
 CLAIMS = {"--claims": _required_file(nargs="+", help="claims, one file per paper")}
 
 
@@ -268,12 +298,13 @@ def _add_commands(commands) -> None:
         "--cores": {"type": _count, "metavar": "N", "help": "jobs that run at a time (default: all cores)"},
         "--out": _file(help="CSV file to write"),
     }
-    add("forecast", "forecasting:forecast", "forecast time and memory of a scale", own)
+    add("forecast", "forecasting:forecast", "forecast time and memory of a scale", OVERLAY, own)
 
     config = commands.add_parser("config", help="check the configuration, or write its JSON schemas")
     actions = config.add_subparsers(metavar="ACTION", required=True)
-    own = {"files": _file(nargs="+", help="config.yaml, then overlays")}
-    _add(actions, "check", "making:config_check", "check config.yaml with its overlays, and list the results", own)
+    own = {"files": _file(nargs="*", help="config.yaml, then overlays (default: config/config.yaml)")}
+    text = "check config.yaml with its overlays, and list the results"
+    _add(actions, "check", "making:config_check", text, OVERLAY, own)
     own = {"--out": _folder(default=Path("config/schemas"))}
     _add(actions, "schema", "making:config_schema", "write the JSON schemas of the configuration", own)
 
@@ -346,26 +377,26 @@ def _add_commands(commands) -> None:
         },
         "--discussion": {"metavar": "ADDRESS", "help": "address of docs/papers.md (default: relative to the page)"},
     }
-    add("report", "making:report", "write one page that shows all results of some folders", SPECS, own)
+    add("report", "making:report", "write one page that shows all results of some folders", SPECS, OF_SCALE, own)
 
     widths = {"choices": ("3.3", "6.9"), "help": "for a publication: inches; without titles (default: for a page)"}
     own = {
-        "folder": _folder(help="folder of a scale, as results/SCALE, or of kept results"),
+        "folder": _folder(nargs="?", help="folder of a scale, as results/SCALE, or of kept results"),
         "--keys": {"nargs": "*", "default": [], "metavar": "KEY", "help": "figures and tables (default: all)"},
         "--width": widths,
         "--out": _folder(help="folder to write (default: the same)"),
         "--check": {"action": "store_true", "help": "only fail if code has changed since kept figures were drawn"},
     }
-    add("redraw", "making:redraw", "draw figures and tables again from their numbers", own)
+    add("redraw", "making:redraw", "draw figures and tables again from their numbers", OF_SCALE, own)
 
     own = {
-        "folder": _folder(help="folder of a scale with runs of your method in the arena, as results/SCALE"),
+        "folder": _folder(nargs="?", help="folder of a scale with runs of your method in the arena, as results/SCALE"),
         "--with": _folder(
             dest="kept", default=Path(KEPT_ARENA), help=f"folder of a kept arena (default: {KEPT_ARENA})"
         ),
         "--out": _required_folder(help="folder to write"),
     }
-    add("compare", "making:compare", "put your method into the kept arena", own)
+    add("compare", "making:compare", "put your method into the kept arena", OF_SCALE, own)
 
     own = {
         "--figures": {"nargs": "*", "default": [], "metavar": "KEY", "help": "figures, such as popcd_fig1"},

@@ -15,7 +15,7 @@ REGISTRY = Registry("rbmbench.estimators", "estimator")
 
 Array = Any
 State = dict[str, Array]
-NOTHING = MappingProxyType({})
+NOTHING: Mapping[str, float] = MappingProxyType({})
 
 
 def check_continues(estimator: "Estimator", rule: str) -> None:
@@ -108,6 +108,7 @@ class Estimator:
         """
         start = estimate.positive
         if self.continues_from == "ends":
+            assert isinstance(estimate.negative, Population)  # as chains have ends
             ends = estimate.negative.visible
             start = Population(ends, hidden_mean(rbm, ends, self.buffers, "second positive hidden mean"))
         negative, state, diagnostics = self.negative_phase(rbm, start, estimate.state, stream)

@@ -66,6 +66,11 @@ class Layout:
 
     root: str
 
+    @classmethod
+    def of(cls, scale: str) -> "Layout":
+        """Return the layout of a scale, below the working folder."""
+        return cls(f"results/{scale}")
+
     def job(self, kind: str, identity: str, file: str = "") -> str:
         """Return the folder of a job, or a file in it; ``kind`` is a key of `JOBS`."""
         folder = f"{self.root}/{JOBS[kind][0]}/{identity}"

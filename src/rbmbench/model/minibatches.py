@@ -4,6 +4,8 @@ Source: Krause, Fischer, Igel, section 4.1, where the batch size divides the num
 over are not used in that epoch.
 """
 
+from typing import Any
+
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
@@ -52,7 +54,7 @@ class MiniBatches:
         self._trials = np.asarray(trials, np.uint32)
         self.per_epoch = len(data) // batch
         self._epoch = -1
-        self._order = None
+        self._order: Any = None
         shape = (len(self._trials), batch, data.shape[1])
         if batch == len(data):
             self._out = np.broadcast_to(data.astype(dtype), shape)

@@ -67,7 +67,7 @@ class Plan:
     @property
     def layout(self) -> Layout:
         """Where the files of this scale are."""
-        return Layout(f"results/{self.scale}")
+        return Layout.of(self.scale)
 
     @property
     def outputs(self) -> dict[str, Output]:

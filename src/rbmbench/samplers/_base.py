@@ -57,9 +57,9 @@ def check_numbers(option: str, value: Any, most: float) -> np.ndarray:
     try:
         numbers = np.asarray(value, np.float64)
     except (TypeError, ValueError):
-        numbers = None
-    wrong = numbers is None or np.asarray(value).dtype == bool or numbers.ndim > 1 or not numbers.size
-    if wrong or not ((numbers >= 0) & (numbers <= most)).all():
+        numbers = np.empty(0)
+    wrong = np.asarray(value).dtype == bool or numbers.ndim > 1 or not numbers.size
+    if wrong or not np.all((numbers >= 0) & (numbers <= most)):
         raise SettingsError(
             f"option {option!r}: found {value!r}; allowed: a number from 0 to {most:g}, or one per replica"
         )

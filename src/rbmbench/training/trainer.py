@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -204,14 +205,14 @@ def train(
     """
     stage = {"iterations": iterations, "estimator": estimator, "options": options, "update": update, "rate": rate}
     values = {"hidden": hidden, "batch": batch, "schedule": schedule, **stage, **settings}
-    of_run = {"threads": threads, "backend": backend, "progress": progress}
+    of_run: dict[str, Any] = {"threads": threads, "backend": backend, "progress": progress}
     dataset = datasets.load(data) if isinstance(data, str) else data
     if not isinstance(dataset, Dataset):
         parsed = settings_from(values, {"name": "user"}, "train")
         return run(data, parsed, **of_run, validation=validation, test=test)
     of_data = {"name": dataset.name, "options": dataset.provenance["options"]}
     parsed = settings_from(values, of_data, "train")
-    held_out = {
+    held_out: dict[str, Any] = {
         part: getattr(dataset, part) if rows is None else rows
         for part, rows in (("validation", validation), ("test", test))
     }

@@ -12,9 +12,9 @@ Shapes: memory "visible_offset" (replicas, m), "hidden_offset" (replicas, n).
 """
 
 from rbmbench.base.registry import positive_integer
-from rbmbench.estimators import check_continues
+from rbmbench.estimators import NOTHING, check_continues
 from rbmbench.updates import REGISTRY
-from rbmbench.updates._base import NOTHING, products_of_inner_steps
+from rbmbench.updates._base import products_of_inner_steps
 from rbmbench.updates._offsets import Offsets, ascend_centered
 from rbmbench.updates.centered import Centered
 

@@ -12,9 +12,9 @@ Source: Upadhya, Sastry 2017, algorithm 3.
 """
 
 from rbmbench.base.registry import positive_integer
-from rbmbench.estimators import check_continues
+from rbmbench.estimators import NOTHING, check_continues
 from rbmbench.updates import REGISTRY
-from rbmbench.updates._base import NOTHING, UpdateRule, ascend, products_of_inner_steps
+from rbmbench.updates._base import UpdateRule, ascend, products_of_inner_steps
 
 
 @REGISTRY.register

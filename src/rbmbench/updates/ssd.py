@@ -11,8 +11,9 @@ Shapes: U (replicas, m, min(m, n)), V' (replicas, min(m, n), n).
 
 import numpy as np
 
+from rbmbench.estimators import NOTHING
 from rbmbench.updates import REGISTRY
-from rbmbench.updates._base import NOTHING, UpdateRule
+from rbmbench.updates._base import UpdateRule
 
 
 def spectral_step(gradient, rate):

@@ -74,6 +74,39 @@ def test_help_imports_nothing_heavy():
     assert all(f"\n    {command} " in steps for command in ("render", "claims", "estimate", "sample", "couple"))
 
 
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        (["fitt"], "unknown command 'fitt'; nearest: 'fit'; allowed: compare, config, "),
+        (
+            ["config", "chek"],
+            "unknown command 'chek'; nearest: 'check'; allowed: check, schema; see 'rbmbench config --help'",
+        ),
+        (["fit", "own.csv", "--learning-rate", "0.1"], "unknown argument 'learning-rate'; nearest: 'rate'; allowed: "),
+        (["fit", "own.csv", "--n-hidden=3"], "unknown argument 'n-hidden'; nearest: 'hidden'; allowed: "),
+        (["train", "--evaluate-ever", "3"], "unknown argument 'evaluate-ever'; nearest: 'evaluate-every'; allowed: "),
+    ],
+)
+def test_unknown_commands_and_arguments_are_answered_with_the_nearest(arguments, found, capsys):
+    assert refused(capsys, main(arguments)).startswith(f"rbmbench: error: {found}")
+
+
+def test_a_scale_is_named_in_one_way(repository, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(repository)
+    printed = []
+    for arguments in (["--scale", "smoke"], ["config/config.yaml", "config/smoke.yaml"], ["--scale", "paper"], []):
+        assert main(["config", "check", *arguments]) == 0
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1] != printed[2] == printed[3]
+    monkeypatch.chdir(tmp_path)
+    keep = ["keep", "--claims", "x", "--figures", "popcd_fig1", "--out", "out"]
+    for command in (["compare", "--out", "out"], keep, ["report"]):
+        assert refused(capsys, main([*command, "--scale", "mine"])).startswith("rbmbench: error: results/mine")
+    line = refused(capsys, main(["redraw", "results/mine", "--scale", "mine"]))
+    assert line.endswith("folder: found results/mine and --scale results/mine; allowed: one folder, or --scale NAME")
+    assert refused(capsys, main(["redraw"])).endswith("folder: found nothing; allowed: one folder, or --scale NAME")
+
+
 def test_a_run_has_curve_model_and_meta(trained):
     curve, model, meta = (
         results.read_table(trained, "curve.parquet"),
@@ -280,7 +313,7 @@ DEEP = "a/" * 2000 + "x"
         ),
         (("data", "--name", "bars_and_stripes", "--out", "é" * 151), "found a name of 302 bytes"),
         (("data",), "the following arguments are required: --name, --out; see 'rbmbench data --help'"),
-        (("traim",), "invalid choice: 'traim'"),
+        (("traim",), "unknown command 'traim'; nearest: 'train'"),
     ],
 )
 def test_arguments_that_cannot_be_are_one_line(tmp_path, monkeypatch, capsys, arguments, message):

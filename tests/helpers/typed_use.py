@@ -1,0 +1,43 @@
+"""Code of a user, for `mypy`: what is right has no error; what is wrong has one, or its "type: ignore" is unused."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import rbmbench
+from rbmbench.estimators import REGISTRY, Estimate, Estimator
+from rbmbench.model.rbm import Statistics
+
+
+def learned(rows: np.ndarray) -> rbmbench.RBM:
+    """Train on rows, on a data set and on one by name, and read the curve."""
+    result = rbmbench.train(rows, hidden=3, batch=5, iterations=7, estimator="pcd", options={"k": 2}, trials=2)
+    rbmbench.train(rbmbench.datasets.load("letters"), hidden=3, batch=5, schedule=[{"until": 7}])
+    curve: pd.DataFrame = result.curve
+    print(curve["value"].mean(), result.timings["training_seconds"])
+    wrong: str = result.rbm  # type: ignore[assignment]
+    print(wrong)
+    return result.rbm
+
+
+def wrongly_called(rows: np.ndarray) -> None:
+    """Do what is not allowed."""
+    rbmbench.train(rows, hidden="3", batch=5)  # type: ignore[arg-type]
+    rbmbench.train(rows, batch=5)  # type: ignore[call-arg]
+    rbmbench.not_there()  # type: ignore[attr-defined]
+    rbmbench.Stream("1", [0])  # type: ignore[arg-type]
+    rbmbench.load_plugins(3)  # type: ignore[arg-type]
+
+
+def used(rbm: rbmbench.RBM, folder: Path) -> Statistics:
+    """Use what was trained."""
+    rbm.save(folder / "model.npz")
+    again: rbmbench.RBM = rbmbench.RBM.load(folder / "model.npz")
+    estimator: Estimator = rbmbench.estimators.create("cd", k=3)
+    estimate: Estimate = estimator.estimate(again, np.ones((1, 5, 4)), {}, rbmbench.Stream(1, [0]))
+    names: list[str] = REGISTRY.names()
+    version: str = rbmbench.__version__
+    print(names, version)
+    rbmbench.load_plugins("plugins", folder)
+    return estimator.gradient(estimate)
