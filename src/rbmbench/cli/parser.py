@@ -8,7 +8,7 @@ import math
 import os
 import re
 import sys
-from argparse import Action, ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter, _SubParsersAction
+from argparse import Action, ArgumentParser, ArgumentTypeError, _SubParsersAction
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -73,18 +73,13 @@ def parser() -> Parser:
     """Return the parser; parsed arguments hold the function to run as ``command``."""
     whole = Parser(
         prog="rbmbench",
-        description="Train restricted Boltzmann machines, and run the steps of the workflow.",
-        formatter_class=RawDescriptionHelpFormatter,
+        description="Train restricted Boltzmann machines, and compare what they have learned.",
         allow_abbrev=False,
     )
     whole.add_argument("--version", action=_Version, nargs=0, help="print the version, and exit")
     commands = whole.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_commands(commands)
-    listed = set(commands.choices)
     _add_steps(commands)
-    steps = {name: step.description for name, step in commands.choices.items() if name not in listed}
-    lines = [f"    {name:<14}{text}" for name, text in steps.items()]
-    whole.epilog = "\n".join(["steps of the workflow, called by its rules:", *lines])
     return whole
 
 
@@ -398,18 +393,9 @@ def _add_commands(commands) -> None:
     }
     add("compare", "making:compare", "put your method into the kept arena", OF_SCALE, own)
 
-    own = {
-        "--figures": {"nargs": "*", "default": [], "metavar": "KEY", "help": "figures, such as popcd_fig1"},
-        "--tables": {"nargs": "*", "default": [], "metavar": "KEY", "help": "tables, such as popcd_table1"},
-        "--runs": _folder(nargs="*", default=[], help="runs: their curve and meta"),
-        "--out": _required_folder(help="folder to write"),
-    }
-    text = "copy the small files of results: pictures, tables, meta, verdicts"
-    add("keep", "keeping:keep", text, SCALE, SCALE_FOLDER, CLAIMS, own)
-
 
 def _add_steps(commands) -> None:
-    """Add the steps of the workflow, which the list of commands leaves out."""
+    """Add the steps of the workflow, and what maintains the repository, which the list of commands leaves out."""
     add = partial(_add, commands, listed=False)
     alone = COMPUTATION | _resumable()
     models = alone | DATA | MODEL
@@ -436,6 +422,15 @@ def _add_steps(commands) -> None:
         "--out": _required_file(help="CSV file to write"),
     }
     add("run-times", "making:run_times", "tabulate the run times in meta.json", own)
+
+    own = {
+        "--figures": {"nargs": "*", "default": [], "metavar": "KEY", "help": "figures, such as popcd_fig1"},
+        "--tables": {"nargs": "*", "default": [], "metavar": "KEY", "help": "tables, such as popcd_table1"},
+        "--runs": _folder(nargs="*", default=[], help="runs: their curve and meta"),
+        "--out": _required_folder(help="folder to write"),
+    }
+    text = "copy the small files of results: pictures, tables, meta, verdicts"
+    add("keep", "keeping:keep", text, SCALE, SCALE_FOLDER, CLAIMS, own)
 
 
 def plain_data(argument: str, text: str) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import re
 from io import BytesIO
+from typing import Any
 
 from rbmbench.base.errors import DataError
 
@@ -10,6 +11,8 @@ TIMEOUT = (10, 30)
 # Seconds that any download may take, and the bytes per second that a longer one must reach on average.
 PATIENCE = 60.0
 SLOWEST = 10_000.0
+# Bytes that are written at a time.
+PART = 1 << 16
 # Seconds to wait when only the headers are requested.
 HEADERS_TIMEOUT = 5
 
@@ -41,17 +44,14 @@ def download(address: str, name: str, limit: int) -> bytes:
     from multiprocessing import TimeoutError as TooSlowError
     from multiprocessing.pool import ThreadPool
 
-    import pooch
     from tqdm import tqdm
 
     where, seconds = without_credentials(address), PATIENCE + limit / SLOWEST
-    buffer, headers, hooks = _Bounded(limit, where), {"Accept-Encoding": "identity"}, {"response": _as_stored}
+    buffer = _Bounded(limit, where)
     try:
-        with tqdm(desc=name, total=limit, unit="B", unit_scale=True, disable=None) as bar:
-            downloader = pooch.HTTPDownloader(bar, 1 << 16, timeout=TIMEOUT, headers=headers, hooks=hooks)
-            # The timeouts of requests limit each wait, not their sum. A thread of a pool ends with the process.
-            with ThreadPool(1) as pool:
-                pool.apply_async(downloader, (address, buffer, None)).get(seconds)
+        # The timeouts of requests limit each wait, not their sum. A thread of a pool ends with the process.
+        with tqdm(desc=name, unit="B", unit_scale=True, disable=None) as bar, ThreadPool(1) as pool:
+            pool.apply_async(_receive, (address, buffer, bar)).get(seconds)
     except DataError:
         raise
     except TooSlowError:
@@ -61,12 +61,25 @@ def download(address: str, name: str, limit: int) -> bytes:
     return buffer.getvalue()
 
 
+def _receive(address: str, buffer: BytesIO, bar: Any) -> None:
+    """Write the bytes at an address to a buffer, and show in a progress bar how many there are."""
+    import requests
+
+    options = {"headers": {"Accept-Encoding": "identity"}, "hooks": {"response": _as_stored}}
+    with requests.get(address, stream=True, timeout=TIMEOUT, **options) as response:
+        response.raise_for_status()
+        bar.total = int(response.headers.get("Content-Length", 0)) or None
+        for part in response.iter_content(PART):
+            buffer.write(part)
+            bar.update(len(part))
+
+
 def answers(address: str) -> bool:
     """Return whether an address has a file. Only its headers are requested."""
-    import pooch
+    import requests
 
     try:
-        return pooch.HTTPDownloader(timeout=HEADERS_TIMEOUT)(address, None, None, check_only=True)
+        return requests.head(address, allow_redirects=True, timeout=HEADERS_TIMEOUT).status_code == 200
     except Exception:  # as for a download
         return False
 
