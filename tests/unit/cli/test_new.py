@@ -37,7 +37,7 @@ def test_a_part_works_with_its_test_which_notices_another_formula(what, capsys, 
     assert main(["new", what, "my_own", "--folder", "parts"]) == 0
     printed = capsys.readouterr().out
     assert "python -m pytest parts/test_my_own.py" in printed
-    assert "snakemake -c2 popcd_figmy_own --configfile config/smoke.yaml parts/my_own.yaml" in printed
+    assert "snakemake -c2 all --configfile parts/my_own.yaml" in printed
     file = tmp_path / "parts" / "my_own.py"
     assert "class MyOwn(" in file.read_text()
     assert not {"part_name", "PartName", "plugin_folder"} & set(file.read_text().split())
@@ -52,14 +52,15 @@ def test_a_part_works_with_its_test_which_notices_another_formula(what, capsys, 
 
 
 @pytest.mark.parametrize("what", ["estimator", "dataset"])
-def test_the_overlay_of_a_part_puts_it_beside_the_curves_of_a_paper(what, repository):
+def test_the_overlay_of_a_part_shows_it_beside_the_curves_of_a_paper_and_nothing_else(what, repository):
     assert main(["new", what, "my_own"]) == 0
-    config = repository / "config"
-    found = plan(load([config / "config.yaml", config / "smoke.yaml", "plugins/my_own.yaml"]))
-    runs = [run for run in found.figures["popcd_figmy_own"].runs if "my_own" in run]
+    found = plan(load([repository / "config" / "config.yaml", "plugins/my_own.yaml"]))
+    assert (found.scale, list(found.outputs)) == ("my_own", ["popcd_figown"])
+    runs = [run for run in found.runs if "my_own" in run]
     assert len(runs) == {"estimator": 1, "dataset": 3}[what]
+    assert len(found.runs) == 3
     if what == "estimator":
-        shown = found.figures["popcd_figmy_own"].spec.panels[0].runs[-1]
+        shown = found.figures["popcd_figown"].spec.panels[0].runs[-1]
         assert (shown.label, shown.color, shown.dash) == ("my_own", "#8A3C00", "dotted")
 
 
@@ -99,10 +100,10 @@ def test_nothing_is_overwritten(there, capsys, tmp_path):
     ("arguments", "found"),
     [
         (["estimator", "pcd"], "name: found 'pcd'; allowed: a name that no estimator has"),
-        (["dataset", "Mine"], "name: found 'Mine'; allowed: at most 61 small letters"),
+        (["dataset", "Mine"], "name: found 'Mine'; allowed: at most 59 small letters"),
         (["dataset", "test_mine"], "name: found 'test_mine'; allowed: "),
         (["estimator", "lambda"], "name: found 'lambda'; allowed: "),
-        (["paper", "a" * 62], "name: found 'aaaa"),
+        (["paper", "a" * 60], "name: found 'aaaa"),
         (["claim", "mine"], "--paper: found nothing with `new claim`; allowed: "),
         (["estimator", "mine", "--paper", "popcd"], "--paper: found 'popcd' with `new estimator`; allowed: "),
         (["claim", "mine", "--paper", "none"], "--paper: found 'none'; allowed: none yet: `rbmbench new paper KEY`"),

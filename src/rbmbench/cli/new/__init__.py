@@ -15,7 +15,7 @@ from rbmbench.io.atomic import replaced
 PLUGINS, CONFIG = Path("plugins"), Path("config")
 NAME, CLASS, FOLDER = "part_name", "PartName", "plugin_folder"
 """What stands in the templates for the name, for that of the class, and for the folder."""
-LONGEST = MOST_LETTERS - len("fig")
+LONGEST = MOST_LETTERS - len("test_")
 REGISTRIES = {"estimator": "rbmbench.estimators", "dataset": "rbmbench.datasets"}
 OF_PART = {"{name}.py": "{what}.py", "test_{name}.py": "test_{what}.py", "{name}.yaml": "{what}.yaml"}
 OF_PAPER = {
@@ -29,8 +29,8 @@ RUN_PART = """
 Its test, and what it is called with:
   python -m pytest {folder}/test_{name}.py
   rbmbench list {what}s --plugin {folder}/{name}.py
-Its curves beside those of a paper, in a folder with the workflow:
-  snakemake -c2 popcd_fig{name} --configfile config/smoke.yaml {folder}/{name}.yaml"""
+Its curves beside those of a paper, in a folder with the workflow; then open results/{name}/report/index.html:
+  snakemake -c2 all --configfile {folder}/{name}.yaml"""
 RUN_PAPER = """
 Check, forecast, run; the last two in a folder with the workflow:
   python -m pytest {folder}/test_{name}.py
