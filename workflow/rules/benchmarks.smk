@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+MEASURE = file_of("benchmarks/measure.py")
+
 
 rule tabulate_run_times:
     input:
@@ -11,8 +13,6 @@ rule tabulate_run_times:
     log:
         LAYOUT.log("benchmarks", "run_times"),
     localrule: True
-    conda:
-        "../../environment.yml"
     resources:
         mem_mb=500,
         runtime=10,
@@ -25,16 +25,14 @@ rule tabulate_run_times:
 # Takes all cores, so that nothing else runs beside it: only then do its numbers mean something.
 rule measure_speed:
     input:
-        script="benchmarks/measure.py",
-        parts=sorted(path.as_posix() for path in Path("benchmarks").glob("*.py")),
+        script=MEASURE,
+        parts=sorted(path.as_posix() for path in Path(MEASURE).parent.glob("*.py")),
     output:
         csv=LAYOUT.benchmark("steps.csv"),
         meta=LAYOUT.benchmark("steps.meta.json"),
         md=LAYOUT.benchmark("steps.md"),
     log:
         LAYOUT.log("benchmarks", "steps"),
-    conda:
-        "../../environment.yml"
     threads: lambda wildcards: workflow.cores
     resources:
         mem_mb=more_each_attempt(4000),
@@ -49,7 +47,7 @@ rule render_speed:
     input:
         csv=LAYOUT.benchmark("steps.csv"),
         meta=LAYOUT.benchmark("steps.meta.json"),
-        template="notebooks/benchmarks.ipynb",
+        template=file_of("notebooks/benchmarks.ipynb"),
     output:
         pdf=LAYOUT.benchmark("steps.pdf"),
         png=LAYOUT.benchmark("steps.png"),
@@ -58,8 +56,6 @@ rule render_speed:
     log:
         text=LAYOUT.log("render", "benchmarks"),
         notebook=LAYOUT.log("render", "benchmarks", "ipynb"),
-    conda:
-        "../../environment.yml"
     resources:
         mem_mb=more_each_attempt(2000),
         runtime=more_each_attempt(30),

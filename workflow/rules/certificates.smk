@@ -12,8 +12,6 @@ rule certify_models:
         LAYOUT.log("certificates", "{certificate}"),
     group:
         batch_of("short_certificates", "certificate")
-    conda:
-        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=mem_mb_of("certificate"),

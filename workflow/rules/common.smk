@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rbmbench import datasets
 from rbmbench.base import plugins
-from rbmbench.base.errors import RbmbenchError
+from rbmbench.base.errors import RbmbenchError, SettingsError
 from rbmbench.cli import snakemake_scheduler
 from rbmbench.cli.snakemake_logger import LoggedWorkflow
 from rbmbench.config.loading import load
@@ -25,10 +25,13 @@ from rbmbench.reporting.claims import files as claim_files
 
 def checked_plan():
     """Return the configuration and what it asks for, or end with one line that says what is wrong with it."""
-    files = ["config/config.yaml", *map(os.path.relpath, workflow.overwrite_configfiles)]
+    modifier = workflow.modifier.path_modifier
     try:
-        configuration = load(files, config)
-        claim_files.check(Path("config/claims"), configuration)
+        if modifier.prefix or modifier.modifies_prefixes:
+            raise SettingsError("module: prefix: is not supported; results are written to results/SCALE")
+        fetch_papers(config.get("papers") or ())
+        configuration = load([CONFIG, *OVERLAYS], config)
+        claim_files.check(Path(CONFIG).parent / "claims", configuration)
         found = plan(configuration)
         check_writable(found.layout.root)
         return configuration, found
@@ -51,6 +54,7 @@ def step_environment():
 
 
 snakemake_scheduler.install()
+OVERLAYS = [os.path.relpath(file) for file in workflow.overwrite_configfiles]
 CONFIGURATION, PLAN = checked_plan()
 LAYOUT = PLAN.layout
 LOGGED = LoggedWorkflow(workflow, PLAN, CONFIGURATION)
@@ -164,7 +168,35 @@ def files_of(key):
     return LAYOUT.figure_files(key) if key in PLAN.figures else LAYOUT.table_files(key)
 
 
+@cache
+def template_of_kind(kind):
+    """Return the notebook of a kind of figures or tables; None if there is none of its own."""
+    with suppress(WorkflowError):
+        own = file_of(f"notebooks/{kind}.ipynb")
+        return own if os.path.isfile(own) else None
+
+
 def template_of(key):
     """Return the notebook that renders a figure or table: that of its kind, or the general one."""
-    own = Path(f"notebooks/{PLAN.outputs[key].spec.kind}.ipynb")
-    return str(own) if own.is_file() else f"notebooks/{'figure' if key in PLAN.figures else 'table'}.ipynb"
+    general = "figure" if key in PLAN.figures else "table"
+    return template_of_kind(PLAN.outputs[key].spec.kind) or file_of(f"notebooks/{general}.ipynb")
+
+
+# How `snakemake --report` lists figures and tables.
+
+
+def paper_of(name):
+    """Return the title of the paper of a figure or table, as a function of wildcards."""
+    titles = {paper.key: paper.title for paper in CONFIGURATION.papers}
+    return lambda wildcards: titles[PLAN.outputs[wildcards[name]].spec.paper]
+
+
+def label_of(name):
+    """Return number, title and caption of a figure or table as such a function, which reads the caption of its page."""
+
+    def label(wildcards, output):
+        spec = PLAN.outputs[wildcards[name]].spec
+        *_, caption = Path(output.md).read_text(encoding="utf-8").strip().split("\n\n")[:2]
+        return {"result": spec.number, "title": spec.title, "caption": caption}
+
+    return label

@@ -7,8 +7,6 @@ rule couple_chains:
         meta=LAYOUT.job("coupling", "{coupling}", META),
     log:
         LAYOUT.log("couplings", "{coupling}"),
-    conda:
-        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=more_each_attempt(2000),

@@ -8,8 +8,6 @@ rule prepare_data:
         LAYOUT.data_set("{data}"),
     log:
         LAYOUT.log("data", "{data}"),
-    conda:
-        "../../environment.yml"
     resources:
         mem_mb=more_each_attempt(2000),
         runtime=more_each_attempt(30),

@@ -13,8 +13,6 @@ rule evaluate_run:
         LAYOUT.log("evaluate", "{evaluation}"),
     group:
         batch_of("short_evaluations", "evaluation")
-    conda:
-        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=mem_mb_of("evaluation"),

@@ -10,17 +10,16 @@ rule forecast:
     log:
         LAYOUT.log("forecast", "forecast"),
     localrule: True
-    conda:
-        "../../environment.yml"
     resources:
         mem_mb=1000,
         runtime=10,
     params:
-        overlays=[os.path.relpath(file) for file in workflow.overwrite_configfiles],
+        config=CONFIG,
+        overlays=OVERLAYS,
         values=json.dumps(config, sort_keys=True),
         cores=lambda wildcards: workflow.cores,
         # The forecast is made anew once more is there.
         computed=len(glob(f"{LAYOUT.root}/*/*/{META}")),
     shell:
-        "RBMBENCH_MESSAGES= rbmbench forecast --configfile {params.overlays:q} --values {params.values:q} --cores {params.cores:q}"
-        " --out {output:q} --log {log:q}"
+        "RBMBENCH_MESSAGES= rbmbench forecast --config {params.config:q} --configfile {params.overlays:q}"
+        " --values {params.values:q} --cores {params.cores:q} --out {output:q} --log {log:q}"

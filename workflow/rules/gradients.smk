@@ -12,8 +12,6 @@ rule compute_ground_truth:
         LAYOUT.log("gradients", "{truth}"),
     group:
         batch_of("short_truths", "truth")
-    conda:
-        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=mem_mb_of("truth"),
@@ -45,8 +43,6 @@ rule measure_bias:
         LAYOUT.log("gradients", "{estimate}"),
     group:
         batch_of("short_estimates", "estimate")
-    conda:
-        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=mem_mb_of("estimate"),

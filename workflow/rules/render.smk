@@ -9,8 +9,6 @@ rule write_spec:
     wildcard_constraints:
         key="[a-z0-9_]+_(fig|table)[a-z0-9_]*",
     localrule: True
-    conda:
-        "../../environment.yml"
     resources:
         mem_mb=500,
         runtime=10,
@@ -27,7 +25,12 @@ rule render_figure:
         results=lambda wildcards: PLAN.outputs[wildcards.figure].spec.files(),
     output:
         pdf=LAYOUT.figure("{figure}", "pdf"),
-        png=LAYOUT.figure("{figure}", "png"),
+        png=report(
+            LAYOUT.figure("{figure}", "png"),
+            caption="../report/figure.rst",
+            category=paper_of("figure"),
+            labels=label_of("figure"),
+        ),
         svg=LAYOUT.figure("{figure}", "svg"),
         md=LAYOUT.figure("{figure}", "md"),
         csv=LAYOUT.numbers("{figure}"),
@@ -36,8 +39,6 @@ rule render_figure:
     log:
         text=LAYOUT.log("render", "{figure}"),
         notebook=LAYOUT.log("render", "{figure}", "ipynb"),
-    conda:
-        "../../environment.yml"
     resources:
         mem_mb=more_each_attempt(2000),
         runtime=more_each_attempt(30),
@@ -53,7 +54,12 @@ rule render_table:
         template=lambda wildcards: template_of(wildcards.table),
         results=lambda wildcards: PLAN.outputs[wildcards.table].spec.files(),
     output:
-        csv=LAYOUT.table("{table}", "csv"),
+        csv=report(
+            LAYOUT.table("{table}", "csv"),
+            caption="../report/table.rst",
+            category=paper_of("table"),
+            labels=label_of("table"),
+        ),
         md=LAYOUT.table("{table}", "md"),
         tex=LAYOUT.table("{table}", "tex"),
         notebook=LAYOUT.notebook("{table}"),
@@ -61,8 +67,6 @@ rule render_table:
     log:
         text=LAYOUT.log("render", "{table}"),
         notebook=LAYOUT.log("render", "{table}", "ipynb"),
-    conda:
-        "../../environment.yml"
     resources:
         mem_mb=more_each_attempt(2000),
         runtime=more_each_attempt(30),

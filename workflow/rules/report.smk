@@ -4,19 +4,17 @@
 rule check_claims:
     input:
         specs=[LAYOUT.spec(key) for key in PLAN.outputs],
-        claims=[f"config/claims/{paper}.yaml" for paper in PLAN.papers],
-        template="notebooks/claims.ipynb",
+        claims=[f"{os.path.dirname(CONFIG)}/claims/{paper}.yaml" for paper in PLAN.papers],
+        template=file_of("notebooks/claims.ipynb"),
         results=[file for output in PLAN.outputs.values() for file in output.spec.files()],
     output:
-        csv=LAYOUT.claims,
+        csv=report(LAYOUT.claims, caption="../report/claims.rst", category="Claims"),
         spec=LAYOUT.spec("claims"),
         notebook=LAYOUT.notebook("claims"),
         page=LAYOUT.notebook("claims", "html"),
     log:
         text=LAYOUT.log("render", "claims"),
         notebook=LAYOUT.log("render", "claims", "ipynb"),
-    conda:
-        "../../environment.yml"
     resources:
         mem_mb=more_each_attempt(2000),
         runtime=more_each_attempt(60),
@@ -35,18 +33,20 @@ rule write_report:
         claims=LAYOUT.claims,
         results=[file for output in PLAN.outputs.values() for file in output.spec.files()],
     output:
-        LAYOUT.report,
+        report(LAYOUT.report, caption="../report/page.rst", category="Page of results"),
     log:
         LAYOUT.log("report", "report"),
-    conda:
-        "../../environment.yml"
     resources:
         mem_mb=more_each_attempt(2000),
         runtime=more_each_attempt(30),
     params:
         folder=subpath(input.claims, parent=True),
-        configfiles=[os.path.relpath(file) for file in workflow.overwrite_configfiles],
+        config=CONFIG,
+        overlays=OVERLAYS,
+        values=json.dumps(config, sort_keys=True),
+        discussion=address_of("docs/papers.md", os.path.dirname(LAYOUT.report)),
         code=lambda wildcards: sorted({code_of_job(job) for job in PLAN.jobs}),
     shell:
-        "rbmbench report {params.folder:q} --specs {input.specs:q} --configfile {params.configfiles:q} --out {output:q}"
-        " --log {log:q}"
+        "rbmbench report {params.folder:q} --specs {input.specs:q} --config {params.config:q}"
+        " --configfile {params.overlays:q} --values {params.values:q}"
+        " --discussion {params.discussion:q} --out {output:q} --log {log:q}"

@@ -11,8 +11,6 @@ rule sample_models:
         meta=LAYOUT.job("samples", "{samples}", META),
     log:
         LAYOUT.log("samples", "{samples}"),
-    conda:
-        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=more_each_attempt(3000),

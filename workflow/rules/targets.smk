@@ -34,7 +34,7 @@ for paper in PLAN.papers:
 
     rule:
         name:
-            f"paper_{paper}" if Path(f"config/papers/{paper}.yaml").is_file() else paper
+            f"paper_{paper}" if Path(CONFIG).with_name("papers").joinpath(f"{paper}.yaml").is_file() else paper
         input:
             [file for key in PLAN.of_paper(paper) for file in files_of(key)],
 

@@ -12,8 +12,6 @@ rule train_run:
         LAYOUT.log("train", "{run}"),
     group:
         batch_of("short_runs", "run")
-    conda:
-        "../../environment.yml"
     threads: 1
     resources:
         mem_mb=mem_mb_of("run"),

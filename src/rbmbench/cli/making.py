@@ -72,7 +72,9 @@ def report(arguments: Namespace) -> None:
     folders = [*arguments.folders, *scale_folder(arguments)] or kept_folders()
     if not folders:
         raise SettingsError(f"report: found no folder in {REFERENCE}; name one, such as results/smoke")
-    write_report(folders, arguments.out, arguments.config, arguments.configfile, arguments.specs, arguments.discussion)
+    values = None if arguments.values is None else plain_data("--values", arguments.values)
+    configured = arguments.config, arguments.configfile
+    write_report(folders, arguments.out, *configured, arguments.specs, arguments.discussion, values)
     print(f"{arguments.out}: written")
 
 

@@ -241,6 +241,7 @@ NOTEBOOK = {
     "--partial": _file(help="the notebook while it runs, and if it fails"),
 }
 SPECS = {"--specs": _file(nargs="*", default=[], help="specs of the figures and tables (default: all)")}
+VALUES = {"--values": _json(help="the merged configuration, if it is known already")}
 SCALE = {"--scale": {"required": True, "metavar": "NAME", "help": "name of the scale"}}
 SCALE_FOLDER = {"--folder": _folder(help="folder of the scale (default: results/SCALE)")}
 OF_SCALE = {
@@ -288,7 +289,7 @@ def _add_commands(commands) -> None:
     own = {
         "--config": _file(default=Path("config/config.yaml"), help="config.yaml"),
         "--configfile": _file(nargs="*", default=[], help="overlays, in order"),
-        "--values": _json(help="the merged configuration, if it is known already"),
+        **VALUES,
         "--results": _folder(nargs="+", default=[Path("results")], help="folders of recorded runs"),
         "--cores": {"type": _count, "metavar": "N", "help": "jobs that run at a time (default: all cores)"},
         "--out": _file(help="CSV file to write"),
@@ -370,6 +371,7 @@ def _add_commands(commands) -> None:
             "metavar": "FILE",
             "help": "overlays (default: that beside config.yaml of a folder's name)",
         },
+        **VALUES,
         "--discussion": {"metavar": "ADDRESS", "help": "address of docs/papers.md (default: relative to the page)"},
     }
     add("report", "making:report", "write one page that shows all results of some folders", SPECS, OF_SCALE, own)

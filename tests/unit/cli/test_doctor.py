@@ -117,7 +117,8 @@ def test_numbers_that_are_none_are_not_written(monkeypatch):
 
 
 def test_every_variable_that_is_read_is_known(repository):
-    sources = [*(repository / "src").rglob("*.py"), *(repository / "workflow").rglob("*.smk"), repository / "Snakefile"]
+    workflow = [*(repository / "workflow").rglob("*.smk"), repository / "workflow/Snakefile"]
+    sources = [*(repository / "src").rglob("*.py"), *workflow]
     text = "".join(file.read_text() for file in sources)
     assert set(re.findall(r"RBMBENCH_[A-Z_]+[A-Z]", text)) == set(machine.OWN_VARIABLES)
 

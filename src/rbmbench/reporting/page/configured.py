@@ -37,11 +37,11 @@ class Configured:
     claims: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, files: Sequence[Path]) -> "Configured":
-        """Return what config.yaml and its overlays say; `SettingsError` if a file is damaged."""
+    def read(cls, files: Sequence[Path], values: Mapping[str, Any] | None = None) -> "Configured":
+        """Return what config.yaml and its overlays say, or ``values``; `SettingsError` if a file is damaged."""
         if not files or not files[0].is_file():
             return cls()
-        found = load(files)
+        found = load(files, values)
         claims = [
             claim for paper in found.papers for claim in _claims(files[0].parent / "claims" / f"{paper.key}.yaml")
         ]

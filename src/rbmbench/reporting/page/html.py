@@ -4,7 +4,7 @@ import base64
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from os import PathLike, path
 from pathlib import Path
@@ -47,6 +47,7 @@ def write_report(
     configfiles: Sequence[str] = (),
     specs: Sequence[str | PathLike] = (),
     discussion: str | None = None,
+    values: Mapping[str, Any] | None = None,
 ) -> None:
     """Write the page that shows all results of some folders.
 
@@ -67,6 +68,8 @@ def write_report(
         Specs of the figures and tables to show, for a single folder; by default all.
     discussion : str, optional
         Address of the page on claims that are not reproduced; by default that of `DISCUSSION`, relative to the page.
+    values : mapping, optional
+        The merged configuration, where it is known already, as `rbmbench.config.loading.load` takes it.
 
     Raises
     ------
@@ -82,7 +85,7 @@ def write_report(
             continue
         beside = config.with_name(f"{folder.resolve().name}.yaml")
         overlays = list(configfiles) or [str(beside)] * beside.is_file()
-        configured = Configured.read([config, *map(Path, overlays)])
+        configured = Configured.read([config, *map(Path, overlays)], values)
         papers |= {paper.key: paper for paper in configured.papers}
         results.append(Folder(folder, page, configured, overlays, [Path(file) for file in specs]).read())
     here = {one.paper for of_folder in results for one in (*of_folder.claims, *of_folder.shown)}

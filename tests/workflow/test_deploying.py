@@ -1,0 +1,123 @@
+"""The workflow runs from other folders than its own: by its path, as a module, and from a repository elsewhere."""
+
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+from tiny_paper import add_tiny_paper
+from workspaces import Workspace, new_workspace
+
+FIGURE = "cd_bias_bound_fig1"
+
+
+@pytest.fixture
+def empty(tmp_path) -> Workspace:
+    """A folder with nothing in it."""
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    return Workspace(folder)
+
+
+@pytest.fixture
+def own_repository(repository, tmp_path, monkeypatch) -> Path:
+    """A git repository of the workflow with the tag v7, which stands for a public one."""
+    there = tmp_path / "elsewhere"
+    there.mkdir()
+    new_workspace(repository, there)
+    git = ("git", "-C", there, "-c", "user.name=nobody", "-c", "user.email=nobody@example.org")
+    for arguments in (("init", "-q"), ("add", "."), ("commit", "-qm", "Begin"), ("tag", "v7")):
+        subprocess.run([*git, *arguments], check=True)
+    settings = tmp_path / "gitconfig"
+    settings.write_text(f'[url "file://{there}"]\n\tinsteadOf = https://github.com/nobody/workflow\n')
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return there
+
+
+def as_module(workspace: Workspace, snakefile: str, more: str = "") -> None:
+    """Write a workflow that uses the one of rbmbench as a module."""
+    text = f"module rbmbench:\n    snakefile: {snakefile}\n{more}\nuse rule * from rbmbench as rbm_*\n"
+    (workspace.folder / "Snakefile").write_text(text)
+
+
+@pytest.mark.parametrize("snakefile", ["Snakefile", "workflow/Snakefile"])
+def test_the_path_of_the_workflow_is_enough(repository, empty, snakefile):
+    options = "-s", str(repository / snakefile), "--configfile", str(repository / "config/smoke.yaml")
+    assert f"results/smoke/figures/{FIGURE}.png" in empty.planned(*options, "--", FIGURE)
+    everything = empty.planned(*options)
+    assert {"results/smoke/claims.csv", "results/smoke/report/index.html"} <= set(everything)
+
+
+def test_another_folder_can_be_named(repository, workspace, tmp_path):
+    there = tmp_path / "there"
+    workspace.snakemake(
+        "-d", str(there), "--configfile", "config/smoke.yaml", "--", f"results/smoke/specs/{FIGURE}.json"
+    )
+    assert [path.name for path in there.glob("results/smoke/specs/*")] == [f"{FIGURE}.json"]
+    assert not (workspace.folder / "results").exists()
+
+
+def test_the_users_configuration_and_notebooks_come_first(repository, empty):
+    for folder in ("config/papers", "config/claims", "notebooks"):
+        (empty.folder / folder).mkdir(parents=True)
+    add_tiny_paper(empty)
+    (empty.folder / "config/tiny.yaml").rename(empty.folder / "config/config.yaml")
+    (empty.folder / "notebooks/learning_curves.ipynb").write_bytes((repository / "notebooks/figure.ipynb").read_bytes())
+    found = empty.snakemake("-s", str(repository / "Snakefile"), "-np", "--", "tiny_fig1", "claims")
+    assert "results/tiny/figures/tiny_fig1.png" in found
+    assert "--template notebooks/learning_curves.ipynb" in found
+    assert f"--template {repository}/notebooks/claims.ipynb" in found
+    assert "--claims config/claims/tiny.yaml" in found
+
+
+def test_as_a_module_with_values_of_another_workflow(repository, empty):
+    (empty.folder / "config").mkdir()
+    (empty.folder / "config/config.yaml").write_text("samples: [a, b]\nrbm: {scale: mine, papers: [cd_bias_bound]}\n")
+    text = 'configfile: "config/config.yaml"\n'
+    as_module(empty, repr(str(repository / "workflow/Snakefile")), '    config: config["rbm"]\n')
+    (empty.folder / "Snakefile").write_text(text + (empty.folder / "Snakefile").read_text())
+    planned = empty.planned("--", "rbm_all")
+    assert f"results/mine/figures/{FIGURE}.png" in planned
+    assert not [file for file in planned if "popcd" in file]
+
+
+def test_a_module_with_a_prefix_is_refused_in_one_line(repository, empty):
+    as_module(empty, repr(str(repository / "workflow/Snakefile")), '    prefix: "sub"\n')
+    output = empty.snakemake("-n", code=2)
+    assert "rbmbench: error: module: prefix: is not supported" in output
+    assert "Traceback" not in output
+
+
+def test_as_a_module_of_a_repository_elsewhere(own_repository, empty, tmp_path):
+    source = 'github("nobody/workflow", path="workflow/Snakefile", tag="v7")'
+    as_module(empty, source, "    config: {'scale': 'mine', 'papers': ['cd_bias_bound', 'arena']}\n")
+    found = empty.snakemake("-np", "--", f"rbm_{FIGURE}")
+    assert f"results/mine/figures/{FIGURE}.png" in found
+    assert "github.com/nobody/workflow/v7/notebooks/learning_curves.ipynb" in found
+    fetched = {path.name for path in tmp_path.rglob("cache/**/v7/config/**/*.yaml")}
+    assert fetched == {"config.yaml", "cd_bias_bound.yaml", "arena.yaml"}
+
+
+@pytest.mark.slow
+def test_an_empty_folder_gets_a_figure_and_snakemakes_report(repository, empty):
+    options = "-s", str(repository / "Snakefile"), "--configfile", str(repository / "config/smoke.yaml")
+    empty.snakemake(*options, "--", FIGURE)
+    results = empty.folder / "results/smoke"
+    assert (results / f"figures/{FIGURE}.png").stat().st_size > 10_000
+    empty.snakemake(*options, "--report", "report.zip", "--", FIGURE)
+    with zipfile.ZipFile(empty.folder / "report.zip") as file:
+        text = "".join(file.read(name).decode() for name in file.namelist() if name.endswith((".html", ".js")))
+    assert f"{FIGURE}.png" in text
+    assert (results / f"figures/{FIGURE}.md").read_text().split(".")[0] in text
+
+
+def test_the_catalog_knows_how_it_is_used(repository):
+    usage = yaml.safe_load((repository / ".snakemake-workflow-catalog.yml").read_text())["usage"]
+    assert usage["report"] is True
+    assert (repository / "config/README.md").is_file()
+    assert (repository / "workflow/Snakefile").is_file()
+    image = "rbmbench.sif" in (repository / "workflow/Snakefile").read_text()
+    works = [name for name, does in usage["software-stack-deployment"].items() if does]
+    assert works == ["apptainer"] * image

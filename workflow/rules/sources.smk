@@ -1,0 +1,50 @@
+# Where the files of the workflow are: below the working directory where it has them, else beside workflow/.
+
+from contextlib import suppress
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+from snakemake.sourcecache import LocalSourceFile
+
+SOURCE = workflow.current_basedir.join("../..")
+
+
+def of_source(path):
+    """Return a file or folder of the workflow's source; a file of a repository elsewhere is fetched for it."""
+    file = SOURCE.join(path)
+    if isinstance(SOURCE, LocalSourceFile):
+        return os.path.normpath(file.get_path_or_uri(secret_free=True))
+    return workflow.sourcecache.get_path(file)
+
+
+def file_of(path):
+    """Return the file of the working directory, if it is there; else that of the source."""
+    return path if os.path.exists(path) else of_source(path)
+
+
+def address_of(path, folder):
+    """Return the address of a file of the source, which need not be there: relative to a folder on this machine."""
+    address = SOURCE.join(path).get_path_or_uri(secret_free=True)
+    return os.path.relpath(address, folder) if isinstance(SOURCE, LocalSourceFile) else address
+
+
+def configured_by():
+    """Return config.yaml, with the other files of the configuration beside it: the user's if there is one.
+
+    A module that is given its values takes the user's files only if there are papers among them: config/config.yaml may
+    then belong to the workflow that uses the module.
+    """
+    own, is_given = "config/config.yaml", workflow.modifier.skip_configfile
+    return own if os.path.exists(own) and not (is_given and not os.path.isdir("config/papers")) else of_source(own)
+
+
+def fetch_papers(keys):
+    """Put the files of papers and studies beside a config.yaml that was fetched."""
+    if isinstance(SOURCE, LocalSourceFile) or not os.path.isabs(CONFIG):
+        return
+    for name in [name.format(key) for key in keys for name in ("papers/{}.yaml", "{}.yaml", "claims/{}.yaml")]:
+        with suppress(WorkflowError):  # a paper has the first, a study the second
+            of_source(f"config/{name}")
+
+
+CONFIG = configured_by()
