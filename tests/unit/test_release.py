@@ -1,9 +1,124 @@
-"""What a release rests on: metadata, links, licences, the recipe of the container, the jobs of the repository's host."""
+"""What a release rests on: metadata, links, licences, the container's recipe, the jobs of the repository's host."""
 
 import re
+import runpy
 import shlex
+import subprocess
+import sys
+import tarfile
+import tomllib
+
+import pytest
+import yaml
 
 from rbmbench.cli.parser import parser
+
+VERSION = "7.11.13"
+
+
+@pytest.fixture(scope="module")
+def project(repository) -> dict:
+    return tomllib.loads((repository / "pyproject.toml").read_text("utf-8"))["project"]
+
+
+@pytest.fixture(scope="module")
+def jobs(repository) -> dict[str, dict]:
+    """The jobs of all workflows of the repository's host, by name."""
+    files = sorted((repository / ".github/workflows").glob("*.yml"))
+    found = {file.stem: yaml.safe_load(file.read_text("utf-8"))["jobs"] for file in files}
+    return {f"{file}: {name}": job for file, jobs in found.items() for name, job in jobs.items()}
+
+
+def commands(jobs) -> list[str]:
+    return [step["run"] for job in jobs.values() for step in job.get("steps", ()) if "run" in step]
+
+
+def test_the_citation_says_what_the_package_says(repository, project):
+    citation = yaml.safe_load((repository / "CITATION.cff").read_text("utf-8"))
+    assert citation["version"] == project["version"]
+    assert citation["license"] == project["license"]
+    assert citation["repository-code"] == project["urls"]["Repository"]
+    assert citation["keywords"] == project["keywords"]
+    assert [author["name"] for author in citation["authors"]] == [author["name"] for author in project["authors"]]
+
+
+def test_addresses_of_the_project_are_in_its_repository(project):
+    repository = project["urls"]["Repository"]
+    owner, name = repository.removeprefix("https://github.com/").split("/")
+    assert project["urls"]["Documentation"] == f"https://{owner}.github.io/{name}/"
+    assert [
+        url for key, url in project["urls"].items() if key in ("Issues", "Changelog") and repository not in url
+    ] == []
+
+
+def test_links_of_the_description_hold_on_a_package_page(repository, project):
+    absolute = runpy.run_path(str(repository / "setup.py"))["absolute"]
+    readme = (repository / "README.md").read_text("utf-8")
+    text = absolute(readme, project["urls"]["Repository"], VERSION)
+    links = re.findall(r"\]\(([^)\s]+)\)", text)
+    assert len(links) == len(re.findall(r"\]\(([^)\s]+)\)", readme)) > 20
+    assert [link for link in links if not link.startswith("https://")] == []
+    own = re.compile(re.escape(project["urls"]["Repository"]) + rf"/(raw|blob)/v{VERSION}/([^#]+)")
+    found = [match.groups() for link in links if (match := own.match(link))]
+    assert {view for view, path in found if path.endswith(".png")} == {"raw"}
+    assert {view for view, path in found if path.endswith(".md")} == {"blob"}
+    assert [path for _, path in found if not (repository / path).exists()] == []
+
+
+def test_supported_pythons_are_tested(project, jobs):
+    named = {text.rpartition(" ")[2] for text in project["classifiers"] if "Python :: 3." in text}
+    assert set(jobs["ci: pinned"]["strategy"]["matrix"]["python"]) == named
+    assert project["requires-python"] == f">={min(named, key=lambda version: int(version.split('.')[1]))}"
+    systems = {text.rpartition(" ")[2] for text in project["classifiers"] if "Operating System" in text}
+    runners = {job.get("runs-on", "").split("-")[0] for name, job in jobs.items() if name.startswith("ci")}
+    assert {"Linux": "ubuntu", "MacOS": "macos"}.keys() == systems
+    assert runners == {"ubuntu", "macos"}
+
+
+def test_jobs_run_what_is_there(repository, jobs):
+    targets = set(re.findall(r"^([a-z-]+):", (repository / "Makefile").read_text("utf-8"), re.MULTILINE))
+    run = commands(jobs)
+    assert {name for line in run for name in re.findall(r"\bmake ([a-z-]+)", line)} <= targets
+    scripts = {name for line in run for name in re.findall(r"\.ci/[a-z_.]+", line)}
+    assert {".ci/try_package", ".ci/check_tag", ".ci/install_slurm.sh"} == scripts
+    assert [name for name in scripts if not (repository / name).stat().st_mode & 0o100] == []
+    weekly = " ".join(line for name, job in jobs.items() if name.startswith("weekly") for line in commands({name: job}))
+    assert all(name in weekly for name in ("make test-slow", "make test-cluster", "docker build"))
+
+
+def test_only_what_passed_is_published(jobs):
+    needs = {name: job.get("needs", []) for name, job in jobs.items() if name.startswith("release")}
+    assert needs["release: publish"] == "attach"
+    assert set(needs["release: attach"]) == {"ci", "check"}
+    allowed = {
+        name: job["permissions"] for name, job in jobs.items() if name.startswith("release") and "permissions" in job
+    }
+    assert allowed == {"release: attach": {"contents": "write"}, "release: publish": {"id-token": "write"}}
+
+
+def released(folder, version, changelog="[7.11.13] - 2026-01-31"):
+    """Write the files that a tag must agree with."""
+    (folder / "pyproject.toml").write_text(f'[project]\nversion = "{version}"\n')
+    (folder / "CITATION.cff").write_text(f"version: {version}\ndate-released: 2026-01-31\n")
+    (folder / "CHANGELOG.md").write_text(
+        f"# Changelog\n\n## {changelog}\n\nNew.\n\n## [7.11.12] - 2025-01-31\n\nOld.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("version", "changelog", "told"),
+    [
+        (VERSION, f"[{VERSION}] - 2026-01-31", "New.\n"),
+        ("7.11.12", f"[{VERSION}] - 2026-01-31", "should be the tag without v"),
+        (VERSION, f"[{VERSION}] - unreleased", "no section"),
+    ],
+)
+def test_a_tag_agrees_with_the_files(repository, tmp_path, version, changelog, told):
+    released(tmp_path, version, changelog)
+    command = [sys.executable, str(repository / ".ci/check_tag"), f"v{VERSION}"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert told in (done.stdout if told == "New.\n" else done.stderr)
+    assert done.returncode == (told != "New.\n")
 
 
 def test_the_container_copies_and_runs_what_is_there(repository):
@@ -18,3 +133,50 @@ def test_the_container_copies_and_runs_what_is_there(repository):
     assert [name for name in left_out if name in ("src", "workflow", "config", "notebooks", "profiles", ".git")] == []
     assert "rbmbench doctor" in text
     parser().parse_args(["doctor"])
+
+
+@pytest.mark.slow
+def test_sdist_and_wheel_are_complete(repository, tmp_path):
+    tracked = subprocess.run(
+        ["git", "ls-files"], cwd=repository, capture_output=True, text=True, check=True
+    ).stdout.split()
+    for name in tracked:
+        copy = tmp_path / "checkout" / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if (repository / name).is_symlink():
+            copy.symlink_to((repository / name).readlink())
+        elif (repository / name).is_file():
+            copy.write_bytes((repository / name).read_bytes())
+    build = "import sys; from setuptools import build_meta; getattr(build_meta, f'build_{sys.argv[1]}')(sys.argv[2])"
+    run = {"check": True, "capture_output": True, "text": True}
+    subprocess.run([sys.executable, "-c", build, "sdist", str(tmp_path)], cwd=tmp_path / "checkout", **run)
+    with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as file:
+        file.extractall(tmp_path / "sdist", filter="data")
+    (source,) = (tmp_path / "sdist").iterdir()
+    there = {name for name in tracked if name != "profiles"} | {"profiles/default/config.yaml"}
+    missing = {name for name in there if not (source / name).is_file()}
+    assert missing == {".gitignore"}
+
+    subprocess.run([sys.executable, "-c", build, "wheel", str(tmp_path)], cwd=source, **run)
+    wheel = next(tmp_path.glob("*.whl"))
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-index",
+        "--target",
+        str(tmp_path / "site"),
+    ]
+    subprocess.run([*pip, str(wheel)], **run)
+    package = {name.removeprefix("src/") for name in tracked if name.startswith("src/")}
+    assert {name for name in package if not (tmp_path / "site" / name).is_file()} == set()
+    code = "import rbmbench; print(rbmbench.__file__, rbmbench.__version__)"
+    env = {"PYTHONPATH": str(tmp_path / "site"), "PATH": "/usr/bin:/bin"}
+    told = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=env, **run).stdout.split()
+    assert told == [
+        str(tmp_path / "site/rbmbench/__init__.py"),
+        tomllib.loads((source / "pyproject.toml").read_text())["project"]["version"],
+    ]
