@@ -1,4 +1,4 @@
-"""The subcommand that keeps the small files of real results, for the repository."""
+"""The subcommands that keep the small files of real results, and describe results for archives."""
 
 import gzip
 from argparse import Namespace
@@ -56,6 +56,13 @@ def keep(arguments: Namespace) -> None:
     given = {"scale": arguments.scale, "outputs": outputs, "claims": claims}
     spec = parse(judge.ClaimsSpec, given, "claims")
     write_csv(_with_earlier(judge.evaluate(spec), Path(target.claims), spec), target.claims)
+
+
+def crate(arguments: Namespace) -> None:
+    """Write the description of a folder of results that archives read."""
+    from rbmbench.reporting.crate import write_crate
+
+    print(f"{write_crate(arguments.folder, arguments.workflow, arguments.author, arguments.licence)}: written")
 
 
 def _with_earlier(verdicts: pd.DataFrame, file: Path, spec: judge.ClaimsSpec) -> pd.DataFrame:
