@@ -202,6 +202,22 @@ def test_page_is_the_same_for_the_same_results(layout, outputs, page):
     assert written(layout, Path(layout.root) / "report" / "again.html") == page
 
 
+def test_scales_that_show_the_same_have_cards_of_their_own(layout, outputs, tmp_path):
+    other = tmp_path / "other"
+    shutil.copytree(layout.root, other)
+    for file in (other / "specs").iterdir():
+        file.write_text(file.read_text().replace('"scale":"tiny"', '"scale":"other"'))
+    page = tmp_path / "both.html"
+    write_report([layout.root, other], page, config="none.yaml")
+    cards = re.findall(r'<article class="card" id="([^"]+)"', page.read_text())
+    assert sorted(cards) == sorted(f"{name}/{spec.key}" for name in ("tiny", "other") for spec in outputs)
+
+
+def test_a_scale_without_claims_has_a_page(layout, outputs):
+    text_tables.write_csv(pd.DataFrame(columns=judge.COLUMNS), layout.claims)
+    assert block(written(layout)).results[0].claims == ()
+
+
 def test_folders_of_kept_results_are_read_as_those_of_the_workflow(layout, outputs, page, tmp_path):
     kept = Layout(str(tmp_path / "kept" / "tiny"))
     for spec in outputs:

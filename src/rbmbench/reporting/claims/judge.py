@@ -209,7 +209,7 @@ def read_claims(path: str | PathLike) -> pd.DataFrame:
             if found not in allowed:
                 raise ResultsError(f"{path}: {unknown_name(name, found, allowed)}")
     for name in ("measured", "low", "high", "above", "below"):
-        if not pd.api.types.is_numeric_dtype(table[name]):
+        if len(table) and not pd.api.types.is_numeric_dtype(table[name]):
             raise ResultsError(f"{path}: column {name!r} holds {table[name].dtype}; should be numbers")
     words = ["fails", "discussed"]
     return table.astype(dict.fromkeys(words, object)).fillna(dict.fromkeys(words, ""))

@@ -119,6 +119,7 @@ def rendered(report: Report, discussion: str = DISCUSSION) -> str:
         interval=lambda claim: "" if None in (claim.low, claim.high) else interval(claim.low, claim.high),
         ratios=_ratios,
         grid=_grid(report),
+        zip=zip,
         compared=_compared(report),
         count=count,
     )
