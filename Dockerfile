@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The workflow with its packages, pinned. What it runs needs no network, except for data sets that are downloaded.
 #
 #   docker build -t rbmbench .

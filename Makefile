@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Everything here needs only make and Python 3.11 or later; the rest is installed into $(VENV) once.
 #
 #   make figures              every figure, table and verdict at the smoke scale, in minutes

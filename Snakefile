@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # rbmbench: figures, tables and verdicts of papers on restricted Boltzmann machines.
 #
 #   snakemake -c2 all_figures                                        the paper scale

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Give the package README.md as its description, with links that also hold outside of the repository."""
 
 import re

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Installs chromium for the tests of the report's page, where that can be done: by root, with apt-get. Never fails:
 # without a browser those tests are skipped.
 set -uo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Installs SLURM and munge for the tests of the workflow on a cluster, where that can be done: by root, with apt-get.
 # Starts no daemon, and never fails: without SLURM those tests are skipped.
 set -uo pipefail

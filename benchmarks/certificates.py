@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What certificates say of small models of which everything is known: sound ones, and ones with a planted fault.
 
     python benchmarks/certificates.py --seed 1 --count 100 --out results/benchmarks/certificates.csv

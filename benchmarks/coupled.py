@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Gradients of unbiased contrastive divergence, whose cost depends on the stopping times, against CD-1."""
 
 from collections.abc import Callable

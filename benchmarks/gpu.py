@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Training steps on a GPU against their matrix products."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Partition functions against the plain sum, and against the matrix products of a step."""
 
 import numpy as np

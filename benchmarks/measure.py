@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Measure the speed of training against floors and peers on one thread, and write the ratios.
 
     python benchmarks/measure.py --out results/benchmarks

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Steps of other programs for the same task, as far as they are installed."""
 
 import warnings

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Measurements in child processes: reference kernels, whole runs, and start-up."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Iterations of update rules against plain ascent, in processor time, which depends less on other load."""
 
 from collections.abc import Callable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Samples: rates-FPCD against Gibbs sampling, tempered chains against their matrix products, indirect likelihoods."""
 
 from collections.abc import Callable

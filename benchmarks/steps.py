@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Training steps against their matrix products, dense and binary, against other programs, and against each other."""
 
 import numpy as np

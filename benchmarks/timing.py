@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Timing of functions in alternation, and rows of the table of results."""
 
 from collections.abc import Callable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Trajectory tempering beside PCD in training, and log Z along trajectories beside AIS along inverse temperatures.
 
     python benchmarks/trajectories.py training --out results/benchmarks

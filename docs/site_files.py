@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Put the files named in mkdocs.yml on the site, under their paths in the repository, and the page of all results."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Benchmark harness for restricted Boltzmann machines: estimators, samplers, likelihoods, and the papers about them."""
 
 from importlib import import_module

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Run the command line as ``python -m rbmbench``."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The page of the kept results in a browser: Debian's chromium, driven by playwright."""
 
 import shutil

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Charts of the page in a browser: claims in them, what their axes count, trials, and values at the cursor."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The page as a whole in a browser: size, claims, links, tables, accessibility, print, and what it is safe from."""
 
 import csv

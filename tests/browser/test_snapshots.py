@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The slider of a figure of filters and samples, on a page of its own."""
 
 import pandas as pd

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Two sizes of the same tests: a small one that is always the same, and RBMBENCH_FUZZ=thorough, always new inputs."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The properties that tests here share, and a record of what was tried."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Strategies: what can be wrong with bytes, texts and plain data, starting from some that are right."""
 
 import atexit

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Files of arrays: .npy and .npz of models, ground truths, samples, data sets, checkpoints and a user's own matrix."""
 
 import pickle

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The commands as a user calls them: whatever they are given ends in exit code 0, or in 2 and one line."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Published file formats, as the readers of data sets get them: the checksums that come before are left aside here."""
 
 import gzip

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What declares more than there is, or unpacks to far more than it is: refused before the memory is taken.
 
 Each file is read in a process of its own that the system holds to 1 GB more than its libraries take.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Tables: learning curves, stopping times, likelihoods of samples (parquet); verdicts and measured steps (csv)."""
 
 import io

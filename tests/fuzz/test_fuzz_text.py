@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Texts and what they hold: the configuration and its overlays, claims, settings, specs, and the meta of results."""
 
 import inspect

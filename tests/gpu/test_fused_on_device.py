@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Iterations that stay on a real device, against the ordinary ones there and on the CPU; what CuPy cannot capture."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The CUDA kernels and whole runs on a real device, against the CPU's on the same random numbers."""
 
 import numpy as np

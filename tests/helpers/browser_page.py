@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A figure of the page of kept results, and a claim on it, for the tests in a browser."""
 
 FIGURE, CLAIM = "paper/popcd_fig1", "popcd_1.fig1.a.k1"

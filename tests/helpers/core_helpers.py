@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Oracles of the core's tests: brute force over all states in plain NumPy, written from the papers' formulas alone."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Make small runs that kept their models along training, and the spec of a figure of them."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Make small folders of results, as runs and measurements write them, for the tests of the reports."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Make small folders of samples, as the subcommand writes them, for the tests of the reports."""
 
 import json

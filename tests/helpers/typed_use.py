@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Code of a user, for `mypy`: what is right has no error; what is wrong has one, or its "type: ignore" is unused."""
 
 from pathlib import Path

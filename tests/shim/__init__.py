@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The CUDA kernels on the CPU: g++ compiles the very same source, and device arrays are NumPy's in disguise."""
 
 import pytest

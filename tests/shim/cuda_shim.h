@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // CUDA C++ as plain C++: enough of it to run the kernels of this project on a CPU, one thread block after the other.
 //
 // Threads of a block are fibers that take turns. A fiber runs one thread after the other until one of them waits at a

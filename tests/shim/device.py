@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A device that is this machine's CPU: kernels.cu compiled by g++ and called by ctypes, arrays in host memory."""
 
 import ctypes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """An array as unforgiving as CuPy's, in host memory: it shows on any machine what would break, or copy, on a device."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The CUDA kernels called with NumPy arrays, for tests that run on every backend."""
 
 from functools import wraps

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Whole runs on the device that is this machine's CPU."""
 
 from contextlib import contextmanager

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Laws hold in every way in which products with binary states are made."""
 
 import pytest

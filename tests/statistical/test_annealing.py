@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Annealed importance sampling against exact partition functions.
 
 Every comparison is of a statistic that is nearly normal by the number of particles; its error rate is stated.

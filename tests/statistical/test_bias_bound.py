@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The bias of CD-k and its bounds: 1000 random models, and sampled estimates against their expectation."""
 
 import numpy as np

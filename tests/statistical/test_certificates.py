@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Certificates of small models of which everything is known; docs/reliability.md has the same for many more."""
 
 import sys

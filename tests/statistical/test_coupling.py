@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Coupled Gibbs chains on enumerable models: laws of a step, margins, and the estimate that has no bias."""
 
 from itertools import pairwise

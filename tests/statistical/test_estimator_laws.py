@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the estimators estimate: expectations enumerated over all outcomes, and consistency where theory promises it."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Samples of `RBM.sample` have the enumerated law, in total variation with the stated error rate."""
 
 import numpy as np

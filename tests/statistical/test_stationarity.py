@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Samplers leave the distributions invariant that they should, and one sweep has the enumerated law.
 
 Total variation is held against the bound of `core_helpers.total_variation_bound`, exceeded with the stated error rate.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Trajectory tempering and log Z along trajectories, on ladders of models that can be enumerated."""
 
 import itertools

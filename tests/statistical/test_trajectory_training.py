@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Trajectory tempering in training: what its exchanges and reservoirs keep, and modes whose weights PCD loses."""
 
 import numpy as np

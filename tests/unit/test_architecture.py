@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The package is a house: packages by subject, imports that point down, files of one subject each."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a new user of the package looks for: its names, its version, its types."""
 
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a release rests on: metadata, links, licences, the container's recipe, the jobs of the repository's host."""
 
 import re
@@ -94,6 +95,24 @@ def test_only_what_passed_is_published(jobs):
         name: job["permissions"] for name, job in jobs.items() if name.startswith("release") and "permissions" in job
     }
     assert allowed == {"release: attach": {"contents": "write"}, "release: publish": {"id-token": "write"}}
+
+
+def test_sources_name_their_licence(repository, project):
+    """In the first line, or below the one that names the interpreter; not examples, templates and sources of others."""
+    kinds = {".py", ".smk", ".sh", ".cu", ".cuh", ".h", ".js", ".css"}
+    names = {"Snakefile", "Makefile", "Dockerfile", "run", "try_package", "check_tag"}
+    others = {"uplot.js", "uplot.css"}
+    folders = ("src", "tests", "benchmarks", "workflow", "docs")
+    files = [path for folder in folders for path in (repository / folder).rglob("*")]
+    files += [*repository.glob("*"), *repository.glob(".ci/*")]
+    sources = [path for path in files if path.is_file() and (path.suffix in kinds or path.name in names)]
+    copied = {repository / "docs/examples", repository / "src/rbmbench/cli/new/templates"}
+    sources = [path for path in sources if path.name not in others and path.parent not in copied]
+    assert len(sources) > 400
+    line = f"SPDX-License-Identifier: {project['license']}"
+    heads = {path: [one.strip("#/* ") for one in path.read_text("utf-8").splitlines()[:2]] for path in sources}
+    without = [str(path) for path, head in heads.items() if line not in head[: 1 + head[0].startswith("!")]]
+    assert without == []
 
 
 def released(folder, version, changelog="[7.11.13] - 2026-01-31"):

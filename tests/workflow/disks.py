@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Small disks of a test's own: file systems in memory that no other process sees, and that end with the test."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A SLURM of one node on this machine, for tests: real daemons on the loopback, in a folder of their own.
 
 They listen on free ports and authenticate by a munge socket of their own. Only /etc/slurm/slurm.conf and gres.conf must

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The workflow runs from other folders than its own: by its path, as a module, and from a repository elsewhere."""
 
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """docs/extending.md, followed literally: its files are written, and its commands run, in a copy of the repository."""
 
 import os

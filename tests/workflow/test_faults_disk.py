@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Faults of the disk: full, or read-only. One line, nothing half-written, and a run that goes on when it is mended."""
 
 import json

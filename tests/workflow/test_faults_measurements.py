@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Faults of the steps beside training: they are killed, told to stop, doubled, and lose no more than a training."""
 
 import json

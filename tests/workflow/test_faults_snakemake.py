@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Faults under Snakemake: a job or Snakemake itself is killed, two work in one folder, a part of a run is lost."""
 
 import json

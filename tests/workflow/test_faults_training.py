@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Faults of a training process: it dies, is told to stop, is doubled, finds its checkpoint damaged.
 
 Each ends in one line, damages nothing, and the next run ends with the bytes of one that was never disturbed.

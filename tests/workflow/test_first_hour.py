@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """docs/first_hour.md, followed by a stranger: in an empty folder, with the package as a wheel."""
 
 import json

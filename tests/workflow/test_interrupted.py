@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Signals that ask the whole workflow to end: Ctrl-C, SIGTERM to the group, a closed terminal."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The Makefile, with programs in place of Python and Snakemake that only note how they are called."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Plug-ins in the workflow: every job finds them, ids do not depend on where they are, and changed code runs again."""
 
 import copy

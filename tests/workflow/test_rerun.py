@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A change runs again what depends on it, and nothing else.
 
 Everything is first marked as made, with Snakemake's own --touch, which records settings without computing anything.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A training that is killed goes on where it was, to the same bytes."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Small real runs of the workflow: everything end to end, and failures that hurt nothing else."""
 
 import json

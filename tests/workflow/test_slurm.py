@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The workflow on a real SLURM of one node: what it makes, what survives the death of jobs, and what jobs ask for."""
 
 import json

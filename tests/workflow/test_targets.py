@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Every target exists at every scale, and asks for the files it promises."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The smoke scale, killed a hundred times at random moments, and disks that fill up at random moments.
 
 Takes an hour. Run it by::

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A paper of a few runs that take no time, for tests of the workflow."""
 
 import yaml

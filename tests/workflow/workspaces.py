@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A workspace with the workflow in it, and Snakemake to run there."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # What the runs of a scale took, side by side, and the speed of training against floors and peers.
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Certificates of trained models: log Z from both sides, and long chains beside the rows.
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # What all rules share: the checked plan of what to compute, and how to call the package.
 
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Stopping times of coupled chains of a random model: no data, no training.
 
 

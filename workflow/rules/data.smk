@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Data sets, made or fetched once a scale.
 
 

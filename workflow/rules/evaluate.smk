@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Log-likelihoods of runs that are too large for an exact partition function, by annealed importance sampling of their
 # snapshots. Apart from training: another budget of the annealing does not train anew.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # What a scale will take, told before anything runs. Nothing else needs it, and it starts no run.
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Bias and variance of gradient estimates of trained models, against their model expectations.
 
 

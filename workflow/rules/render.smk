@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Figures and tables. Each has a spec (what to show) and is made by the notebook of its kind.
 
 

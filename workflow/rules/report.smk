@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Verdicts on the papers' claims, and the page that shows everything of a scale.
 
 

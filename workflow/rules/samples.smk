@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Streams of samples of trained models, by all samplers of a panel, and their indirect sampling likelihoods.
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Where the files of the workflow are: below the working directory where it has them, else beside workflow/.
 
 from contextlib import suppress

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The names people ask for: all of a sort, of a paper or a study, or one figure or table. `all` is in the Snakefile.
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Training runs. The checkpoint is no output: a failed job loses its outputs, and shall go on where it was stopped.
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Write a text that may be too long for an argument of a command."""
 
 import sys

@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Foundations of the package: errors, settings, validation, random streams, registries of named parts."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Errors that a user can fix: the message is one line that says what was found and what is allowed."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Titles and units of the metrics of a curve, for axes and captions.
 
 A metric that is not in the table is shown under its own name, without a unit.

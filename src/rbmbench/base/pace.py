@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Pauses of long computations, for progress, checkpoints and stopping. Pauses change no result."""
 
 from collections.abc import Callable

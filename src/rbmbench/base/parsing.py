@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Validation of plain data with pydantic, with the first invalid value reported in one line."""
 
 from collections.abc import Callable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Plug-ins: parts from files of the user's own and from installed packages, found by the registries.
 
 A file is named in the configuration (``plugins:``), on the command line (``--plugin``), by `load_plugins`, or in the

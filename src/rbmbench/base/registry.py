@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Registries of named parts (estimators, samplers, update rules, data sets), and checks of the parts' options."""
 
 import inspect

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Settings of runs and measurements, as frozen pydantic models.
 
 A result depends on its settings and the data only. Run ids are hashes of the canonical JSON of the settings.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Counter-based random streams: every uniform is a function of (seed, trial, purpose, draw number, position).
 
 The generator is Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011). The only state of a stream is the number of its next

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The command line: runs subcommands, and turns errors into one line and an exit code."""
 
 import os

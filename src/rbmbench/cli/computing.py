@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The subcommands that compute: training, annealing, ground truths, bias and variance, meeting times, samples."""
 
 from argparse import Namespace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The subcommands of the conformance set: make it, and check libraries against it."""
 
 from argparse import Namespace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The subcommands for files of a user: train on data, and show what came of it; certify a model."""
 
 from argparse import Namespace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The subcommand ``forecast``."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The lines of a workflow on a terminal: what each job is, in words, and one line when it has finished."""
 
 import os

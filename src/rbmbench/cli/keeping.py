@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The subcommands that keep the small files of real results, and describe results for archives."""
 
 import gzip

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The subcommand that lists the named parts: estimators, update rules, samplers, data sets, kinds of figures."""
 
 import json

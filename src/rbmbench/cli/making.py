@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The subcommands that make data sets, notebooks, the report and the schemas of the configuration.
 
 A workflow calls some of them often: what only one needs is imported there.

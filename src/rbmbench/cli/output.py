@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Standard output, standard error and the log of a command: what cannot be written ends no computation."""
 
 import errno

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The argument parser of the command line.
 
 Each subcommand names the function that runs it as "module:function" of this package; it is imported when it runs, so

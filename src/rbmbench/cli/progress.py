@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Progress of long computations: a bar on a terminal, lines otherwise."""
 
 import math

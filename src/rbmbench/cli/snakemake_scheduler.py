@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Let Snakemake end when it is told to: the Snakefile installs this over Snakemake's scheduler.
 
 Snakemake's handler of SIGTERM takes locks that the interrupted thread may hold, and then waits for ever. SIGHUP, and

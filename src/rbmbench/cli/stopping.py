@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Signals that ask a long computation to stop where it can be resumed: SIGTERM, Ctrl-C, a closed terminal."""
 
 import signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Checks of a paper's settings that concern several of them: parts that exist, options, sizes that can be run."""
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """YAML files merged in layers, each value with the file it comes from."""
 
 from collections.abc import Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Read and check the configuration before any work starts: every mistake is one line naming file and key."""
 
 from collections.abc import Iterable, Mapping

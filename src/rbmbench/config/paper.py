@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The model of ``config/papers/KEY.yaml``, and the JSON schemas of the configuration."""
 
 from functools import cache, reduce

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Models of the configuration below figures and tables: data sets, algorithms, samplers, and what a panel trains."""
 
 from itertools import pairwise

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The class of data sets, and their files."""
 
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The published files of data sets: found in a mirror, in the cache, or at their public addresses."""
 
 import hashlib

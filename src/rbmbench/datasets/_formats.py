@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Readers of published file formats: from the bytes of a file to an array, or a DataError of one line.
 
 Every reader takes the declared file, its bytes, and their path or address, which begins the message of the error.

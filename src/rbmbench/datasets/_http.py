@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Downloads by HTTP, with limits of size and time."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Conversion of grey images to rows of bits."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Reader of R data files (.rda): values as plain arrays, lists and mappings. No code is run.
 
 Source: R Core Team, R Internals, section 1.8 (serialization formats): XDR, version 2, compressed by xz.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The base class of data sets, and checks of their options."""
 
 from collections.abc import Callable

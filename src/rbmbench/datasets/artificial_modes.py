@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Artificial modes: noisy copies of a few distant prototypes."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Bars and stripes: every pattern of whole rows, and every pattern of whole columns, of a square image."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Diag: rows of d bits that start with an increasing number of ones."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The 8x8 digits bundled with scikit-learn: real images without a download."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Held out: another data set with rows of its training part set aside, for validation and test."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Letters: the handwritten lower-case letters of 16x8 binary pixels collected by R. Kassel, prepared by B. Taskar."""
 
 import hashlib

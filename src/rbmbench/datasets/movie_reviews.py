@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Movie reviews: 1001 binary variables per review, from a benchmark for density estimation."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """OMNIGLOT: handwritten characters of many alphabets, 28x28 grey pixels made binary."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """1DBall: d / 2 neighbouring ones on a ring of d bits."""
 
 from dataclasses import dataclass

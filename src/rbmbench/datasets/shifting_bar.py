@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Shifting bar: consecutive ones on a ring of zeros, at every position."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Simulated RBM: rows of an RBM with random, known parameters."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A user's own data: a matrix of 0 and 1 from an .npy, .npz or .csv file."""
 
 import hashlib

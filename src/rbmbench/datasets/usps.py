@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """USPS: handwritten digits of 16x16 grey pixels from envelopes, made binary."""
 
 from dataclasses import dataclass

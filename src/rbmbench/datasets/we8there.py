@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """we8there: restaurant reviews as the presence of their most frequent stemmed bigrams."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Base of the gradient estimators."""
 
 from collections.abc import Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Initial states of negative phases with more or fewer chains than rows in the mini-batch.
 
 Source: Qiu, Zhang, Wang 2020, section 6: 1000 chains from random training rows for any mini-batch.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The variance of the negative phase of the gradient, estimated from the chains of one estimate.
 
 It is that of the paper's estimator, which has the states (v, h) of a chain in place of v alone:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The exact gradient: the model expectation summed over all states of the smaller layer.
 
     E_model f = sum_h p(h) (p(v|h) h', p(v|h), h)      if n <= m,   else   sum_v p(v) (v p(h|v)', v, p(h|v)).

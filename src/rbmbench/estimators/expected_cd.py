@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Expected contrastive divergence: the exact expectation of CD-k over its chains.
 
     E_model f  is estimated by  sum_v p_k(v) f(v),   p_k(v') = (1/N) sum_i T^k(v_i, v'),

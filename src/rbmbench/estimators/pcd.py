@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Persistent contrastive divergence, PCD-k (stochastic maximum likelihood).
 
     E_model f  is estimated by  (1/N) sum_i f(v_i),   f(v) = (v p(h|v)', v, p(h|v)),

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Population contrastive divergence, pop-CD-k.
 
 The chains are those of CD-k, with importance weights for the proposals p(v|h') of their end states:

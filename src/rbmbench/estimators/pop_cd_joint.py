@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """pop-CD-k with the joint proposal, conditional on v' instead of h'.
 
 The proposal for (v, h) is kappa(v, h | v') = p(v|h) p(h|v'), v' the visible state after k - 1 Gibbs steps, so that

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """pop-CD-k with the leave-one-out normaliser: an unbiased direction with a length of high variance.
 
     E_model f  is estimated, up to a positive factor, by  ((N-1)/N) sum_i w_i f(v_i) / sum_{j != i} w_j,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """pop-CD-k with a mixture proposal over groups of tau rows.
 
 Within a group, each v_i is drawn from its own component p(v|h'_i), but weighted with respect to their mixture:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Unbiased contrastive divergence, UCD.
 
     E_model f  is estimated by the mean over N pairs of coupled Gibbs chains of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Arrays of numbers and text from .npy, .npz and text files, checked by their declared sizes; never a pickle.
 
 Other and damaged files, and those that declare more than they may hold, are an `UnreadableError`.

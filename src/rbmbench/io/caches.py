@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Folders for files that can be made or fetched again: compiled kernels and downloads."""
 
 from pathlib import Path

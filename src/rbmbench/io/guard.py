@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What all readers share: regular files of bounded size, and errors of one line."""
 
 import os

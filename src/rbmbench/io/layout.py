@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Where the files of a scale are: the one place in which the paths of a folder of results are spelt.
 
 ::

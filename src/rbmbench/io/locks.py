@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Advisory locks: one process at a time computes a file. The system releases the lock of a process that ends."""
 
 import errno

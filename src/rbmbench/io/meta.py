@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What ``meta.json`` may hold, and a mapping of it that names file and key where something is missing."""
 
 import hashlib

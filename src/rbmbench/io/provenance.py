@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a result was made with: machine, versions, commit, memory. Plain data for ``meta.json``."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Read and write the folders of results: plain files, checked when read, never a pickle.
 
 Which files a folder holds is said in `rbmbench.io.layout`. Equal arrays give equal bytes. ``meta.json`` holds the

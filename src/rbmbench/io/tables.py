@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Tables of numbers and short texts from parquet and csv files.
 
 Other and damaged files, and those that are too large, are an `UnreadableError`.

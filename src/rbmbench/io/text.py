@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Plain data from JSON and YAML: texts, numbers, truth values, null, lists, and mappings with text keys."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A process that has imported everything, and forks itself for each command: a workflow of many short jobs is faster.
 
 Imports and compiled kernels cost a command a second or two, and most jobs of a small scale take less. A *warm process*

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Array kernels for several backends with one interface; the type of the array picks the backend.
 
 All arrays have one leading axis of replicas: activations and states are (replicas, rows, units), biases

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Choice of the arrays of a run: NumPy's in host memory, or CuPy's on a GPU; kernels are chosen by array type.
 
 The backend is not part of the settings of a run; its meta.json records which one was used.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Overflow limits of the split product over all hidden states."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Ways to multiply binary states by matrices, and the choice between them on a processor.
 
 The choice depends on the shape of the product of one replica: rows of states, contracted units, columns. So results do

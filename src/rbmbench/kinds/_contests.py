@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the figures and the table of an arena share: contests, their runs, and how those are read.
 
 A contest is a data set with a number of hidden units, on which all algorithms train with the same budget of matrix

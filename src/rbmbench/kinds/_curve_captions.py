@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Captions and titles of figures of learning curves, and where they differ from the paper's."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Drawing of figures of learning curves: panels with curves, bands, sample paths, reference lines and words."""
 
 from collections.abc import Iterator, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Figures of anytime curves: held-out log-likelihood by cost; a row of panels per contest, a curve per algorithm."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Figures of the final ranks of algorithms: over all contests with intervals, and contest by contest."""
 
 from __future__ import annotations

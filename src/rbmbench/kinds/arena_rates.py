@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Figures of what the rates of algorithms were tuned by: one panel per contest, one curve per algorithm."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Tables of the final held-out log-likelihoods and ranks of algorithms, contest by contest."""
 
 from __future__ import annotations

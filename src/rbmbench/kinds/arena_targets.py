@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Figures of the share of targets that algorithms reach, by the share of the budget that they have spent."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Tables of the bias and variance of gradient estimates of trained models."""
 
 from __future__ import annotations

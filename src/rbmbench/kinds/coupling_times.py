@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Figures of how long coupled chains of one random model take to meet."""
 
 from __future__ import annotations

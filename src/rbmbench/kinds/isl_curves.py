@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Figures of indirect sampling likelihoods: how fast streams of samples of trained models cover unseen rows."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Figures of metrics during training: one panel per data set, rate or metric, one curve per algorithm."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Tables of how long the runs of one panel took, beside the published times.
 
 seconds    of training one trial: processor time where it is known, which other programs disturb less, else the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Figures of consecutive samples as images, one sheet per sampler, in reading order."""
 
 from __future__ import annotations

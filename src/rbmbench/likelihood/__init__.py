@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Partition functions and log-likelihoods, in float64."""
 
 from rbmbench.likelihood.annealing import AnnealedEstimate, ais_log_partition, base_rate_bias, reverse_ais_log_partition

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Annealed importance sampling (AIS) of log Z, from a base model of known log Z to the RBM, or in reverse.
 
 The intermediate distributions between the base model (W = 0, visible bias b0, as many hidden units) and the RBM are,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The exact bias of contrastive divergence, and two upper bounds.
 
 The expectation of the negative phase of CD-k is sum_v (mu T^k)(v) f(v), f(v) = (v p(h|v)', v, p(h|v)); its bias is the

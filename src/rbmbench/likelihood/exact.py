@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Exact partition function, model expectation and gradient by enumeration of the smaller layer.
 
     Z = sum_h exp(c'h) prod_i (1 + exp(b_i + (W h)_i)),   or the same with the layers exchanged.

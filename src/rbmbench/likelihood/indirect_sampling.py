@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Indirect sampling likelihood (ISL) of unseen rows under a stream of samples.
 
 The first T samples s_1, ..., s_T define a density over binary rows, a mixture of products of Bernoulli units,

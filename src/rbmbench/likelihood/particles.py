@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Annealing of particles along a schedule of inverse temperatures; see `rbmbench.likelihood.annealing`.
 
 Models are processed in shards, one per thread at a time. Results do not depend on shards, threads or pauses.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The reconstruction log-likelihood, a proxy: the log probability that short Gibbs chains from a row return to it.
 
     r(v_i) = log (1/C) sum_s p(v_i | h_is),    reported as its mean over the rows, nats per row,

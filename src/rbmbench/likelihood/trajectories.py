@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """log Z of the models along a trajectory that begins with W = 0, whose log Z is known.
 
 With F_t the free energy of the visible units of model t, two estimators of the ratios of neighbours, Z_(t+1) / Z_t:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a certificate of a trained model rests on: log Z from both sides, and long chains beside the rows.
 
 For each model of a run:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A set of small RBMs with exact numbers, in plain files, by which any library for RBMs can check itself.
 
 Each model is ``NAME.npz``; small ones are ``NAME.json``, too, with the same names. ``index.json`` says what each is.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """How far samples of a model are from the rows of a data set: by their first two moments, and by nearest neighbours.
 
 The distance of moments is the squared maximum mean discrepancy under the kernel (1 + x'y)^2 of centred states x, y,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Fingerprints of code: equal for code that computes the same, see `rbmbench.measurements.probes`.
 
 They are recorded in ``meta.json`` and are parameters of the workflow's rules, so that a job runs again when what its

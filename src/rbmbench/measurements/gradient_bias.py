@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Bias and variance of gradient estimates, each from one mini-batch: positive minus negative phase.
 
     bias     = || mean of the estimates - ground truth ||^2 / P,

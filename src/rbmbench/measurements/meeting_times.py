@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Stopping times of coupled Gibbs chains of one random model.
 
 The entries of W, b and c are normal with mean 0; the initial visible units are fair coins. For one seed, all couplings

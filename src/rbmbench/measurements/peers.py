@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Libraries for RBMs, compared with the models of `rbmbench.measurements.conformance`.
 
 A library returns numbers of a model, or blocks of estimates of them. Numbers are compared up to rounding; the means of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Probes: jobs in miniature, of which the results tell whether two versions of the code compute the same.
 
 A probe has the options of its job, with small numbers: few units, iterations, chains and samples. What it computes is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Streams of samples of trained models, and their indirect sampling likelihood as a function of the number of samples.
 
 Each setting in the grid of a sampler samples each trained model by one chain; settings that differ only in options per

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Whether a trained model is certified: thresholds on the quantities of its certificate, each with its reason.
 
 A model is **not certified** if something is wrong: its log Z is not known, its long chains show another model than

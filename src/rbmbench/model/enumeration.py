@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Distributions of Gibbs chains by enumeration of all states of small RBMs.
 
 A Gibbs step goes from v to h ~ p(h|v) and on to v' ~ p(v|h). Its transition matrix over the 2^m visible states is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Populations of states and half steps of block Gibbs sampling, in reusable buffers.
 
 All functions take RBMs with exactly one leading axis of replicas. An array from `Buffers` is valid until the same name

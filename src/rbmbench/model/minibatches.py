@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Mini-batches as a pure function of (seed, trial, iteration): blocks of a random permutation for each epoch.
 
 Source: Krause, Fischer, Igel, section 4.1, where the batch size divides the number of rows; otherwise the rows left

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Restricted Boltzmann machines with leading replica axes: parameters, energies, conditionals.
 
 Source: Krause, Fischer, Igel, Population-Contrastive-Divergence, section 2 (energy and notation).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The one check of data that users pass: rows of binary units, or of their means.
 
 Other functions rely on it: compiled code reads entries as 0 or 1 whatever they are.

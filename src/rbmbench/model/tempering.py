@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Samples of RBMs by parallel tempering from uniform states, without any data.
 
 Source: see `rbmbench.samplers.parallel_tempering`, which draws streams of samples from training rows.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Models along a path, such as the snapshots of a run: their free energies, and the models at its start and between.
 
 Functions of replicas take RBMs with exactly one leading axis, see `rbmbench.model.gibbs`.

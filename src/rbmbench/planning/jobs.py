@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a scale computes: runs, evaluations, ground truths, estimates, chains, samples; and what is shown of them."""
 
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a kind of figure or table offers; `rbmbench.kinds` has one file for each.
 
 A kind has two models. The `Kind` is what ``config/papers/KEY.yaml`` says of one figure or table: it refuses what cannot

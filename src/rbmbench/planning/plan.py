@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """From the configuration to what has to be computed and shown.
 
 Everything here is pure: equal configurations give equal plans, ids and specs. Jobs that two figures need are planned

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What kinds of figures and tables share when they plan: runs and evaluations, and what specs say of them."""
 
 from collections.abc import Iterable, Mapping

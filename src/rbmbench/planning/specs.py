@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The spec of a figure or a table: checked plain data that a plan makes, and that reports are made from.
 
 A spec is written as ``results/SCALE/specs/KEY.json``. Folders in it are relative to the working directory or, when they

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Own methods in a kept arena: its figures and table again, with runs of another folder beside the kept ones."""
 
 from collections.abc import Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Contests of an arena in tidy frames: what algorithms reach for what cost, at rates that other trials chose.
 
 Costs are matrix products (see `rbmbench.estimators.Estimator.products`) and processor seconds, both of one trial.

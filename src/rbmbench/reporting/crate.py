@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Describe a folder of results as a Workflow Run RO-Crate: one file that archives and search engines can read.
 
 `ro-crate-metadata.json` lists figures, tables, numbers, verdicts, notebooks and runs with their checksums, and says

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Read the files of runs, and summarise curves over trials in tidy frames."""
 
 from collections.abc import Iterable, Mapping

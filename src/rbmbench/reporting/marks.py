@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """When curves reach a level: a share of what the best of a panel rises above the common start.
 
 With log-likelihoods, which are negative, a share of the best value itself would say nothing.

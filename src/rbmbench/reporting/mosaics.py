@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Filters and samples of models as small images: as text in a table, and side by side as one picture.
 
 A pixel is a letter from a to p, row by row. Of a filter, i is 0 and p the largest absolute weight, b its negative; of a

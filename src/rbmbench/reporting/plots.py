@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Plots of one model or run on axes of the caller: learning curve, filters, samples.
 
 As in seaborn, every function draws on ``ax``, or on the current axes of pyplot, and returns the axes.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Drawing again: pictures, captions and tables of results, live or kept, without training anything.
 
 A kept figure has its numbers in ``data/KEY.csv.gz`` and a spec that ends with two keys more: ``facts``, what the

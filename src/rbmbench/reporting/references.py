@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Horizontal lines of a panel: exact log-likelihoods to compare training with. Mean per sample, nats.
 
 maximum     (1/N) sum_i log p^(v_i),  p^ the frequencies of the rows: no model has more;

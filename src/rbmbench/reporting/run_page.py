@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Pictures of one run, and a page that shows them: what `rbmbench fit` leaves beside the files of a run."""
 
 import base64

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The measured speed of training steps: the table in Markdown, and bars against floors and peers."""
 
 from collections.abc import Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The look of all figures: a theme, a page, and one colour and dash pattern per algorithm in the figures of all papers.
 
 Algorithms of one family share a hue; brightness and dash pattern tell its members apart, also without colours. Every

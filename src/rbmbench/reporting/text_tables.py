@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Tables as text: numbers in few digits, and whole tables as CSV, Markdown and LaTeX."""
 
 import math

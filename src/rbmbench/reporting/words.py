@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Numbers, names and differences from the papers in words."""
 
 import pandas as pd

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Base of the samplers found by name, which draw streams of samples."""
 
 from typing import Any

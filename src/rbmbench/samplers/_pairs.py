@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Half steps of pairs of Gibbs chains, with rows that are dropped when a pair has met."""
 
 from typing import Any, NamedTuple

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Sums of (v h', v, h) over the terms of coupled chains."""
 
 from typing import Any, NamedTuple

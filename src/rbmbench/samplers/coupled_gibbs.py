@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Pairs of Gibbs chains with a lag of one step, coupled so that they meet and stay together.
 
 Both chains are block Gibbs chains from the same start xi_0 = eta_0 = (v_0, h_0), and xi_1 is one Gibbs step from it.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Exact, independent samples of RBMs with at most 25 units in the smaller layer.
 
 States s of the smaller layer are drawn by inversion from the weights p~(s), with the other layer summed out: the first

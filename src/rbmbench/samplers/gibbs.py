@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Block Gibbs sampling: a chain of x ~ p(x|h), h ~ p(h|x), of which every k-th state is a sample.
 
 Source: Breuleux, Bengio, Vincent 2011, sections 2 and 5.1. A sample is the pair (x, h) with h drawn from p(h|x).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Herding of a model with hidden units: rates-herding with rates that follow the parameters.
 
     theta <- theta + eps (mean over a mini-batch of (x+ h+', x+, h+) - (x- h-', x-, h-)),   h+ = 1{W'x+ + c > 0},

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Parallel tempering: chains at inverse temperatures between 0 and 1 that exchange their states.
 
 Chain r samples p_r(v, h) proportional to exp(-beta_r E(v, h)). A sweep is one block Gibbs step of each chain, and then

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Rates-FPCD: a Gibbs chain whose parameters move away from each sample and towards the rates of the data.
 
 Let the rates R be the mean over the training rows of (x p(h|x)', x, p(h|x)) under theta. A sample (x, h) is the state

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Rates-herding: rates-FPCD at zero temperature, a deterministic dynamical system.
 
 The Gibbs steps are replaced by the iteration to a fixed point of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Sample penalization: rates-FPCD without rates.
 
     theta_F <- alpha theta_F - eps_F (x h', x, h)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Trajectory tempering: chains of the models along a training trajectory that exchange their visible states.
 
 The ladder is theta_0, ..., theta_T: theta_0 with W = 0, theta_T the model, snapshots of its training between them.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Settings of a run from plain arguments: one estimator, one update rule and one learning rate, or a schedule."""
 
 from collections.abc import Mapping

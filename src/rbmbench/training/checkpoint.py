@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Checkpoints: one npz file, replaced atomically, from which a computation resumes bit for bit.
 
 A computation that is made of pieces needs no more than `Checkpointer.pieces`: the pieces that are left, with a pause

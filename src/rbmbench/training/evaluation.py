@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Scheduled evaluation of runs, and their curves.
 
 If a layer can be enumerated, the exact log-likelihood is computed during the run. Otherwise the run keeps snapshots of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What an earlier run has that a run of more trials, or of more iterations, need not make again.
 
 A trial depends on its own number, not on which others there are, and on the iterations before, not on those to come. So

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Fused iterations on a GPU: many iterations in one launch, for some estimators and update rules.
 
 An ordinary iteration of a small RBM consists of about twenty launches with little work in each. Fused kernels support

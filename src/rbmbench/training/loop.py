@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The training loop: shards are trained from pause to pause, with evaluations at boundaries.
 
 In a pause the run may write a checkpoint, report progress, or stop. Pauses change no result.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a run leaves, after training or read from its folder: models, curve, settings, provenance."""
 
 from collections.abc import Mapping

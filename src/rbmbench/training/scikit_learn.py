@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """RBMs for and from scikit-learn: a transformer for pipelines, and models to and from `BernoulliRBM`."""
 
 from functools import cached_property

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Shards: groups of trials of a run that are trained together, small enough to stay in the cache.
 
 Results do not depend on the size of shards.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Evaluation of the snapshots of a run by annealing, with checkpoints."""
 
 from collections.abc import Callable, Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Training steps, and the matrix products that they consist of, as functions to be timed.
 
 Used by the benchmarks, which compare them, and by the forecast.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Training of all trials of a run, with its schedule, evaluations and checkpoints.
 
 Trials are independent, and are trained in shards on several threads. Results do not depend on shards, threads, pauses

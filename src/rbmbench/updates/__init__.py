@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Update rules of the parameters: one file each, found by name."""
 
 from rbmbench.base.registry import Registry

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Offsets of centered RBMs, and the step along the centered gradient in terms of ordinary parameters.
 
 A centered RBM has the energy E = -(v - mu)'W (h - lambda) - b'(v - mu) - c'(h - lambda). It is an ordinary RBM with

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Ascent along the centered gradient (CG), with sliding offsets: dd_s^b.
 
     W += rate (<(v - mu)(h - lambda)'>_data - <(v - mu)(h - lambda)'>_model),

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """S-DCP with inner steps along the centered gradient (CS-DCP).
 
 Like `rbmbench.updates.sdcp`, with the gradient of `rbmbench.updates.centered`: in each inner step the offsets move

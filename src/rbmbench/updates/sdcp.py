@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Stochastic difference-of-convex-functions programming (S-DCP).
 
 log p(v) = g(theta, v) - log Z(theta), with both terms convex. An iteration makes d gradient steps on

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Plain stochastic gradient ascent, theta <- theta + rate * gradient: no momentum, no weight decay.
 
 Source: Krause, Fischer, Igel, section 4.1.

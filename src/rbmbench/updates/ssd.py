@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Stochastic spectral descent (SSD): ascent of the weights in the geometry of the spectral norm.
 
     W += rate ||G||_* U V',    G = U S V' the gradient of W,    ||G||_* the sum of its singular values,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Gradient ascent with weight decay, W <- (1 - rate * decay) W + rate * gradient, without decay of the biases."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Parts from outside of the package: files and entry points, found by name, refused in one line."""
 
 import hashlib

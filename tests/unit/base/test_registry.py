@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Parts found by name: one file each, imported only when asked for."""
 
 import sys

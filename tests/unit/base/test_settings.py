@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Settings: checked in one line, frozen, and the same digest for the same content."""
 
 import json

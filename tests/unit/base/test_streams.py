@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Counter-based streams: the published generator, the documented layout, independence, uniformity."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Files of a user, of the rows that a module of tests calls DATA."""
 
 import numpy as np

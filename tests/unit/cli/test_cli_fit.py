@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """`rbmbench fit`: a user's file in, a run with pictures and a page out; one line for what does not fit."""
 
 from html.parser import HTMLParser

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Keeping results: pictures, numbers, the meta of every run, and the verdicts that rest on them."""
 
 import gzip

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Training on a user's own file with plain options, and the list of what there is to choose from."""
 
 import json

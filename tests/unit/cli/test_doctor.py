@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The sections of ``rbmbench doctor``: what is found here, and what is said where something is missing or wrong."""
 
 import hashlib

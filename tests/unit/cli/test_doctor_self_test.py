@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The self-test of ``rbmbench doctor`` holds here, and every check of it refuses kernels that are a little wrong."""
 
 import json

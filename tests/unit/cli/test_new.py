@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Files to begin with work as they are, their tests can fail, and nothing is overwritten."""
 
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a command prints: a log gets all of it, and no failure to print ends a computation."""
 
 import errno

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The lines that take the place of Snakemake's messages, from recorded sequences of them."""
 
 import logging

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Generated data sets, options, the Dataset itself and its file."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Readers of published files, on small files made here."""
 
 import gzip

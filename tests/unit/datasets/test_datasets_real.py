@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The published files themselves; they are read from a mirror only, so that no test needs the network."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Readers of tables of numbers and of R's data files; and the parts that rows are cut into."""
 
 import gzip

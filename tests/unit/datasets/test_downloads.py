@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Mirror, cache and downloads, against a server of this test's own; nothing here needs the network."""
 
 import hashlib

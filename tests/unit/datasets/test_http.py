@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Servers that answer wrongly, slowly or never: one line, in bounded time, and nothing wrong in the cache."""
 
 import hashlib

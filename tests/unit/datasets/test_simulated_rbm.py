@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Exact samples of small RBMs, and the data set that is made of them."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Chains of the negative phase that are not as many as the mini-batch has rows."""
 
 import numpy as np

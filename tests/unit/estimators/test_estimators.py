@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Gradient estimators: identities between them, weights by hand, persistent chains, options that are not allowed."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The expected update of CD-k against brute force, and its limit of many steps."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Fast PCD: without a fast rate it is PCD bit for bit; with one the fast parameters follow their recursion."""
 
 import numpy as np

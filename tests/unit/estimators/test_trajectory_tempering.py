@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Trajectory tempering as an estimator: partners, checkpoints, what depends on what; its laws are statistical tests."""
 
 import numpy as np

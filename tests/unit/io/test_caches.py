@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Machines without a folder for caches, such as containers: compiled without one, and told in one line what to set."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Only regular files are read: devices may have no end, and pipes may wait for ever."""
 
 import os

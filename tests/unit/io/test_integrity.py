@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A changed byte of a result is noticed wherever it is, or changes nothing of what is read."""
 
 import json

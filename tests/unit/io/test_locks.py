@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Locks: one holder at a time, none left behind; and signals that ask a run to stop."""
 
 import errno

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The commit and the hardware that ``meta.json`` names."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 from contextlib import suppress
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Tables from csv files that may be compressed."""
 
 import gzip

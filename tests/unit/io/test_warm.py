@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The warm process: commands that run in its forks end as they do alone, and do not outlive their callers."""
 
 import os

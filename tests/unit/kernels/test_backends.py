@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Where a run's arrays live: what is picked, why, and the one line that says why not."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The cache of compiled kernels, written by several processes at once."""
 
 import time

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """exp(-a) of the compiled kernels against the library's, in a longer type."""
 
 import numpy as np

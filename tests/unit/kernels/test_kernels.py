@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Every kernel of every backend against brute force in float64, on the same uniforms, in awkward sizes."""
 
 import itertools

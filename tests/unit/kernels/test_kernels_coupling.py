@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The kernels for rows of many replicas, in every backend, against the algorithms as the paper writes them."""
 
 from functools import cache

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The CUDA kernels beyond test_kernels.py: whole runs on device arrays, on the CPU, and compiling for devices."""
 
 import ctypes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The kernels that unlearn samples and count distances, in every backend, against the formulas."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Pairs of chains that compiled code follows to their end, held against the readable loop over their steps."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Products with binary states against float64, in every way, and what they may not depend on."""
 
 import os

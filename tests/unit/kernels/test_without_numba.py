@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Without Numba the NumPy kernels do everything, and give what Numba's give."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The table of bias and variance: layout, numbers, notes, formats."""
 
 import shutil

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Coupled chains: the model and starts they get, the subcommand, and the figure of their stopping times."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The figures: what is drawn, in which style, and that equal numbers give equal bytes."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Panels of any metric, bands of other quantiles, sample paths, and reference lines."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Figures of filters and samples along training: numbers, picture, caption, what is refused."""
 
 import numpy as np

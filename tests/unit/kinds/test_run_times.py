@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The table of run times: what is divided by what, which times count, and what is said of the machine."""
 
 import json

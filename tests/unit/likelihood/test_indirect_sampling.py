@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The indirect sampling likelihood against its direct formula, quadratic in rows and samples."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Exact partition function, model expectation, gradient and log-likelihood against enumeration of all joint states."""
 
 import tracemalloc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The reconstruction log-likelihood: its law on models that can be enumerated, and its place in runs."""
 
 import numpy as np

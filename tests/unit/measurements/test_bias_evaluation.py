@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The bias of CD and its bounds beside the log-likelihood of a run; evaluations in between; what is refused."""
 
 import numpy as np

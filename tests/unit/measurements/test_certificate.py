@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Certificates: their quantities against enumeration and direct sums, the verdicts, and the subcommands."""
 
 import numpy as np

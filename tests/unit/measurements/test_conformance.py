@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The conformance set against sums over all states in plain NumPy, and libraries against the set."""
 
 import json

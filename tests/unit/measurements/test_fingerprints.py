@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Fingerprints tell code that computes something else from code that computes the same."""
 
 import shutil

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Bias and variance of gradient estimates against values enumerated for models small enough."""
 
 import numpy as np

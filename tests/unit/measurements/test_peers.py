@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Libraries against the conformance set: what is right passes, and what is wrong does not."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Measurements that are interrupted go on where they were, to the same bytes, and only with what they began with."""
 
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Streams of samples of trained models: what is sampled, what it is held against, and the subcommand."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Enumerated Gibbs chains against tables over all states."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Half steps of block Gibbs sampling, chains and weighted statistics, by hand on the documented uniforms."""
 
 import numpy as np

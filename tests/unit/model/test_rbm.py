@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """RBMs: energies and conditionals by enumeration, replica axes, shapes that do not fit, initial parameters."""
 
 import numpy as np

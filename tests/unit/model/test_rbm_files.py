@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What can be done with trained RBMs: drawing samples, saving and loading."""
 
 import numpy as np

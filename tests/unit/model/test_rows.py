@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Data that are not rows of 0 and 1 are refused in one line by every public function that takes some."""
 
 import numpy as np

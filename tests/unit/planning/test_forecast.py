@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Forecasts from made records whose costs are known, from the kept ones, and from none."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Time left of a workflow under way, on made jobs."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What jobs ask a scheduler for is enough for the jobs that were recorded, and grows."""
 
 import pytest

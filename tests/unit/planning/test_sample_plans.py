@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What figures of samples need computed, and the mistakes in them that are found before anything runs."""
 
 import shutil

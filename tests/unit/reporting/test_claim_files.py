@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Files of claims are checked with the configuration: every mistake is one line that names file, claim and key."""
 
 import inspect

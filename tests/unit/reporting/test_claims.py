@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Claims: measurements of known answer, verdicts at and beside their boundaries, and what is missing is said."""
 
 import math

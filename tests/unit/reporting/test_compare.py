@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Own methods beside those of a kept arena."""
 
 import json

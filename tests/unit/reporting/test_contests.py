@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Arenas: costs of runs, rates that other trials choose, ranks, targets; and what the figures are planned from."""
 
 import copy

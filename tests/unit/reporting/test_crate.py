@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A folder of results as an RO-Crate: what the profiles demand, and that it says what the files say."""
 
 import hashlib

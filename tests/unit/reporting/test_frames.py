@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Reading runs into one tidy frame, and summarising it."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The page: it holds everything, needs nothing from elsewhere, and shows text as text."""
 
 import hashlib

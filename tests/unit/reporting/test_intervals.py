@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Intervals of numbers from a few trials: known answers, and how often they hold what they are of."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Where curves first reach a share of the largest rise: as numbers, as vertical lines, and as a measurement."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The measurements of diagnostics, bands, references, stopping times and run times: known answers."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The notebook templates are clean, and the runner runs them side by side and keeps the log of a failure."""
 
 import json

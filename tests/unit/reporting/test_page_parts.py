@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Parts of the page: thinned curves, strips of claims, tables of text, what was cut, names of papers."""
 
 import numpy as np

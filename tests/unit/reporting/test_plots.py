@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Plots of models and samples: what is on the axes, and what is refused."""
 
 import matplotlib as mpl

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Where claims are marked in charts: their curves, windows and accepted ranges, against the kept verdicts."""
 
 import math

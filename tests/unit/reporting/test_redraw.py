@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Drawing again: from kept numbers as from runs, and which kept pictures are older than the code that draws them."""
 
 import gzip

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The measurements behind the claims, and their intervals: known answers."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Figures of samples: the settings that are chosen, what is drawn, and what claims measure on them."""
 
 import numpy as np

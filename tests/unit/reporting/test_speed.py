@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The picture and the table of measured speed, and the script that measures."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The looks of curves: for every configured algorithm and sampler, in the figures that show them."""
 
 from itertools import combinations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Samplers found by name: the laws they share, and what each of them does with its parameters."""
 
 from itertools import pairwise

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Samplers draw the same on device arrays as on the host's: the CUDA kernels, run on the CPU."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Plain arguments of a run: what they stand for, and one line for those that contradict each other or are unknown."""
 
 import pytest

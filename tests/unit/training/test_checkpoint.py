@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Checkpoints: all or nothing, refused when damaged or of another run, never unpickled."""
 
 import io

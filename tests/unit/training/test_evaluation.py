@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Snapshots of large models, and the curves that annealing makes of them."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """More trials of a run: those that an earlier run has are not trained again, and the whole is as if trained at once."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Iterations that stay on a device, on the CPU that stands in for one, against the ordinary loop."""
 
 import numpy as np

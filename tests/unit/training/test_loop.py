@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """How often a run pauses, and how often it is saved."""
 
 import pytest

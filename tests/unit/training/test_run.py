@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What is left of a run: read from its folder, shown in words and drawn."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """scikit-learn: its own checks of estimators, exact likelihoods by enumeration, models there and back."""
 
 import numpy as np

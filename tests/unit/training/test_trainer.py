@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The training loop: steps by hand, schedules, mini-batches, and results that do not depend on how the work is cut."""
 
 import re

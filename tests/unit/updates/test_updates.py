@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Update rules: S-DCP, the centered gradient, both at once, spectral descent; each against its text, step by step."""
 
 import numpy as np

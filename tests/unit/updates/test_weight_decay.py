@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Weight decay: the decayed step by hand, no decay of the biases, options that are not allowed."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Let a computing process meet a signal at a known moment: Python imports this file by itself where the path has it.
 
 RBMBENCH_TEST_FAULT="SIGKILL iteration 30" sends it when iteration 30 has been evaluated, "SIGKILL rename model.npz 1"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The subcommand ``doctor``: a report on the machine, and a self-test of the installation."""
 
 import json

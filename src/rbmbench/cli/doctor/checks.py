@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Checks of kernels on small RBMs, against sums over all states or against the reference kernels.
 
 Expected values are formulas of `rbmbench.model.rbm` in NumPy, which call no kernel. Bounds are of two kinds. Rounding:

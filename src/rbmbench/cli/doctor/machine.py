@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Machine and software: versions, cores, memory, GPUs, environment variables, backend."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The self-test: all checks on all kernels of this machine."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Data sets in mirror and cache, and the folders that are written to."""
 
 import shutil

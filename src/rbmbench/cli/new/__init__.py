@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The subcommand that begins a part of one's own: files that work as they are, to be changed, and their test."""
 
 import re

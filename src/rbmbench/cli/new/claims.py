@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A new claim: an entry of the file of claims of a paper, about the first curves that the paper has."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Kernels for CuPy arrays: one function per CUDA kernel, which launches it. Documented in `rbmbench.kernels.numpy`.
 
 Arrays are C-contiguous, except the index of `gather_rows`. Small constant arrays, such as the trials of a draw, are

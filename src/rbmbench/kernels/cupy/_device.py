@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Access to the device: launching kernels and creating arrays.
 
 Only this module of `rbmbench.kernels.cupy` imports CuPy. Tests replace its functions to run the kernels on a CPU.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Helpers of all launches: grid sizes, and arguments of the types that kernels take."""
 
 from collections import OrderedDict

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sampling. A unit is on if its uniform (k + r) / 65536 is below its mean. k is its 16-bit coin, which decides in all
 // but one of 65536 cases; otherwise r is drawn for this unit, and the comparison is made in float64.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Launches over units and rows: sampling, means, sums, uniforms, parameter updates."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Half steps of coupled Gibbs chains, for rows of several replicas. A CUDA block takes a row or a pair of rows, and its
 // threads take neighbouring Philox blocks of its units.
 

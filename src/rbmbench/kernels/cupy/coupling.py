@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Launches over rows of several replicas, with one thread block per row."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Log weights of all hidden states by the split product: the hidden units are halved, and a weight's factors are
 // 1 + A[s, i] B[i, t] for a state s of one half and t of the other. The host divides the visible units into groups
 // whose products fit float64. Always in float64.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Log weights of all hidden states by the split product."""
 
 import numpy as np

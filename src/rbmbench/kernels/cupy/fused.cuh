@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whole training iterations of small RBMs by CD-k, PCD-k and pop-CD-k. One CUDA block makes all iterations of a launch
 // for one trial, with the parameters in shared memory; ordinary iterations take about twenty launches each.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Whole training iterations of small RBMs: one thread block per trial, many iterations in one launch."""
 
 from typing import NamedTuple

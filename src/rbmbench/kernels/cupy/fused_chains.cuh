@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The chains of a trial in fused iterations, by one CUDA block of (LANES, rows at once) threads. The lanes of a row
 // process neighbouring units, so that successive units of a lane take their coins from the same Philox block. Draws and
 // positions are those of the ordinary kernels.

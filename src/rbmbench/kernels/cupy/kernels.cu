@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The kernels for CUDA devices. rbmbench/kernels/numpy documents what each kernel computes and which random numbers it
 // takes; the Python files in this folder launch them.
 //

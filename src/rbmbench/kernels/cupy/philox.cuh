@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Philox4x32-10 (Salmon et al. 2011) and the positions of its random numbers. One thread computes one block of four
 // words and uses the 8 coins or 4 uniforms made from it, which are 16 positions apart, so that the 16 lanes of a chunk
 // read and write neighbouring elements.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Kernels for products of binary states on tensor cores, and for states as bits.
 //
 // A bfloat16 number is the upper half of a float32. It holds 0 and 1 exactly, and any float32 is the sum of three: 24 bits

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Products with binary states, by cuBLAS or on tensor cores, and distances between packed states.
 
 Tensor cores multiply bfloat16 numbers and add in float32. States are exact in bfloat16, and a float32 matrix is the sum

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Kernels over rows of units: a CUDA block has (lanes, rows) threads, and the lanes of a row process neighbouring
 // units. Sums over a row are float64, added over the lanes in a fixed order.
 

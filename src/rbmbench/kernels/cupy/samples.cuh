@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Kernels for samplers. A thread changes one parameter.
 
 extern "C" __global__ void unlearn_samples(real* W, real* b, real* c, const real* drift_W, const real* drift_b,

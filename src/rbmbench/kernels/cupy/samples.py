@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Launches for samplers: unlearning of samples."""
 
 from rbmbench.kernels.cupy._grids import THREADS, contiguous, sized, start

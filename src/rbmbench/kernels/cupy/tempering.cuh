@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Tempered chains: one CUDA block advances one set of chains of one replica through all sweeps in one launch. A block
 // has (lanes, chains at once) threads, and the lanes of a chain process neighbouring units.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Tempered chains: one thread block per set of chains, all sweeps in one launch."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Kernels for NumPy arrays, compiled by Numba. Documented in `rbmbench.kernels.numpy`.
 
 Compiled code is cached on disk in a folder named after a hash of the sources, because Numba does not notice changes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Sampling of Bernoulli units: bias, sigmoid, random bits and comparison in one pass over cache-sized tiles."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """How kernels are compiled: cached if possible, without the interpreter's lock, the same whoever calls them first."""
 
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Half steps of coupled Gibbs chains: proposals, tests and redraws of all pairs of a replica in one pass."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Products of binary states with matrices, faster than BLAS for few rows and for rows that differ in few units.
 
 The product of a row of states is a sum of rows of the matrix; given the product of a similar row, only the units that

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Counts of Hamming distances between binary states, by exclusive or and population count of packed states."""
 
 import numpy as np

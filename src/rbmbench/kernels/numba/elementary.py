@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """exp(-a) as vectorisable code, and the permissions to the compiler that make loops vectorisable."""
 
 from math import factorial

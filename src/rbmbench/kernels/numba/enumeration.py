@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Log weights of all hidden states by the split product, for tiles of 64 states of one half of the units."""
 
 import numpy as np

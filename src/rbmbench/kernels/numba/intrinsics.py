@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Vector instructions for products with binary states, which Numba's loops do not compile to.
 
 Vectors here have one or two lines of 64 bytes, whatever registers the processor has: LLVM divides them into registers

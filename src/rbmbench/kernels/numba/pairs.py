@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Coupled chains, run until all pairs have met, in one call.
 
 The last pairs to meet are few, and calling kernels for one or two rows would dominate their cost. So the loop over the

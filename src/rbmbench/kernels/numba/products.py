@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Products of binary states with matrices, by the way that `rbmbench.kernels.ways` chooses for their shape."""
 
 import numpy as np

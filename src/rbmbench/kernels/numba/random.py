@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Philox4x32-10, vectorised: 16 counter blocks give 64 uniforms or 128 coins."""
 
 import numpy as np

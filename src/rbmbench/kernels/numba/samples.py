@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Kernels for samplers: unlearning of samples."""
 
 import numpy as np

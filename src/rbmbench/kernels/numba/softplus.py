@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Row sums of softplus(a) = log(1 + exp(a)), alone, with the means, and at two inverse temperatures."""
 
 import numpy as np

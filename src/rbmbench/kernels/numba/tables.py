@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Products of binary states with matrices by tables of sums.
 
 The contracted axis is cut into groups of 4 units. For a group and a strip of columns of the matrix, the 16 possible

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Tempered chains: all sweeps in one compiled loop, without the overhead of calls."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Reference kernels of half steps of coupled Gibbs chains, on rows of several replicas.
 
 Pairs that have met are dropped, so replicas have different numbers of rows. The rows of all replicas are one array

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Sigmoid and softplus without overflow."""
 
 import numpy as np

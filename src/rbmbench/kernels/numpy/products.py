@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Reference kernels for products of binary states with matrices, and for distances between binary states."""
 
 from typing import Any, NamedTuple

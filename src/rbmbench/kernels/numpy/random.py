@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Philox4x32-10 in plain NumPy, and random numbers made from its words: uniforms and coins.
 
 The uniforms of one draw are one flat sequence per replica, and so are its coins (16-bit numbers); entry (row, unit) of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Forecasts of time and memory before anything runs: counts of the work, and costs fitted to recorded jobs."""
 
 from rbmbench.planning.forecast.costs import fitted_model

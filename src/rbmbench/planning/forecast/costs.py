@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Costs of operations on a machine, fitted to recorded jobs.
 
 The seconds of a stage are a sum of costs times counts. Costs are positive, so their logarithms are fitted, to the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The jobs of a plan: what they take on a machine, for each figure and table, and what they request of a scheduler."""
 
 import math

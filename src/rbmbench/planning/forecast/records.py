@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Recorded jobs: what each was, and the time and memory it took; read from ``meta.json``, or timed now."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Time left of a workflow under way: forecasts of its jobs, corrected by what finished jobs have taken."""
 
 from collections import defaultdict

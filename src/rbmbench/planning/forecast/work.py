@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Operation counts and memory of jobs, from their settings and sizes alone.
 
 `SECONDS` and `MEGABYTES` hold what each counted item costs on a core of about 2.5 GHz with wide vectors; fits start

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Types of the arguments of measurements, and the check of their values against the papers.
 
 An argument that names a part of a paper, or that is limited by one of its settings, is annotated with a mark: `Names`

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What claims are checked against: curves, table entries and times, by the names that figures and tables give them.
 
 A name is ``fig1.a.cd_1`` (figure, panel, algorithm or sampler), ``table1.letters_16.cd_1`` (table, row, estimator),

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The files of claims, ``config/claims/KEY.yaml``: what they may hold, and their check against the papers.
 
 Every kind of claim is a model whose fields are the arguments of its measurement. The JSON schema is made from these

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Two-sided confidence intervals at `LEVEL` for numbers from a few trials or trained models.
 
 Fewer than `FEWEST` trials give no interval: its ends are NaN. All intervals are the same at every call.

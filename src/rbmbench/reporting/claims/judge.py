@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Judge a paper's claims: each gets a measured value, an interval and a verdict.
 
 One rule holds for all claims. A claim gives a range (``above``, ``below``) for a measured number. It is reproduced when

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the configuration says of what a page shows: papers, titles, readings, axes, and what claims are about."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What is below the published settings in a figure or a table, as far as its numbers and metas tell."""
 
 from collections.abc import Iterable, Iterator, Mapping

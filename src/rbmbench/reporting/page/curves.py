@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The curves of a figure from the numbers behind it, thinned for the page.
 
 Points are left out, never averaged: each that is left is a point of the CSV, to five digits.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a page knows of the panels of a figure beside its numbers: axes, runs, printed values and horizontal lines."""
 
 from collections.abc import Mapping, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The report: one HTML page that holds verdicts, figures, tables and provenance, and needs nothing from elsewhere."""
 
 import base64

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the page shows, as checked plain data: one model for a folder of results and for kept ones.
 
 The page holds it as one block of JSON, without what is written out in its HTML. Programs may read the block: `VERSION`

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Run a notebook template with parameters, many at a time without one getting in the way of another.
 
 Kernels that talk over TCP pick free ports and may pick the same. Here each has Unix sockets in a folder of its own, its

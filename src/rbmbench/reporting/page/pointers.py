@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Where a claim is measured in the panels of its figure: its curves, its window of x, and the accepted range.
 
 The accepted range of a number in the unit of an axis lies along that axis. Numbers that are differences from another

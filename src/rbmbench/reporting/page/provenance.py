@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Where results come from: data sets, machines, versions, times, and which results other code has made."""
 
 import shlex

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Read a folder of results, of the workflow or kept, as what the page shows.
 
 A folder of the workflow has specs, runs and notebooks. A kept one has ``meta/KEY.json`` in their place, and compressed

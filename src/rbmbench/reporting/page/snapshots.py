@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Filters and samples of models during training, as pictures in the page."""
 
 import base64

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Where a claim's numbers lie on the strip that shows them: percent of its width."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The measurements that claims are judged by: each returns one number with an interval, and gives no verdict."""
 
 from rbmbench.reporting.claims.measurements import curves, diagnostics, samples, tables

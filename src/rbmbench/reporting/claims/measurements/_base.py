@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a measurement returns, the registry of measurements, and what all of them share."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Measurements of learning curves: final values, falls from the maximum, widths of bands, and when a level is reached.
 
 The final value of a trial is the mean over the evaluations in the last `FINAL_SHARE` of its iterations. A rise is from

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Measurements of diagnostics: metrics over the iterations or at one of them, and stopping times of coupled chains.
 
 Where a claim names no metric, that of the panel of the curve is meant, the first of several.

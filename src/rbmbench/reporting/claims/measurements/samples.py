@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Measurements of streams of samples: indirect sampling likelihoods, how fast they are reached, and costs of samples.
 
 Likelihoods are means per row, in nats.

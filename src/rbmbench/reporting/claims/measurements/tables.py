@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Measurements of tables: bias and variance of estimators, and run times."""
 
 from typing import Annotated, Any, Literal

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 "use strict";
 // What the horizontal axis of figures of training counts: iterations, processor seconds or Gibbs steps.
 

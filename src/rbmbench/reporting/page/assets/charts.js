@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 "use strict";
 // Interactive curves, drawn by uPlot from the page's block of data when their figure comes into view.
 

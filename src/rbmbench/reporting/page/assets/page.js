@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 "use strict";
 // The claims, tables that can be sorted, buttons that copy commands, and the start of everything.
 

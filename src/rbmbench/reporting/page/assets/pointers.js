@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 "use strict";
 // A claim in the chart of its figure: its curves stand out, its window and its accepted range are shaded.
 

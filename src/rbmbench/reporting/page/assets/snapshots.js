@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 "use strict";
 // Filters and samples of models, with a slider that goes through the iterations of training.
 
