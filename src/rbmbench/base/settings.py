@@ -151,6 +151,9 @@ class RunSettings(Settings):
     bias_bound: BiasBound | None = _IfSet(default=None, description="bias of CD to evaluate, with bounds; null: none")
     validation_likelihood: bool = _IfSet(default=False, description="also evaluate that of the validation rows")
     test_likelihood: bool = _IfSet(default=False, description="also evaluate the log-likelihood of the test rows")
+    products: Positive | None = _IfSet(
+        default=None, description="matrix products of a trial, once all have made them the run ends; null: no limit"
+    )
 
     @property
     def evaluated_parts(self) -> tuple[str, ...]:

@@ -64,8 +64,9 @@ def trained(arguments: Namespace, settings: RunSettings, dataset: datasets.Datas
         wall, rbm = dict(result.timings), result.rbm
         wall["startup_seconds"] += before
         wall["total_seconds"] = sum(wall[f"{kind}_seconds"] for kind in ("startup", "training", "evaluation"))
-        model = {"W": rbm.W, "b": rbm.b, "c": rbm.c, "iteration": settings.iterations, "seed": settings.seed}
-        more = {"run": name, "wall": wall, "iterations": settings.iterations, "trials": settings.trials}
+        iterations = result.meta["iterations"]
+        model = {"W": rbm.W, "b": rbm.b, "c": rbm.c, "iteration": iterations, "seed": settings.seed}
+        more = {"run": name, "wall": wall, "iterations": iterations, "trials": settings.trials}
         meta = _meta(arguments, settings, dataset.provenance, rbm.W, code) | result.backend | more
         if earlier:
             meta["parts"] = extension.parts_of(earlier, settings.trials, meta)
@@ -80,7 +81,8 @@ def _earlier(
     arguments: Namespace, settings: RunSettings, dataset: datasets.Dataset, code: str
 ) -> tuple[TrainingResult | None, tuple[Path, RunSettings] | None]:
     """Return a run that has some of the trials, or the state of one that has the first iterations, if there is one."""
-    if not arguments.extends or code == UNKNOWN:
+    # Trials that end with a budget of products end where the last of them has spent it.
+    if not arguments.extends or code == UNKNOWN or settings.products:
         return None, None
     chosen = backends.choose(arguments.backend, backends.work(settings, dataset.train.shape[1]))
     meta = {"code": code, "data": dataset.provenance, "backend": backend_name(chosen.arrays.empty(0))}

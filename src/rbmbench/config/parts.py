@@ -13,6 +13,7 @@ from rbmbench.base.settings import (
     Count,
     Initial,
     Iterations,
+    Positive,
     Proxy,
     Rate,
     SamplerGrid,
@@ -187,6 +188,9 @@ class Panel(Settings):
     bias_bound: BiasBound | None = Field(default=None, description="CD's bias and bounds; null: those of defaults")
     validation_likelihood: bool | None = Field(default=None, description="see defaults; null: as there")
     test_likelihood: bool | None = Field(default=None, description="see defaults; null: as there")
+    products: Positive | None = Field(
+        default=None, description="matrix products of a trial after which a run ends early; null: no limit"
+    )
     printed: tuple[Printed, ...] = Field(default=(), description="numbers that the paper prints, drawn as hollow marks")
 
 

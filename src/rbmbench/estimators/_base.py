@@ -56,10 +56,13 @@ class Estimator:
 
     ``fused`` is the name under which fused kernels support exactly this class. It does not hold for derived classes,
     which may compute something else.
+
+    ``cost_varies`` says whether `products` depends on diagnostics: a run with a budget of products may end early then.
     """
 
     fused: str | None = None
     continues_from: str | None = None
+    cost_varies: bool = False
 
     def __init__(self):
         self.buffers = Buffers()

@@ -71,6 +71,7 @@ class TrajectoryTempering(Estimator):
     """
 
     continues_from = "itself"
+    cost_varies = True
 
     def __init__(self, k: int = 1, chains: int | None = None, members: int = 10, threshold: float = 0.3):
         super().__init__()

@@ -30,6 +30,8 @@ class UCD(Estimator):
     with ``variance`` that of the paper's form of the estimate, see `rbmbench.estimators._variance`.
     """
 
+    cost_varies = True
+
     def __init__(
         self,
         coupling: str = "rbm",

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field, model_validator
 
+from rbmbench import estimators
 from rbmbench.base.settings import AnnealingBudget, CertificateBudget, Choice, Count, Initial, Positive, Rate, Settings
 from rbmbench.config.checks import Checks
 from rbmbench.config.paper import Paper
@@ -72,14 +73,15 @@ class Contest(Settings):
         default=None, description="budget of the certificates of judged trials; null: that of the figure"
     )
 
-    def panel(self, rate: float, iterations: int) -> Panel:
-        """Return what one algorithm trains at one rate."""
+    def panel(self, rate: float, iterations: int, cost_varies: bool) -> Panel:
+        """Return what one algorithm trains at one rate; it ends with the budget where its cost is not known before."""
         shared = self.model_dump(include={"data", "hidden", "batch", "trials", "initial", "annealing"})
         asked = {f"{part}_likelihood": True for part in ("validation", "test") if f"{part}_" in self._metrics}
         linear = -(-self.evaluations // 2)
         # Early evaluations at equal ratios, for axes of costs are logarithmic; later ones at equal distances.
         early = np.geomspace(iterations * EARLIEST, iterations / linear, self.evaluations - linear + 1)[:-1]
         shared["evaluate_at"] = tuple(np.unique(np.ceil(early).astype(int)).tolist())
+        shared |= {"products": self.products} if cost_varies else {}
         every = max(1, iterations // linear)
         return Panel(**shared, **asked, rate=rate, iterations=iterations, evaluate_every=every)
 
@@ -116,8 +118,9 @@ class Contests(Settings):
             stage = paper.algorithms[name].stages[0]
             estimator = Choice(name=stage.estimator, options=stage.options)
             cost = products_of(estimator, stage.update, sizes_of(paper, contest))(contest.expected)
+            varies = estimators.REGISTRY.create(estimator.name, estimator.options).cost_varies
             for rate in contest.rates or self.rates:
-                yield name, rate, contest.panel(rate, ceil(contest.products / cost))
+                yield name, rate, contest.panel(rate, ceil(contest.products / cost), varies)
 
 
 def sizes_of(paper: Paper, contest: Contest) -> tuple[int, int, int]:

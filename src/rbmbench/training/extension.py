@@ -124,7 +124,7 @@ def joined(earlier: TrainingResult, later: TrainingResult) -> TrainingResult:
     return replace(
         later,
         rbm=RBM(*(np.concatenate(parts) for parts in zip(*both, strict=True))),
-        curve=pd.concat([earlier.curve, later.curve], ignore_index=True),
+        curve=pd.concat([earlier.curve, later.curve]).sort_values(["metric", "iteration", "trial"], ignore_index=True),
         settings=earlier.settings.model_copy(update={"trials": earlier.settings.trials + later.settings.trials}),
         timings=times,
         snapshots=snapshots,

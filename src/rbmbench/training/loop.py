@@ -45,6 +45,7 @@ class Loop:
         self.rbm, self.shards, self.settings, self.evaluate, self.pool = rbm, shards, settings, evaluate, pool
         self.progress = progress
         self.iteration = self.evaluated = 0
+        self.spent = np.zeros(len(rbm.W))  # products of each trial
         self.pace = pace.Pace()
         self.trials = np.concatenate([shard.trials for shard in shards])
         kinds = ("startup_seconds", "training_seconds", "training_cpu_seconds", "evaluation_seconds")
@@ -61,6 +62,7 @@ class Loop:
         for name, array in saved["parameters"].items():
             getattr(self.rbm, name)[...] = np.asarray(array, like=self.rbm.W)
         self.curve, self.seconds, self.iteration = Curve(saved["curve"]), saved["seconds"], saved["iteration"]
+        self.spent = saved["products"]
         self.evaluated = max((each for each in boundaries(self.settings) if each <= self.iteration), default=0)
         self.evaluate.restore(saved["snapshots"])
         stage = self._stage()
@@ -95,6 +97,8 @@ class Loop:
                     self._evaluate()
                 elif monotonic() - self._reported_at > pace.PAUSE_SECONDS:
                     self._report()
+            if self.settings.products and self.spent.min() >= self.settings.products:
+                return
 
     def _train_until(self, pause: int) -> None:
         started, cpu_started, stage = perf_counter(), process_time(), self._stage()
@@ -116,10 +120,18 @@ class Loop:
         means = [shard.means(self.iteration - self.evaluated) for shard in self.shards]
         diagnostics = {name: np.concatenate([part[name] for part in means]) for name in means[0]}
         self.curve.add(self.trials, self.iteration, metrics | diagnostics)
+        if self.settings.products and self.iteration:
+            self.spent += (self.iteration - self.evaluated) * self._costs(diagnostics)
         self.evaluated = self.iteration
         self.seconds["evaluation_seconds"] += perf_counter() - started
         self._value = [float(metrics["log_likelihood"].mean())] if "log_likelihood" in metrics else []
         self._report()
+
+    def _costs(self, diagnostics: dict[str, np.ndarray]) -> np.ndarray:
+        """Return the products of an iteration of each trial, since the last evaluation."""
+        shard, sizes = self.shards[0], (self.settings.batch, *self.rbm.W.shape[1:])
+        each = [{name: float(values[t]) for name, values in diagnostics.items()} for t in range(len(self.spent))]
+        return np.array([shard.update.products(shard.estimator, *sizes, found) for found in each])
 
     def _report(self) -> None:
         self._reported_at = monotonic()
@@ -137,6 +149,7 @@ class Loop:
             "curve": self.curve.columns(),
             "snapshots": self.evaluate.snapshots(),
             "iteration": self.iteration,
+            "products": self.spent,
             "draw": self.shards[0].stream.number,
             "seconds": self.seconds,
         }

@@ -153,7 +153,7 @@ def run(
     if where["backend"] == "numba":
         where["backend_products"] = ways.ways_of_step(settings.most_rows, *rbm.W.shape[1:])
     seconds = dict(loop.seconds)
-    meta = {"settings": settings.model_dump(mode="json"), "wall": seconds} | where
+    meta = {"settings": settings.model_dump(mode="json"), "wall": seconds, "iterations": loop.iteration} | where
     return TrainingResult(rbm.on_host(), loop.curve.frame(), settings, meta, seconds, evaluate.snapshots(), where)
 
 
