@@ -71,7 +71,7 @@ def test_steps_of_the_workflow_are_not_listed_but_can_be_called(command, capsys)
 @pytest.mark.parametrize(
     ("arguments", "found"),
     [
-        (["fitt"], "unknown command 'fitt'; nearest: 'fit'; allowed: compare, config, "),
+        (["fitt"], "unknown command 'fitt'; nearest: 'fit'; allowed: certify, compare, "),
         (
             ["config", "chek"],
             "unknown command 'chek'; nearest: 'check'; allowed: check, schema; see 'rbmbench config --help'",
