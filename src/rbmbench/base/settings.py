@@ -231,10 +231,10 @@ class CertificateBudget(AnnealingBudget):
     temperatures: AnnealingStepCount = Field(
         default=2000, description="equal steps of the inverse temperature from 0 to 1, forward and in reverse"
     )
-    chains: ParticleCount = Field(default=64, description="sets of tempered chains")
+    chains: ParticleCount = Field(default=128, description="sets of tempered chains")
     ladder: TemperatureCount = Field(default=20, description="inverse temperatures of a set, from 0 to 1")
     sweeps: Annotated[int, Field(ge=LEAST_SWEEPS, le=MOST_STEPS, strict=True)] = Field(
-        default=2000, description="sweeps of a set; the second half is used"
+        default=1000, description="sweeps of a set; the second half is used"
     )
     walkers: ParticleCount = Field(default=256, description="Gibbs chains from noise, and as many from training rows")
     steps: StepCount = Field(default=1024, description="Gibbs steps of these chains")
