@@ -273,7 +273,7 @@ def test_all_rates_and_algorithms_have_one_budget(changed):
     assert not any(run.test_likelihood for run in of_bars)
     assert all(run.test_likelihood and run.validation_likelihood for run in runs if run.data.name == "held_out")
     assert {key: one.runs for key, one in found.outputs.items() if key.startswith("arena")}.keys() == {
-        "arena_fig1", "arena_fig2", "arena_fig3", "arena_fig4", "arena_table1"
+        "arena_fig1", "arena_fig2", "arena_fig3", "arena_fig4", "arena_fig5", "arena_table1"
     }  # fmt: skip
 
 
