@@ -136,7 +136,7 @@ def test_defaults_are_5000_iterations_and_20_evaluations(own, tmp_path):
         (["--update", "sg"], "unknown update rule 'sg'; nearest: "),
         (["--rate", -1], "train: schedule.0.rate: found -1.0; "),
         (["--batch", 29], "batch: found 29; allowed: at most the 23 rows"),
-        (["--settings", "{}"], "unknown argument 'settings'; allowed: "),
+        (["--settings", "{}"], "unknown argument 'settings'; nearest: 'iterations'; allowed: "),
     ],
 )
 def test_what_does_not_fit_is_one_line(own, tmp_path, capsys, arguments, line):

@@ -86,8 +86,13 @@ def test_rbmbench_says_the_same_in_a_fork(environment, arguments):
 WAITING = "import os, time\nopen('started', 'w').write(str(os.getpid()))\ntime.sleep(600)\n"
 
 
+LISTENING = "import os, signal, sys; signal.signal(signal.SIGHUP, signal.SIG_DFL); os.execvp(sys.argv[1], sys.argv[1:])"
+
+
 def started(command, environment, folder):
-    process = subprocess.Popen(command, env=environment, cwd=folder)
+    # The tests may run where a closed terminal is ignored.
+    listen = [sys.executable, "-c", LISTENING, *command]
+    process = subprocess.Popen(listen, env=environment, cwd=folder)
     file = Path(folder) / "started"
     return process, int(until(lambda: file.is_file() and file.read_text()))
 

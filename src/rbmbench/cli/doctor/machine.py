@@ -19,6 +19,8 @@ OWN_VARIABLES = (
     "RBMBENCH_DATA_MIRROR",
     "RBMBENCH_FUSED",
     "RBMBENCH_MESSAGES",
+    "RBMBENCH_PLUGINS",
+    "RBMBENCH_WARM",
     "RBMBENCH_PRODUCTS",
 )
 NVIDIA_SMI = ("nvidia-smi", "--query-gpu=name,memory.total,driver_version,compute_cap", "--format=csv,noheader")
