@@ -27,6 +27,9 @@ rule check_claims:
         " --partial {log.notebook:q} --log {log.text:q}"
 
 
+SHOWN_OF_CONFIG = ("scale", "papers", "plugins", "overrides")
+
+
 rule write_report:
     input:
         specs=[LAYOUT.spec(key) for key in PLAN.outputs],
@@ -44,7 +47,8 @@ rule write_report:
         folder=subpath(input.claims, parent=True),
         config=CONFIG,
         overlays=OVERLAYS,
-        values=json.dumps(config, sort_keys=True),
+        # What the page does not show, such as where data come from, makes no other page.
+        values=json.dumps({key: config[key] for key in SHOWN_OF_CONFIG if key in config}, sort_keys=True),
         discussion=address_of("docs/papers.md", os.path.dirname(LAYOUT.report)),
         code=lambda wildcards: sorted({code_of_job(job) for job in PLAN.jobs}),
     shell:
