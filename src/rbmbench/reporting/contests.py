@@ -272,13 +272,17 @@ def anytime_curves(curves: pd.DataFrame) -> pd.DataFrame:
     """Return mean, and quantiles of 10 and 90 % over the judged trials, at the rates chosen for the whole budget.
 
     Columns are contest, data_title, stand_in, hidden, algorithm, label, rate, trials, cost, spent (products or
-    seconds), mean, low, high. Curves end with the budget.
+    seconds), mean, low, high. Curves end with the budget, where values lie between evaluations.
     """
     parts = []
     for under in under_budgets(curves):
         cost, judged = under.cost, under.judged(curves)
         keys = ["contest", "data_title", "stand_in", "hidden", *ENTRANT[1:], "label", "rate", cost]
-        within = judged[judged[cost] <= 1.0001 * judged["contest"].map(under.budgets)]
+        before = judged[judged[cost] < 0.9999 * judged["contest"].map(under.budgets)]
+        ends = under.at_best[lambda trials: trials["judged"]]
+        spent = np.minimum(ends["whole_cost"], ends["contest"].map(under.budgets))
+        facts = curves.drop_duplicates("contest")[["contest", "data_title", "stand_in", "hidden"]]
+        within = pd.concat([before, ends.assign(**{cost: spent}).merge(facts, on="contest")])
         grouped = within.groupby(keys, sort=False, dropna=False)["value"]  # no stand-in is NaN in a CSV
         summary = grouped.agg(
             trials="count", mean="mean", low=lambda x: x.quantile(0.1), high=lambda x: x.quantile(0.9)
