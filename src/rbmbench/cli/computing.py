@@ -58,7 +58,9 @@ def trained(arguments: Namespace, settings: RunSettings, dataset: datasets.Datas
     if earlier and left and arguments.checkpoint:
         arguments.checkpoint = arguments.checkpoint.with_stem(f"{arguments.checkpoint.stem}-from-{left.first_trial}")
     with _owned(arguments, "run"):
-        result = _newly_trained(arguments, left, dataset, name, begun) if left else earlier
+        # The state of some trials is not that of the run.
+        state = arguments.out / STATE if arguments.keep_state and not earlier else None
+        result = _newly_trained(arguments, left, dataset, name, begun, state) if left else earlier
         if earlier and left:
             result = extension.joined(earlier, result)
         wall, rbm = dict(result.timings), result.rbm
@@ -86,8 +88,10 @@ def _earlier(
         return None, None
     chosen = backends.choose(arguments.backend, backends.work(settings, dataset.train.shape[1]))
     meta = {"code": code, "data": dataset.provenance, "backend": backend_name(chosen.arrays.empty(0))}
-    earlier = extension.earlier_run(arguments.extends, settings, meta)
-    return earlier, None if earlier else extension.earlier_state(arguments.extends, settings, meta)
+    # Ids of the workflow differ in their digest alone where settings differ in the number of trials or iterations.
+    like = f"{arguments.run_id.rpartition('-')[0]}-*" if arguments.run_id else "*"
+    earlier = extension.earlier_run(arguments.extends, like, settings, meta)
+    return earlier, None if earlier else extension.earlier_state(arguments.extends, like, settings, meta)
 
 
 def _newly_trained(
@@ -96,6 +100,7 @@ def _newly_trained(
     dataset: datasets.Dataset,
     name: str,
     begun: tuple[Path, RunSettings] | None,
+    state: Path | None,
 ) -> TrainingResult:
     with _stoppable(arguments, name) as (stopping, progress):
         return trainer.run(
@@ -110,7 +115,7 @@ def _newly_trained(
             checkpoint_seconds=arguments.checkpoint_seconds,
             stopping=stopping,
             begun=begun,
-            state=arguments.out / STATE if arguments.keep_state else None,
+            state=state,
         )
 
 

@@ -16,6 +16,7 @@ from rbmbench.config.layers import read_yaml
 from rbmbench.io.atomic import replaced, write_json
 from rbmbench.io.guard import UnreadableError, bounded_bytes
 from rbmbench.io.layout import CURVE, META, TABLE_ENDINGS, Layout
+from rbmbench.io.meta import CONTENT, SAME_AS, content_checksum
 from rbmbench.io.results import read_meta
 from rbmbench.planning.specs import FigureSpec, parse_spec, read_spec, read_values
 from rbmbench.reporting.claims import judge
@@ -41,8 +42,9 @@ def keep(arguments: Namespace) -> None:
         for ending in TABLE_ENDINGS:
             _copy(source.table(key, ending), target.table(key, ending))
     outputs = [read_values(source.spec(key)) for key in (*arguments.figures, *arguments.tables)]
+    for key, content in _metas(outputs).items():
+        write_json(arguments.out / "meta" / f"{key}.json", content)
     for values in outputs:
-        write_json(arguments.out / "meta" / f"{values['key']}.json", _metas(values))
         if arguments.out.resolve() == arguments.folder.resolve():
             continue  # specs that name the folders of runs are worth more than kept ones
         spec = read_spec(source.spec(values["key"]))
@@ -108,6 +110,19 @@ def _copy(source: str | Path, target: str | Path, change: Callable[[bytes], byte
         temporary.write_bytes(change(content))
 
 
-def _metas(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the meta of every run and measurement that a figure or table rests on, by the folder's name."""
-    return {Path(folder).name: read_meta(folder) for folder in parse_spec(values, "spec").folders()}
+def _metas(outputs: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return the meta of all runs and measurements that each figure and table rests on, by the folder's name.
+
+    Of several that rest on the same folders the first has it; the others name that one, and the checksum of what it
+    has.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    firsts: dict[tuple[str, ...], str] = {}
+    for values in outputs:
+        folders = tuple(parse_spec(values, "spec").folders())
+        first = firsts.setdefault(folders, values["key"])
+        if first == values["key"]:
+            found[first] = {Path(folder).name: read_meta(folder) for folder in folders}
+        else:
+            found[values["key"]] = {SAME_AS: first, CONTENT: content_checksum(found[first])}
+    return found

@@ -99,6 +99,10 @@ class Meta(dict):
         raise ResultsError(f"{self._path}: key {name!r} is missing; found {', '.join(sorted(self)) or 'nothing'}")
 
 
+SAME_AS, CONTENT = "same_as", "content_sha256"
+"""Keys of kept metas that are those of another figure or table: its key, and the checksum of what it has."""
+
+
 def content_checksum(values: dict[str, Any]) -> str:
     """Return the sha256 of what a ``meta.json`` says, apart from its own checksum, whatever the layout of its text."""
     plain = json.loads(json.dumps({key: value for key, value in values.items() if key != OWN_CHECKSUM}))

@@ -118,7 +118,7 @@ class Contests(Settings):
             stage = paper.algorithms[name].stages[0]
             estimator = Choice(name=stage.estimator, options=stage.options)
             cost = products_of(estimator, stage.update, sizes_of(paper, contest))(contest.expected)
-            varies = estimators.REGISTRY.create(estimator.name, estimator.options).cost_varies
+            varies = estimators.REGISTRY.get(estimator.name).cost_varies
             for rate in contest.rates or self.rates:
                 yield name, rate, contest.panel(rate, ceil(contest.products / cost), varies)
 

@@ -156,7 +156,7 @@ class LearnedImagesSpec(FigureSpec):
 
     def picture(self, numbers: pd.DataFrame, facts: Mapping[str, Any], sheet: Any = None) -> Figure:
         """Return the figure: per algorithm a row of filters and a row of samples; iterations from left to right."""
-        from rbmbench.reporting.mosaics import FILTER, SAMPLE, picture_of, snapshots
+        from rbmbench.reporting.mosaics import snapshots
         from rbmbench.reporting.style import PAGE, page, theme
 
         sheet, shown = sheet or PAGE, _by_algorithm(snapshots(numbers))
@@ -167,17 +167,12 @@ class LearnedImagesSpec(FigureSpec):
             drawn.set_figheight(2 * side * len(shown) + (0.9 if sheet.titled else 0.3))
             drawn.get_layout_engine().set(h_pad=0.015, w_pad=0.015, hspace=0, wspace=0)
             axes = drawn.subplots(2 * len(shown), columns, squeeze=False)
+            larger = max(sheet.share, 0.6)
+            for column, model in enumerate(next(iter(shown.values()))):
+                named = f"{'iteration ' * (column == 0)}{count(model.iteration)}"
+                axes[0, column].set_title(named, fontsize=8 * larger)
             for place, (label, models) in enumerate(shown.items()):
-                for column, model in enumerate(models):
-                    upper, lower = axes[2 * place : 2 * place + 2, column]
-                    upper.imshow(picture_of(model.filters, FILTER), interpolation="none")
-                    lower.imshow(picture_of(model.samples, SAMPLE), interpolation="none")
-                    if place == 0:
-                        named = f"{'iteration ' * (column == 0)}{count(model.iteration)}"
-                        upper.set_title(named, fontsize=8 * max(sheet.share, 0.6))
-                for ax, what in zip(axes[2 * place : 2 * place + 2, 0], ("filters", "samples"), strict=True):
-                    words = "\n".join([*wrap(label, LETTERS, break_on_hyphens=False), what])
-                    ax.set_ylabel(words, fontsize=7.5 * max(sheet.share, 0.6))
+                _draw(axes[2 * place : 2 * place + 2], label, models, 7.5 * larger)
             for ax in axes.ravel():
                 ax.set(xticks=[], yticks=[])
                 for spine in ax.spines.values():
@@ -209,6 +204,18 @@ class LearnedImagesSpec(FigureSpec):
         """Return what differs from the published settings, in phrases."""
         less = panel_reductions(self.panels[0])
         return [*[listed(less)] * bool(less), *(f"stand-in data: {phrase}" for phrase in stand_ins(numbers))]
+
+
+def _draw(axes: Any, label: str, models: list[Snapshot], fontsize: float) -> None:
+    """Draw the filters (first row of axes) and samples of one algorithm, and name them."""
+    from rbmbench.reporting.mosaics import FILTER, SAMPLE, picture_of
+
+    for column, model in enumerate(models):
+        axes[0, column].imshow(picture_of(model.filters, FILTER), interpolation="none")
+        axes[1, column].imshow(picture_of(model.samples, SAMPLE), interpolation="none")
+    for ax, what in zip(axes[:, 0], ("filters", "samples"), strict=True):
+        words = "\n".join([*wrap(label, LETTERS, break_on_hyphens=False), what])
+        ax.set_ylabel(words, fontsize=fontsize)
 
 
 def _by_algorithm(models: list[Snapshot]) -> dict[str, list[Snapshot]]:

@@ -144,7 +144,8 @@ class _Rows:
     def __init__(self, data: np.ndarray, test: np.ndarray | None, settings: CertificateSettings):
         self._data, self._settings = data, settings
         self._packed: PackedData | None = None
-        self._moments = RowMoments(data)
+        self._moments, self._bias = RowMoments(data), base_rate_bias(data)
+        self._independent = (data @ self._bias).mean() - np.logaddexp(0, self._bias).sum()
         self._few = {"accuracy": _spread(data, settings.rows)}
         if test is not None:
             self._few["test_accuracy"] = _spread(test, settings.rows)
@@ -179,7 +180,7 @@ class _Rows:
     def _log_partition(self, rbm: RBM, samples: np.ndarray, trial: int) -> Quantities:
         """Return log Z and the log-likelihood of the rows from both sides."""
         settings, found = self._settings, {}
-        base = base_rate_bias(self._data) if settings.base == "base_rate" else None
+        base = self._bias if settings.base == "base_rate" else None
         budget = {"temperatures": settings.temperatures, "seed": settings.seed, "base": base}
         drawn = _spread(samples.reshape(-1, samples.shape[-1]), settings.particles)[None]
         sides = {
@@ -196,8 +197,7 @@ class _Rows:
         score = log_likelihood(rbm, self._packed, 0.0)[0]
         found |= {("log_partition_low", 0): low, ("log_partition_high", 0): high}
         found |= {("log_likelihood_low", 0): score - high, ("log_likelihood_high", 0): score - low}
-        bias = base_rate_bias(self._data)
-        found["independent_log_likelihood", 0] = (self._data @ bias).mean() - np.logaddexp(0, bias).sum()
+        found["independent_log_likelihood", 0] = self._independent
         if is_enumerable(rbm.visible_units, rbm.hidden_units):
             found["exact_log_partition", 0] = exact_log_partition(rbm)[0]
         return found

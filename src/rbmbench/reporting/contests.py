@@ -268,6 +268,11 @@ def _drawn_ranks(tables: list[np.ndarray]) -> np.ndarray:
     return np.array(means)
 
 
+def _facts(curves: pd.DataFrame) -> pd.DataFrame:
+    """Return what figures say of each contest."""
+    return curves.drop_duplicates("contest")[["contest", "data_title", "stand_in", "hidden"]]
+
+
 def anytime_curves(curves: pd.DataFrame) -> pd.DataFrame:
     """Return mean, and quantiles of 10 and 90 % over the judged trials, at the rates chosen for the whole budget.
 
@@ -281,8 +286,7 @@ def anytime_curves(curves: pd.DataFrame) -> pd.DataFrame:
         before = judged[judged[cost] < 0.9999 * judged["contest"].map(under.budgets)]
         ends = under.at_best[lambda trials: trials["judged"]]
         spent = np.minimum(ends["whole_cost"], ends["contest"].map(under.budgets))
-        facts = curves.drop_duplicates("contest")[["contest", "data_title", "stand_in", "hidden"]]
-        within = pd.concat([before, ends.assign(**{cost: spent}).merge(facts, on="contest")])
+        within = pd.concat([before, ends.assign(**{cost: spent}).merge(_facts(curves), on="contest")])
         grouped = within.groupby(keys, sort=False, dropna=False)["value"]  # no stand-in is NaN in a CSV
         summary = grouped.agg(
             trials="count", mean="mean", low=lambda x: x.quantile(0.1), high=lambda x: x.quantile(0.9)
@@ -326,6 +330,5 @@ def tuned_rates(curves: pd.DataFrame) -> pd.DataFrame:
     chosen, reached = under.rates.assign(chosen=True), under.reached
     found = reached[~reached["judged"]].groupby(keys, sort=False)["tuning"]
     found = found.agg(trials="count", mean="mean", low="min", high="max").reset_index()
-    facts = curves.drop_duplicates("contest")[["contest", "data_title", "stand_in", "hidden"]]
-    merged = found.merge(facts, on="contest").merge(chosen, on=[*ENTRANT, "rate"], how="left")
+    merged = found.merge(_facts(curves), on="contest").merge(chosen, on=[*ENTRANT, "rate"], how="left")
     return merged.assign(chosen=merged["chosen"].notna())

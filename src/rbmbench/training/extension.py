@@ -29,13 +29,14 @@ OF_PART = ("run", "commit", "finished", "backend")
 """What ``meta.json`` says of each part of a run that was made in parts."""
 
 
-def earlier_run(folder: Path, settings: RunSettings, meta: Mapping[str, Any]) -> TrainingResult | None:
+def earlier_run(folder: Path, like: str, settings: RunSettings, meta: Mapping[str, Any]) -> TrainingResult | None:
     """Return the run among those in a folder that has most trials of this one, cut to at most so many; else None.
 
-    ``meta`` has the code, the data and the backend of this run. Runs that are incomplete or damaged are passed over.
+    ``like`` is a pattern of the names of runs that are looked at; ``meta`` has the code, the data and the backend of
+    this run. Runs that are incomplete or damaged are passed over.
     """
     asked = meta | {"settings": settings.model_dump(mode="json")}
-    best = max(_alike(folder, asked), default=None, key=lambda found: found[0])
+    best = max(_alike(folder, like, asked), default=None, key=lambda found: found[0])
     if best is None:
         return None
     try:
@@ -44,9 +45,9 @@ def earlier_run(folder: Path, settings: RunSettings, meta: Mapping[str, Any]) ->
         return None
 
 
-def _alike(folder: Path, asked: Mapping[str, Any]) -> Iterator[tuple[int, Path]]:
+def _alike(folder: Path, like: str, asked: Mapping[str, Any]) -> Iterator[tuple[int, Path]]:
     """Yield the trials of each run in a folder that is made like the one that is asked for, and its path."""
-    for file in sorted(folder.glob(f"*/{META}")):
+    for file in sorted(folder.glob(f"{like}/{META}")):
         try:
             meta = results.read_meta(file.parent)
         except ResultsError:
@@ -77,14 +78,16 @@ def _first_trials(result: TrainingResult, trials: int) -> TrainingResult:
     )
 
 
-def earlier_state(folder: Path, settings: RunSettings, meta: Mapping[str, Any]) -> tuple[Path, RunSettings] | None:
+def earlier_state(
+    folder: Path, like: str, settings: RunSettings, meta: Mapping[str, Any]
+) -> tuple[Path, RunSettings] | None:
     """Return the longest run in a folder that is the beginning of this one: the file of its final state, its settings.
 
-    Only runs that were evaluated at iterations at which this one is evaluated can be gone on from. For ``meta`` see
+    Only runs that were evaluated at iterations at which this one is evaluated can be gone on from. For the others see
     `earlier_run`.
     """
     asked, found = meta | {"settings": settings.model_dump(mode="json")}, []
-    for file in sorted(folder.glob(f"*/{STATE}")):
+    for file in sorted(folder.glob(f"{like}/{STATE}")):
         try:
             known = results.read_meta(file.parent)
             shorter = parse(RunSettings, dict(known["settings"]), f"{file.parent / META}: settings")

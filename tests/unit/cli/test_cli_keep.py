@@ -11,6 +11,7 @@ from reporting_results import DIFFERENCE, falling, figure, make_run, rising
 from sample_results import isl_figure
 
 from rbmbench import cli
+from rbmbench.io.meta import content_checksum
 from rbmbench.planning.specs import parse_spec
 
 
@@ -129,3 +130,21 @@ def test_what_was_not_made_cannot_be_kept(made, capsys):
     (made / "data" / "popcd_fig1.csv").unlink()
     assert keep(made) == 2
     assert capsys.readouterr().err.startswith(f"rbmbench: error: {made}/data/popcd_fig1.csv: is missing")
+
+
+def test_meta_of_figures_on_the_same_runs_is_kept_once(made, tmp_path, capsys):
+    file = made / "specs" / "popcd_fig1.json"
+    (made / "specs" / "popcd_fig2.json").write_text(json.dumps(json.loads(file.read_text()) | {"key": "popcd_fig2"}))
+    (made / "data" / "popcd_fig2.csv").write_bytes((made / "data" / "popcd_fig1.csv").read_bytes())
+    assert keep(made, "--figures", "popcd_fig1", "popcd_fig2") == 0
+    metas, named = (json.loads((made / "kept" / "meta" / f"popcd_fig{n}.json").read_text()) for n in (1, 2))
+    assert named == {"same_as": "popcd_fig1", "content_sha256": content_checksum(metas)}
+    shown = ["report", str(made / "kept"), "--out", str(tmp_path / "report.html")]
+    assert cli.main(shown) == 0
+    # Of another run in place of one of both, the second figure does not say so.
+    metas["popcd_fig1-a-cd_1"] |= {"commit": "fedcba9876543210"}
+    metas["popcd_fig1-a-cd_1"]["content_sha256"] = content_checksum(metas["popcd_fig1-a-cd_1"])
+    (made / "kept" / "meta" / "popcd_fig1.json").write_text(json.dumps(metas))
+    capsys.readouterr()
+    assert cli.main(shown) == 2
+    assert "popcd_fig2.json: same_as: found 'popcd_fig1', kept anew or not at all" in capsys.readouterr().err

@@ -26,6 +26,7 @@ from rbmbench.base.settings import (
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.io import provenance
 from rbmbench.io.layout import META, Layout
+from rbmbench.io.meta import SAME_AS
 from rbmbench.io.results import read_json
 from rbmbench.kernels import backend_name
 from rbmbench.likelihood import exact_log_partition, log_likelihood
@@ -253,6 +254,8 @@ def _metas(folder: Path, notes: list[str]) -> Iterator[tuple[str, dict[str, Any]
             except ResultsError as error:
                 notes.append(f"{error}: skipped")
                 continue
+            if kept and isinstance(content, dict) and SAME_AS in content:
+                continue  # told where they are kept
             if kept and isinstance(content, dict):
                 yield from ((f"{file}: {name}", meta) for name, meta in content.items())
             else:
