@@ -18,13 +18,18 @@ TEX = str.maketrans(
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\N{NO-BREAK SPACE}": "~"}
 )
 """What LaTeX would take for more than a character, and blanks that no line ends at."""
+LONGEST = 1e6
+"""Numbers from here on have a power of ten."""
 WIDEST = 3
 """Powers of ten that the numbers of a column may lie apart to share one."""
 
 
 def significant(value: float | None, digits: int = 3) -> str:
-    """Return a number with so many significant digits, "" for none: 5.34874e-05 gives "5.35e-05"."""
-    return "" if value is None or pd.isna(value) else f"{value:#.{digits}g}".rstrip(".")
+    """Return a number with so many significant digits, "" for none: "5.35e-05" for 5.34874e-05, "8950" for 8953.4."""
+    if value is None or pd.isna(value):
+        return ""
+    text = f"{value:#.{digits}g}".rstrip(".")
+    return f"{float(text):.0f}" if "e+0" in text and abs(value) < LONGEST else text
 
 
 def by_interval(value: float, low: float, high: float) -> str:

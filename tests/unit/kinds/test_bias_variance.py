@@ -146,7 +146,18 @@ def test_tex_is_booktabs_with_escaped_text(spec, tmp_path):
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(5.34874e-05, "5.35e-05"), (0.0242761, "0.0243"), (123.0, "123"), (0.1, "0.100"), (None, ""), (float("nan"), "")],
+    [
+        (5.34874e-05, "5.35e-05"),
+        (0.0242761, "0.0243"),
+        (123.0, "123"),
+        (0.1, "0.100"),
+        (8953.4, "8950"),
+        (-999.9, "-1000"),
+        (123456.0, "123000"),
+        (1234567.0, "1.23e+06"),
+        (None, ""),
+        (float("nan"), ""),
+    ],
 )
 def test_three_significant_digits(value, text):
     assert text_tables.significant(value) == text
