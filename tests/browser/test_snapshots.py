@@ -103,5 +103,5 @@ def test_without_scripts_and_in_print_there_is_the_picture(opened):
     page = opened(f"#{KEY}")
     assert card(page, KEY).locator(".picture").is_hidden()
     page.emulate_media(media="print")
-    assert card(page, KEY).locator(".picture").is_visible()
+    card(page, KEY).locator(".picture").wait_for(timeout=5000)  # is loaded when it is shown
     assert card(page, KEY).locator(".slider").is_hidden()
