@@ -86,19 +86,22 @@ class Loop:
         return next((s for s in self.settings.schedule if s.until > self.iteration), self.settings.schedule[-1])
 
     def run(self, checkpointer: Checkpointer) -> None:
-        """Train to the end, and evaluate at each boundary; may be stopped, see `Checkpointer.pause`."""
-        begun = self.iteration
+        """Train to the end, and evaluate at each boundary; may be stopped, see `Checkpointer.pause`.
+
+        With a budget of products the end may come after any iteration, so that it does not depend on the speed.
+        """
+        begun, budget = self.iteration, self.settings.products
         for boundary in boundaries(self.settings):
             while self.iteration < boundary:
+                if budget and self._spent().min() >= budget:
+                    return None if self.iteration == self.evaluated else self._evaluate()
                 where = f"iteration {self.iteration} of {self.settings.iterations}"
                 checkpointer.pause(where, self.state if self.iteration > begun else None)
-                self._train_until(min(boundary, self.iteration + self.pace.steps))
+                self._train_until(min(boundary, self.iteration + (1 if budget else self.pace.steps)))
                 if self.iteration == boundary:
                     self._evaluate()
                 elif monotonic() - self._reported_at > pace.PAUSE_SECONDS:
                     self._report()
-            if self.settings.products and self.spent.min() >= self.settings.products:
-                return
 
     def _train_until(self, pause: int) -> None:
         started, cpu_started, stage = perf_counter(), process_time(), self._stage()
@@ -117,21 +120,29 @@ class Loop:
     def _evaluate(self) -> None:
         started = perf_counter()
         metrics = self.evaluate(self.rbm, self.iteration)
-        means = [shard.means(self.iteration - self.evaluated) for shard in self.shards]
-        diagnostics = {name: np.concatenate([part[name] for part in means]) for name in means[0]}
-        self.curve.add(self.trials, self.iteration, metrics | diagnostics)
-        if self.settings.products and self.iteration:
-            self.spent += (self.iteration - self.evaluated) * self._costs(diagnostics)
+        self.curve.add(self.trials, self.iteration, metrics | self._diagnostics())
+        if self.settings.products:
+            self.spent = self._spent()
         self.evaluated = self.iteration
+        for shard in self.shards:
+            shard.sums = {}
         self.seconds["evaluation_seconds"] += perf_counter() - started
         self._value = [float(metrics["log_likelihood"].mean())] if "log_likelihood" in metrics else []
         self._report()
 
-    def _costs(self, diagnostics: dict[str, np.ndarray]) -> np.ndarray:
-        """Return the products of an iteration of each trial, since the last evaluation."""
+    def _diagnostics(self) -> dict[str, np.ndarray]:
+        """Return the means of the diagnostics since the last evaluation, (trials,)."""
+        means = [shard.means(self.iteration - self.evaluated) for shard in self.shards]
+        return {name: np.concatenate([part[name] for part in means]) for name in means[0]}
+
+    def _spent(self) -> np.ndarray:
+        """Return the products that each trial has made."""
+        iterations, diagnostics = self.iteration - self.evaluated, self._diagnostics()
+        if not iterations:
+            return self.spent
         shard, sizes = self.shards[0], (self.settings.batch, *self.rbm.W.shape[1:])
         each = [{name: float(values[t]) for name, values in diagnostics.items()} for t in range(len(self.spent))]
-        return np.array([shard.update.products(shard.estimator, *sizes, found) for found in each])
+        return self.spent + [iterations * shard.update.products(shard.estimator, *sizes, found) for found in each]
 
     def _report(self) -> None:
         self._reported_at = monotonic()

@@ -58,11 +58,9 @@ class Shard:
             self._advance_fused(first, last) if self._fused else self._advance_steps(first, last)
 
     def means(self, iterations: int) -> dict[str, np.ndarray]:
-        """Return the means of the diagnostics over this number of iterations, (trials,), and reset the sums."""
+        """Return the means of the diagnostics over this number of iterations, (trials,)."""
         with np.errstate(all="ignore"):
-            means = {name: on_host(total / iterations) for name, total in self.sums.items()}
-        self.sums = {}
-        return means
+            return {name: on_host(total / iterations) for name, total in self.sums.items()}
 
     def _advance_fused(self, first: int, last: int) -> None:
         not_finite = self._fused.advance(first, last, self.state, self.stream, self._stage.rate, self.sums)

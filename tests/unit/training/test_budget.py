@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs with a budget of matrix products: they end at the evaluation at which all trials have spent it."""
+"""Runs with a budget of matrix products: they end at the iteration at which all trials have spent it."""
 
 from contextlib import suppress
 
@@ -40,9 +40,16 @@ def test_a_run_ends_when_the_cheapest_trial_has_spent_the_budget(estimator):
     least = np.min(list(costs.values()), axis=0)
     budget = float(least[4] + 0.5 * (least[5] - least[4]))
     short = train(ROWS, estimator=estimator, **OPTIONS, products=budget)
-    expected = whole.curve[whole.curve["iteration"] <= iterations[5]].reset_index(drop=True)
-    pd.testing.assert_frame_equal(short.curve, expected, check_exact=True)
-    assert short.meta["iterations"] == iterations[5]
+    end = short.meta["iterations"]
+    assert iterations[4] < end <= iterations[5]
+    expected = whole.curve[whole.curve["iteration"] <= iterations[4]]
+    found = short.curve[short.curve["iteration"] <= iterations[4]]
+    pd.testing.assert_frame_equal(*(one.reset_index(drop=True) for one in (found, expected)), check_exact=True)
+    # The last iteration alone brings the cheapest trial over the budget; its models are evaluated.
+    costs, _ = spent(short.curve, estimator)
+    before, _ = spent(train(ROWS, estimator=estimator, **(OPTIONS | {"iterations": end - 1})).curve, estimator)
+    assert min(before[trial][-1] for trial in before) < budget <= min(costs[trial][-1] for trial in costs)
+    assert short.curve["iteration"].max() == end
 
 
 def test_a_budget_that_is_not_spent_changes_nothing():
