@@ -3,16 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from rbmbench.config.paper import KINDS
+from rbmbench.config.paper import KINDS, Paper
 from rbmbench.kinds._contests import OfContestsSpec, ViewOfContests, contests_in_words, heading_of
-from rbmbench.planning.specs import FigureSpec
+from rbmbench.planning.specs import FigureSpec, Source
+from rbmbench.reporting.claims.intervals import FEWEST
 from rbmbench.reporting.contests import COSTS, contest_results, overall_ranks, standings
 
 if TYPE_CHECKING:
@@ -28,12 +29,17 @@ class ArenaRanks(ViewOfContests):
 
     kind: Literal["arena_ranks"] = Field(description="kind of the figure, and of its notebook template")
 
+    def names(self, paper: Paper) -> Iterator[str]:
+        """Yield the algorithms that take part in a contest."""
+        yield from dict.fromkeys(name.partition(".")[2] for name in super().names(paper))
+
 
 class ArenaRanksSpec(OfContestsSpec, FigureSpec):
     """A figure of ranks."""
 
     kind: Literal["arena_ranks"]
 
+    NAMES = "NAME.ALGORITHM"
     DRAWN_BY = ("rbmbench.kinds.arena_ranks", "rbmbench.kinds._contests", "rbmbench.reporting.contests")
 
     def numbers(self, found: pd.DataFrame) -> pd.DataFrame:
@@ -44,6 +50,14 @@ class ArenaRanksSpec(OfContestsSpec, FigureSpec):
         overall = overall_ranks(standings(found)).assign(contest=OVERALL)
         overall["label"] = overall["algorithm"].map(self.labels)
         return pd.concat([overall, contest_results(found)], ignore_index=True)
+
+    def evidence(self, found: pd.DataFrame, name: str, **_: Any) -> Source | None:
+        """Return the ranks of an algorithm: rows of `rbmbench.reporting.contests.standings`."""
+        ranks = standings(found).query("algorithm == @name")
+        budget = {"trials": (ranks.groupby(["cost", "contest"]).size().min(), None)}
+        if ranks.empty:
+            return None
+        return Source(label=self.labels[name], frame=ranks, budget=budget, stand_in=max(found["stand_in"]))
 
     def picture(self, numbers: pd.DataFrame, facts: Mapping[str, Any], sheet: Any = None) -> Figure:
         """Return the figure: mean ranks with intervals on the left, those in each contest on the right."""
@@ -68,10 +82,15 @@ class ArenaRanksSpec(OfContestsSpec, FigureSpec):
         contests = numbers[numbers["contest"] != OVERALL]
         return (
             "Ranks by the held-out log-likelihood at the end of the budget; 1 is the best of the algorithms in a trial."
-            " Left: mean over contests and trials, with 95 % intervals of a bootstrap that draws contests, and then"
-            " trials of each. Right: mean over the trials of each contest, under equal matrix products."
+            f" Left: mean over contests and trials, with Student's 95 % intervals over the {self._drawn}."
+            " Right: mean over the trials of each contest, under equal matrix products."
             f" {contests_in_words(self.contests, contests)}"
         )
+
+    @property
+    def _drawn(self) -> str:
+        """Over what the intervals are; see `rbmbench.reporting.contests.over_contests`."""
+        return "trials" if len(self.contests) < FEWEST else "contests"
 
 
 def _draw_overall(ax: Axes, overall: pd.DataFrame, order: list[str]) -> None:

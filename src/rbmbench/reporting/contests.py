@@ -17,7 +17,7 @@ from rbmbench import estimators, updates
 from rbmbench.base.metrics import metric_of
 from rbmbench.base.settings import Choice, Stage
 from rbmbench.measurements.verdicts import CERTIFIED
-from rbmbench.reporting.claims.intervals import LEVEL, student
+from rbmbench.reporting.claims.intervals import FEWEST, Interval, student
 from rbmbench.reporting.frames import RunData, training_seconds
 from rbmbench.reporting.marks import first_reached
 
@@ -32,7 +32,6 @@ TARGETS = 51
 """Levels from the start of a contest to its best final value, their distances to that falling to `NEAREST_TARGET`."""
 SHARES = np.geomspace(2e-3, 1.0, 121)
 """Shares of the budget at which reached targets are counted."""
-DRAWS = 4000
 
 
 def products_of(estimator: Choice, update: Choice, sizes: tuple[int, int, int]) -> Callable[[Mapping], float]:
@@ -236,36 +235,24 @@ def _certified(curves: pd.DataFrame) -> pd.DataFrame:
 
 
 def overall_ranks(standing: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean rank over contests with an interval over contests and trials, by cost and algorithm.
-
-    The interval is that of a bootstrap, which draws contests, and then trials of each.
-    """
+    """Return the mean rank over contests with its interval, see `over_contests`, by cost and algorithm."""
     rows = []
-    for cost, one in standing.groupby("cost", sort=False):
-        names = list(one["algorithm"].unique())
-        pivots = (table.pivot(index="trial", columns="algorithm", values="rank") for _, table in one.groupby("contest"))
-        tables = [table.reindex(columns=names).to_numpy() for table in pivots]
-        drawn = _drawn_ranks(tables)
-        tails = np.nanquantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-        means = np.nanmean([table.mean(axis=0) for table in tables], axis=0)
-        rows += [
-            {"cost": cost, "algorithm": name, "rank": mean, "rank_low": low, "rank_high": high}
-            for name, mean, low, high in zip(names, means, *tails, strict=True)
-        ]
+    for (cost, name), one in standing.groupby(["cost", "algorithm"], sort=False):
+        mean, *ends = over_contests(one.set_index(["contest", "trial"])["rank"])
+        low, high = np.clip(ends, 1, standing["algorithm"].nunique())
+        rows.append({"cost": cost, "algorithm": name, "rank": mean, "rank_low": low, "rank_high": high})
     return pd.DataFrame(rows)
 
 
-def _drawn_ranks(tables: list[np.ndarray]) -> np.ndarray:
-    """Return mean ranks (draws, algorithms) of contests drawn with replacement, and trials (rows of tables) in each."""
-    generator = np.random.default_rng(0)
-    means = []
-    for _ in range(DRAWS):
-        drawn = [tables[place] for place in generator.integers(len(tables), size=len(tables))]
-        rows = [table[generator.integers(len(table), size=len(table))].mean(axis=0) for table in drawn]
-        known = np.isfinite(rows)
-        totals, counts = np.where(known, rows, 0.0).sum(axis=0), known.sum(axis=0)
-        means.append(np.divide(totals, counts, out=np.full(len(totals), np.nan), where=counts > 0))
-    return np.array(means)
+def over_contests(values: pd.Series) -> Interval:
+    """Return the mean over contests of numbers by contest and trial, and Student's interval over the contests.
+
+    Fewer than `FEWEST` contests stand for no others: the interval is over the trials then.
+    """
+    means = values.groupby("contest").mean()
+    if len(means) < FEWEST:
+        means = values.groupby("trial").mean()
+    return student(means)
 
 
 def _facts(curves: pd.DataFrame) -> pd.DataFrame:

@@ -18,6 +18,9 @@ from rbmbench.measurements.verdicts import verdict
 from rbmbench.planning.plan import plan
 from rbmbench.planning.specs import parse_spec
 from rbmbench.reporting import contests
+from rbmbench.reporting.claims.evidence import Evidence, NotRun
+from rbmbench.reporting.claims.intervals import student
+from rbmbench.reporting.claims.measurements import MEASUREMENTS
 from rbmbench.reporting.style import PAGE, PUBLICATION
 
 ITERATIONS = [0, 10, 20]
@@ -143,6 +146,52 @@ def test_intervals_of_ranks_hold_the_ranks_of_contests_that_differ():
     assert found["rank"].tolist() == [1.5, 1.5]
     assert (found["rank_low"] <= 1.25).all()
     assert (found["rank_high"] >= 1.75).all()
+
+
+def test_intervals_over_contests_are_students_where_there_are_three():
+    values = pd.Series(
+        [1.0, 3.0, 2.0, 6.0, 4.0, 8.0], pd.MultiIndex.from_product([list("abc"), [5, 6]], names=["contest", "trial"])
+    )
+    assert contests.over_contests(values) == student([2.0, 4.0, 6.0])
+    two = values.loc[["a", "b"]]
+    assert contests.over_contests(two)[0] == 3.0
+    assert np.isnan(contests.over_contests(two)[1])  # two trials
+
+
+def test_claims_compare_ranks_contest_by_contest(tmp_path):
+    """CD ends above PCD by one rank in two contests, and below it in the third; UCD takes part in one alone."""
+    ends = {"cd": (-4.0, -4.0, -6.0), "pcd": (-5.0, -5.0, -5.0), "ucd": (-9.0,)}
+    settings = {"batch": 7, "hidden": 3, "first_trial": 0}
+    settings["schedule"] = [{"until": 20, "rate": 0.1, "estimator": {"name": "cd"}}]
+    made = []
+    for place, name in enumerate("abc"):
+        shared = {"data": "toy", "hidden": 3, "products": 100.0, "tuning_trials": 2}
+        made.append(shared | {"name": name, "tuned_by": "log_likelihood", "judged_by": "log_likelihood", "entries": []})
+        for key, values in ends.items():
+            if place < len(values):
+                curves = [[-9.0, -8.0, values[place]]] * 5
+                folder = make_run(
+                    tmp_path / f"{name}-{key}", curves, iterations=[0, 10, 20], meta={"settings": settings}
+                )
+                made[-1]["entries"].append({"algorithm": key, "label": key.upper(), "rate": 0.1, "folder": str(folder)})
+    spec = {
+        "key": "arena_fig2",
+        "paper": "arena",
+        "title": "",
+        "kind": "arena_ranks",
+        "scale": "made",
+        "contests": made,
+    }
+    evidence = Evidence("arena", [parse_spec(spec, "test")])
+    found = MEASUREMENTS["rank_difference"](evidence, ranks="fig2.cd", against="fig2.pcd")
+    assert (found.value, found.low, found.high) == pytest.approx(student([-1.0, -1.0, 1.0]))
+    assert found.what == "mean rank of CD minus that of PCD at equal matrix products (a, b, c)"
+    assert [source.budget for source in found.sources] == [{"trials": (3, None)}] * 2
+    found = MEASUREMENTS["rank_difference"](evidence, ranks="fig2.ucd", against="fig2.pcd", cost="seconds")
+    assert found.value == 1.0
+    assert found.what.endswith(" at equal processor seconds (a)")
+    with pytest.raises(NotRun):
+        MEASUREMENTS["rank_difference"](evidence, ranks="fig2.fpcd", against="fig2.pcd")
 
 
 def test_results_count_the_judged_models_that_are_certified_at_the_chosen_rate():

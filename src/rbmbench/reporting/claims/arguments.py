@@ -202,6 +202,7 @@ SamplerOption = _name(
 EntryName = _name(_ENTRY, _entries, _OF_ENTRY)
 PublishedEntryName = _name(_PUBLISHED, _published_entries, f"{_OF_ENTRY}; with a published value")
 TimesName = _name(_TIMES, _names("coupling_times"), "name of stopping times: FIGURE.COUPLING")
+RankName = _name(("figure of ranks", "algorithm"), _names("arena_ranks"), "name of final ranks: FIGURE.ALGORITHM")
 TableName = _name(("table of run times",), _keys("run_times"), "name of a table of run times")
 FigureName = _name(_CURVE[:1], _keys("learning_curves"), "name of a figure of learning curves")
 AlgorithmName = _name(("algorithm of these figures",), _algorithms_of_figures, "key of an algorithm of the figures")

@@ -1,7 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The measurements that claims are judged by: each returns one number with an interval, and gives no verdict."""
 
-from rbmbench.reporting.claims.measurements import curves, diagnostics, samples, tables
+from rbmbench.reporting.claims.measurements import contests, curves, diagnostics, samples, tables
 from rbmbench.reporting.claims.measurements._base import MEASUREMENTS, POSSIBLE, SETS_RANGE, Measurement
 
-__all__ = ["MEASUREMENTS", "POSSIBLE", "SETS_RANGE", "Measurement", "curves", "diagnostics", "samples", "tables"]
+__all__ = [
+    "MEASUREMENTS",
+    "POSSIBLE",
+    "SETS_RANGE",
+    "Measurement",
+    "contests",
+    "curves",
+    "diagnostics",
+    "samples",
+    "tables",
+]
