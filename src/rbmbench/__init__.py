@@ -72,7 +72,7 @@ if not TYPE_CHECKING:  # for which every name would be there
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, "__version__"})
+    return sorted(__all__ + [name for name in globals() if name.startswith("__")] + ["__version__"])
 
 
 def _version() -> str:
