@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_COLUMNS = 3
+MOST_LABELS = 5
+"""Of an axis, which do not touch."""
 
 
 @KINDS.register
@@ -82,7 +84,8 @@ def _draw(ax: Axes, numbers: pd.DataFrame, looks: Mapping[str, dict]) -> None:
     pad = 0.08 * (best.max() - low) or 0.1
     rates = sorted(numbers["rate"].unique())
     ax.set(xscale="log", xlabel="learning rate", ylim=(low - pad, best.max() + pad))
-    ax.set_xticks(rates, [f"{rate:g}" for rate in rates])
+    each = -(-len(rates) // MOST_LABELS)
+    ax.set_xticks(rates, ["" if place % each else f"{rate:g}" for place, rate in enumerate(rates)])
     ax.set_xticks([], minor=True)
     finish_axes(ax)
 
