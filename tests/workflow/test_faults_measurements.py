@@ -13,7 +13,7 @@ from workspaces import run_cli
 
 from rbmbench import datasets
 from rbmbench.cli import main
-from rbmbench.io import results
+from rbmbench.io import provenance, results
 from rbmbench.io.layout import JOBS, META
 from rbmbench.io.locks import locked
 from rbmbench.training.checkpoint import Checkpointer
@@ -97,15 +97,18 @@ def undisturbed(model, tmp_path_factory):
 
 def assert_ends_as(expected: list, job: Job, monkeypatch) -> None:
     """Run the same command again; it goes on from its checkpoint, and leaves what an undisturbed one leaves."""
-    resume, states = Checkpointer.resume, []
+    resume, noted_ones = Checkpointer.resume, []
 
     def noted(checkpointer, identity):
-        states.append(resume(checkpointer, identity))
-        return states[-1]
+        noted_ones.append((checkpointer, resume(checkpointer, identity)))
+        return noted_ones[-1][1]
 
     monkeypatch.setattr(Checkpointer, "resume", noted)
+    monkeypatch.setattr(provenance, "seconds_since_start", lambda: 0.0)
     assert main(job.arguments()) == 0
-    assert states[0] is not None
+    checkpointer, state = noted_ones[0]
+    assert state is not None
+    assert results.read_meta(job.folder / "out")["wall"]["total_seconds"] == checkpointer.earlier > 0
     assert job.outputs() == expected
     assert job.files() == job.finished()
 

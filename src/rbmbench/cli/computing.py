@@ -200,7 +200,7 @@ def couple(arguments: Namespace) -> None:
     with _owned(arguments, "coupling"):
         with _resumable(arguments) as (checkpointer, _):
             times = meeting_times.coupled_stopping_times(settings, checkpointer)
-        wall = _spent(checkpointer, "measuring") | {"total_seconds": provenance.seconds_since_start()}
+        wall = _measuring(checkpointer)
         table = pd.DataFrame({"chain": range(len(times)), "stopping_time": times})
         results.write_table(arguments.out / STOPPING_TIMES, table)
         results.write_meta(arguments.out, "coupling", _meta(arguments, settings, {}, times, code) | {"wall": wall})
@@ -218,7 +218,7 @@ class _Measurement:
 
     def write_meta(self, kind: str, checkpointer: Checkpointer, **more: Any) -> None:
         """Write the meta of a kind of job, with ``more`` keys."""
-        wall = _spent(checkpointer, "measuring") | {"total_seconds": provenance.seconds_since_start()}
+        wall = _measuring(checkpointer)
         meta = _meta(self.arguments, self.settings, self.dataset.provenance, self.rbm.W, self._code)
         meta |= {"run": self.arguments.model.name, "wall": wall, "trials": len(self.rbm.W)}
         results.write_meta(self.arguments.out, kind, meta | more)
@@ -327,6 +327,12 @@ def _settings(model: type[Settings], arguments: Namespace) -> Any:
         settings = parse(model, results.read_json(text), text)
     _check_start(arguments)
     return settings
+
+
+def _measuring(checkpointer: Checkpointer) -> dict[str, float]:
+    """Return the times of a measurement, interrupted computations that it goes on from included."""
+    total = checkpointer.earlier + provenance.seconds_since_start()
+    return _spent(checkpointer, "measuring") | {"total_seconds": total}
 
 
 def _spent(checkpointer: Checkpointer, what: str) -> dict[str, float]:

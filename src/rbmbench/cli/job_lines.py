@@ -208,8 +208,10 @@ def last_line(layout: Layout, has_report: bool, has_claims: bool) -> str:
     where = f"open {layout.report}" if has_report else f"see {layout.root}"
     if not has_claims:
         return f"Done: {where}"
-    from rbmbench.reporting.claims.judge import read_claims
+    from rbmbench.reporting.claims.judge import CHECK_OF_INSTALLATION, read_claims
 
+    if Path(layout.root).name == CHECK_OF_INSTALLATION:
+        return f"Done: {where}; everything was made, and nothing is judged at this scale"
     try:
         found = read_claims(layout.claims)["verdict"].value_counts()
     except RbmbenchError as error:

@@ -184,6 +184,11 @@ class Checkpointer:
         self._at, self._clocks = monotonic(), (perf_counter(), process_time())
         return state
 
+    @property
+    def earlier(self) -> float:
+        """Wall-clock seconds of interrupted computations that this one goes on from."""
+        return self._before[0]
+
     def spent(self) -> tuple[float, float]:
         """Return wall-clock and processor seconds since the computation began, those of interrupted ones included."""
         since = perf_counter() - self._clocks[0], process_time() - self._clocks[1]

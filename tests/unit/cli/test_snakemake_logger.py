@@ -234,3 +234,5 @@ def test_the_last_line_names_page_and_verdicts(repository, tmp_path):
     counts = dict(reversed(part.split(" ", 1)) for part in verdicts.split(", "))
     assert set(counts) == {"reproduced", "not reproduced", "inconclusive at this scale"}
     assert int(counts["not reproduced"]) == kept.count(",not reproduced,")
+    smoke = last_line(Layout("results/smoke"), has_report=True, has_claims=True)
+    assert smoke.endswith("; everything was made, and nothing is judged at this scale")

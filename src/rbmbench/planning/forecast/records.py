@@ -226,7 +226,9 @@ def _measurement(meta: dict[str, Any], sizes: tuple[int, int]) -> Record:
     name = f"{meta['run']} {settings.digest()}"
     known = {"held_out": rows} if kind == "samplers" and isinstance(rows := meta["data"]["rows"], dict) else {}
     counted = _as_made(meta, count(settings, *sizes, hidden, meta["trials"], **known), sizes[1], hidden)
-    elapsed = {"startup": wall["total_seconds"] - wall["measuring_seconds"], "measuring": wall["measuring_seconds"]}
+    startup = wall["total_seconds"] - wall["measuring_seconds"]
+    # Kept results of early code: after an interruption the total was that of the last process, whose start is unknown.
+    elapsed = ({"startup": startup} if startup > 0 else {}) | {"measuring": wall["measuring_seconds"]}
     return _record(meta, name, hidden, counted, elapsed, wall, "measuring")
 
 

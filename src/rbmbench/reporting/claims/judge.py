@@ -26,6 +26,8 @@ from rbmbench.reporting.words import data_name, reductions
 
 REPRODUCED, NOT_REPRODUCED = "reproduced", "not reproduced"
 INCONCLUSIVE = "inconclusive at this scale"
+CHECK_OF_INSTALLATION = "smoke"
+"""The scale whose figures only show that everything runs: whoever reads its verdicts is told that nothing is judged."""
 NO_INTERVAL, BOUNDARY = "no interval", "the interval holds the boundary"
 COLUMNS = [
     "claim", "paper", "class", "where", "text", "published", "measured", "low", "high", "above", "below", "fails",

@@ -36,8 +36,6 @@ from rbmbench.reporting.page.pointers import marks
 from rbmbench.reporting.page.provenance import OTHER, UNRECORDED, Origin, command, origins, summary
 from rbmbench.reporting.page.snapshots import snapshots
 
-CHECK_OF_INSTALLATION = "smoke"
-"""The scale whose figures only show that everything runs: on the page all of its claims are inconclusive."""
 PICTURE_WIDTH = 640
 """Pixels; the pictures of a page are a fallback, and curves are drawn from numbers."""
 NUMBER = re.compile(r"[-+0-9.e\s]*|nan|-?inf|.* to .*")
@@ -95,7 +93,7 @@ class Folder:
         made = {key: self._origins(key) for key in keys}
         trained = [meta for meta in every.values() if _is_run(meta)]
         scale = Path(self.layout.root).name
-        judges = scale != CHECK_OF_INSTALLATION
+        judges = scale != judge.CHECK_OF_INSTALLATION
         if not judges:
             verdicts["verdict"] = judge.INCONCLUSIVE
         drawn = {key: self._drawn(key, metas[key]) for key in keys if not self._is_table(key)}
