@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-SOURCES = ("src", "pyproject.toml", "README.md", "LICENSE")
+SOURCES = ("src", "setup.py", "pyproject.toml", "README.md", "LICENSE")
 SNAKEFILE = re.compile(r'^```python title="Snakefile"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 COMMANDS = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
