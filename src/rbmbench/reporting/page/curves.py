@@ -15,7 +15,7 @@ from rbmbench.reporting.page.facts import PanelFacts, RunFacts
 from rbmbench.reporting.page.model import Numbers, Panel
 from rbmbench.reporting.words import count, listed
 
-MOST_POINTS = 250
+MOST_POINTS = 150
 DIGITS = 5
 MOST_TRIALS = 25
 """Curves of single trials, of which the first are shown."""
