@@ -27,7 +27,7 @@ def parquet_table(path: str | os.PathLike):
         file = parquet.ParquetFile(content, read_dictionary=texts, page_checksum_verification=True)
         table = file.read(use_threads=False)
     for name in texts:
-        words = table[name].combine_chunks()
+        words = table[name].combine_chunks() if len(table) else pa.array([], pa.string())
         longest = compute.max(compute.binary_length(getattr(words, "dictionary", words))).as_py() or 0
         if longest * len(words) > MOST_TEXT:
             found = f"{len(words)} texts of up to {longest} bytes"
@@ -41,7 +41,9 @@ def _text_columns(file) -> list[str]:
     from pyarrow import types
 
     declared, schema = file.metadata, file.schema_arrow
-    texts = [field.name for field in schema if types.is_string(field.type) or types.is_large_string(field.type)]
+    # Before pandas 3 a column of no texts is written as one of nothing.
+    kinds = (types.is_string, types.is_large_string, *[types.is_null] * (declared.num_rows == 0))
+    texts = [field.name for field in schema if any(is_one(field.type) for is_one in kinds)]
     for field in schema:
         if not (field.name in texts or types.is_integer(field.type) or types.is_floating(field.type)):
             raise UnreadableError(f"column {field.name!r} holds {str(field.type)[:50]}; allowed: numbers and text")
