@@ -16,7 +16,7 @@ from rbmbench.config.layers import read_yaml
 from rbmbench.io.atomic import replaced, write_json
 from rbmbench.io.guard import UnreadableError, bounded_bytes
 from rbmbench.io.layout import CURVE, META, TABLE_ENDINGS, Layout
-from rbmbench.io.meta import CONTENT, SAME_AS, content_checksum
+from rbmbench.io.meta import OWN_CHECKSUM, SAME_AS, content_checksum
 from rbmbench.io.results import read_meta
 from rbmbench.planning.specs import FigureSpec, parse_spec, read_spec, read_values
 from rbmbench.reporting.claims import judge
@@ -124,5 +124,5 @@ def _metas(outputs: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
         if first == values["key"]:
             found[first] = {Path(folder).name: read_meta(folder) for folder in folders}
         else:
-            found[values["key"]] = {SAME_AS: first, CONTENT: content_checksum(found[first])}
+            found[values["key"]] = {SAME_AS: first, OWN_CHECKSUM: content_checksum(found[first])}
     return found

@@ -99,8 +99,8 @@ class Meta(dict):
         raise ResultsError(f"{self._path}: key {name!r} is missing; found {', '.join(sorted(self)) or 'nothing'}")
 
 
-SAME_AS, CONTENT = "same_as", "content_sha256"
-"""Keys of kept metas that are those of another figure or table: its key, and the checksum of what it has."""
+SAME_AS = "same_as"
+"""Key of kept metas that are those of another figure or table: its key; `OWN_CHECKSUM` is that of what it has."""
 
 
 def content_checksum(values: dict[str, Any]) -> str:

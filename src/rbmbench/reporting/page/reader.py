@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from rbmbench.base.errors import ResultsError
 from rbmbench.io.guard import UnreadableError, bounded_bytes
 from rbmbench.io.layout import Layout
-from rbmbench.io.meta import CONTENT, SAME_AS, checked_meta, content_checksum
+from rbmbench.io.meta import OWN_CHECKSUM, SAME_AS, checked_meta, content_checksum
 from rbmbench.io.results import numbers_file, read_csv, read_json, read_meta
 from rbmbench.planning.specs import FigureSpec, number_of, paper_of, read_spec
 from rbmbench.planning.specs import Shown as Spec
@@ -110,20 +110,21 @@ class Folder:
         """Return the meta of all results behind a figure or a table, by the name of their folder."""
         if key in self.specs:
             return {Path(folder).name: read_meta(folder) for folder in self.specs[key].folders()}
-        metas, file = read_json(self.kept[key]), str(self.kept[key])
-        if not isinstance(metas, dict):
-            raise ResultsError(f"{file}: should hold the meta of each result by its name")
+        metas, file = self._kept_metas(key), self.kept[key]
         if SAME_AS in metas:
-            return self._same_metas(file, metas)
+            named, other = metas, str(metas[SAME_AS])
+            metas = self._kept_metas(other) if other in self.kept else {}
+            if SAME_AS in metas or content_checksum(metas) != named.get(OWN_CHECKSUM):
+                raise ResultsError(f"{file}: {SAME_AS}: found {other!r}, kept anew or not at all; keep both again")
+            file = self.kept[other]
         return {name: checked_meta(meta, f"{file}: {name}") for name, meta in metas.items()}
 
-    def _same_metas(self, file: str, named: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
-        """Return the meta that another kept figure has, if it is still what this one was kept with."""
-        other = self.kept.get(str(named[SAME_AS]))
-        metas = read_json(other) if other else None
-        if not isinstance(metas, dict) or SAME_AS in metas or content_checksum(metas) != named.get(CONTENT):
-            raise ResultsError(f"{file}: {SAME_AS}: found {named[SAME_AS]!r}, kept anew or not at all; keep both again")
-        return self._metas(other.stem)
+    def _kept_metas(self, key: str) -> dict[str, Any]:
+        """Return what the kept file of a figure or a table holds."""
+        metas = read_json(self.kept[key])
+        if not isinstance(metas, dict):
+            raise ResultsError(f"{self.kept[key]}: should hold the meta of each result by its name")
+        return metas
 
     def _origins(self, key: str) -> list[Origin]:
         folders = self.specs[key].folders() if key in self.specs else ()
