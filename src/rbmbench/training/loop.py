@@ -137,9 +137,10 @@ class Loop:
 
     def _spent(self) -> np.ndarray:
         """Return the products that each trial has made."""
-        iterations, diagnostics = self.iteration - self.evaluated, self._diagnostics()
+        iterations = self.iteration - self.evaluated
         if not iterations:
             return self.spent
+        diagnostics = self._diagnostics()
         shard, sizes = self.shards[0], (self.settings.batch, *self.rbm.W.shape[1:])
         each = [{name: float(values[t]) for name, values in diagnostics.items()} for t in range(len(self.spent))]
         return self.spent + [iterations * shard.update.products(shard.estimator, *sizes, found) for found in each]
