@@ -13,8 +13,7 @@ from pydantic import Field
 from rbmbench.config.paper import KINDS, Paper
 from rbmbench.kinds._contests import OfContestsSpec, ViewOfContests, contests_in_words, heading_of
 from rbmbench.planning.specs import FigureSpec, Source
-from rbmbench.reporting.claims.intervals import FEWEST
-from rbmbench.reporting.contests import COSTS, contest_results, overall_ranks, standings
+from rbmbench.reporting.contests import COSTS, contest_results, overall_ranks, standings, unit_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,9 +53,9 @@ class ArenaRanksSpec(OfContestsSpec, FigureSpec):
     def evidence(self, found: pd.DataFrame, name: str, **_: Any) -> Source | None:
         """Return the ranks of an algorithm: rows of `rbmbench.reporting.contests.standings`."""
         ranks = standings(found).query("algorithm == @name")
-        budget = {"trials": (ranks.groupby(["cost", "contest"]).size().min(), None)}
         if ranks.empty:
             return None
+        budget = {"trials": (ranks.groupby(["cost", "contest"]).size().min(), None)}
         return Source(label=self.labels[name], frame=ranks, budget=budget, stand_in=max(found["stand_in"]))
 
     def picture(self, numbers: pd.DataFrame, facts: Mapping[str, Any], sheet: Any = None) -> Figure:
@@ -82,15 +81,11 @@ class ArenaRanksSpec(OfContestsSpec, FigureSpec):
         contests = numbers[numbers["contest"] != OVERALL]
         return (
             "Ranks by the held-out log-likelihood at the end of the budget; 1 is the best of the algorithms in a trial."
-            f" Left: mean over contests and trials, with Student's 95 % intervals over the {self._drawn}."
-            " Right: mean over the trials of each contest, under equal matrix products."
+            " Left: mean over contests and trials, with Student's 95 % intervals"
+            f" over the {unit_of(len(self.contests))}s. Right: mean over the trials of each contest,"
+            " under equal matrix products."
             f" {contests_in_words(self.contests, contests)}"
         )
-
-    @property
-    def _drawn(self) -> str:
-        """Over what the intervals are; see `rbmbench.reporting.contests.over_contests`."""
-        return "trials" if len(self.contests) < FEWEST else "contests"
 
 
 def _draw_overall(ax: Axes, overall: pd.DataFrame, order: list[str]) -> None:

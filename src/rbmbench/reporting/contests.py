@@ -254,12 +254,14 @@ def overall_ranks(standing: pd.DataFrame) -> pd.DataFrame:
 def over_contests(values: pd.Series) -> Interval:
     """Return the mean over contests of numbers by contest and trial, and Student's interval over the contests.
 
-    Fewer than `FEWEST` contests stand for no others: the interval is over the trials then.
+    Where those are too few it is over the trials, see `unit_of`.
     """
-    means = values.groupby("contest").mean()
-    if len(means) < FEWEST:
-        means = values.groupby("trial").mean()
-    return student(means)
+    return student(values.groupby(unit_of(values.index.unique("contest").size)).mean())
+
+
+def unit_of(contests: int) -> str:
+    """Return over what intervals are: "contest", or "trial" where contests are too few to stand for others."""
+    return "trial" if contests < FEWEST else "contest"
 
 
 def _facts(curves: pd.DataFrame) -> pd.DataFrame:
