@@ -2,21 +2,21 @@
 # Figures and tables. Each has a spec (what to show) and is made by the notebook of its kind.
 
 
+# A spec may be too long for an argument of a command. Snakemake itself fills the template in: no process is started.
 rule write_spec:
+    input:
+        template=ancient(file_of("workflow/templates/spec.json.j2")),
     output:
         LAYOUT.spec("{key}"),
-    log:
-        LAYOUT.log("specs", "{key}"),
     wildcard_constraints:
         key="[a-z0-9_]+_(fig|table)[a-z0-9_]*",
-    localrule: True
     resources:
         mem_mb=500,
         runtime=10,
     params:
-        text=lambda wildcards: json_text(PLAN.outputs[wildcards.key].spec.model_dump(mode="json")),
-    script:
-        "../scripts/write_text.py"
+        text=lambda wildcards: spec_text(wildcards.key),
+    template_engine:
+        "jinja2"
 
 
 rule render_figure:
