@@ -43,6 +43,9 @@ def compiled(fastmath=False, error_model="python", inline="never"):
     Numba lets a function without options of its own inherit ``fastmath`` and ``error_model`` from the function that is
     compiled at the time and calls it. What is cached, and the last digits, would depend on which came first. So both
     are always set.
+
+    A kernel is compiled once more for a literal argument, and all that it calls is optimised again in each caller: the
+    kernels count from ``np.int64(0)``, and a compiled loop that only calls one kernel is not worth its seconds.
     """
     cache = CACHE_FOLDER is not None
     return numba.njit(cache=cache, nogil=True, fastmath=fastmath, error_model=error_model, inline=inline)

@@ -61,7 +61,7 @@ def _fill_tile(row_id, mirrored, units, seed, trial, number, purpose, window, co
 @compiled()
 def _fill_rows(row_id, mirrored, units, seed, trial, number, purpose, window, coins):
     """Write the coins of rows of one replica, one row after the other, tile by tile."""
-    row = 0
+    row = np.int64(0)
     while row < row_id.size:
         last = _end_of_tile(row, row_id, units)
         tile = slice(row, last)
@@ -167,7 +167,7 @@ def _redraw(
             if pending[chain, :left].any():
                 p, drawn = means[chain, :left].reshape(-1), states[chain, :left].reshape(-1)
                 _toss(p, k, where, mirrors, units, seed, trial, number, attempt, drawn)
-        rows, left = left, 0
+        rows, left = left, np.int64(0)
         for row in range(rows):
             u = row_uniforms(seed, trial, number, attempt, row_id[row], mirrored[row])
             for chain in range(2):
@@ -197,7 +197,7 @@ def couple_some_rows(
     difference, tiled_bias = np.empty((room, units), kind), np.empty(room * units, kind)
     normaliser, at = np.empty(room), np.empty(room, np.int64)
     apart, mirrors = np.empty(room, np.int64), np.empty(room, np.uint8)
-    row = 0
+    row = np.int64(0)
     while row < replica.size:
         last = _end_of_replica(row, replica, room)
         r, rows = replica[row], last - row
@@ -212,7 +212,7 @@ def couple_some_rows(
         k, p, drawn = coins[: rows * units], means[0, :rows].reshape(-1), states[0, :rows].reshape(-1)
         _fill_rows(row_id[some], mirrored[some], units, seed, trial, number, purpose, window, k)
         _toss(p, k, row_id[some], mirrored[some], units, seed, trial, number, purpose, drawn)
-        left = 0
+        left = np.int64(0)
         for i in range(rows):
             apart[i], mirrors[i], at[i] = row_id[row + i], mirrored[row + i], row + i
             normaliser[i] = _normaliser(parts[0, i], parts[1, i])
@@ -238,7 +238,7 @@ def sample_some_rows(mean, replica, row_id, mirrored, seed, trials, number, purp
     units = mean.shape[1]
     room = min(max(1, TILE // units), replica.size)
     window, coins = np.empty(max(room * units, TILE) + 254, mean.dtype), np.empty(room * units, mean.dtype)
-    row = 0
+    row = np.int64(0)
     while row < replica.size:
         last = _end_of_replica(row, replica, room)
         ids, mirrors, trial = row_id[row:last], mirrored[row:last], trials[replica[row]]

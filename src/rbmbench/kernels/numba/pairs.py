@@ -6,6 +6,8 @@ steps is compiled as well, replica by replica. It takes the same random numbers 
 (`rbmbench.samplers.coupled_gibbs`) and adds terms like `rbmbench.samplers._terms`.
 """
 
+from itertools import pairwise
+
 import numpy as np
 
 from rbmbench.kernels import ways
@@ -50,16 +52,6 @@ def _keep(sums, r, visible, mean, sign):
 
 
 @compiled()
-def _add_differences(way, sums, r, visible, mean, other, other_mean):
-    """Add f(v) - f(v') of every row."""
-    if sums.kept[r] + 2 * visible.shape[0] > sums.visible.shape[1]:
-        _flush(way, sums, r)
-    one = mean.dtype.type(1)
-    _keep(sums, r, visible, mean, one)
-    _keep(sums, r, other, other_mean, -one)
-
-
-@compiled()
 def _count(rejected, pair, rejections):
     for row in range(rejected.size):
         rejections[pair[row]] += rejected[row]
@@ -85,7 +77,9 @@ def _hidden_half_step(coupling, mean, mean2, c, replica, row_id, mirrored, draw,
     rejected[:] = 0
     if coupling == BOTH_LAYERS:
         h[:], h2[:] = mean, mean2
-        couple_some_rows(h, h2, c, replica, row_id, mirrored, seed, trials, number, purpose, True, met, rejected)
+        couple_some_rows(
+            h, h2, c, replica, row_id, mirrored, seed, trials, number, purpose, coupling != GENERAL, met, rejected
+        )
     mean_of_some_rows(mean, c, replica)
     mean_of_some_rows(mean2, c, replica)
     if coupling != BOTH_LAYERS:
@@ -98,6 +92,7 @@ def _hidden_half_step(coupling, mean, mean2, c, replica, row_id, mirrored, draw,
 def _follow_replica(r, visible, other, keys, model, words, way, t, last, coupling, sums, tau, rejections):
     seed, trials, number, purpose = words
     left, n, kind = visible.shape[0], model.c.shape[1], visible.dtype
+    one = kind.type(1)
     mean, other_mean = np.empty((left, n), kind), np.empty((left, n), kind)
     hidden, other_hidden = np.empty((left, n), kind), np.empty((left, n), kind)
     met, rejected, bounds = np.empty(left, np.uint8), np.empty(left, np.int64), np.zeros(2, np.int64)
@@ -114,7 +109,10 @@ def _follow_replica(r, visible, other, keys, model, words, way, t, last, couplin
         draw = seed, trials, number, purpose
         _hidden_half_step(coupling, p, p2, model.c, rows, where, mirrors, draw, h, h2, met[:left], rejected[:left])
         _count(rejected[:left], pair, rejections)
-        _add_differences(way, sums, r, v, p, v2, p2)
+        if sums.kept[r] + 2 * left > sums.visible.shape[1]:
+            _flush(way, sums, r)
+        _keep(sums, r, v, p, one)
+        _keep(sums, r, v2, p2, -one)
         multiply_some_states(way, h, bounds, W_transposed, v)
         multiply_some_neighbours(way, h, v, h2, bounds, W_transposed, v2)
         t += 1
@@ -130,18 +128,6 @@ def _follow_replica(r, visible, other, keys, model, words, way, t, last, couplin
         left = _drop_met(met[:left], v, v2, row_id, mirrored, pair)
 
 
-@compiled()
-def _follow_pairs(visible, other, bounds, keys, model, words, way, t, last, coupling, sums, tau, rejections):
-    for r in range(bounds.size - 1):
-        if bounds[r] < bounds[r + 1]:
-            some = slice(bounds[r], bounds[r + 1])
-            of_replica = keys.replica[some], keys.row_id[some], keys.mirrored[some]
-            _follow_replica(
-                r, visible[some], other[some], of_replica, model, words, way, t, last, coupling, sums, tau[some],
-                rejections[some],
-            )  # fmt: skip
-
-
 def follow_pairs(visible, other, bounds, keys, model, draw, t, last, coupling, sums):
     """Run pairs of chains from step t until all have met, or to step ``last``, and add up their terms.
 
@@ -152,5 +138,13 @@ def follow_pairs(visible, other, bounds, keys, model, draw, t, last, coupling, s
     tau, rejections = np.zeros((2, len(visible)), np.int64)
     words = draw.seed, draw.trials, draw.number, draw.purpose
     way = ways.number()
-    _follow_pairs(visible, other, bounds, keys, model, words, way, t, last, coupling, sums, tau, rejections)
+    # Not compiled: a compiled loop would take seconds more to compile, all of what it calls being optimised again.
+    for r, (start, stop) in enumerate(pairwise(bounds)):
+        if start < stop:
+            some = slice(start, stop)
+            of_replica = keys.replica[some], keys.row_id[some], keys.mirrored[some]
+            _follow_replica(
+                r, visible[some], other[some], of_replica, model, words, way, t, last, coupling, sums, tau[some],
+                rejections[some],
+            )  # fmt: skip
     return tau, rejections
