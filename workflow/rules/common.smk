@@ -14,11 +14,10 @@ from rbmbench.base.errors import RbmbenchError, SettingsError
 from rbmbench.cli import snakemake_scheduler
 from rbmbench.cli.snakemake_logger import LoggedWorkflow
 from rbmbench.config.loading import load
-from rbmbench.io.atomic import json_text
 from rbmbench.io.layout import BIAS, CERTIFICATE, CURVE, ISL, META, MODEL, SHOWN, STOPPING_TIMES, TRUTH
 from rbmbench.io.results import check_writable
 from rbmbench.io.warm import WarmProcess
-from rbmbench.measurements.fingerprints import fingerprint, recipe_fingerprint
+from rbmbench.measurements.fingerprints import fingerprint, probe_ahead, recipe_fingerprint
 from rbmbench.planning.forecast import requests
 from rbmbench.planning.plan import plan
 from rbmbench.reporting.claims import files as claim_files
@@ -117,15 +116,21 @@ def batch_of(group, name):
 
 
 @cache
-def say_probing():
-    """Tell, once, what takes time now."""
+def begin_probing():
+    """Tell, once, what takes time now, and have a second core help."""
     print("rbmbench: finding out what the code computes, once after a change of it", file=sys.stderr)
+    if (workflow.resource_settings.cores or 1) > 1:
+        probe_ahead([probed(job) for job in PLAN.jobs])
+
+
+def probed(job):
+    """Return what the fingerprint of the code of a job depends on: its settings, and the size of its data."""
+    return job.settings, PLAN.data[job.data].visible if job.data else None
 
 
 def code_of_job(job):
     """Return the fingerprint of the code of a job."""
-    visible = PLAN.data[job.data].visible if job.data else None
-    return fingerprint(job.settings, visible, say_probing)
+    return fingerprint(*probed(job), begin_probing)
 
 
 def code_of(jobs, name):
@@ -167,6 +172,11 @@ def run_files(runs):
 def files_of(key):
     """Return all files of a figure or table."""
     return LAYOUT.figure_files(key) if key in PLAN.figures else LAYOUT.table_files(key)
+
+
+def spec_text(key):
+    """Return the spec of a figure or table, in ASCII: Snakemake writes it in the encoding of the user's locale."""
+    return json.dumps(PLAN.outputs[key].spec.model_dump(mode="json"), indent=1, sort_keys=True) + "\n"
 
 
 @cache

@@ -9,11 +9,14 @@ and kept in the user's cache folder.
 import hashlib
 import io
 import re
+import signal
 import tokenize
-from collections.abc import Callable, Iterator, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from itertools import chain
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +63,8 @@ def fingerprint(settings: Settings, visible: int | None = None, working: Callabl
     key = " ".join([type(settings).__name__, small.canonical(), str(enumerable), *_of_plugins(small)])
     known = _known()
     if key not in known:
+        known |= _kept()  # of another process
+    if key not in known:
         if working:
             working()
         try:
@@ -68,6 +73,24 @@ def fingerprint(settings: Settings, visible: int | None = None, working: Callabl
             return UNKNOWN
         _keep(known)
     return known[key]
+
+
+def probe_ahead(jobs: Sequence[tuple[Settings, int | None]]) -> None:
+    """Compute the fingerprints of jobs, given as for `fingerprint`, in a process beside this one, the last one first.
+
+    Who asks for them from the first one on finds the others done. What takes long is to compile the kernels, and both
+    processes use what either has compiled. The other one ends with this process, if not before.
+    """
+    other = get_context("fork").Process(target=_probe, args=(jobs[::-1],), daemon=True)
+    other.start()
+
+
+def _probe(jobs: Iterable[tuple[Settings, int | None]]) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    warnings.simplefilter("ignore")  # the process that asks for fingerprints warns
+    for settings, visible in jobs:
+        fingerprint(settings, visible)
 
 
 def recipe_fingerprint(name: str, options: Mapping[str, Any] | None = None) -> str:

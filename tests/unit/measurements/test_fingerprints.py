@@ -2,6 +2,7 @@
 """Fingerprints tell code that computes something else from code that computes the same."""
 
 import shutil
+import time
 
 import numpy as np
 import pytest
@@ -124,6 +125,20 @@ def test_it_is_computed_once_for_the_sources_as_they_are(monkeypatch):
     monkeypatch.setattr(probes, "behaviour", None)
     assert fingerprint(run(), 784, lambda: told.append("again")) == found
     assert told == ["computing"]
+
+
+def test_another_process_finds_those_of_many_jobs(monkeypatch):
+    jobs = [(run(estimator), 784) for estimator in ("cd", "pcd", "pop_cd")]
+    expected = [now(settings) for settings, _ in jobs]
+    shutil.rmtree(fingerprints._file().parent)
+    fingerprints._known().clear()
+    fingerprints.probe_ahead(jobs)
+    end = time.monotonic() + 120
+    while len(fingerprints._kept()) < len(jobs):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    monkeypatch.setattr(probes, "behaviour", None)
+    assert [fingerprint(*job) for job in jobs] == expected
 
 
 def test_without_a_cache_it_is_computed(monkeypatch, tmp_path):
