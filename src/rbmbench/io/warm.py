@@ -37,7 +37,7 @@ SECONDS_BETWEEN_LOOKS = 1.0
 PRELOADED = (
     "rbmbench.cli.computing",
     "rbmbench.cli.making",
-    "rbmbench.kinds",
+    "rbmbench.kinds.learning_curves",
     "rbmbench.reporting.page.notebooks",
     "scipy.stats",
     "matplotlib.pyplot",
@@ -45,10 +45,19 @@ PRELOADED = (
     "matplotlib.backends.backend_pdf",
     "matplotlib.backends.backend_svg",
     "papermill",
+    "black",  # papermill writes parameters with it
     "nbconvert",
     "ipykernel.kernelapp",
-    "IPython.core.completer",
+    "ipykernel.debugger",
+    "IPython.core.completerlib",
+    "IPython.core.debugger",
+    "IPython.core.oinspect",
+    "IPython.extensions.storemagic",
+    "pandas.io.formats.csvs",
+    "pandas.io.formats.style",
+    "psutil",
     "pyarrow.parquet",
+    "sqlite3",
 )
 
 
@@ -105,7 +114,9 @@ class WarmProcess:
         threads = dict.fromkeys(THREAD_VARIABLES, "1")
         own = {name: value for name, value in os.environ.items() if name != VARIABLE}
         command = [sys.executable, "-c", f"from {__name__} import serve; serve({str(path)!r}, {os.getpid()})"]
-        self._process = subprocess.Popen(command, env=own | threads | {"MPLBACKEND": "agg"}, start_new_session=True)
+        # Python's own frozen modules make the debugger, which a kernel imports, print a warning.
+        others = {"MPLBACKEND": "agg", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
+        self._process = subprocess.Popen(command, env=own | threads | others, start_new_session=True)
         os.environ[VARIABLE] = str(path)
 
     def stop(self) -> None:
@@ -125,12 +136,14 @@ def serve(path: str, parent: int) -> None:
         with suppress(ImportError):
             import_module(module)
     _load_kernels()
+    with suppress(ImportError):
+        import_module("rbmbench.reporting.page.notebooks").prepare()
     _Server(path, parent).run()
 
 
 def _load_kernels() -> None:
     """Load the compiled kernels that most runs need: a fork has what was loaded before."""
-    trainer = import_module("rbmbench.training.trainer")  # above this package, as all that is run
+    trainer = import_module("rbmbench.training.trainer")  # above this package, as all that is run here
     rows = [[(i + j) % 3 == 0 for i in range(5)] for j in range(12)]
     for estimator in ("cd", "pcd", "pop_cd", "parallel_tempering"):
         trainer.train(rows, hidden=3, batch=4, iterations=2, estimator=estimator, evaluate_every=1, backend="numpy")
