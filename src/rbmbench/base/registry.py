@@ -2,8 +2,10 @@
 """Registries of named parts (estimators, samplers, update rules, data sets), and checks of the parts' options."""
 
 import inspect
+import os
 import pkgutil
 from collections.abc import Callable, Collection, Mapping
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -14,6 +16,12 @@ from rbmbench.base.errors import SettingsError, unknown_name
 from rbmbench.base.settings import LARGEST, MOST_COUNT
 
 LARGEST_FAST_RATE = 1000  # upper limit of eps_F in FPCD and the samplers with fast weights, far above useful values
+
+
+@cache
+def _modules(folders: tuple[str, ...], _files: tuple[tuple[str, ...], ...]) -> list[str]:
+    """Return the names of the modules in folders, which are looked for again when there are other files."""
+    return [module.name for module in pkgutil.iter_modules(folders)]
 
 
 class Registry:
@@ -84,7 +92,8 @@ class Registry:
         return (name in self._makers or name in self._points()) and name not in self._own_names()
 
     def _own_names(self) -> list[str]:
-        modules = (module.name for module in pkgutil.iter_modules(plugins.folders_of(self.package)))
+        folders = tuple(plugins.folders_of(self.package))
+        modules = _modules(folders, tuple(tuple(os.listdir(folder)) for folder in folders))
         return [name for name in modules if not name.startswith("_") and name not in self.exclude]
 
     def _points(self) -> dict[str, Any]:

@@ -114,11 +114,15 @@ def _curve(panel: Any, run: Any, metric: str, files: RunData) -> pd.DataFrame:
         trials = files.trials(metric)
     except ResultsError as error:
         raise ResultsError(f"panel {panel.name}, {run.label}: {error}") from None
-    tidy = trials.reset_index().melt("trial", var_name="iteration", value_name="value")
     labels = [panel.name, panel.data, files.data["title"], panel.hidden, panel.rate, run.algorithm, run.label]
     values = [*labels, files.stand_in, files.data["rows"]]
-    frame = tidy.assign(**dict(zip(PANEL_COLUMNS, values, strict=True)), metric=metric)
-    return frame.sort_values(["trial", "iteration"])[[*PANEL_COLUMNS, "trial", "iteration", "metric", "value"]]
+    rows = {
+        "trial": np.repeat(trials.index, trials.shape[1]),
+        "iteration": np.tile(trials.columns, len(trials)),
+        "metric": metric,
+        "value": trials.to_numpy().ravel(),
+    }
+    return pd.DataFrame(dict(zip(PANEL_COLUMNS, values, strict=True)) | rows)
 
 
 def trials_left_out(frame: pd.DataFrame) -> pd.DataFrame:

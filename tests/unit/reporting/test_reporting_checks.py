@@ -2,6 +2,7 @@
 """The measurements behind the claims, and their intervals: known answers."""
 
 import math
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -175,6 +176,18 @@ def test_bias_difference_of_one_model_adds_both_intervals(tmp_path):
     rows = {"r": {"cd_1": [numbers(1e-4, 0.02, 0.001)], "pop_cd_1": [numbers(1e-3, 0.005, 0.002)]}}
     found = MEASUREMENTS["bias_difference"](entries(tmp_path, rows), entry="table1.r.cd_1", against="table1.r.pop_cd_1")
     assert (found.value, found.low, found.high) == pytest.approx((0.015, 0.012, 0.018))
+
+
+def test_a_source_is_asked_for_once(tmp_path, monkeypatch):
+    evidence = entries(tmp_path, {"r": {"cd_1": [numbers(1e-4, 0.02, 0.001)]}})
+    asked = []
+    kind = type(evidence.spec("table1"))
+    answer = kind.evidence
+    monkeypatch.setattr(kind, "evidence", lambda *given, **options: asked.append(given[2]) or answer(*given, **options))
+    for name in ("table1.r.cd_1", "table1.r.cd_1", "table1.r.pcd_1", "table1.r.pcd_1"):
+        with suppress(NotRun):
+            evidence.of(name, "bias_variance")
+    assert asked == ["r.cd_1", "r.pcd_1"]
 
 
 PRINTED = {

@@ -32,6 +32,7 @@ class Evidence:
         self._specs = {spec.name: spec for spec in specs if spec.paper == paper}
         self._published = dict(published or {})
         self._found: dict[str, Any] = {}
+        self._sources: dict[tuple[str, str], Any] = {}
 
     def of(self, name: str, kind: str = "learning_curves", **options: Any) -> Any:
         """Return the source that a name such as ``fig1.a.cd_1`` stands for; see `Shown.evidence` for the options.
@@ -53,10 +54,12 @@ class Evidence:
             raise SettingsError(f"claims: found {name!r}; should have the form {spec.NAMES}")
         if spec is not None and key not in self._found:
             self._found[key] = spec.read()
-        found = None if spec is None else spec.evidence(self._found[key], part, **options)
-        if found is None:
+        asked = name, repr(options)
+        if asked not in self._sources:
+            self._sources[asked] = None if spec is None else spec.evidence(self._found[key], part, **options)
+        if self._sources[asked] is None:
             raise NotRun(f"{name} is not part of this scale")
-        return found
+        return self._sources[asked]
 
     def spec(self, name: str) -> Shown | None:
         """Return the spec of a figure or table, None when it is not part of this scale."""
