@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -96,3 +97,10 @@ def test_the_gpu_is_named(tmp_path, monkeypatch, script, expected):
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     assert provenance.hardware()["gpu"] == expected
+
+
+def test_a_process_knows_for_how_long_it_has_been_running():
+    code = "import time; time.sleep(0.3); from rbmbench.io import provenance; print(provenance.seconds_since_start())"
+    begun = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert 0.3 <= float(done.stdout) <= time.monotonic() - begun + 0.02  # the kernel counts hundredths
