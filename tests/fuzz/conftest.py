@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 from mutations import DEVICE
 
 COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck), "database": None}
-settings.register_profile("small", max_examples=200, derandomize=True, **COMMON)
+settings.register_profile("small", max_examples=100, derandomize=True, **COMMON)
 settings.register_profile("thorough", max_examples=int(os.environ.get("RBMBENCH_FUZZ_INPUTS", "5000")), **COMMON)
 settings.load_profile("thorough" if fuzz_record.THOROUGH else "small")
 

@@ -16,7 +16,7 @@ POPCD = ("config/smoke.yaml", "overrides", "popcd")
 
 @pytest.fixture(scope="module")
 def all_made(repository, tmp_path_factory, worker_id):
-    """A workspace where everything of the smoke scale is there and up to date; all workers share one."""
+    """A workspace where all of one paper at the smoke scale is there and up to date; all workers share one."""
     base = tmp_path_factory.getbasetemp()
     folder = (base if worker_id == "master" else base.parent) / "made"
     with folder.with_suffix(".lock").open("w") as lock:
@@ -24,7 +24,10 @@ def all_made(repository, tmp_path_factory, worker_id):
         if not folder.exists():
             unfinished = folder.with_suffix(".new")
             unfinished.mkdir()
-            new_workspace(repository, unfinished).mark_all_made(*SMOKE)
+            workspace = new_workspace(repository, unfinished)
+            workspace.edit("config/smoke.yaml", "papers", ["popcd"])
+            workspace.edit("config/smoke.yaml", "overrides", {"popcd": workspace.read(*POPCD)})
+            workspace.mark_all_made(*SMOKE)
             unfinished.rename(folder)
     return Workspace(folder)
 

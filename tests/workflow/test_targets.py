@@ -2,6 +2,7 @@
 """Every target exists at every scale, and asks for the files it promises."""
 
 import pytest
+from tiny_paper import FILES as FILES_OF_TINY
 
 FIGURE_FILES = [
     "figures/{}.pdf",
@@ -50,15 +51,17 @@ def test_targets_make_their_files(workspace, target):
     assert {f"results/smoke/{file}" for file in FILES[target]} <= planned
 
 
-@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize(
+    "scale", [pytest.param(scale, marks=[] if scale == "smoke" else pytest.mark.slow) for scale in SCALES]
+)
 def test_everything_at_every_scale(workspace, scale):
     planned = planned_files(workspace, scale, "all")
     assert {f"results/{scale}/{file}" for file in FILES["all"]} <= planned
     assert all(file.startswith(f"results/{scale}/") for file in planned - {"output_file"})
 
 
-def test_everything_is_made_when_nothing_is_asked_for(workspace):
-    assert workspace.jobs(*SCALES["smoke"]) == workspace.jobs(*SCALES["smoke"], "--", "all")
+def test_everything_is_made_when_nothing_is_asked_for(tiny):
+    assert tiny.jobs(*FILES_OF_TINY) == tiny.jobs(*FILES_OF_TINY, "--", "all") != {}
 
 
 def test_mistakes_are_one_line_before_any_work(workspace):
@@ -94,9 +97,9 @@ def test_unwritable_results_are_one_line_before_any_work(workspace):
     assert "Traceback" not in output
 
 
-def test_no_shell_runs_the_name_of_a_configuration(workspace):
+def test_no_shell_runs_the_name_of_a_configuration(tiny):
     name = "config/x.yaml;touch y;#.yaml"
-    (workspace.folder / "config/smoke.yaml").rename(workspace.folder / name)
-    workspace.snakemake("--configfile", name, "--", "forecast")
-    assert (workspace.folder / "results/smoke/forecast.csv").is_file()
-    assert not (workspace.folder / "y").exists()
+    (tiny.folder / "config/tiny.yaml").rename(tiny.folder / name)
+    tiny.snakemake("--configfile", name, "--", "forecast")
+    assert (tiny.folder / "results/tiny/forecast.csv").is_file()
+    assert not (tiny.folder / "y").exists()

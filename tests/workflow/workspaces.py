@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -88,6 +89,13 @@ class Workspace:
         for name in [name for name in counts if name in targets or re.match(r"all_|popcd_|tiny_|paper_", name)]:
             del counts[name]
         return counts
+
+    def read(self, file: str, *keys: str) -> Any:
+        """Return a value of a YAML file."""
+        values = yaml.safe_load((self.folder / file).read_text(encoding="utf-8"))
+        for key in keys:
+            values = values[key]
+        return values
 
     def edit(self, file: str, *keys_and_value) -> None:
         """Set one value in a YAML file."""

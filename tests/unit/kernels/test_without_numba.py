@@ -120,6 +120,7 @@ PART_OF_THE_SUITE = [
 ]
 
 
+@pytest.mark.slow
 def test_part_of_the_suite_passes_without_it(repository):
     code = """
     import pytest

@@ -158,7 +158,7 @@ def test_the_gain_of_a_temperature_is_that_of_a_newton_step(rows, monkeypatch):
     above, here, below = (likelihood(beta) for beta in (1 + step, 1.0, 1 - step))
     slope, curvature = (above - below) / (2 * step), (above - 2 * here + below) / step**2
     assert curvature < 0
-    values = with_samples_of(rbm, rows, exact_samples(rbm, 401, 50, 12), monkeypatch)
+    values = with_samples_of(rbm, rows, exact_samples(rbm, 201, 50, 12), monkeypatch)
     assert values["temperature_gain"] == pytest.approx(slope**2 / (2 * -curvature), rel=0.1)
     assert 0 <= values["temperature_gain_low"] < values["temperature_gain"]
 
