@@ -13,7 +13,7 @@ from reporting_results import DIFFERENCE, falling, figure, numbers, rising, stan
 from rbmbench.base.errors import ResultsError, SettingsError
 from rbmbench.base.parsing import parse
 from rbmbench.kinds.bias_variance import Published
-from rbmbench.reporting.claims.files import ClaimFile, expanded
+from rbmbench.reporting.claims.files import ClaimFile, claims_of, expanded
 from rbmbench.reporting.claims.judge import (
     COLUMNS,
     INCONCLUSIVE,
@@ -21,6 +21,7 @@ from rbmbench.reporting.claims.judge import (
     REPRODUCED,
     ClaimsSpec,
     evaluate,
+    judged_again,
     power,
     verdict,
 )
@@ -124,6 +125,8 @@ def test_scale_that_lacks_what_a_claim_needs_gives_no_verdict(tmp_path, panel, n
     assert line["verdict"] == INCONCLUSIVE
     assert reason in line["note"]
     assert line["measured"] == pytest.approx(1.0, rel=1e-4)
+    (claim,) = claims_of(parse(ClaimFile, {"claims": [DIFFERENCE], "needs": needs}, "test"), "test")
+    assert judged_again(line, claim) == line.to_dict()
     allowed = {"share_of_iterations": 0.08, "trials": 5, "real_data": False}
     again = judged([DIFFERENCE | {"needs": allowed}], [spec], needs=needs).iloc[0]
     assert again["verdict"] == REPRODUCED

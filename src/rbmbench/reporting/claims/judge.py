@@ -29,6 +29,7 @@ INCONCLUSIVE = "inconclusive at this scale"
 CHECK_OF_INSTALLATION = "smoke"
 """The scale whose figures only show that everything runs: whoever reads its verdicts is told that nothing is judged."""
 NO_INTERVAL, BOUNDARY = "no interval", "the interval holds the boundary"
+STAND_IN = "stand-in data for"
 COLUMNS = [
     "claim", "paper", "class", "where", "text", "published", "measured", "low", "high", "above", "below", "fails",
     "verdict", "note", "discussed",
@@ -105,7 +106,7 @@ def judged_again(row: Mapping[str, Any], claim: Claim) -> dict[str, Any]:
         above, below = above if math.isinf(above) else float(published) / factor, float(published) * factor
     found = Measurement(row["measured"], row["low"], row["high"], "", ())
     what, _, *rest = row["note"].split("; ")
-    lacks = row["verdict"] == INCONCLUSIVE and any(", needs " in part for part in rest)
+    lacks = row["verdict"] == INCONCLUSIVE and any(", needs " in part or part.startswith(STAND_IN) for part in rest)
     again = {"class": claim.standing, "where": claim.where, "text": claim.text, "published": published}
     again |= {"above": above, "below": below, "discussed": claim.discussed}
     again |= {"fails": power(found, (above, below), POSSIBLE[claim.kind])}
@@ -119,7 +120,7 @@ def judged_again(row: Mapping[str, Any], claim: Claim) -> dict[str, Any]:
 def _missing(needs: Needs, source: Any) -> list[str]:
     """Return, in words, what the results that a number is measured on lack of what a claim needs."""
     real = not (needs.real_data and source.stand_in)
-    reasons = [] if real else [f"stand-in data for {data_name(source.stand_in)}"]
+    reasons = [] if real else [f"{STAND_IN} {data_name(source.stand_in)}"]
     particles = getattr(source, "effective_particles", math.inf)
     if particles < needs.effective_particles:
         reasons.append(f"{particles:.3g} effective particles of annealing, needs {needs.effective_particles:g}")
