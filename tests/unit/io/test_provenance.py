@@ -49,6 +49,7 @@ def checkout(tmp_path) -> Path:
     package = copied_package(tmp_path / "checkout" / "src")
     folder = tmp_path / "checkout"
     (folder / "README").write_text("read me")
+    (folder / ".gitignore").write_text("__pycache__/\n")
     git(folder, "init", "--quiet")
     git(folder, "add", ".")
     git(folder, "commit", "--quiet", "--message", "all")
