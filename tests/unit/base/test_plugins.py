@@ -3,6 +3,7 @@
 
 import hashlib
 import os
+import sys
 
 import numpy as np
 import pytest
