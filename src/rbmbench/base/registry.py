@@ -24,6 +24,13 @@ def _modules(folders: tuple[str, ...], _files: tuple[tuple[str, ...], ...]) -> l
     return [module.name for module in pkgutil.iter_modules(folders)]
 
 
+@cache
+def _options(maker: Callable) -> dict[str, Any]:
+    """Return the options that a factory takes, with their defaults."""
+    parameters = inspect.signature(maker).parameters.values()
+    return {part.name: part.default for part in parameters if not part.name.startswith("_")}
+
+
 class Registry:
     """Registry of the named parts of one package, found by module name and imported on demand.
 
@@ -131,8 +138,7 @@ class Registry:
 
     def options(self, name: str) -> dict[str, Any]:
         """Return the options of the part ``name`` with their defaults."""
-        parameters = inspect.signature(self.get(name)).parameters.values()
-        return {part.name: part.default for part in parameters if not part.name.startswith("_")}
+        return dict(_options(self.get(name)))
 
     def summary(self, name: str) -> str:
         """Return the first paragraph of the documentation of the module of the part ``name``, on one line."""

@@ -8,7 +8,7 @@ from typing import Any
 from rbmbench.io.guard import UnreadableError, one_line
 
 MOST_JSON_BYTES = 2**24
-# PyYAML takes about a second for 100 kB.
+# PyYAML alone, without libyaml, takes about a second for 100 kB.
 MOST_YAML_BYTES = 2**18
 # With aliases followed; a few lines of YAML can stand for billions of values.
 MOST_YAML_VALUES = 2**16
@@ -86,10 +86,22 @@ def _check_plain(values: Any, most: int) -> None:
 
 @cache
 def _loader() -> type:
-    """Return PyYAML's safe loader, which also refuses duplicate keys and merges (``<<``) that grow too large."""
-    import yaml
+    """Return PyYAML's safe loader, which also refuses duplicate keys and merges (``<<``) that grow too large.
 
-    class Loader(yaml.SafeLoader):
+    Text is taken apart by libyaml, where PyYAML has it, and put together in Python: libyaml's own way of the latter
+    overflows the stack of the process when values are nested deeply.
+    """
+    import yaml
+    from yaml.composer import Composer
+
+    fast = getattr(yaml, "CSafeLoader", None)
+    bases = (Composer, fast) if fast else (yaml.SafeLoader,)
+
+    class Loader(*bases):
+        def __init__(self, text):
+            bases[-1].__init__(self, text)
+            Composer.__init__(self)
+
         def compose_mapping_node(self, anchor):
             node = super().compose_mapping_node(anchor)
             _without_duplicates([(key.value, None) for key, _ in node.value if isinstance(key.value, str)])

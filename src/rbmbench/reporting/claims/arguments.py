@@ -5,7 +5,7 @@ An argument that names a part of a paper, or that is limited by one of its setti
 or `UpTo`. A mark checks a value against the papers alone, before anything is computed.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, get_args
 
@@ -43,14 +43,14 @@ class Names:
     known: Callable[[Context], Iterable[str]]
     """Returns the names that are known in a context."""
 
-    def problem(self, value: str, contexts: Iterable[Context]) -> str | None:
+    def problem(self, value: str, contexts: Sequence[Context]) -> str | None:
         """Return the message for a name that is unknown in all contexts, else None.
 
         It names the nearest of the names that agree with the value up to the first part that is unknown.
         """
-        known = sorted({name for context in contexts for name in self.known(context)})
-        if value in known:
+        if any(value in self.known(context) for context in contexts):
             return None
+        known = sorted({name for context in contexts for name in self.known(context)})
         for depth, part in enumerate(self.parts[:-1] if known else (), start=1):
             found, allowed = _first(value, depth), {_first(name, depth) for name in known}
             if found not in allowed:
@@ -68,7 +68,7 @@ class UpTo:
     most: Callable[[Context], int | None]
     """Returns the limit in a context; None: no limit."""
 
-    def problem(self, value: int, contexts: Iterable[Context]) -> str | None:
+    def problem(self, value: int, contexts: Sequence[Context]) -> str | None:
         """Return the message for a number above the limits of all contexts, else None."""
         limits = [limit for limit in map(self.most, contexts) if limit is not None]
         if not limits or value <= max(limits):
