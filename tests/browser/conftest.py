@@ -4,7 +4,7 @@
 import shutil
 
 import pytest
-from browser_page import FIGURE
+from browser_page import FIGURE, USABLE
 
 from rbmbench.cli.making import kept_folders
 from rbmbench.reporting.page.html import write_report
@@ -45,6 +45,8 @@ def opened(browser, file):
         page.on("pageerror", lambda error: said.append(str(error)))
         page.on("request", lambda request: asked.append(request.url))
         page.goto(f"file://{file}{hash}")
+        if options.get("java_script_enabled", True):
+            page.wait_for_function(USABLE)
         return page
 
     yield open_page

@@ -6,7 +6,7 @@ import re
 
 import pandas as pd
 import pytest
-from browser_page import CLAIM, FIGURE, card, counted_in
+from browser_page import CLAIM, FIGURE, card, counted_in, data_of
 
 pytestmark = pytest.mark.browser
 
@@ -108,7 +108,7 @@ def test_all_claims_on_curves_can_be_marked(opened):
 
 
 def test_all_claims_on_figures_of_curves_have_marks(opened):
-    data = json.loads(opened().locator("#data").text_content())
+    data = data_of(opened())
     drawn = {(one["name"], shown["key"]) for one in data["results"] for shown in one["shown"] if shown["panels"]}
     lost = [
         claim["claim"]

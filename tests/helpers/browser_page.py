@@ -1,7 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A figure of the page of kept results, and a claim on it, for the tests in a browser."""
 
+import gzip
+import json
+import re
+from base64 import b64decode
+
 FIGURE, CLAIM = "paper/popcd_fig1", "popcd_1.fig1.a.k1"
+USABLE = "performance.getEntriesByName('usable')[0]?.startTime"
+"""Milliseconds until the scripts of a page had started, in JavaScript; undefined before."""
+
+
+def block_of(text):
+    """Return the block of data in the text of a page, as JSON."""
+    (packed,) = re.findall(r'<script type="application/gzip" id="data">(.*?)</script>', text)
+    return gzip.decompress(b64decode(packed)).decode()
+
+
+def data_of(page):
+    """Return the block of data of a page in a browser."""
+    return json.loads(block_of(page.content()))
 
 
 def card(page, key=FIGURE):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from browser_page import block_of
 from reporting_results import figure, numbers, rising, stand_in, table
 
 from rbmbench.base.errors import ResultsError
@@ -109,8 +110,7 @@ def page(layout, outputs):
 
 def block(page):
     """Return the page's block of data, checked."""
-    (text,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
-    return Report.model_validate_json(text)
+    return Report.model_validate_json(block_of(page))
 
 
 def test_vendored_files_are_those_of_their_release():

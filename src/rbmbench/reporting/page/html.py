@@ -2,6 +2,7 @@
 """The report: one HTML page that holds verdicts, figures, tables and provenance, and needs nothing from elsewhere."""
 
 import base64
+import gzip
 import hashlib
 import re
 from collections import Counter
@@ -106,8 +107,7 @@ def rendered(report: Report, discussion: str = DISCUSSION) -> str:
     scripts = [_asset(name) for name in SCRIPTS]
     return template("page.html.j2").render(
         report=report,
-        # In a script nothing but "</" ends it; "<!--" would change how it is read.
-        data=report.model_dump_json().replace("<", "\\u003c"),
+        data=base64.b64encode(gzip.compress(report.model_dump_json().encode(), mtime=0)).decode(),
         scripts=scripts,
         hashes=[base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts],
         css=_asset("uplot.css") + _asset("page.css"),

@@ -2,11 +2,18 @@
 "use strict";
 // Interactive curves, drawn by uPlot from the page's block of data when their figure comes into view.
 
-const REPORT = JSON.parse(document.getElementById("data").textContent);
+let REPORT = null; // what the page shows, see readReport
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 const START = 0.1; // share of the iterations, their climb, that the range of log-likelihoods need not show
 const hidden = new Set(); // algorithms that are hidden on the whole page
 const cards = []; // figures that have been drawn
+
+// Read what the page shows: JSON, compressed.
+async function readReport() {
+  const packed = Uint8Array.from(atob(document.getElementById("data").textContent), (letter) => letter.charCodeAt(0));
+  const text = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  REPORT = await new Response(text).json();
+}
 
 // Return a new element with attributes and children; strings become text, never HTML.
 function element(name, attributes = {}, ...children) {

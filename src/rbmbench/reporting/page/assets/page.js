@@ -4,7 +4,7 @@
 
 // Search, filter and sort the claims. The state is in the address: #claims?paper=popcd&verdict=reproduced
 
-const CLAIMS = REPORT.results.flatMap((results) => results.claims.map((claim) => ({ ...claim, scale: results.name, class: claim.standing, figure: claim.shown })));
+let CLAIMS = [];
 const FACETS = ["scale", "paper", "figure", "verdict", "class"];
 const ORDER = { verdict: (claim) => claim.verdict, measured: (claim) => claim.measured ?? Infinity, width: (claim) => (claim.low == null || claim.high == null ? Infinity : claim.high - claim.low), claim: (claim) => claim.claim };
 
@@ -147,10 +147,18 @@ function startScales() {
   document.querySelector(".contents").prepend(element("label", {}, "Show ", select));
 }
 
-startScales();
-startCharts();
-startSnapshots();
-startStrips();
-startTables();
-startCopying();
-startExplorer();
+async function start() {
+  await readReport();
+  CLAIMS = REPORT.results.flatMap((results) => results.claims.map((claim) => ({ ...claim, scale: results.name, class: claim.standing, figure: claim.shown })));
+  startScales();
+  startCharts();
+  startSnapshots();
+  startStrips();
+  startTables();
+  startCopying();
+  startExplorer();
+  performance.mark("usable");
+}
+
+// A browser without DecompressionStream shows the page as it is without scripts.
+if ("DecompressionStream" in window) start();
