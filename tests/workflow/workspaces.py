@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -90,12 +89,12 @@ class Workspace:
             del counts[name]
         return counts
 
-    def read(self, file: str, *keys: str) -> Any:
-        """Return a value of a YAML file."""
-        values = yaml.safe_load((self.folder / file).read_text(encoding="utf-8"))
-        for key in keys:
-            values = values[key]
-        return values
+    def keep_one_paper(self, key: str) -> None:
+        """Leave the other papers out of the smoke scale: Snakemake is faster."""
+        file = self.folder / "config/smoke.yaml"
+        values = yaml.safe_load(file.read_text(encoding="utf-8"))
+        values |= {"papers": [key], "overrides": {key: values["overrides"][key]}}
+        file.write_text(yaml.safe_dump(values, sort_keys=False), encoding="utf-8")
 
     def edit(self, file: str, *keys_and_value) -> None:
         """Set one value in a YAML file."""

@@ -168,7 +168,7 @@ def test_the_rates_of_units_bound_the_divergence(rows, monkeypatch):
     rbm = random_rbm(M, N, (1,), seed=13, dtype=np.float64)
     p, q = (np.concatenate([of.b[0], of.c[0]]) for of in (data_statistics(rbm, rows), exact_model_statistics(rbm)))
     divergence = (p * np.log(p / q) + (1 - p) * np.log((1 - p) / (1 - q))).max()
-    values = with_samples_of(rbm, rows, exact_samples(rbm, 401, 50, 14), monkeypatch)
+    values = with_samples_of(rbm, rows, exact_samples(rbm, 201, 50, 14), monkeypatch)
     assert 0.8 * divergence < values["rate_divergence_low"] < divergence
     states, log_z = all_states(M), exact_log_partition(rbm)[0]
     model = np.exp(-rbm.free_energy(states[None])[0] - log_z)

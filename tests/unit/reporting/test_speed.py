@@ -83,6 +83,7 @@ def measure(repository, *arguments) -> subprocess.CompletedProcess:
     return subprocess.run([sys.executable, script, *map(str, arguments)], capture_output=True, text=True)
 
 
+@pytest.mark.slow
 def test_script_measures_from_end_to_end(repository, tmp_path):
     done = measure(repository, "--rounds", 1, "--only", "large_steps", "enumeration", "--out", tmp_path)
     assert done.returncode == 0, done.stderr

@@ -219,7 +219,6 @@ def test_a_run_interrupted_after_every_checkpoint_ends_as_if_undisturbed(schedul
 
 
 @SCHEDULE
-@pytest.mark.usefixtures("way")
 def test_a_run_stopped_at_every_iteration_ends_as_if_undisturbed(schedule, tmp_path):
     settings, checkpoint = settings_for(*schedule), tmp_path / "run.npz"
     for iteration in range(1, 29):
