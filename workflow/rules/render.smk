@@ -8,6 +8,8 @@ rule write_spec:
         template=ancient(file_of("workflow/templates/spec.json.j2")),
     output:
         LAYOUT.spec("{key}"),
+    log:
+        LAYOUT.log("specs", "{key}"),
     wildcard_constraints:
         key="[a-z0-9_]+_(fig|table)[a-z0-9_]*",
     resources:
