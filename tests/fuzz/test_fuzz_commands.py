@@ -218,6 +218,7 @@ def metas_of(spec):
     return [f"{run['folder']}/meta.json" for panel in spec["panels"] for run in panel["runs"]]
 
 
+@pytest.mark.slow
 def test_reports(results, monkeypatch):
     monkeypatch.setattr(notebooks, "run_notebook", lambda *_: None)
     scale, spec = results

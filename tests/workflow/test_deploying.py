@@ -43,7 +43,7 @@ def as_module(workspace: Workspace, snakefile: str, more: str = "") -> None:
     (workspace.folder / "Snakefile").write_text(text)
 
 
-@pytest.mark.parametrize("snakefile", ["Snakefile", "workflow/Snakefile"])
+@pytest.mark.parametrize("snakefile", [pytest.param("Snakefile", marks=pytest.mark.slow), "workflow/Snakefile"])
 def test_the_path_of_the_workflow_is_enough(repository, empty, snakefile):
     options = "-s", str(repository / snakefile), "--configfile", str(repository / "config/smoke.yaml")
     assert f"results/smoke/figures/{FIGURE}.png" in empty.planned(*options, "--", FIGURE)

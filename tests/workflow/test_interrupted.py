@@ -163,7 +163,11 @@ def test_jobs_that_were_about_to_start_are_stopped(jobs, number):
     assert locks_of(jobs.workspace) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGTERM, *(pytest.param(one, marks=pytest.mark.slow) for one in (signal.SIGINT, signal.SIGHUP))],
+    ids=lambda number: number.name,
+)
 def test_a_signal_to_snakemake_alone_stops_its_jobs(jobs, number):
     # The shell waits for its program, and would go on with the next one.
     alone = f"import threading\nthreading.Timer(2.0, os.kill, (os.getpid(), signal.{number.name})).start()"

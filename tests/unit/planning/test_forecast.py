@@ -472,6 +472,7 @@ def test_a_folder_that_is_not_there_is_one_line(tmp_path):
         forecasts.read_records([tmp_path / "gone"])
 
 
+@pytest.mark.slow
 def test_kept_results_tell_how_far_forecasts_are_off(repository):
     found, notes = forecasts.read_records([repository / "results" / "reference"])
     assert notes == []

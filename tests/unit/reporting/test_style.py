@@ -86,6 +86,7 @@ def test_colours_and_dashes_are_checked(key, value):
         parse(Algorithm, {"label": "CD-1", "estimator": "cd", key: value}, "test")
 
 
+@pytest.mark.slow
 def test_no_run_depends_on_the_look_of_its_curve(repository, tmp_path):
     def ids(*overlays):
         return list(plan(load([repository / "config/config.yaml", *overlays])).runs)
