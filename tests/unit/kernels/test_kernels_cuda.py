@@ -346,7 +346,7 @@ def compile_with_nvrtc(library, source, architecture, options):
     ("architecture", "dtype"),
     [
         ("sm_80", "float32"),
-        ("sm_90", "float64"),
+        pytest.param("sm_90", "float64", marks=pytest.mark.slow),
         pytest.param("sm_80", "float64", marks=pytest.mark.slow),
         pytest.param("sm_90", "float32", marks=pytest.mark.slow),
     ],

@@ -63,6 +63,7 @@ def kept(tmp_path):
     return folder
 
 
+@pytest.mark.slow
 def test_an_own_method_takes_its_place_among_the_kept(kept, tmp_path, capsys):
     between = [[-9.0, -7.0, -6.0 - 0.01 * trial] for trial in range(TRIALS)]
     arena(tmp_path / "mine", {"mine": between})

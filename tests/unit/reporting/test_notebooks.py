@@ -122,6 +122,7 @@ def run_numbered(folder: Path, template: Path, number: int) -> str:
     return outputs(executed)[0]["text"]
 
 
+@pytest.mark.slow
 def test_two_run_at_once_in_kernels_of_their_own(tmp_path):
     sources = ["number = 0", "import os, sys\nprint(number, sys.executable, os.environ['IPYTHONDIR'])"]
     template = notebook(tmp_path / "template.ipynb", *sources, "import time\ntime.sleep(1)")
