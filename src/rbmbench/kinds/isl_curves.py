@@ -345,7 +345,7 @@ def _draw_panel(ax: Axes, panel: SampledPanel, curves: pd.DataFrame, facts: Mapp
     ax.set(ylim=(bottom - 0.04 * (top - bottom), top + 0.05 * (top - bottom)))
     ax.set_ylabel("test log-likelihood (ISL, nats per row)")
     taking = f" (stand-in for {data_name(facts['stand_in'])})" if facts["stand_in"] else ""
-    model = f"{facts['title']}{taking}, {panel.hidden} hidden units, {panel.runs[0].label}"
+    model = f"{facts['title']}{taking}, {panel.hidden} hidden units, {panel.runs[0].label} at rate {panel.rate:g}"
     ax.set_title("\n".join(wrap(f"{panel.name}: {model}", width)), loc="left")
     finish_axes(ax)
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=max(1, width // 50), frameon=False, fontsize=6.8)

@@ -107,7 +107,7 @@ def _words(name: str, numbers: pd.DataFrame, known: PanelFacts) -> dict[str, Any
         return {"title": "Coupled chains that have met", "x_title": "Gibbs steps", "y_title": y_title}
     if "sampler" in numbers:
         y_title = "log-likelihood of the test set (nats per sample)"
-        return {"title": "How samples cover the test set", "x_title": "samples", "y_title": y_title}
+        return {"title": known.model or "How samples cover the test set", "x_title": "samples", "y_title": y_title}
     of_panel = numbers[numbers["panel"].astype(str) == name]
     first, metrics = of_panel.iloc[0], of_panel["metric"].unique()
     # A panel shows different metrics only where their units agree.

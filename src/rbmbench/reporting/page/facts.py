@@ -14,6 +14,7 @@ from rbmbench.io.layout import CURVE
 from rbmbench.reporting.frames import RunData, initial_words, machine_of, training_seconds
 from rbmbench.reporting.page.model import Line, Pace, PrintedValue
 from rbmbench.reporting.references import TITLES
+from rbmbench.reporting.words import count, data_name
 
 UNCOUNTED = ("exact", "expected_cd", "ucd")
 """Estimators whose Gibbs steps have no fixed number: without chains, or with chains that end when they meet."""
@@ -69,6 +70,8 @@ class PanelFacts:
         Iterations of an epoch, where the axis counts epochs.
     words : tuple of str
         What tells it from other panels of the same data.
+    model : str
+        What samples are drawn from, "" where none are: the data, the hidden units, and how it was trained.
     iterations : int or None
         The published iterations.
     metric : str
@@ -85,6 +88,7 @@ class PanelFacts:
     log_y: bool = False
     epoch: int | None = None
     words: tuple[str, ...] = ()
+    model: str = ""
     iterations: int | None = None
     metric: str = "log_likelihood"
     printed: tuple[PrintedValue, ...] = ()
@@ -107,10 +111,10 @@ def panel_facts(shown: Any, more: Mapping[str, Any], runs: Mapping[str, RunFacts
     panels = getattr(shown, "panels", None) or ({"a": shown} if shown is not None else {})
     if not isinstance(panels, Mapping):
         panels = {panel.name: panel for panel in panels}
-    return {name: _panel(panel, _lines(str(name), more), runs) for name, panel in panels.items()}
+    return {name: _panel(panel, str(name), more, runs) for name, panel in panels.items()}
 
 
-def _panel(panel: Any, lines: Mapping[str, Line], runs: Mapping[str, RunFacts]) -> PanelFacts:
+def _panel(panel: Any, name: str, more: Mapping[str, Any], runs: Mapping[str, RunFacts]) -> PanelFacts:
     epoch = getattr(panel, "epoch", None)
     metrics = getattr(panel, "metrics", getattr(panel, "metric", ("log_likelihood",)))
     of_panel = {one.algorithm: Path(one.folder).name for one in getattr(panel, "runs", ())}
@@ -123,12 +127,22 @@ def _panel(panel: Any, lines: Mapping[str, Line], runs: Mapping[str, RunFacts]) 
         log_y=getattr(panel, "axis", "linear") == "log",
         epoch=epoch,
         words=_words(panel),
+        model=_model(panel, more.get(name)),
         iterations=getattr(panel, "paper_iterations", None) or getattr(panel, "iterations", None),
         metric=metrics[0],
         printed=tuple(printed),
-        lines=lines,
+        lines=_lines(name, more),
         runs={algorithm: runs[folder] for algorithm, folder in of_panel.items() if folder in runs},
     )
+
+
+def _model(panel: Any, of_panel: Any) -> str:
+    if not isinstance(of_panel, Mapping) or "title" not in of_panel:
+        return ""
+    stand_in = of_panel.get("stand_in")
+    taking = f" (stand-in for {data_name(stand_in)})" if stand_in else ""
+    trained = [f"{run.label} at rate {panel.rate:g}" for run in getattr(panel, "runs", ())[:1]]
+    return ", ".join([f"{of_panel['title']}{taking}", f"{count(panel.hidden)} hidden units", *trained])
 
 
 def _words(panel: Any) -> tuple[str, ...]:
