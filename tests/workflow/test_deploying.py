@@ -92,6 +92,7 @@ def test_a_module_with_a_prefix_is_refused_in_one_line(repository, empty):
     assert "Traceback" not in output
 
 
+@pytest.mark.slow
 def test_as_a_module_of_a_repository_elsewhere(own_repository, empty, tmp_path):
     source = 'github("nobody/workflow", path="workflow/Snakefile", tag="v7")'
     as_module(empty, source, "    config: {'scale': 'mine', 'papers': ['cd_bias_bound', 'arena']}\n")

@@ -9,7 +9,8 @@ from workspaces import run_cli, start_cli, wait_for
 from rbmbench.io.results import read_table
 
 
-@pytest.mark.parametrize("estimator", ["pcd", pytest.param("parallel_tempering", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("estimator", ["pcd", "parallel_tempering"])
 def test_kill_and_resume_give_the_same_bytes(tmp_path, estimator):
     data = tmp_path / "bars.npz"
     run_cli(["data", "--name", "bars_and_stripes", "--out", str(data)])

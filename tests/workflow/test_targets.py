@@ -98,6 +98,7 @@ def test_unwritable_results_are_one_line_before_any_work(workspace):
     assert "Traceback" not in output
 
 
+@pytest.mark.slow
 def test_no_shell_runs_the_name_of_a_configuration(tiny):
     name = "config/x.yaml;touch y;#.yaml"
     (tiny.folder / "config/tiny.yaml").rename(tiny.folder / name)
