@@ -46,6 +46,7 @@ def test_a_deleted_table_is_made_again_alone(made):
     assert made.jobs(*SMOKE) == {"render_table": 1, "write_report": 1}
 
 
+@pytest.mark.slow
 def test_a_deleted_curve_is_trained_again_when_a_figure_needs_it(made):
     next(made.folder.glob("results/smoke/runs/letters-16h-pt_10-0.01-*/curve.parquet")).unlink()
     assert made.jobs(*SMOKE, "--", "popcd_fig2") == {}
@@ -68,6 +69,7 @@ def test_a_changed_panel_runs_its_runs(made):
     assert made.jobs(*SMOKE, "--", "popcd_fig2", "popcd_table1") == {}
 
 
+@pytest.mark.slow
 def test_a_changed_ground_truth_trains_nothing(made):
     made.edit(*POPCD, "tables", "table1", "ground_truth", "samples", 999)
     assert made.jobs(*SMOKE, "--", "popcd_table1") == {
