@@ -147,6 +147,11 @@ class SampledPanel(Trained):
     samplers: tuple[SamplerName, ...]
     printed: tuple[Printed, ...] = ()
 
+    def sampled_model(self, facts: Mapping[str, Any]) -> str:
+        """Return what the samples are of, in words, with the panel's ``facts``: data, hidden units, training."""
+        taking = f" (stand-in for {data_name(facts['stand_in'])})" if facts["stand_in"] else ""
+        return f"{facts['title']}{taking}, {self.hidden} hidden units, {self.runs[0].label} at rate {self.rate:g}"
+
 
 @dataclass(frozen=True)
 class FoundSamples:
@@ -344,9 +349,7 @@ def _draw_panel(ax: Axes, panel: SampledPanel, curves: pd.DataFrame, facts: Mapp
     ax.set(xscale="log", xlim=(1, panel.samples_count), xlabel="samples")
     ax.set(ylim=(bottom - 0.04 * (top - bottom), top + 0.05 * (top - bottom)))
     ax.set_ylabel("test log-likelihood (ISL, nats per row)")
-    taking = f" (stand-in for {data_name(facts['stand_in'])})" if facts["stand_in"] else ""
-    model = f"{facts['title']}{taking}, {panel.hidden} hidden units, {panel.runs[0].label} at rate {panel.rate:g}"
-    ax.set_title("\n".join(wrap(f"{panel.name}: {model}", width)), loc="left")
+    ax.set_title("\n".join(wrap(f"{panel.name}: {panel.sampled_model(facts)}", width)), loc="left")
     finish_axes(ax)
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=max(1, width // 50), frameon=False, fontsize=6.8)
 

@@ -14,7 +14,6 @@ from rbmbench.io.layout import CURVE
 from rbmbench.reporting.frames import RunData, initial_words, machine_of, training_seconds
 from rbmbench.reporting.page.model import Line, Pace, PrintedValue
 from rbmbench.reporting.references import TITLES
-from rbmbench.reporting.words import count, data_name
 
 UNCOUNTED = ("exact", "expected_cd", "ucd")
 """Estimators whose Gibbs steps have no fixed number: without chains, or with chains that end when they meet."""
@@ -127,22 +126,13 @@ def _panel(panel: Any, name: str, more: Mapping[str, Any], runs: Mapping[str, Ru
         log_y=getattr(panel, "axis", "linear") == "log",
         epoch=epoch,
         words=_words(panel),
-        model=_model(panel, more.get(name)),
+        model=panel.sampled_model(more[name]) if hasattr(panel, "sampled_model") and name in more else "",
         iterations=getattr(panel, "paper_iterations", None) or getattr(panel, "iterations", None),
         metric=metrics[0],
         printed=tuple(printed),
         lines=_lines(name, more),
         runs={algorithm: runs[folder] for algorithm, folder in of_panel.items() if folder in runs},
     )
-
-
-def _model(panel: Any, of_panel: Any) -> str:
-    if not isinstance(of_panel, Mapping) or "title" not in of_panel:
-        return ""
-    stand_in = of_panel.get("stand_in")
-    taking = f" (stand-in for {data_name(stand_in)})" if stand_in else ""
-    trained = [f"{run.label} at rate {panel.rate:g}" for run in getattr(panel, "runs", ())[:1]]
-    return ", ".join([f"{of_panel['title']}{taking}", f"{count(panel.hidden)} hidden units", *trained])
 
 
 def _words(panel: Any) -> tuple[str, ...]:
