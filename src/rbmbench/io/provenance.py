@@ -102,12 +102,12 @@ def peak_memory_mb() -> float:
 
 def seconds_since_start() -> float:
     """Return how long this process has been running: what its imports took is part of that."""
-    import psutil
-
     # To the hundredth of a second, which the time of day at which a process was made is not.
     with suppress(AttributeError, OSError, ValueError, IndexError):
         ticks = float(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
         return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK"))
+    import psutil
+
     return max(0.0, time.time() - psutil.Process().create_time())
 
 
