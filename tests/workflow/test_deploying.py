@@ -47,9 +47,8 @@ def as_module(workspace: Workspace, snakefile: str, more: str = "") -> None:
 def test_the_path_of_the_workflow_is_enough(repository, empty, snakefile):
     options = "-s", str(repository / snakefile), "--configfile", str(repository / "config/smoke.yaml")
     assert f"results/smoke/figures/{FIGURE}.png" in empty.planned(*options, "--", FIGURE)
-    if snakefile == "Snakefile":
-        everything = empty.planned(*options)
-        assert {"results/smoke/claims.csv", "results/smoke/report/index.html"} <= set(everything)
+    everything = empty.planned(*options)
+    assert {"results/smoke/claims.csv", "results/smoke/report/index.html"} <= set(everything)
 
 
 def test_another_folder_can_be_named(repository, workspace, tmp_path):
