@@ -30,6 +30,7 @@ from rbmbench.cli.progress import shown_progress
 from rbmbench.cli.stopping import StopSignals
 from rbmbench.io import provenance, results
 from rbmbench.io.layout import BIAS, CERTIFICATE, CURVE, ISL, JOBS, MODEL, SHOWN, STATE, STOPPING_TIMES, TRUTH
+from rbmbench.io.meta import STOPPING_TIME
 from rbmbench.kernels import backend_name, backends, ways
 from rbmbench.measurements import gradient_bias, meeting_times, sampling
 from rbmbench.measurements.certificate import certificate as certificate_of
@@ -69,6 +70,7 @@ def trained(arguments: Namespace, settings: RunSettings, dataset: datasets.Datas
         iterations = result.meta["iterations"]
         model = {"W": rbm.W, "b": rbm.b, "c": rbm.c, "iteration": iterations, "seed": settings.seed}
         more = {"run": name, "wall": wall, "iterations": iterations, "trials": settings.trials}
+        more |= _mean_diagnostics(result.curve)
         meta = _meta(arguments, settings, dataset.provenance, rbm.W, code) | result.backend | more
         if earlier:
             meta["parts"] = extension.parts_of(earlier, settings.trials, meta)
@@ -77,6 +79,12 @@ def trained(arguments: Namespace, settings: RunSettings, dataset: datasets.Datas
         results.write_table(arguments.out / CURVE, result.curve)
         results.write_arrays(arguments.out / MODEL, model | result.snapshots)
         results.write_meta(arguments.out, "run", meta)
+
+
+def _mean_diagnostics(curve: pd.DataFrame) -> dict[str, float]:
+    """Return the diagnostics that tell what a run cost, if it has them: means over trials and iterations."""
+    times = curve.loc[curve["metric"] == STOPPING_TIME, "value"]
+    return {} if times.empty else {STOPPING_TIME: float(times.mean())}
 
 
 def _earlier(

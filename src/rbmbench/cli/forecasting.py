@@ -60,6 +60,7 @@ def _accuracy(model: CostModel) -> str:
     if model.clock > 1.05:
         lines.append(f"Times are for otherwise idle cores; recorded runs took {model.clock:.2f} times as long.")
     lines.append("Not counted: data sets, notebooks and the report, seconds each.")
-    lines.append(f"Coupled chains of unbiased CD are assumed to meet after {ASSUMED_STOPPING_TIME} steps on average.")
+    assumed = f"{ASSUMED_STOPPING_TIME} steps on average{', where no run is recorded' if model.met else ''}"
+    lines.append(f"Coupled chains of unbiased CD are assumed to meet after {assumed}.")
     lines.append("Jobs shared by several results count once in the total.")
     return "\n".join(lines)

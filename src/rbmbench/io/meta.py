@@ -14,6 +14,9 @@ from rbmbench.base.settings import Count, Settings
 CHECKSUMS, OWN_CHECKSUM = "sha256", "content_sha256"
 """Keys of the checksums of the other files of the folder, by name, and of what meta.json itself says."""
 
+STOPPING_TIME = "stopping_time"
+"""Key, in the metas of runs with coupled chains, of the mean of their stopping times over trials and iterations."""
+
 
 class _Part(Settings):
     """Base: what is not named here is passed over, and what is named may be left out."""
@@ -73,6 +76,7 @@ class MetaFile(_Part):
     threads: Count = 1
     iterations: Count = 1
     trials: Count = 1
+    stopping_time: float | None = Field(default=None, allow_inf_nan=False)
     peak_memory_mb: float = Field(default=0.0, allow_inf_nan=False)
     grids: dict[str, tuple[dict[str, Any], ...]] = {}  # noqa: RUF012
     seconds_per_sample: dict[str, tuple[float | None, ...]] = {}  # noqa: RUF012

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from rbmbench.cli import main
@@ -49,6 +50,19 @@ def refused(capsys, code: int) -> str:
     assert line.startswith("rbmbench: error: ")
     assert "Traceback" not in "".join(lines)
     return line
+
+
+def test_the_meta_of_coupled_chains_has_their_mean_stopping_time(data, trained, tmp_path):
+    stages = [
+        {"until": 10, "estimator": {"name": "cd", "options": {"k": 1}}, "rate": 0.1},
+        {"until": 20, "estimator": {"name": "ucd", "options": {"chains": 7}}, "rate": 0.1},
+    ]
+    assert train(data, tmp_path / "coupled", settings(schedule=stages)) == 0
+    curve, meta = pd.read_parquet(tmp_path / "coupled" / "curve.parquet"), results.read_meta(tmp_path / "coupled")
+    times = curve[curve["metric"] == "stopping_time"]
+    assert sorted(times["iteration"].unique()) == [15, 20]
+    assert meta["stopping_time"] == pytest.approx(times["value"].mean())
+    assert "stopping_time" not in results.read_meta(trained)
 
 
 def test_help_imports_nothing_heavy():

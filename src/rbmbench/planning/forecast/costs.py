@@ -9,11 +9,11 @@ machines, times one free factor for the speed of the machine.
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from rbmbench.planning.forecast.records import Record
+from rbmbench.planning.forecast.records import Record, StoppingTimes, stopping_times
 from rbmbench.planning.forecast.work import MEGABYTES, SECONDS, Counts, Work
 
 NOISE = 0.2  # standard deviation of the logarithm of the time of an undisturbed run
@@ -43,6 +43,7 @@ class CostModel:
     off_alike: tuple[float, float]
     off_new: tuple[float, float]
     clock: float  # median ratio of elapsed to processor seconds in the recorded jobs
+    met: StoppingTimes = field(default_factory=dict)  # of recorded runs
 
     def seconds_of(self, work: Work) -> float:
         """Return the processor seconds of a job."""
@@ -81,6 +82,7 @@ def fitted_model(records: Sequence[Record], machine: str, calibrate: Callable[[]
         off_alike=_quantiles(errors_left_out(used, start, lambda record: record.name)),
         off_new=_quantiles(errors_left_out(used, start, lambda record: record.problem)),
         clock=float(np.median(clocks)) if clocks else NAN,
+        met=stopping_times(records),
     )
 
 
@@ -88,7 +90,7 @@ def kept_costs(records: Sequence[Record], machine: str) -> CostModel:
     """Return the costs of a machine from records alone, as `fitted_model` does, without their errors: in no time."""
     own, others = ([one for one in records if (one.machine == machine) is is_own] for is_own in (True, False))
     seconds = _fit_seconds(own, _fit_seconds(others, SECONDS))
-    return CostModel(seconds, MEGABYTES, "recorded jobs", (NAN, NAN), (NAN, NAN), NAN)
+    return CostModel(seconds, MEGABYTES, "recorded jobs", (NAN, NAN), (NAN, NAN), NAN, stopping_times(records))
 
 
 def doing() -> str:

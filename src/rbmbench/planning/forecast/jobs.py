@@ -12,7 +12,7 @@ import pandas as pd
 from rbmbench.base.settings import CouplingSettings
 from rbmbench.planning.forecast import work
 from rbmbench.planning.forecast.costs import UNFITTED, CostModel
-from rbmbench.planning.forecast.records import meeting_steps
+from rbmbench.planning.forecast.records import StoppingTimes, meeting_steps
 from rbmbench.planning.jobs import Plan
 
 TOTAL = "total"
@@ -50,10 +50,13 @@ class Request:
         return attempt * self.megabytes
 
 
-def jobs_of(plan: Plan, steps_of: Callable[[CouplingSettings], float] | None = None) -> dict[str, Job]:
+def jobs_of(
+    plan: Plan, met: StoppingTimes | None = None, steps_of: Callable[[CouplingSettings], float] | None = None
+) -> dict[str, Job]:
     """Return the jobs of a plan by id, except for data sets and figures; a job is done when its files exist.
 
-    ``steps_of`` returns the mean number of steps until coupled chains meet; by default an assumed one is taken.
+    ``met`` has the stopping times of coupled chains in training, where known; ``steps_of`` returns the mean number of
+    steps until those of a random model meet. By default assumed ones are taken.
     """
     found = {}
 
@@ -71,7 +74,8 @@ def jobs_of(plan: Plan, steps_of: Callable[[CouplingSettings], float] | None = N
         return plan.data[plan.runs[run].data].options
 
     for run in plan.runs.values():
-        add("run", run, work.training(run.settings, *sizes(run.id)))
+        stopping_time = (met or {}).get((run.settings.data.name, run.settings.hidden), work.ASSUMED_STOPPING_TIME)
+        add("run", run, work.training(run.settings, *sizes(run.id), stopping_time))
     for part in plan.ground_truths.values():
         add("ground_truth", part, work.ground_truth(part.settings, *models(part.run)), part.run)
     for part in plan.estimates.values():
@@ -98,7 +102,7 @@ def forecast(plan: Plan, model: CostModel, cores: int) -> pd.DataFrame:
     left; memory of the ``cores`` largest jobs in MB of 2**20 bytes; errors and basis of the forecast (see `CostModel`).
     The last row is the total, in which each job counts once.
     """
-    jobs = jobs_of(plan, meeting_steps)
+    jobs = jobs_of(plan, model.met, meeting_steps)
     wanted = {key: plan.needed(output) for key, output in plan.outputs.items()}
     wanted[TOTAL] = list(dict.fromkeys(job for ids in wanted.values() for job in ids))
     names = ("off_median", "off_90", "new_off_median", "new_off_90")

@@ -3,8 +3,9 @@
 
 import math
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from rbmbench.base.settings import (
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.io import provenance
 from rbmbench.io.layout import META, Layout
-from rbmbench.io.meta import SAME_AS
+from rbmbench.io.meta import SAME_AS, STOPPING_TIME
 from rbmbench.io.results import read_json
 from rbmbench.kernels import backend_name
 from rbmbench.likelihood import exact_log_partition, log_likelihood
@@ -73,6 +74,10 @@ PILOT_PAIRS, PILOT_STEPS, PILOT_PRODUCTS = 20, 1000, 10**9
 """Pairs of chains that tell how soon many meet, and at most how many steps and multiplications they take for it."""
 
 
+StoppingTimes = dict[tuple[str, int], float]
+"""Mean stopping times of the coupled chains of runs, by data set and number of hidden units."""
+
+
 @dataclass(frozen=True)
 class Record:
     """What one job took."""
@@ -83,8 +88,9 @@ class Record:
     work: work.Work
     seconds: dict[str, float]  # processor seconds of the timed stages
     megabytes: float  # peak memory in MB of 2**20 bytes
-    clock: float = math.nan  # elapsed / processor seconds: 1 on an idle machine, NaN where unknown
+    clock: float = math.nan  # elapsed / processor seconds of one thread: 1 on an idle machine, NaN where unknown
     jitter: float = 1.0  # seconds that a stage may be off whatever its length
+    met: StoppingTimes = field(default_factory=dict)  # of a run with coupled chains
 
 
 def read_records(folders: Iterable[str | Path]) -> tuple[list[Record], list[str]]:
@@ -112,7 +118,8 @@ def read_records(folders: Iterable[str | Path]) -> tuple[list[Record], list[str]
 def records_of(meta: dict[str, Any]) -> list[Record]:
     """Return the records in a meta: a run, a measurement, or a run and the annealing that evaluated it.
 
-    There are none of coupled chains, whose number of steps is random. Errors are of several types, see `read_records`.
+    There are none of stages whose processor time is not known, and of coupled chains whose stopping times are not.
+    Errors are of several types, see `read_records`.
     """
     if not isinstance(meta, dict):
         raise TypeError(f"holds a {type(meta).__name__}, not a mapping")
@@ -122,19 +129,21 @@ def records_of(meta: dict[str, Any]) -> list[Record]:
     rows = meta["data"]["rows"]
     sizes = rows["train"] if isinstance(rows, dict) else rows, meta["data"]["visible"]
     if "schedule" not in settings:
-        return [_measurement(meta, sizes)]
-    run, found = parse(RunSettings, settings, "settings"), []
-    if all(work.is_countable(stage.estimator) for stage in run.schedule):
-        name, counted = f"{meta['run']} training", _as_made(meta, work.training(run, *sizes), sizes[1], run.hidden)
+        return _measurement(meta, sizes)
+    run, found, met = parse(RunSettings, settings, "settings"), [], meta.get(STOPPING_TIME)
+    if all(work.is_countable(stage.estimator, met) for stage in run.schedule):
+        counted = work.training(run, *sizes, **({} if met is None else {"stopping_time": met}))
+        name, counted = f"{meta['run']} training", _as_made(meta, counted, sizes[1], run.hidden)
         # Training and evaluation alternate, so other work on the machine slows both down alike.
         elapsed = {stage: wall[f"{stage}_seconds"] for stage in ("startup", "training", "evaluation")}
-        found.append(_record(meta, name, run.hidden, counted, elapsed, wall, "training"))
+        records = _records(meta, name, run.hidden, counted, elapsed, wall, "training")
+        found += [replace(one, met={(run.data.name, run.hidden): met} if met else {}) for one in records]
     if "evaluation" in meta:
         own = meta["evaluation"]
         counted = work.annealing(parse(AnnealingSettings, own["settings"], "evaluation.settings"), run, *sizes)
         counted = _as_made(own, counted, sizes[1], run.hidden)
         name, elapsed = f"{meta['run']} annealing {own['settings']}", {"measuring": wall["annealing_seconds"]}
-        found.append(_record(own, name, run.hidden, counted, elapsed, wall, "annealing"))
+        found += _records(own, name, run.hidden, counted, elapsed, wall, "annealing")
     return found
 
 
@@ -142,6 +151,15 @@ def _as_made(meta: dict[str, Any], counted: work.Work, m: int, n: int) -> work.W
     """Return the work of a job as its program made it: by dense products alone in old ones, which name no ways."""
     dense = "backend_products" not in meta or meta["backend"] == "numpy"
     return work.with_dense_products(counted, m, n) if dense else counted
+
+
+def stopping_times(records: Iterable[Record]) -> StoppingTimes:
+    """Return the mean stopping times of recorded runs."""
+    found = defaultdict(list)
+    for record in records:
+        for problem, time in record.met.items():
+            found[problem].append(time)
+    return {problem: float(np.mean(times)) for problem, times in found.items()}
 
 
 def this_machine() -> str:
@@ -214,7 +232,7 @@ def _timed(name: str, counts: work.Counts, function: Callable[[], object]) -> Re
     return Record(name, name, this_machine(), work.Work({"timed": counts}, {}), {"timed": seconds}, 0.0, jitter=0.0)
 
 
-def _measurement(meta: dict[str, Any], sizes: tuple[int, int]) -> Record:
+def _measurement(meta: dict[str, Any], sizes: tuple[int, int]) -> list[Record]:
     """Return the record of a ground truth, of estimates or of samples."""
     kind = next((key for key in MEASUREMENTS if key in meta["settings"]), None)
     if kind is None:
@@ -229,22 +247,27 @@ def _measurement(meta: dict[str, Any], sizes: tuple[int, int]) -> Record:
     startup = wall["total_seconds"] - wall["measuring_seconds"]
     # Kept results of early code: after an interruption the total was that of the last process, whose start is unknown.
     elapsed = ({"startup": startup} if startup > 0 else {}) | {"measuring": wall["measuring_seconds"]}
-    return _record(meta, name, hidden, counted, elapsed, wall, "measuring")
+    return _records(meta, name, hidden, counted, elapsed, wall, "measuring")
 
 
-def _record(
+def _records(
     meta: dict[str, Any], name: str, hidden: int, counted: work.Work, elapsed: dict[str, float], wall: dict, what: str
-) -> Record:
-    """Return a record from the elapsed seconds of stages; ``wall`` has elapsed and processor seconds of ``what``."""
-    clock, of_processor = math.nan, wall.get(f"{what}_cpu_seconds")
-    if meta["threads"] == 1 and of_processor:
-        clock = max(1.0, wall[f"{what}_seconds"] / of_processor)
-    slower = 1.0 if math.isnan(clock) else clock
+) -> list[Record]:
+    """Return the record from the elapsed seconds of stages, none without the processor seconds of ``what`` in ``wall``.
+
+    Elapsed seconds alone do not tell what a job costs: the machine may have had other work.
+    """
+    if not (of_processor := wall.get(f"{what}_cpu_seconds")):
+        return []
+    slower = wall[f"{what}_seconds"] / of_processor
+    if meta["threads"] == 1:
+        slower = max(1.0, slower)
     seconds = {stage: value if stage == "startup" else value / slower for stage, value in elapsed.items()}
     if not all(math.isfinite(value) and value > 0 for value in seconds.values()):
         raise ValueError(f"seconds {seconds}; should be above 0")
     problem, on = f"{meta['data']['title']}, {hidden} hidden", f"{meta['hardware']['cpu']}, {meta['backend']} kernels"
-    return Record(name, problem, on, counted, seconds, float(meta["peak_memory_mb"]), clock)
+    clock, memory = slower if meta["threads"] == 1 else math.nan, float(meta["peak_memory_mb"])
+    return [Record(name, problem, on, counted, seconds, memory, clock)]
 
 
 def _metas(folder: Path, notes: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -22,7 +22,7 @@ def expected_seconds(plan: Plan, results: Iterable[str | Path]) -> dict[str, flo
     Nothing is timed. Data sets, notebooks and reports are not counted.
     """
     model = kept_costs(read_records(results)[0], this_machine())
-    return {name: model.seconds_of(job.work) for name, job in jobs_of(plan).items()}
+    return {name: model.seconds_of(job.work) for name, job in jobs_of(plan, model.met).items()}
 
 
 @dataclass(frozen=True)

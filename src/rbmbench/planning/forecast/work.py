@@ -87,12 +87,15 @@ class Work(NamedTuple):
     memory: Counts
 
 
-def training(settings: RunSettings, rows: int, m: int) -> Work:
-    """Return the work of a training run on (rows, m) data: stages startup, training and evaluation."""
+def training(settings: RunSettings, rows: int, m: int, stopping_time: float = ASSUMED_STOPPING_TIME) -> Work:
+    """Return the work of a training run on (rows, m) data: stages startup, training and evaluation.
+
+    ``stopping_time`` is that of coupled chains, the mean over the iterations.
+    """
     n, trials = settings.hidden, settings.trials
     steps, before = Counter(), 0
     for stage in settings.schedule:
-        steps.update(_times(_iteration(stage, settings, m), stage.until - before))
+        steps.update(_times(_iteration(stage, settings, m, stopping_time), stage.until - before))
         before = stage.until
     steps["parameter"] += settings.iterations * trials * m * n
     stages = {
@@ -212,9 +215,9 @@ def is_coupled(chosen: Choice) -> bool:
     return chosen.name == "ucd"
 
 
-def is_countable(chosen: Choice) -> bool:
-    """Return whether the operations of an estimator follow from its settings."""
-    return not is_coupled(chosen) and chosen.name != TRAJECTORY_TEMPERING
+def is_countable(chosen: Choice, stopping_time: float | None = None) -> bool:
+    """Return whether the operations of an estimator follow from its settings, and from stopping times if known."""
+    return chosen.name != TRAJECTORY_TEMPERING and (stopping_time is not None or not is_coupled(chosen))
 
 
 def _sampled_at_once(grid: SamplerGrid, trials: int) -> list[tuple[dict, int]]:
@@ -248,17 +251,25 @@ def _shards_of_chains(m: int, n: int, replicas: int) -> int:
     return -(-replicas // max(1, SHARD_BYTES // (ARRAYS_A_REPLICA * 4 * m * n)))
 
 
-def _iteration(stage: Stage, settings: RunSettings, m: int) -> Counter:
+def _iteration(stage: Stage, settings: RunSettings, m: int, stopping_time: float) -> Counter:
     """Return the operations of one iteration of all trials: its estimates, and what the update rule adds."""
     n, trials = settings.hidden, settings.trials
-    estimate = _estimate(stage.estimator, m, n, settings.batch, trials, settings.precision)
+    estimate = _estimate(stage.estimator, m, n, settings.batch, trials, settings.precision, stopping_time)
     counts = _times(estimate, stage.update.options.get("inner_steps", 1))
     if stage.update.name == "ssd":
         counts[_dense_product(m, n)] += 60 * trials * m * n * min(m, n)
     return counts
 
 
-def _estimate(chosen: Choice, m: int, n: int, batch: int, trials: int, precision: str = "float32") -> Counter:
+def _estimate(
+    chosen: Choice,
+    m: int,
+    n: int,
+    batch: int,
+    trials: int,
+    precision: str = "float32",
+    stopping_time: float = ASSUMED_STOPPING_TIME,
+) -> Counter:
     """Return the operations of one gradient estimate of all trials."""
     k, chains = chosen.options.get("k", 1), chosen.options.get("chains") or batch
     counts = Counter({"call": (k + 2) * _shards(m, n, max(batch, chains), trials, precision)})
@@ -272,8 +283,9 @@ def _estimate(chosen: Choice, m: int, n: int, batch: int, trials: int, precision
     if "temperatures" in chosen.options or chosen.name == "parallel_tempering":
         counts.update(_tempered(rows * chosen.options.get("temperatures", 10), m, n))
         k = 0
+    steps = 0
     if is_coupled(chosen):
-        steps = chains * max(0, ASSUMED_STOPPING_TIME - k)
+        steps = chains * max(0, stopping_time - k)
         counts["pair"] += steps
         counts["pair unit"] += steps * (m + n)
         # Of one chain, both ways, and of the correction terms.
@@ -287,6 +299,11 @@ def _estimate(chosen: Choice, m: int, n: int, batch: int, trials: int, precision
     counts[_product(m, n, chains // trials)] += 2 * m * n * (2 * k + 1) * chains
     counts["row"] += rows + k * chains
     counts["unit"] += (rows + k * chains) * (m + n)
+    if chosen.options.get("variance"):
+        # Of the first chains' ends, another half step both ways; of all terms, norms and products of means and states.
+        counts[_product(m, n, chains // trials)] += 2 * m * n * 2 * chains
+        counts[_dense_product(m, n)] += 2 * m * n * (chains + 2 * steps)
+        counts["unit"] += 3 * (m + n) * (chains + 2 * steps)
     if chosen.name.startswith("pop_cd"):
         counts["weighed unit"] += rows * (m + n)
         counts[_dense_product(m, n)] += 2 * rows * m * chosen.options.get("tau", 0)
