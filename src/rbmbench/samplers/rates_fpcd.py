@@ -15,9 +15,10 @@ Shapes: state "hidden" (replicas, chains, n); theta + theta_F as "W" (replicas, 
 (1 - alpha) theta + eps_F R, so that a step is one pass over the parameters:
 theta + theta_F <- alpha (theta + theta_F) + drift - eps_F (x h', x, h).
 
-For a single chain that pass costs nearly as much as the two products of a step. So decay and drift are then applied
-lazily: the weights are scale W + factor drift_W, and a sample changes only the rows of W whose unit is on. The state
-has "scale" and "factor" (replicas,) and "drift_W_transposed" (replicas, n, m) in this case.
+For a single chain that pass costs more than the two products of a step. So decay and drift are then applied lazily: the
+weights are scale W + factor drift_W, and a sample changes only the rows of W whose unit is on. A product adds the rows
+of the units that are on, for W h those of the transpose. The state has "scale" and "factor" (replicas,), "W_transposed"
+and "drift_W_transposed" (replicas, n, m) in this case.
 """
 
 import numpy as np
@@ -25,7 +26,7 @@ import numpy as np
 from rbmbench.base.registry import LARGEST_FAST_RATE
 from rbmbench.kernels import is_host_array, kernels_for
 from rbmbench.likelihood.exact import data_statistics
-from rbmbench.model.gibbs import hidden_activation, visible_activation
+from rbmbench.model.gibbs import Buffers, hidden_activation
 from rbmbench.model.rbm import RBM, Statistics
 from rbmbench.samplers._base import REGISTRY, check_numbers, per_replica_values
 from rbmbench.samplers.gibbs import Gibbs
@@ -65,7 +66,8 @@ class RatesFPCD(Gibbs):
             state[drift] = ((1 - decay)[ones] * parameter + rate[ones] * mean).astype(kind)
         if self.lazy and chains == 1 and is_host_array(rbm.W):
             state |= {"scale": np.ones(len(rate)), "factor": np.zeros(len(rate))}
-            state["drift_W_transposed"] = state["drift_W"].swapaxes(-1, -2).copy()
+            for name in ("W", "drift_W"):
+                state[f"{name}_transposed"] = state[name].swapaxes(-1, -2).copy()
         return state
 
     def rates(self, rbm: RBM, data) -> Statistics:
@@ -88,42 +90,52 @@ class RatesFPCD(Gibbs):
         """Return x ~ p(x|h), in a buffer."""
         if "scale" not in state:
             return super().next_visible(rbm, state, hidden, stream)
-        activation = visible_activation(rbm, hidden, self.buffers)
-        return _sample_lazily(activation, hidden, state, "drift_W_transposed", rbm.b, stream)
+        return _sampled_lazily(hidden, state, "W_transposed", rbm.b, stream, self.buffers)
 
     def next_hidden(self, rbm, state, visible, stream):
         """Return h ~ p(h|x), in a buffer."""
         if "scale" not in state:
             return super().next_hidden(rbm, state, visible, stream)
-        activation = hidden_activation(rbm, visible, self.buffers)
-        return _sample_lazily(activation, visible, state, "drift_W", rbm.c, stream)
+        return _sampled_lazily(visible, state, "W", rbm.c, stream, self.buffers)
 
     def visible_activation(self, rbm, state, hidden, buffers):
         """Return W h without the bias, in a buffer."""
-        return _with_lazy_terms(visible_activation(rbm, hidden, buffers), hidden, state, "drift_W_transposed")
+        if "scale" not in state:
+            return super().visible_activation(rbm, state, hidden, buffers)
+        return _multiplied_lazily(hidden, state, "W_transposed", buffers)
 
     def hidden_activation(self, rbm, state, visible, buffers):
         """Return W'x without the bias, in a buffer."""
-        return _with_lazy_terms(hidden_activation(rbm, visible, buffers), visible, state, "drift_W")
+        if "scale" not in state:
+            return hidden_activation(rbm, visible, buffers)
+        return _multiplied_lazily(visible, state, "W", buffers)
 
     def after_sample(self, rbm, state, visible, hidden):
         """Apply decay and drift, and move away from the sample."""
-        kernels, numbers = kernels_for(rbm.W), (state["decay"], state["rate"])
-        arguments = rbm.W, rbm.b, rbm.c, state["drift_W"], state["drift_b"], state["drift_c"], *numbers
+        kernels, (W, b, c) = kernels_for(rbm.W), rbm.parameters
         if "scale" in state:
-            kernels.unlearn_lazily(*arguments, state["scale"], state["factor"], visible, hidden)
+            names = ("drift_W", "drift_W_transposed", "drift_b", "drift_c", "decay", "rate", "scale", "factor")
+            numbers = [state[name] for name in names]
+            kernels.unlearn_lazily(W, state["W_transposed"], b, c, *numbers, visible, hidden)
         else:
-            kernels.unlearn_samples(*arguments, visible, hidden)
+            numbers = [state[name] for name in (*DRIFTS, "decay", "rate")]
+            kernels.unlearn_samples(W, b, c, *numbers, visible, hidden)
 
 
-def _with_lazy_terms(activation, states, state, drift):
-    """Convert the products of the states with W to those with scale W + factor drift, if updates are lazy."""
-    if "scale" in state:
-        kernels_for(activation).add_states(activation, states, state["scale"], state["factor"], state[drift])
-    return activation
+def _lazy_terms(states, state, name: str, buffers: Buffers) -> tuple:
+    """Return scale, matrix, factor and drift of the lazy weights, and a buffer for their product with the states."""
+    matrix = state[name]
+    out = buffers.get(f"{name} activation", (*states.shape[:-1], matrix.shape[-1]), matrix)
+    return state["scale"], matrix, state["factor"], state[f"drift_{name}"], out
 
 
-def _sample_lazily(activation, states, state, drift, bias, stream):
-    terms = state["scale"], state["factor"], state[drift]
-    kernels_for(activation).add_states_and_sample(activation, states, *terms, bias, stream.next())
-    return activation
+def _multiplied_lazily(states, state, name: str, buffers: Buffers):
+    *terms, out = _lazy_terms(states, state, name, buffers)
+    kernels_for(out).multiply_lazily(states, *terms, out)
+    return out
+
+
+def _sampled_lazily(states, state, name: str, bias, stream, buffers: Buffers):
+    *terms, out = _lazy_terms(states, state, name, buffers)
+    kernels_for(out).sample_lazily(states, *terms, bias, stream.next(), out)
+    return out

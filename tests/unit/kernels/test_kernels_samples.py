@@ -83,16 +83,20 @@ def test_decay_and_drift_may_be_lazy(kernels, dtype, chains):
     replicas, m, n, decay, rate = 3, 13, 7, np.array([1, 0.6, 0], dtype), np.array([0.3, 0.2, 0.1], dtype)
     ours, drift = parameters(replicas, m, n, dtype, 1), [0.1 * d for d in parameters(replicas, m, n, dtype, 2)]
     expected = [part.astype(np.float64) for part in ours]
+    (W, b, c), (drift_W, drift_b, drift_c) = ours, drift
+    turned, drift_turned = W.swapaxes(-1, -2).copy(), drift_W.swapaxes(-1, -2).copy()
     scale, factor = np.ones(replicas), np.zeros(replicas)
     for number in range(70):
         visible, hidden = states(replicas, chains, m, dtype, number), states(replicas, chains, n, dtype, 100 + number)
-        kernels.unlearn_lazily(*ours, *drift, decay, rate, scale, factor, visible, hidden)
+        weights, drifts = (W, turned, b, c), (drift_W, drift_turned, drift_b, drift_c)
+        kernels.unlearn_lazily(*weights, *drifts, decay, rate, scale, factor, visible, hidden)
         numpy_kernels.unlearn_samples(
             *expected, *(d.astype(float) for d in drift), decay.astype(float), rate.astype(float), visible, hidden
         )
-        W = scale[:, None, None] * ours[0] + factor[:, None, None] * drift[0]
+        np.testing.assert_array_equal(turned, W.swapaxes(-1, -2))
+        whole = scale[:, None, None] * W + factor[:, None, None] * drift_W
         tolerance = 1e-4 if dtype == np.float32 else 1e-12
-        for part, wanted in zip((W, *ours[1:]), expected, strict=True):
+        for part, wanted in zip((whole, b, c), expected, strict=True):
             np.testing.assert_allclose(part, wanted, rtol=tolerance, atol=tolerance)
     assert factor.tolist() == [6, 0, 0]
 
@@ -100,29 +104,27 @@ def test_decay_and_drift_may_be_lazy(kernels, dtype, chains):
 @BACKENDS
 @DTYPES
 @SIZES
-def test_products_of_states_are_added(kernels, dtype, sizes):
+def test_states_are_multiplied_by_lazy_weights(kernels, dtype, sizes):
     replicas, chains, m, n = sizes
-    activation = np.random.default_rng(4).normal(size=(replicas, chains, n)).astype(dtype)
     visible, (matrix, _, _) = states(replicas, chains, m, dtype, 3), parameters(replicas, m, n, dtype, 1)
+    drift = parameters(replicas, m, n, dtype, 2)[0]
     scale, factor = np.linspace(1, 0.2, replicas), np.linspace(0, 3, replicas)
-    expected = scale[:, None, None] * activation + factor[:, None, None] * (visible.astype(float) @ matrix)
-    untouched = activation[0].tobytes()
-    kernels.add_states(activation, visible, scale, factor, matrix)
+    expected = visible.astype(float) @ (scale[:, None, None] * matrix + factor[:, None, None] * drift)
+    found = np.full((replicas, chains, n), 7, dtype)
+    kernels.multiply_lazily(visible, scale, matrix, factor, drift, found)
     tolerance = 1e-5 if dtype == np.float32 else 1e-13
-    np.testing.assert_allclose(activation, expected, rtol=tolerance, atol=10 * tolerance)
-    assert activation[0].tobytes() == untouched  # scale 1, factor 0
+    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=10 * tolerance)
 
 
 @BACKENDS
 @DTYPES
-def test_samples_of_added_states_are_those_of_two_kernels(kernels, dtype):
+def test_lazy_samples_are_those_of_two_kernels(kernels, dtype):
     replicas, chains, m, n = 3, 2, 67, 131
-    activation = np.random.default_rng(4).normal(size=(replicas, chains, n)).astype(dtype)
     visible, (matrix, _, bias) = states(replicas, chains, m, dtype, 3), parameters(replicas, m, n, dtype, 1)
-    scale, factor, draw = np.linspace(1, 0.2, replicas), np.linspace(0, 0.5, replicas), Stream(5, [0, 3, 7]).next()
-    both = activation.copy()
-    kernels.add_states(activation, visible, scale, factor, matrix)
+    terms = np.linspace(1, 0.2, replicas), matrix, np.linspace(0, 0.5, replicas), 0.1 * matrix[::-1].copy()
+    draw, (activation, both) = Stream(5, [0, 3, 7]).next(), np.empty((2, replicas, chains, n), dtype)
+    kernels.multiply_lazily(visible, *terms, activation)
     kernels.sample_bernoulli(activation, bias, draw)
-    kernels.add_states_and_sample(both, visible, scale, factor, matrix, bias, draw)
+    kernels.sample_lazily(visible, *terms, bias, draw, both)
     np.testing.assert_array_equal(both, activation)
     assert 0 < both.mean() < 1

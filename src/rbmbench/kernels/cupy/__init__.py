@@ -15,6 +15,6 @@ from rbmbench.kernels.cupy.tempering import *
 
 # Array operations alone, which serve CuPy arrays as they are; matrix products use cuBLAS.
 from rbmbench.kernels.numpy.coupling import multiply_neighbours, multiply_states
-from rbmbench.kernels.numpy.samples import add_states, unlearn_lazily
+from rbmbench.kernels.numpy.samples import multiply_lazily, unlearn_lazily
 
 __all__ = _reference.__all__

@@ -3,12 +3,12 @@
 
 from rbmbench.kernels.cupy._grids import THREADS, contiguous, sized, start
 from rbmbench.kernels.cupy.bernoulli import sample_bernoulli
-from rbmbench.kernels.numpy.samples import add_states
+from rbmbench.kernels.numpy.samples import multiply_lazily
 
 
-def add_states_and_sample(activation, states, scale, factor, matrix, bias, draw):
-    add_states(activation, states, scale, factor, matrix)
-    sample_bernoulli(activation, bias, draw)
+def sample_lazily(states, scale, matrix, factor, drift, bias, draw, out):
+    multiply_lazily(states, scale, matrix, factor, drift, out)
+    sample_bernoulli(out, bias, draw)
 
 
 def unlearn_samples(W, b, c, drift_W, drift_b, drift_c, decay, rate, visible, hidden):

@@ -71,7 +71,9 @@ def unlearn_samples(W, b, c, drift_W, drift_b, drift_c, decay, rate, visible, hi
 
 
 @compiled()
-def unlearn_lazily(W, b, c, drift_W, drift_b, drift_c, decay, rate, scale, factor, visible, hidden):
+def unlearn_lazily(
+    W, W_transposed, b, c, drift_W, drift_W_transposed, drift_b, drift_c, decay, rate, scale, factor, visible, hidden
+):
     kind = W.dtype.type
     for r in range(W.shape[0]):
         share = -rate[r] / kind(visible.shape[1])
@@ -80,43 +82,46 @@ def unlearn_lazily(W, b, c, drift_W, drift_b, drift_c, decay, rate, scale, facto
         if factor[r] >= LONGEST_WAIT or scale[r] < SMALLEST_SCALE:
             for i in range(W.shape[1]):
                 _make_whole(W[r, i], kind(scale[r]), kind(factor[r]), drift_W[r, i])
+            for j in range(W.shape[2]):
+                _make_whole(W_transposed[r, j], kind(scale[r]), kind(factor[r]), drift_W_transposed[r, j])
             scale[r], factor[r] = 1, 0
         of_weights = kind(share / scale[r])
         _unlearn_biases(b[r], c[r], drift_b[r], drift_c[r], decay[r], share, visible[r], hidden[r])
         for chain in range(visible.shape[1]):
-            for i in range(W.shape[1]):
-                if visible[r, chain, i] != 0:
-                    add_one(hidden[r, chain], of_weights, W[r, i])
-
-
-@compiled(fastmath=FAST)
-def _scale(values, number):
-    for i in range(values.size):
-        values[i] *= number
+            _add_to_rows_on(visible[r, chain], hidden[r, chain], of_weights, W[r])
+            _add_to_rows_on(hidden[r, chain], visible[r, chain], of_weights, W_transposed[r])
 
 
 @compiled()
-def add_states(activation, states, scale, factor, matrix):
-    kind, units = activation.dtype.type, states.shape[2]
+def _add_to_rows_on(states, others, share, matrix):
+    """Add share times the other states to the rows of the matrix whose unit is on."""
+    for i in range(states.size):
+        if states[i] != 0:
+            add_one(others, share, matrix[i])
+
+
+@compiled()
+def multiply_lazily(states, scale, matrix, factor, drift, out):
+    kind, units = out.dtype.type, states.shape[2]
     rows = np.empty(units, np.int32)
-    for r in range(activation.shape[0]):
-        for chain in range(activation.shape[1]):
+    for r in range(out.shape[0]):
+        for chain in range(out.shape[1]):
             count = 0
             for i in range(units):
                 rows[count] = i
                 count += states[r, chain, i] != 0
-            if scale[r] != 1:
-                _scale(activation[r, chain], kind(scale[r]))
-            _add_rows(rows, count, matrix[r], kind(factor[r]), activation[r, chain])
+            out[r, chain, :] = 0
+            _add_rows(rows, count, matrix[r], kind(scale[r]), out[r, chain])
+            _add_rows(rows, count, drift[r], kind(factor[r]), out[r, chain])
 
 
 @compiled()
-def _add_states_and_sample(activation, states, scale, factor, matrix, bias, seed, trials, number, purpose):
-    add_states(activation, states, scale, factor, matrix)
-    flat = activation.reshape((activation.shape[0], activation.shape[1] * activation.shape[2]))
-    sample_flat(flat, activation.dtype.type(1), bias, seed, trials, number, purpose)
+def _sample_lazily(states, scale, matrix, factor, drift, bias, seed, trials, number, purpose, out):
+    multiply_lazily(states, scale, matrix, factor, drift, out)
+    flat = out.reshape((out.shape[0], out.shape[1] * out.shape[2]))
+    sample_flat(flat, out.dtype.type(1), bias, seed, trials, number, purpose)
 
 
-def add_states_and_sample(activation, states, scale, factor, matrix, bias, draw):
+def sample_lazily(states, scale, matrix, factor, drift, bias, draw, out):
     words = draw.seed, draw.trials, draw.number, draw.purpose
-    _add_states_and_sample(activation, states, scale, factor, matrix, bias, *words)
+    _sample_lazily(states, scale, matrix, factor, drift, bias, *words, out)

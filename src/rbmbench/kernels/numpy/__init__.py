@@ -14,8 +14,6 @@ from rbmbench.kernels.numpy.random import toss, uniforms
 from rbmbench.kernels.numpy.samples import *
 
 __all__ = [
-    "add_states",
-    "add_states_and_sample",
     "ascend",
     "bernoulli_mean",
     "bernoulli_mean_and_softplus_sum",
@@ -25,6 +23,7 @@ __all__ = [
     "hidden_log_weights",
     "mean_of_rows",
     "multiply_binary",
+    "multiply_lazily",
     "multiply_neighbours",
     "multiply_packed",
     "multiply_states",
@@ -32,6 +31,7 @@ __all__ = [
     "sample",
     "sample_bernoulli",
     "sample_bernoulli_and_log_probability",
+    "sample_lazily",
     "sample_rows",
     "softplus_difference",
     "softplus_sum",

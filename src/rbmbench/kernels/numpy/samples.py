@@ -34,7 +34,9 @@ def unlearn_samples(W, b, c, drift_W, drift_b, drift_c, decay, rate, visible, hi
         parameter[...] = decay[ones] * parameter + drift - share[ones] * sums
 
 
-def unlearn_lazily(W, b, c, drift_W, drift_b, drift_c, decay, rate, scale, factor, visible, hidden) -> None:
+def unlearn_lazily(
+    W, W_transposed, b, c, drift_W, drift_W_transposed, drift_b, drift_c, decay, rate, scale, factor, visible, hidden
+) -> None:
     """Change parameters like `unlearn_samples`, with lazy decay and drift: the weights are scale W + factor drift_W.
 
         factor <- decay factor + 1,   scale <- decay scale,   W <- W - (rate / scale) mean(x h')
@@ -43,6 +45,8 @@ def unlearn_lazily(W, b, c, drift_W, drift_b, drift_c, decay, rate, scale, facto
 
     Parameters
     ----------
+    W_transposed, drift_W_transposed : array, shape (replicas, n, m), contiguous
+        The former is changed as W is.
     scale, factor : ndarray, shape (replicas,), float64
         Changed in place; 1 and 0 if nothing is pending.
     W, b, c, drift_W, drift_b, drift_c, decay, rate, visible, hidden
@@ -57,25 +61,26 @@ def unlearn_lazily(W, b, c, drift_W, drift_b, drift_c, decay, rate, scale, facto
         scale[one], factor[one] = 1, 0
     share = rate / rate.dtype.type(visible.shape[1])
     W -= (share / scale).astype(W.dtype)[:, None, None] * (visible.swapaxes(-1, -2) @ hidden)
+    W_transposed[...] = W.swapaxes(-1, -2)
     for parameter, drift, states in ((b, drift_b, visible), (c, drift_c, hidden)):
         parameter[...] = decay[:, None] * parameter + drift - share[:, None] * states.sum(axis=1)
 
 
-def add_states(activation, states, scale, factor, matrix) -> None:
-    """Overwrite ``activation`` with scale activation + factor states matrix.
+def multiply_lazily(states, scale, matrix, factor, drift, out) -> None:
+    """Write the products of states with scale matrix + factor drift to ``out``.
 
     Parameters
     ----------
-    activation : array, shape (replicas, chains, units)
-    states : array, shape (replicas, chains, other units), entries 0 or 1
+    states : array, shape (replicas, chains, units), entries 0 or 1
     scale, factor : ndarray, shape (replicas,), float64
-    matrix : array, shape (replicas, other units, units)
+    matrix, drift : array, shape (replicas, units, other units), contiguous
+    out : array, shape (replicas, chains, other units), contiguous
     """
-    scale, factor = (numbers.astype(activation.dtype)[:, None, None] for numbers in (scale, factor))
-    activation[...] = scale * activation + factor * (states @ matrix)
+    scale, factor = (numbers.astype(out.dtype)[:, None, None] for numbers in (scale, factor))
+    out[...] = scale * (states @ matrix) + factor * (states @ drift)
 
 
-def add_states_and_sample(activation, states, scale, factor, matrix, bias, draw: Draw) -> None:
-    """Apply `add_states` and then `rbmbench.kernels.numpy.sample_bernoulli` with ``bias`` (replicas, units)."""
-    add_states(activation, states, scale, factor, matrix)
-    activation[...] = toss(draw, sigmoid(activation + bias[:, None, :]))
+def sample_lazily(states, scale, matrix, factor, drift, bias, draw: Draw, out) -> None:
+    """Apply `multiply_lazily` and then `rbmbench.kernels.numpy.sample_bernoulli` with ``bias`` (replicas, units)."""
+    multiply_lazily(states, scale, matrix, factor, drift, out)
+    out[...] = toss(draw, sigmoid(out + bias[:, None, :]))
