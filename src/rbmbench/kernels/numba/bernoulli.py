@@ -20,7 +20,7 @@ SMALL = 1e-200
 # 65536 cases k alone decides. Otherwise the unit is marked as open, and r is drawn for it.
 
 
-@compiled(fastmath=FAST)
+@compiled(fastmath=FAST, allocates=False)
 def mark_open(mean, k, out):
     """Sample from means with coins ``k``; mark open units by 2 and return their number."""
     zero, one, two = mean.dtype.type(0), mean.dtype.type(1), mean.dtype.type(2)
@@ -62,7 +62,7 @@ def _close(a, k, seed, trial, number, purpose, position):
             a[i] = _is_on(a[i] - OPEN, k[i], refinement(seed, trial, number, purpose, position + i))
 
 
-@compiled(fastmath=FAST, error_model="numpy")
+@compiled(fastmath=FAST, error_model="numpy", allocates=False)
 def mean_row(a, bias):
     """Overwrite activations with means."""
     one = a.dtype.type(1)
@@ -70,7 +70,7 @@ def mean_row(a, bias):
         a[i] = one / (one + exp_minus(a[i] + bias[i]))
 
 
-@compiled()
+@compiled(allocates=False)
 def repeat_row(row, tile):
     units = np.uint64(row.size)
     for start in range(0, tile.size, row.size):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Half steps of coupled Gibbs chains: proposals, tests and redraws of all pairs of a replica in one pass."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from rbmbench.base.streams import ATTEMPTS
@@ -15,7 +17,14 @@ LARGE = 1e270
 MOST_COIN = np.float32(65535)
 
 
-@compiled(fastmath=FAST)
+@compiled(allocates=False)
+def copy_row(row, to):
+    """Copy a row. An assignment of slices would make room for a copy in between."""
+    for i in range(row.size):
+        to[i] = row[i]
+
+
+@compiled(fastmath=FAST, allocates=False)
 def _mirror(k):
     for i in range(k.size):
         k[i] = k.dtype.type(MOST_COIN) - k[i]
@@ -25,7 +34,7 @@ def _mirror(k):
 # loop over all of them vectorises better.
 
 
-@compiled()
+@compiled(allocates=False)
 def _end_of_replica(row, replica, most):
     """Return the end of the rows from ``row`` on that belong to its replica, at most ``most`` of them."""
     last = row + 1
@@ -34,7 +43,7 @@ def _end_of_replica(row, replica, most):
     return last
 
 
-@compiled()
+@compiled(allocates=False)
 def _end_of_tile(row, row_id, units):
     """Return the end of the rows from ``row`` on that share one window of coins."""
     last, most = row + 1, row_id[row] + max(1, TILE // units)
@@ -45,20 +54,19 @@ def _end_of_tile(row, row_id, units):
     return last
 
 
-@compiled()
+@compiled(allocates=False)
 def _fill_tile(row_id, mirrored, units, seed, trial, number, purpose, window, coins):
     """Write the coins of a tile's rows, one row after the other."""
     start = row_id[0] * units
     at = fill_coins(seed, trial, number, purpose, start, (row_id[row_id.size - 1] + 1) * units, window)
     for row in range(row_id.size):
-        first = at + row_id[row] * units - start
-        k = coins[row * units : (row + 1) * units]
-        k[:] = window[first : first + units]
+        first, k = at + row_id[row] * units - start, coins[row * units : (row + 1) * units]
+        copy_row(window[first : first + units], k)
         if mirrored[row]:
             _mirror(k)
 
 
-@compiled()
+@compiled(allocates=False)
 def _fill_rows(row_id, mirrored, units, seed, trial, number, purpose, window, coins):
     """Write the coins of rows of one replica, one row after the other, tile by tile."""
     row = np.int64(0)
@@ -70,7 +78,7 @@ def _fill_rows(row_id, mirrored, units, seed, trial, number, purpose, window, co
         row = last
 
 
-@compiled()
+@compiled(allocates=False)
 def _toss(mean, k, row_id, mirrored, units, seed, trial, number, purpose, out):
     """Sample rows (flattened) from their means with coins ``k``."""
     if mark_open(mean, k, out):
@@ -81,7 +89,7 @@ def _toss(mean, k, row_id, mirrored, units, seed, trial, number, purpose, out):
                 out[i] = (1.0 - r if mirrored[row] else r) < mean[i] * 65536.0 - k[i]
 
 
-@compiled(fastmath=FAST, error_model="numpy")
+@compiled(fastmath=FAST, error_model="numpy", allocates=False)
 def _means_and_difference(a, a2, bias, mean, mean2, difference, linear, ratio):
     """Write both means, a' - a, and terms with softplus(a) - softplus(a') = linear + log ratio; all flattened.
 
@@ -99,7 +107,7 @@ def _means_and_difference(a, a2, bias, mean, mean2, difference, linear, ratio):
         ratio[i] = one if t == t2 else (one + t) * s2
 
 
-@compiled(fastmath=FAST)
+@compiled(fastmath=FAST, allocates=False)
 def _normaliser(linear, ratio):
     """Return the sum of linear + log ratio, accumulated over blocks in float64."""
     total, product = 0.0, 1.0
@@ -117,7 +125,7 @@ def _normaliser(linear, ratio):
     return total + np.log(product)
 
 
-@compiled(fastmath=FAST)
+@compiled(fastmath=FAST, allocates=False)
 def _product(v, difference):
     """Return the inner product, accumulated over blocks in float64."""
     total = 0.0
@@ -136,119 +144,179 @@ def _is_kept(log_odds, u):
     return log_odds >= 0 or np.log(u) <= log_odds
 
 
-@compiled()
+@compiled(allocates=False)
 def _meets(log_odds, seed, trial, number, purpose, row_id, mirrored):
     """Return whether a pair keeps its first proposal; a uniform is drawn only if the odds do not decide."""
     return log_odds >= 0 or _is_kept(log_odds, row_uniforms(seed, trial, number, purpose, row_id, mirrored)[0])
 
 
+class Room(NamedTuple):
+    """Arrays for the half steps of some rows of one replica: R rows of U units, at least one row."""
+
+    window: np.ndarray  # coins, whole chunks
+    coins: np.ndarray  # (R U,)
+    means: np.ndarray  # (2, R, U), of both chains
+    states: np.ndarray  # (2, R, U), proposals
+    parts: np.ndarray  # (2, R, U), of the normaliser
+    difference: np.ndarray  # (R, U)
+    bias: np.ndarray  # (R U,), repeated
+    normaliser: np.ndarray  # (R,)
+    row_id: np.ndarray  # (R,), like the following of the pairs that have not met
+    mirrored: np.ndarray  # (R,)
+    at: np.ndarray  # (R,), index of the pair
+    pending: np.ndarray  # (2, R), whether a chain waits for an accepted proposal
+
+
 @compiled()
-def _move(row, to, means, difference, normaliser, row_id, mirrored, at):
+def make_room(rows, units, like):
+    """Return room for half steps of at most so many rows, of the type of the array."""
+    room, kind = min(max(1, TILE // units), max(1, rows)), like.dtype
+    shape = 2, room, units
+    return Room(
+        np.empty(max(room * units, TILE) + 254, kind),
+        np.empty(room * units, kind),
+        np.empty(shape, kind),
+        np.empty(shape, kind),
+        np.empty(shape, kind),
+        np.empty((room, units), kind),
+        np.empty(room * units, kind),
+        np.empty(room),
+        np.empty(room, np.int64),
+        np.empty(room, np.uint8),
+        np.empty(room, np.int64),
+        np.empty((2, room), np.bool_),
+    )
+
+
+@compiled(allocates=False)
+def _move(row, to, room):
     """Move the data of a pair to another row."""
     if to < row:
-        means[0, to], means[1, to], difference[to] = means[0, row], means[1, row], difference[row]
-        normaliser[to], row_id[to], mirrored[to], at[to] = normaliser[row], row_id[row], mirrored[row], at[row]
+        copy_row(room.means[0, row], room.means[0, to])
+        copy_row(room.means[1, row], room.means[1, to])
+        copy_row(room.difference[row], room.difference[to])
+        room.normaliser[to], room.at[to] = room.normaliser[row], room.at[row]
+        room.row_id[to], room.mirrored[to] = room.row_id[row], room.mirrored[row]
+        room.pending[0, to], room.pending[1, to] = room.pending[0, row], room.pending[1, row]
 
 
-@compiled()
-def _redraw(
-    left, redraw_both, means, difference, normaliser, row_id, mirrored, at, seed, trial, number, purpose, window, coins,
-    states, v, v2, rejections,
-):  # fmt: skip
+@compiled(allocates=False)
+def _redraw(left, redraw_both, room, seed, trial, number, purpose, v, v2, rejections):
     """Draw states for the pairs of one replica that have not met, until all are accepted."""
-    units = states.shape[2]
-    pending = np.ones((2, left), np.bool_)
-    pending[0] = redraw_both
+    units, row_id, mirrored, at, pending = room.states.shape[2], room.row_id, room.mirrored, room.at, room.pending
+    waiting = np.int64(redraw_both), np.int64(1)
+    for row in range(left):
+        pending[0, row], pending[1, row] = redraw_both, True
     for t in range(1, ATTEMPTS + 1):
         attempt = np.uint32(purpose | np.uint32(t << 8))
-        where, mirrors, k = row_id[:left], mirrored[:left], coins[: left * units]
-        _fill_rows(where, mirrors, units, seed, trial, number, attempt, window, k)
+        where, mirrors, k = row_id[:left], mirrored[:left], room.coins[: left * units]
+        _fill_rows(where, mirrors, units, seed, trial, number, attempt, room.window, k)
         for chain in range(2):
-            if pending[chain, :left].any():
-                p, drawn = means[chain, :left].reshape(-1), states[chain, :left].reshape(-1)
+            if waiting[chain]:
+                p, drawn = room.means[chain, :left].reshape(-1), room.states[chain, :left].reshape(-1)
                 _toss(p, k, where, mirrors, units, seed, trial, number, attempt, drawn)
-        rows, left = left, np.int64(0)
+        rows, left, first, second = left, np.int64(0), np.int64(0), np.int64(0)
         for row in range(rows):
             u = row_uniforms(seed, trial, number, attempt, row_id[row], mirrored[row])
             for chain in range(2):
                 if pending[chain, row]:
-                    odds = normaliser[row] + _product(states[chain, row], difference[row])
+                    odds = room.normaliser[row] + _product(room.states[chain, row], room.difference[row])
                     pending[chain, row] = _is_kept(odds if chain == 0 else -odds, u[chain]) and t < ATTEMPTS
                     rejections[at[row]] += pending[chain, row]
                     if not pending[chain, row]:
-                        (v if chain == 0 else v2)[at[row]] = states[chain, row]
+                        if chain == 0:
+                            copy_row(room.states[0, row], v[at[row]])
+                        else:
+                            copy_row(room.states[1, row], v2[at[row]])
             if pending[0, row] or pending[1, row]:
-                _move(row, left, means, difference, normaliser, row_id, mirrored, at)
-                pending[:, left] = pending[:, row]
-                left += 1
+                _move(row, left, room)
+                first, second, left = first + pending[0, left], second + pending[1, left], left + 1
+        waiting = first, second
         if not left:
             return
 
 
-@compiled()
-def couple_some_rows(
-    activation, other, bias, replica, row_id, mirrored, seed, trials, number, purpose, redraw_both, met, rejections
-):
-    units, kind = bias.shape[1], activation.dtype
-    room = min(max(1, TILE // units), replica.size)
-    window, coins = np.empty(max(room * units, TILE) + 254, kind), np.empty(room * units, kind)
-    shape = 2, room, units
-    means, states, parts = np.empty(shape, kind), np.empty(shape, kind), np.empty(shape, kind)
-    difference, tiled_bias = np.empty((room, units), kind), np.empty(room * units, kind)
-    normaliser, at = np.empty(room), np.empty(room, np.int64)
-    apart, mirrors = np.empty(room, np.int64), np.empty(room, np.uint8)
+@compiled(allocates=False)
+def couple_in_room(
+    room, activation, other, bias, replica, row_id, mirrored, seed, trials, number, purpose, redraw_both, met,
+    rejections,
+):  # fmt: skip
+    """Couple rows like `couple_visible`, part by part."""
     row = np.int64(0)
     while row < replica.size:
-        last = _end_of_replica(row, replica, room)
-        r, rows = replica[row], last - row
-        trial, some = trials[r], slice(row, last)
-        bias_of_rows = tiled_bias[: rows * units]
-        repeat_row(bias[r], bias_of_rows)
-        _means_and_difference(
-            activation[some].reshape(-1), other[some].reshape(-1), bias_of_rows, means[0, :rows].reshape(-1),
-            means[1, :rows].reshape(-1), difference[:rows].reshape(-1), parts[0, :rows].reshape(-1),
-            parts[1, :rows].reshape(-1),
+        last = _end_of_replica(row, replica, room.normaliser.size)
+        some = slice(row, last)
+        _couple_rows(
+            room, activation[some], other[some], bias[replica[row]], row_id[some], mirrored[some], seed,
+            trials[replica[row]], number, purpose, redraw_both, met[some], rejections[some],
         )  # fmt: skip
-        k, p, drawn = coins[: rows * units], means[0, :rows].reshape(-1), states[0, :rows].reshape(-1)
-        _fill_rows(row_id[some], mirrored[some], units, seed, trial, number, purpose, window, k)
-        _toss(p, k, row_id[some], mirrored[some], units, seed, trial, number, purpose, drawn)
-        left = np.int64(0)
-        for i in range(rows):
-            apart[i], mirrors[i], at[i] = row_id[row + i], mirrored[row + i], row + i
-            normaliser[i] = _normaliser(parts[0, i], parts[1, i])
-            odds = normaliser[i] + _product(states[0, i], difference[i])
-            met[row + i] = _meets(odds, seed, trial, number, purpose, apart[i], mirrors[i])
-            rejections[row + i] = 0
-            activation[row + i] = states[0, i]
-            if met[row + i]:
-                other[row + i] = states[0, i]
-            else:
-                _move(i, left, means, difference, normaliser, apart, mirrors, at)
-                left += 1
-        if left:
-            _redraw(
-                left, redraw_both, means, difference, normaliser, apart, mirrors, at, seed, trial, number, purpose,
-                window, coins, states, activation, other, rejections,
-            )  # fmt: skip
         row = last
 
 
-@compiled()
-def sample_some_rows(mean, replica, row_id, mirrored, seed, trials, number, purpose, out):
-    units = mean.shape[1]
-    room = min(max(1, TILE // units), replica.size)
-    window, coins = np.empty(max(room * units, TILE) + 254, mean.dtype), np.empty(room * units, mean.dtype)
-    row = np.int64(0)
+@compiled(allocates=False)
+def _couple_rows(
+    room, activation, other, bias, row_id, mirrored, seed, trial, number, purpose, redraw_both, met, rejections
+):
+    """Couple rows of one replica for which there is room."""
+    rows, units = activation.shape
+    flat = rows * units
+    repeat_row(bias, room.bias[:flat])
+    _means_and_difference(
+        activation.reshape(-1), other.reshape(-1), room.bias[:flat], room.means[0, :rows].reshape(-1),
+        room.means[1, :rows].reshape(-1), room.difference[:rows].reshape(-1), room.parts[0, :rows].reshape(-1),
+        room.parts[1, :rows].reshape(-1),
+    )  # fmt: skip
+    k, p, drawn = room.coins[:flat], room.means[0, :rows].reshape(-1), room.states[0, :rows].reshape(-1)
+    _fill_rows(row_id, mirrored, units, seed, trial, number, purpose, room.window, k)
+    _toss(p, k, row_id, mirrored, units, seed, trial, number, purpose, drawn)
+    left = np.int64(0)
+    for i in range(rows):
+        proposal, rejections[i] = room.states[0, i], 0
+        room.row_id[i], room.mirrored[i], room.at[i] = row_id[i], mirrored[i], i
+        room.normaliser[i] = _normaliser(room.parts[0, i], room.parts[1, i])
+        odds = room.normaliser[i] + _product(proposal, room.difference[i])
+        met[i] = _meets(odds, seed, trial, number, purpose, row_id[i], mirrored[i])
+        copy_row(proposal, activation[i])
+        if met[i]:
+            copy_row(proposal, other[i])
+        else:
+            _move(i, left, room)
+            left += 1
+    if left:
+        _redraw(left, redraw_both, room, seed, trial, number, purpose, activation, other, rejections)
+
+
+@compiled(allocates=False)
+def sample_in_room(room, mean, replica, row_id, mirrored, seed, trials, number, purpose, out):
+    """Sample rows like `sample_rows`, part by part."""
+    units, row = mean.shape[1], np.int64(0)
     while row < replica.size:
-        last = _end_of_replica(row, replica, room)
+        last = _end_of_replica(row, replica, room.normaliser.size)
         ids, mirrors, trial = row_id[row:last], mirrored[row:last], trials[replica[row]]
-        k, p, drawn = coins[: (last - row) * units], mean[row:last].reshape(-1), out[row:last].reshape(-1)
-        _fill_rows(ids, mirrors, units, seed, trial, number, purpose, window, k)
+        k, p, drawn = room.coins[: (last - row) * units], mean[row:last].reshape(-1), out[row:last].reshape(-1)
+        _fill_rows(ids, mirrors, units, seed, trial, number, purpose, room.window, k)
         _toss(p, k, ids, mirrors, units, seed, trial, number, purpose, drawn)
         row = last
 
 
 @compiled()
+def _couple_some_rows(
+    activation, other, bias, replica, row_id, mirrored, seed, trials, number, purpose, redraw_both, met, rejections
+):
+    room = make_room(replica.size, bias.shape[1], activation)
+    couple_in_room(
+        room, activation, other, bias, replica, row_id, mirrored, seed, trials, number, purpose, redraw_both, met,
+        rejections,
+    )  # fmt: skip
+
+
+@compiled()
+def _sample_some_rows(mean, replica, row_id, mirrored, seed, trials, number, purpose, out):
+    room = make_room(replica.size, mean.shape[1], mean)
+    sample_in_room(room, mean, replica, row_id, mirrored, seed, trials, number, purpose, out)
+
+
+@compiled(allocates=False)
 def mean_of_some_rows(activation, bias, replica):
     for row in range(replica.size):
         mean_row(activation[row], bias[replica[row]])
@@ -259,9 +327,9 @@ def mean_of_rows(activation, bias, keys):
 
 
 def sample_rows(mean, keys, draw, out):
-    sample_some_rows(mean, *keys, draw.seed, draw.trials, draw.number, draw.purpose, out)
+    _sample_some_rows(mean, *keys, draw.seed, draw.trials, draw.number, draw.purpose, out)
 
 
 def couple_visible(activation, other, bias, keys, draw, redraw_both, met, rejections):
     words = draw.seed, draw.trials, draw.number, draw.purpose
-    couple_some_rows(activation, other, bias, *keys, *words, redraw_both, met, rejections)
+    _couple_some_rows(activation, other, bias, *keys, *words, redraw_both, met, rejections)

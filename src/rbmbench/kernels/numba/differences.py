@@ -18,21 +18,21 @@ FEWER_DIFFERENCES, FEWER_ROWS = 0.05, 40  # share above which tables of many row
 WIDE = 128  # columns below which the search for differences costs more than BLAS
 
 
-@compiled(fastmath=FAST)
+@compiled(fastmath=FAST, allocates=False)
 def _add_four(a, b, c, d, s, out):
     """Add s[0] a + s[1] b + s[2] c + s[3] d to ``out`` in one pass."""
     for i in range(out.size):
         out[i] += s[0] * a[i] + s[1] * b[i] + s[2] * c[i] + s[3] * d[i]
 
 
-@compiled(fastmath=FAST)
+@compiled(fastmath=FAST, allocates=False)
 def add_one(a, s, out):
     """Add s a to ``out``."""
     for i in range(out.size):
         out[i] += s * a[i]
 
 
-@compiled()
+@compiled(allocates=False)
 def _differences(states, neighbours, unit, sign):
     """Write the indices of the units that differ and the differences; return their number."""
     count = 0
@@ -42,7 +42,7 @@ def _differences(states, neighbours, unit, sign):
     return count
 
 
-@compiled()
+@compiled(allocates=False)
 def _add_differing_rows(states, neighbours, matrix, unit, sign, out):
     """Add the product of (neighbours - states), one row each, with the matrix."""
     count = _differences(states, neighbours, unit, sign)
@@ -54,7 +54,7 @@ def _add_differing_rows(states, neighbours, matrix, unit, sign, out):
         add_one(matrix[unit[k]], sign[k], out)
 
 
-@compiled(fastmath=FAST)
+@compiled(fastmath=FAST, allocates=False)
 def _few_differ(states, neighbours, few):
     count = 0.0
     for row in range(states.shape[0]):

@@ -12,11 +12,8 @@ import numpy as np
 
 from rbmbench.kernels import ways
 from rbmbench.kernels.numba.compiling import compiled
-from rbmbench.kernels.numba.coupling import couple_some_rows, mean_of_some_rows, sample_some_rows
-from rbmbench.kernels.numba.differences import (
-    multiply_some_neighbours,
-    multiply_some_states,
-)
+from rbmbench.kernels.numba.coupling import copy_row, couple_in_room, make_room, mean_of_some_rows, sample_in_room
+from rbmbench.kernels.numba.differences import multiply_some_neighbours, multiply_some_states
 from rbmbench.kernels.numba.products import multiply_across
 
 GENERAL, BOTH_LAYERS = 0, 2  # numbers of couplings
@@ -37,7 +34,7 @@ def _flush(way, sums, r):
     sums.kept[r] = 0
 
 
-@compiled()
+@compiled(allocates=False)
 def _keep(sums, r, visible, mean, sign):
     """Keep rows v and p(h|v), times 1 or -1."""
     rows, first = visible.shape[0], sums.kept[r]
@@ -51,41 +48,43 @@ def _keep(sums, r, visible, mean, sign):
     sums.kept[r] += rows
 
 
-@compiled()
+@compiled(allocates=False)
 def _count(rejected, pair, rejections):
     for row in range(rejected.size):
         rejections[pair[row]] += rejected[row]
 
 
-@compiled()
+@compiled(allocates=False)
 def _drop_met(met, visible, other, row_id, mirrored, pair):
     """Move the pairs that have not met to the front; return their number."""
     left = 0
     for row in range(met.size):
         if not met[row]:
             if left < row:
-                visible[left], other[left] = visible[row], other[row]
+                copy_row(visible[row], visible[left])
+                copy_row(other[row], other[left])
                 row_id[left], mirrored[left], pair[left] = row_id[row], mirrored[row], pair[row]
             left += 1
     return left
 
 
-@compiled()
-def _hidden_half_step(coupling, mean, mean2, c, replica, row_id, mirrored, draw, h, h2, met, rejected):
+@compiled(allocates=False)
+def _hidden_half_step(room, coupling, mean, mean2, c, replica, row_id, mirrored, draw, h, h2, met, rejected):
     """Draw h and h', and overwrite the activations ``mean`` and ``mean2`` with means."""
     seed, trials, number, purpose = draw
     rejected[:] = 0
     if coupling == BOTH_LAYERS:
-        h[:], h2[:] = mean, mean2
-        couple_some_rows(
-            h, h2, c, replica, row_id, mirrored, seed, trials, number, purpose, coupling != GENERAL, met, rejected
+        copy_row(mean.reshape(-1), h.reshape(-1))
+        copy_row(mean2.reshape(-1), h2.reshape(-1))
+        couple_in_room(
+            room, h, h2, c, replica, row_id, mirrored, seed, trials, number, purpose, coupling != GENERAL, met, rejected
         )
     mean_of_some_rows(mean, c, replica)
     mean_of_some_rows(mean2, c, replica)
     if coupling != BOTH_LAYERS:
         of_other = number + OTHER_HIDDEN if coupling == GENERAL else number
-        sample_some_rows(mean, replica, row_id, mirrored, seed, trials, number, purpose, h)
-        sample_some_rows(mean2, replica, row_id, mirrored, seed, trials, of_other, purpose, h2)
+        sample_in_room(room, mean, replica, row_id, mirrored, seed, trials, number, purpose, h)
+        sample_in_room(room, mean2, replica, row_id, mirrored, seed, trials, of_other, purpose, h2)
 
 
 @compiled()
@@ -95,6 +94,7 @@ def _follow_replica(r, visible, other, keys, model, words, way, t, last, couplin
     one = kind.type(1)
     mean, other_mean = np.empty((left, n), kind), np.empty((left, n), kind)
     hidden, other_hidden = np.empty((left, n), kind), np.empty((left, n), kind)
+    of_visible, of_hidden = make_room(left, visible.shape[1], visible), make_room(left, n, visible)
     met, rejected, bounds = np.empty(left, np.uint8), np.empty(left, np.int64), np.zeros(2, np.int64)
     replica, row_id, mirrored, pair = keys[0], keys[1].copy(), keys[2].copy(), np.arange(left)
     W, W_transposed = model.W[r : r + 1], model.W_transposed[r : r + 1]
@@ -107,7 +107,9 @@ def _follow_replica(r, visible, other, keys, model, words, way, t, last, couplin
         multiply_some_states(way, v, bounds, W, p)
         multiply_some_neighbours(way, v, p, v2, bounds, W, p2)
         draw = seed, trials, number, purpose
-        _hidden_half_step(coupling, p, p2, model.c, rows, where, mirrors, draw, h, h2, met[:left], rejected[:left])
+        _hidden_half_step(
+            of_hidden, coupling, p, p2, model.c, rows, where, mirrors, draw, h, h2, met[:left], rejected[:left]
+        )
         _count(rejected[:left], pair, rejections)
         if sums.kept[r] + 2 * left > sums.visible.shape[1]:
             _flush(way, sums, r)
@@ -116,10 +118,10 @@ def _follow_replica(r, visible, other, keys, model, words, way, t, last, couplin
         multiply_some_states(way, h, bounds, W_transposed, v)
         multiply_some_neighbours(way, h, v, h2, bounds, W_transposed, v2)
         t += 1
-        redraw_both, of_visible = coupling != GENERAL, number + VISIBLE
-        couple_some_rows(
-            v, v2, model.b, rows, where, mirrors, seed, trials, of_visible, purpose, redraw_both, met[:left],
-            rejected[:left],
+        redraw_both = coupling != GENERAL
+        couple_in_room(
+            of_visible, v, v2, model.b, rows, where, mirrors, seed, trials, number + VISIBLE, purpose, redraw_both,
+            met[:left], rejected[:left],
         )  # fmt: skip
         _count(rejected[:left], pair, rejections)
         number += A_STEP

@@ -48,7 +48,7 @@ def _half(word, shift, out):
     return out.dtype.type(np.int32((word >> shift) & SHORT_MASK))
 
 
-@compiled()
+@compiled(allocates=False)
 def fill_coins(seed, trial, number, purpose, start, stop, out):
     """Write the coins (16-bit numbers, as floats) of positions ``start`` to ``stop``; return the index of the first.
 
@@ -71,14 +71,14 @@ def fill_coins(seed, trial, number, purpose, start, stop, out):
     return start - first * 128
 
 
-@compiled()
+@compiled(allocates=False)
 def refinement(seed, trial, number, purpose, position):
     """Return the uniform r for a position whose coin does not decide."""
     word = _philox(uint64(position), number, purpose | REFINED, seed, trial)[0]
     return (np.float64(word & LOW) + 0.5) * 2.0**-32
 
 
-@compiled()
+@compiled(allocates=False)
 def row_uniforms(seed, trial, number, purpose, row_id, mirrored):
     """Return the two uniforms of a row."""
     c0, c1, _, _ = _philox(uint64(row_id), number, purpose | ROW, seed, trial)
