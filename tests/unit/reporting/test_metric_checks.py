@@ -182,6 +182,14 @@ def test_steepest_rise_is_where_the_mean_climbs(tmp_path):
     assert (found.value, found.low, found.high) == (1200.0, 1200.0, 1200.0)
 
 
+@pytest.mark.parametrize(("window", "middle"), [(1, 1250), (100, 1250), (400, 1100), (1000, 800), (None, 1200)])
+def test_the_steepest_rise_is_that_within_a_window(tmp_path, window, middle):
+    iterations = 100 * np.arange(41)  # climbs faster and faster to iteration 1300, and falls slowly
+    values = np.where(iterations < 1300, np.exp(iterations / 300), np.exp(13 / 3) * np.exp(-(iterations - 1300) / 9e3))
+    shown = evidence(tmp_path, {"ucd": flat(-5.0)}, **diagnostic(values + np.array([[0.0], [0.1], [-0.1]])))
+    assert MEASUREMENTS["steepest_rise"](shown, curve="fig1.a.ucd", window=window).value == middle
+
+
 def with_k(k: int) -> dict:
     return {"settings": {"schedule": [{"estimator": {"name": "cd", "options": {"k": k}}}]}}
 

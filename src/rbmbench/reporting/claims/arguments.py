@@ -216,6 +216,7 @@ ReferenceName = _name(
 
 _OF_TRAINING = UpTo("the published iterations of the curve", _setting("iterations"))
 _OF_STREAM = UpTo("the published samples of the panel", _setting("samples"))
+Window = Annotated[int, Field(ge=1, description="iterations within which a metric rises")]
 Iteration = Annotated[int, Field(ge=0, description="an iteration of training"), _OF_TRAINING]
 SampleCount = Annotated[int, Field(ge=1, description="a number of samples"), _OF_STREAM]
 Share = Annotated[float, Field(gt=0, le=1, description="a share, above 0 and at most 1")]

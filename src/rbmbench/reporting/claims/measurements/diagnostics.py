@@ -13,7 +13,7 @@ from pydantic import Field
 
 from rbmbench.base.metrics import metric_of
 from rbmbench.reporting.claims import intervals
-from rbmbench.reporting.claims.arguments import Bound, CurveName, Iteration, MetricName, TimesName
+from rbmbench.reporting.claims.arguments import Bound, CurveName, Iteration, MetricName, TimesName, Window
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
 from rbmbench.reporting.claims.measurements._base import POSITIVE, SHARE, Measurement, measures, pair, paired
 from rbmbench.reporting.frames import FINAL_SHARE
@@ -138,21 +138,24 @@ def metric_share_of_peak(
 
 
 @measures(POSITIVE)
-def steepest_rise(evidence: Evidence, *, curve: CurveName, metric: MetricName | None = None) -> Measurement:
+def steepest_rise(
+    evidence: Evidence, *, curve: CurveName, metric: MetricName | None = None, window: Window | None = None
+) -> Measurement:
     """Measure the iteration around which the mean of a metric rises most; interval over the trials.
 
-    The rise is that within a window of `FINAL_SHARE` of all evaluations.
+    The rise is that within a ``window`` of so many iterations, by default of `FINAL_SHARE` of all evaluations.
     """
     found = _metric(evidence, curve, metric)
     trials = found.trials.loc[paired(found)]
     iterations = trials.columns.to_numpy(dtype=float)
-    window = max(1, round(FINAL_SHARE * len(iterations)))
-    if len(iterations) <= window:
+    apart = np.median(np.diff(iterations)) if len(iterations) > 1 else 1
+    steps = max(1, round(FINAL_SHARE * len(iterations) if window is None else window / apart))
+    if len(iterations) <= steps:
         raise NotRun(f"{curve} has {len(iterations)} evaluations of {found.metric}: too few to rise between them")
-    middles = (iterations[window:] + iterations[:-window]) / 2
+    middles = (iterations[steps:] + iterations[:-steps]) / 2
 
     def steepest(means: np.ndarray) -> np.ndarray:
-        return middles[np.argmax(means[:, window:] - means[:, :-window], axis=1)]
+        return middles[np.argmax(means[:, steps:] - means[:, :-steps], axis=1)]
 
     what = f"iteration around which {metric_of(found.metric).title} of {found.label} rises most"
     return Measurement(*intervals.of_means(trials.to_numpy(), steepest), what, (found,))
