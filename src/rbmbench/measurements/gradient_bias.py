@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 from rbmbench import estimators
 from rbmbench.base.settings import EstimateSettings, GroundTruthSettings
 from rbmbench.base.streams import Purpose, Stream
-from rbmbench.kernels import on_host
+from rbmbench.kernels import kernels_for, on_host
 from rbmbench.likelihood import data_statistics, exact_model_statistics
 from rbmbench.model.gibbs import Buffers, PhaseSums, Population, hidden_mean, population_statistics
 from rbmbench.model.minibatches import MiniBatches, random_rows
@@ -158,20 +158,27 @@ def _whole_epochs(estimates: int, per_epoch: int) -> list[int]:
 
 
 class _Moments:
-    """Streaming float64 moments of estimates minus a reference, in blocks of these sizes."""
+    """Streaming float64 moments of estimates minus a reference, in blocks of these sizes, in arrays like ``like``.
 
-    def __init__(self, reference: np.ndarray, sizes: list[int], saved: dict[str, np.ndarray] | None):
+    An estimate is the negative phase, or that minus the positive phase plus the ``positive`` phase of all rows.
+    """
+
+    def __init__(
+        self, reference: np.ndarray, sizes: list[int], saved: dict[str, np.ndarray] | None, like, positive=0.0
+    ):
+        saved = saved or {"squares": np.zeros(len(reference)), "sums": np.zeros((len(sizes), *reference.shape))}
         self.reference, self.sizes = reference, sizes
-        self.squares = saved["squares"] if saved else np.zeros(len(reference))
-        self.sums = saved["sums"] if saved else np.zeros((len(sizes), *reference.shape))
+        self.offset = np.array(reference - positive, like=like)
+        self.squares, self.sums = (np.array(saved[name], like=like) for name in ("squares", "sums"))
 
-    def add(self, block: int, estimate: np.ndarray) -> None:
-        difference = estimate - self.reference
-        self.sums[block] += difference
-        self.squares += np.einsum("tp,tp->t", difference, difference)
+    def add(self, block: int, negative: PhaseSums, positive: PhaseSums | None = None) -> None:
+        second, scale = (positive.sums.flat(), positive.scale) if positive else (None, 0.0)
+        kernels_for(self.offset).add_deviations(
+            negative.sums.flat(), negative.scale, second, scale, self.offset, self.sums[block], self.squares
+        )
 
     def state(self) -> dict[str, np.ndarray]:
-        return {"squares": self.squares, "sums": self.sums}
+        return {"squares": on_host(self.squares), "sums": on_host(self.sums)}
 
     def summary(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return the mean, the block means, and the variance per parameter of an estimate and of the mean.
@@ -180,9 +187,10 @@ class _Moments:
         block means, since estimates within a block may be dependent.
         """
         count, sizes = sum(self.sizes), np.array(self.sizes)[:, None]
-        mean = sum(self.sums) / count
-        blocks = self.sums / sizes[..., None]
-        variance = (self.squares / count - np.einsum("tp,tp->t", mean, mean)) / mean.shape[1]
+        squares, sums = on_host(self.squares), on_host(self.sums)
+        mean = sum(sums) / count
+        blocks = sums / sizes[..., None]
+        variance = (squares / count - np.einsum("tp,tp->t", mean, mean)) / mean.shape[1]
         distances = sizes * ((blocks - mean) ** 2).mean(axis=-1)
         # Sum along rows: along the first axis, NumPy's order of additions would depend on the number of trials.
         of_mean = np.ascontiguousarray(distances.T).sum(axis=1) / max(1, len(sizes) - 1) / count
@@ -241,10 +249,6 @@ def measure(
     return pd.DataFrame(rows, columns=["trial", "ground_truth", "quantity", "value"])
 
 
-def _flat(sums: PhaseSums) -> np.ndarray:
-    return sums.scale * on_host(sums.sums.flat()).astype(np.float64)
-
-
 def _estimate_moments(
     rbm, data, settings, reference, progress, checkpointer: Checkpointer, saved: State | None
 ) -> tuple[_Moments, _Moments]:
@@ -263,8 +267,8 @@ def _estimate_moments(
     positive_phase = on_host(data_statistics(rbm, data).flat())
     sizes = _whole_epochs(settings.estimates, batches.per_epoch)
     ends = set(np.cumsum(sizes).tolist())
-    gradients = _Moments(reference, sizes, saved.get("gradients"))
-    negatives = _Moments(reference, [settings.estimates], saved.get("negatives"))
+    gradients = _Moments(reference, sizes, saved.get("gradients"), rbm.W, positive_phase)
+    negatives = _Moments(reference, [settings.estimates], saved.get("negatives"), rbm.W)
 
     def current() -> State:
         moments = {"gradients": gradients.state(), "negatives": negatives.state()}
@@ -274,9 +278,9 @@ def _estimate_moments(
     for iteration, block in checkpointer.pieces(pieces, current):
         estimate = estimator.estimate(rbm, batches.at(iteration), state, stream)
         state = estimate.state
-        positive, negative = (_flat(sums) for sums in estimator.phase_sums(estimate))
+        positive, negative = estimator.phase_sums(estimate)
         negatives.add(0, negative)
-        gradients.add(block, negative - (positive - positive_phase))
+        gradients.add(block, negative, positive)
         if progress and iteration + 1 in ends:
             progress(iteration + 1, settings.estimates)
     return gradients, negatives

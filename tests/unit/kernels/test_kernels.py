@@ -239,6 +239,36 @@ def test_ascend(kernels, dtype, shape):
     np.testing.assert_array_equal([up, down], kept)
 
 
+@BACKENDS
+@DTYPES
+@pytest.mark.parametrize("shape", [(1, 1), (2, 5), (3, 4099)])
+@pytest.mark.parametrize("pair", [False, True])
+def test_add_deviations(kernels, dtype, shape, pair):
+    rng = np.random.default_rng(2)
+    first, second = (rng.normal(size=shape).astype(dtype) for _ in range(2))
+    offset, sums, squares = rng.normal(size=shape), rng.normal(size=shape), rng.random(shape[0])
+    deviation = 0.3 * first.astype(float) - 0.7 * pair * second.astype(float) - offset
+    expected_sums, expected_squares = sums + deviation, squares + (deviation**2).sum(axis=1)
+    kernels.add_deviations(first, 0.3, second if pair else None, 0.7, offset, sums, squares)
+    np.testing.assert_allclose(sums, expected_sums, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(squares, expected_squares, rtol=1e-13)
+
+
+@BACKENDS
+@DTYPES
+def test_deviations_of_a_replica_are_the_same_alone(kernels, dtype):
+    rng = np.random.default_rng(3)
+    first, second, offset = (rng.normal(size=(5, 1031)) for _ in range(3))
+    first, second = first.astype(dtype), second.astype(dtype)
+    sums, squares = np.zeros((5, 1031)), np.zeros(5)
+    kernels.add_deviations(first, 0.25, second, 0.5, offset, sums, squares)
+    for r in range(5):
+        one, alone = np.s_[r : r + 1], (np.zeros((1, 1031)), np.zeros(1))
+        kernels.add_deviations(first[one], 0.25, second[one], 0.5, offset[one], *alone)
+        np.testing.assert_array_equal(alone[0][0], sums[r])
+        assert alone[1][0] == squares[r]
+
+
 class Tempered(NamedTuple):
     """A case of tempered sweeps."""
 

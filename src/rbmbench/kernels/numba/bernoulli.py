@@ -201,6 +201,23 @@ def ascend(parameter, up, up_rate, down, down_rate):
     _ascend(parameter.reshape(-1), up.reshape(-1), kind(up_rate), down.reshape(-1), kind(down_rate))
 
 
+@compiled(fastmath=FAST)
+def _add_deviations(first, first_scale, second, second_scale, offset, sums, squares):
+    for r in range(len(first)):
+        total = 0.0
+        for i in range(first.shape[1]):
+            deviation = first_scale * first[r, i] - offset[r, i]
+            if second is not None:  # decided when this is compiled
+                deviation -= second_scale * second[r, i]
+            sums[r, i] += deviation
+            total += deviation * deviation
+        squares[r] += total
+
+
+def add_deviations(first, first_scale, second, second_scale, offset, sums, squares):
+    _add_deviations(first, float(first_scale), second, float(second_scale), offset, sums, squares)
+
+
 @compiled()
 def gather_rows(data, index, out):
     for r in range(index.shape[0]):

@@ -14,6 +14,7 @@ from rbmbench.kernels.numpy.random import toss, uniforms
 from rbmbench.kernels.numpy.samples import *
 
 __all__ = [
+    "add_deviations",
     "ascend",
     "bernoulli_mean",
     "bernoulli_mean_and_softplus_sum",
@@ -62,6 +63,19 @@ def ascend(parameter, up, up_rate: float, down, down_rate: float) -> None:
     """Add up_rate * up - down_rate * down to ``parameter``; arrays of one shape."""
     kind = parameter.dtype.type
     parameter += kind(up_rate) * up - kind(down_rate) * down
+
+
+def add_deviations(first, first_scale: float, second, second_scale: float, offset, sums, squares) -> None:
+    """Add d = first_scale * first - second_scale * second - offset to ``sums``, and |d|^2 to ``squares``.
+
+    ``first`` and ``second`` (replicas, P) are float32 or float64; ``second`` may be None, which is 0. ``offset`` and
+    ``sums`` (replicas, P) and ``squares`` (replicas,) are float64, as is the arithmetic.
+    """
+    deviation = first_scale * first.astype(np.float64) - offset
+    if second is not None:
+        deviation -= second_scale * second.astype(np.float64)
+    sums += deviation
+    squares += np.einsum("rp,rp->r", deviation, deviation)
 
 
 def softplus_sum(activation, bias, softplus) -> None:
