@@ -34,6 +34,9 @@ METRICS = {
     "reconstruction_log_likelihood": Metric(
         "reconstruction log-likelihood, no bound", "nats", summed=True, momentary=True
     ),
+    "reconstruction_log_likelihood_error": Metric(
+        "standard error of the reconstruction log-likelihood", "nats", momentary=True
+    ),
     "validation_log_likelihood": Metric("mean log-likelihood of the validation rows", "nats", momentary=True),
     "test_log_likelihood": Metric("mean log-likelihood of the test rows", "nats", momentary=True),
     "log_partition": Metric("log Z", "nats", momentary=True),
@@ -66,6 +69,15 @@ ANNEALED = (
     "annealing_effective_sample_size",
 )
 """Metrics that are computed by annealing after the run where log Z cannot be enumerated."""
+
+
+ERRORS = {
+    "log_likelihood": "log_partition_error",
+    "test_log_likelihood": "log_partition_error",
+    "validation_log_likelihood": "log_partition_error",
+    "reconstruction_log_likelihood": "reconstruction_log_likelihood_error",
+}
+"""The metrics that hold the standard errors of others, of one trial at one evaluation, where these are estimates."""
 
 
 def metric_of(name: str) -> Metric:

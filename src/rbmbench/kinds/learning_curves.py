@@ -14,7 +14,7 @@ import pandas as pd
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from rbmbench.base.errors import SettingsError
-from rbmbench.base.metrics import ANNEALED, metric_of
+from rbmbench.base.metrics import ANNEALED, ERRORS, metric_of
 from rbmbench.base.settings import CountOrZero, Settings
 from rbmbench.config.checks import Checks
 from rbmbench.config.paper import KINDS, Paper
@@ -370,11 +370,11 @@ class Curves:
 
     @property
     def errors(self) -> np.ndarray | None:
-        """Standard errors (evaluations,), nats, of the annealing of a single trial; None for several or exact ones."""
-        if len(self.trials) != 1 or not math.isfinite(self.effective_particles):
+        """Standard errors (evaluations,) of the estimates of a single trial; None for several or exact values."""
+        run, name = self.found.runs[self.run.folder], ERRORS.get(self.metric)
+        if len(self.trials) != 1 or name not in set(run.curve["metric"]):
             return None
-        errors = self.found.runs[self.run.folder].trials("log_partition_error")
-        return errors.loc[self.trials.index, self.trials.columns].to_numpy()[0]
+        return run.trials(name).loc[self.trials.index, self.trials.columns].to_numpy()[0]
 
     def near(self, iteration: float) -> np.ndarray:
         """Return which evaluations are near an iteration, within half of `FINAL_SHARE`; at least the nearest one is."""

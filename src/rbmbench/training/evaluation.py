@@ -24,6 +24,7 @@ from rbmbench.likelihood import (
     reconstruction_log_likelihood,
 )
 from rbmbench.likelihood.cd_bias import bias_and_bounds
+from rbmbench.likelihood.reconstruction import Reconstruction
 from rbmbench.model.enumeration import check_sizes, empirical_distribution
 from rbmbench.model.rbm import RBM, check_parameters_fit
 from rbmbench.model.rows import binary_rows
@@ -137,9 +138,10 @@ class WithProxy:
     def __call__(self, rbm: RBM, iteration: int) -> dict[str, np.ndarray]:
         """Return the metrics of the evaluator and the proxy, one value per trial."""
         proxy = self._reconstruction(rbm, self._rows, self._trials, iteration)
-        return self._evaluator(rbm, iteration) | {"reconstruction_log_likelihood": proxy}
+        names = "reconstruction_log_likelihood", "reconstruction_log_likelihood_error"
+        return self._evaluator(rbm, iteration) | dict(zip(names, proxy, strict=True))
 
-    def _reconstruction(self, rbm: RBM, rows, trials, iteration: int) -> np.ndarray:
+    def _reconstruction(self, rbm: RBM, rows, trials, iteration: int) -> Reconstruction:
         stream = Stream(self._seed, trials, Purpose.RECONSTRUCTION, iteration << 32)
         return reconstruction_log_likelihood(rbm, rows, stream, chains=self._proxy.chains, steps=self._proxy.steps)
 

@@ -87,17 +87,6 @@ def test_intervals_of_medians_are_between_two_values():
     assert intervals.quantile(np.arange(5.0), 0.5) == (2.0, -np.inf, np.inf)
 
 
-@pytest.mark.parametrize("trials", TRIALS)
-@pytest.mark.parametrize("spread", [0.02, 1.0, 200.0])
-def test_intervals_of_mean_shares_hold_them_as_often_as_they_say(trials, spread):
-    # Shares of a trial that are nearly 0 or 1, in between, or nearly all alike.
-    law, repeats = stats.beta(0.05 * spread, 0.95 * spread), 500
-    shares = law.rvs((repeats, trials), random_state=trials).round(6)
-    found = [intervals.mean_share(one) for one in shares]
-    assert all(0 <= low <= mean <= high <= 1 for mean, low, high in found)
-    assert is_at_least(sum(covers(one, 0.05) for one in found), repeats, 0.95)
-
-
 def test_few_trials_have_no_interval():
     few = np.array([[1.0], [2.0]])
     found = [
@@ -109,7 +98,6 @@ def test_few_trials_have_no_interval():
     for value, low, high in found:
         assert value == 1.5
         assert np.isnan([low, high]).all()
-    assert np.isnan(intervals.mean_share([0.1, 0.3])[1:]).all()
 
 
 def test_shares_of_known_answer():

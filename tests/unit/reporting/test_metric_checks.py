@@ -10,7 +10,6 @@ from rbmbench import datasets
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.parsing import parse
 from rbmbench.kinds import parse_spec
-from rbmbench.reporting.claims import intervals
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
 from rbmbench.reporting.claims.judge import REPRODUCED, ClaimsSpec, evaluate
 from rbmbench.reporting.claims.measurements import MEASUREMENTS
@@ -116,8 +115,12 @@ def test_metric_share_counts_the_iterations_above_a_limit(tmp_path):
     values = np.tile(np.arange(41.0), (3, 1))
     shown = evidence(tmp_path, {"ucd": flat(-5.0)}, **diagnostic(values))
     found = MEASUREMENTS["metric_share"](shown, curve="fig1.a.ucd", limit=30.0)
-    # As if of 3 trials 0.75 had the event.
-    assert (found.value, found.low, found.high) == pytest.approx(intervals.share(0.75, 3))
+    # Iterations 31 to 40 of 40, the same in all trials.
+    assert (found.value, found.low, found.high) == pytest.approx((0.25, 0.25, 0.25))
+    spread = evidence(tmp_path / "spread", {"ucd": flat(-5.0)}, **diagnostic(values + np.array([[-1.0], [0.0], [1.0]])))
+    found = MEASUREMENTS["metric_share"](spread, curve="fig1.a.ucd", limit=30.0)
+    # The mean curve shifts by less than Student's half width, 2.48 iterations.
+    assert (found.value, found.low, found.high) == pytest.approx((0.25, 8 / 40, 13 / 40))
 
 
 def test_metric_ratio_is_not_moved_by_an_extreme(tmp_path):

@@ -248,7 +248,7 @@ def test_a_single_annealed_trial_has_the_interval_of_its_annealing(tmp_path):
     error = np.hypot(0.025, np.hypot(0.0125, 0.0125))
     assert found.value == pytest.approx(0.5)
     assert (found.low, found.high) == pytest.approx((0.5 - 1.96 * error, 0.5 + 1.96 * error), abs=0.01)
-    assert found.notes == ("one trial: the interval is that of its annealing",)
+    assert found.notes == ("one trial: the interval is that of its estimates",)
     exact = MEASUREMENTS["decline"](evidence(tmp_path / "exact", {"cd_1": values}), curve="fig1.a.cd_1")
     assert math.isnan(exact.low)
 

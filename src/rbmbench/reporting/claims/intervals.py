@@ -140,15 +140,6 @@ def share(successes: float, trials: float) -> Interval:
     return successes / trials, float(lower), float(upper)
 
 
-def mean_share(shares: np.ndarray) -> Interval:
-    """Return the mean of the shares of several trials, each from 0 to 1, and its interval.
-
-    It is that of `share` for trials of which each has the event or not, which spread most: wide, but right for any law.
-    """
-    mean, trials = float(np.mean(shares)), len(shares)
-    return share(mean * trials, trials) if trials >= FEWEST else (mean, NAN, NAN)
-
-
 def variance(value: float, samples: int) -> Interval:
     """Return a sample variance and its interval by the chi-squared distribution, conservative as in `variance_ratio`.
 

@@ -29,7 +29,7 @@ from rbmbench.reporting.claims.measurements._base import POSITIVE, SHARE, Measur
 from rbmbench.reporting.marks import first_reached, levels
 
 CurveNames = Annotated[list[CurveName], Field(min_length=2)]
-ONE_TRIAL = "one trial: the interval is that of its annealing"
+ONE_TRIAL = "one trial: the interval is that of its estimates"
 
 
 @measures()
@@ -145,7 +145,7 @@ def peak_iteration(evidence: Evidence, *, curve: CurveName, metric: MetricName =
 def _of_curves(found: list[Any], statistic: Callable[[list[np.ndarray]], np.ndarray], what: str) -> Measurement:
     """Measure a statistic of several mean curves, each (draws, evaluations); interval over the trials.
 
-    Where there is a single trial whose log-likelihood is annealed, the interval is that of the annealing.
+    Where there is a single trial whose values are estimates, the interval is that of the estimates.
     """
     trials = paired(*found)
     ends = np.cumsum([curve.trials.shape[1] for curve in found])[:-1]

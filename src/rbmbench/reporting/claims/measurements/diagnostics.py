@@ -42,14 +42,15 @@ def metric_mean(
 def metric_share(
     evidence: Evidence, *, curve: CurveName, limit: float, metric: MetricName | None = None, after: Iteration = 0
 ) -> Measurement:
-    """Measure the share of iterations in which a metric is above a limit; interval over the trials.
+    """Measure the share of iterations in which the mean of a metric is above a limit; interval over the trials.
 
     A metric is a mean over the iterations between two evaluations; it is above the limit in all of them or in none.
     """
     found = _metric(evidence, curve, metric, after)
     trials, weights = _after(found, after)
     what = f"share of {_since(after)} in which {metric_of(found.metric).title} of {found.label} is above {limit:g}"
-    return Measurement(*intervals.mean_share((trials.to_numpy() > limit) @ weights), what, (found,))
+    interval = intervals.of_means(trials.to_numpy(), lambda means: (means > limit) @ weights)
+    return Measurement(*interval, what, (found,))
 
 
 @measures(POSITIVE)
