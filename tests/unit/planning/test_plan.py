@@ -376,7 +376,8 @@ def test_dc_programming_is_run_as_published(repository):
         steps = stage.estimator.options["k"] * stage.update.options.get("inner_steps", 1)
         small = run.hidden == 4
         assert steps == (12 if small else 25 if "25" in str(stage.estimator.options) else 24)
-        assert (run.trials, run.test_likelihood) == (25 if small else 10, True)
+        assert run.trials >= (25 if small else 10)  # Figures 1 and 2 have more
+        assert run.test_likelihood
         assert run.iterations == (50_000 if small else run.iterations)
     epochs = {
         run.settings.iterations / (made.data[run.data].rows // run.settings.batch)
