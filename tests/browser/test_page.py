@@ -168,7 +168,8 @@ def test_print_has_pictures_and_few_pages(opened):
     assert card(page).locator(".picture").is_visible()
     assert page.locator(".filters").is_hidden()
     heads = page.locator("article thead th").all_inner_texts()
-    assert heads and all(heads)
+    assert heads
+    assert all(heads)
 
 
 def test_the_block_of_data_says_its_version(opened):
