@@ -86,6 +86,36 @@ def test_products_are_those_of_float64(kernels, dtype, shape):
             np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance(matrix))
 
 
+def states_of_many_densities(shape, dtype):
+    """Return states whose rows have from none to all units on, in no order, and a matrix."""
+    rows, units, _ = shape
+    share = np.resize([0.4, 0, 0.02, 1, 1 / 16, 0.01, 1 / 17, 0.1], rows)
+    states = np.random.default_rng(13).random((2, rows, units)) < share[:, None]
+    return states.astype(dtype), states_and_matrix(shape, dtype, replicas=2)[1]
+
+
+@DTYPES
+@pytest.mark.parametrize("shape", [(131, 257, 37), (61, 997, 101), (1031, 67, 17), (29, 13, 3)])
+def test_rows_may_have_any_number_of_units_on(kernels, dtype, shape):
+    states, matrix = states_of_many_densities(shape, dtype)
+    expected, bound = exact(states, matrix), 2 * tolerance(matrix)  # both are rounded
+    for of_states in (states, turned(states)):
+        for of_matrix in (matrix, turned(matrix)):
+            found = product(kernels, of_states, of_matrix)
+            np.testing.assert_allclose(found, expected, rtol=0, atol=bound)
+
+
+@NEEDS_NUMBA
+@DTYPES
+def test_products_of_rows_by_tables_do_not_depend_on_how_many_units_are_on_in_others(dtype):
+    states, matrix = states_of_many_densities((131, 257, 37), dtype)
+    with ways.by_hand("tables"):
+        together = product(host_kernels, states, matrix)
+        for some in (slice(1, 2), slice(3, 130, 2), slice(17, 29)):
+            alone = product(host_kernels, states[:, some], matrix)
+            assert alone.tobytes() == together[:, some].tobytes()
+
+
 @DTYPES
 def test_entries_may_be_all_alike(kernels, dtype):
     for value in (0, 1):

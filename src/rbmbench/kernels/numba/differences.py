@@ -10,7 +10,7 @@ import numpy as np
 from rbmbench.kernels import ways
 from rbmbench.kernels.numba.compiling import compiled
 from rbmbench.kernels.numba.elementary import FAST
-from rbmbench.kernels.numba.products import multiply_rows, takes_tables
+from rbmbench.kernels.numba.products import add_one, multiply_rows, takes_tables
 
 FEW_ROWS = 8  # copying the matrix costs BLAS about as much as this many rows
 FEW_DIFFERENCES = 0.2  # share of the units above which BLAS is faster
@@ -23,13 +23,6 @@ def _add_four(a, b, c, d, s, out):
     """Add s[0] a + s[1] b + s[2] c + s[3] d to ``out`` in one pass."""
     for i in range(out.size):
         out[i] += s[0] * a[i] + s[1] * b[i] + s[2] * c[i] + s[3] * d[i]
-
-
-@compiled(fastmath=FAST, allocates=False)
-def add_one(a, s, out):
-    """Add s a to ``out``."""
-    for i in range(out.size):
-        out[i] += s * a[i]
 
 
 @compiled(allocates=False)
@@ -56,13 +49,16 @@ def _add_differing_rows(states, neighbours, matrix, unit, sign, out):
 
 @compiled(fastmath=FAST, allocates=False)
 def _few_differ(states, neighbours, few):
-    count = 0.0
+    """Return whether few units differ, not more than are on."""
+    count, on = 0.0, 0.0
     for row in range(states.shape[0]):
-        row_count = states.dtype.type(0)
+        row_count, row_on = states.dtype.type(0), states.dtype.type(0)
         for i in range(states.shape[1]):
             row_count += abs(states[row, i] - neighbours[row, i])
+            row_on += neighbours[row, i]
         count += row_count
-    return count <= few * states.size
+        on += row_on
+    return count <= min(few * states.size, on)
 
 
 @compiled()

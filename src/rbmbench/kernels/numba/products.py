@@ -1,14 +1,100 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Products of binary states with matrices, by the way that `rbmbench.kernels.ways` chooses for their shape."""
+"""Products of binary states with matrices, by the way that `rbmbench.kernels.ways` chooses for their shape.
+
+Where tables are the way, a row with few units on is the sum of these units' rows of the matrix instead. That takes as
+many additions as there are such units, where tables take a quarter of all units.
+"""
 
 import numpy as np
 
 from rbmbench.kernels import ways
 from rbmbench.kernels.numba.compiling import compiled
-from rbmbench.kernels.numba.tables import multiply_words, pack_columns, pack_rows, words_of
+from rbmbench.kernels.numba.elementary import FAST
+from rbmbench.kernels.numba.tables import WORD, multiply_words, pack_columns, pack_rows, transposed_copy, words_of
 from rbmbench.kernels.numpy.products import PackedRows, rows_first
 
+FEW_ON = 16  # a row is summed if at most one unit in so many is on; sums take half of the time of tables there
+HALVES = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333), np.uint64(0x0F0F0F0F0F0F0F0F)
+BYTES = np.uint64(0x0101010101010101)
+
 takes_tables = compiled()(ways.takes_tables)
+
+
+@compiled(fastmath=FAST, allocates=False)
+def add_one(a, s, out):
+    """Add s a to ``out``."""
+    for i in range(out.size):
+        out[i] += s * a[i]
+
+
+@compiled(fastmath=FAST)
+def add_rows(rows, count, matrix, share, out):
+    """Add share times ``count`` rows of the matrix to ``out``, eight rows per pass."""
+    units = np.uint64(out.size)
+    for k in range(0, count - 7, 8):
+        a, b, c, d = np.uint64(rows[k]), np.uint64(rows[k + 1]), np.uint64(rows[k + 2]), np.uint64(rows[k + 3])
+        e, f, g, h = np.uint64(rows[k + 4]), np.uint64(rows[k + 5]), np.uint64(rows[k + 6]), np.uint64(rows[k + 7])
+        for i in range(units):
+            first, second = matrix[a, i] + matrix[b, i], matrix[c, i] + matrix[d, i]
+            third, fourth = matrix[e, i] + matrix[f, i], matrix[g, i] + matrix[h, i]
+            out[i] += share * ((first + second) + (third + fourth))
+    for k in range(count // 8 * 8, count):
+        add_one(matrix[rows[k]], share, out)
+
+
+@compiled()
+def _bits(word):
+    """Return the number of bits of a word that are 1."""
+    pairs = word - ((word >> np.uint64(1)) & HALVES[0])
+    fours = (pairs & HALVES[1]) + ((pairs >> np.uint64(2)) & HALVES[1])
+    eights = (fours + (fours >> np.uint64(4))) & HALVES[2]
+    return np.int64((eights * BYTES) >> np.uint64(56))
+
+
+@compiled()
+def _units_on(words, row, units):
+    """List the units that are on in a packed row; return their number."""
+    count = 0
+    for w in range(len(words)):
+        word = words[w, row]
+        while word:
+            below = word - np.uint64(1)
+            units[count] = w * WORD + _bits(~word & below)
+            word &= below
+            count += 1
+    return count
+
+
+@compiled()
+def _rows_by_units_on(words, most):
+    """Return the rows with at most so many units on, and the others."""
+    rows = words.shape[1]
+    few, others, count = np.empty(rows, np.int64), np.empty(rows, np.int64), 0
+    for row in range(rows):
+        on = 0
+        for w in range(len(words)):
+            on += _bits(words[w, row])
+        few[count], others[row - count] = row, row
+        count += on <= most
+    return few[:count], others[: rows - count]
+
+
+@compiled()
+def _multiply_words(words, units, matrix, transposed, out):
+    """Write the product of packed states, by tables or, for rows with few units on, as sums of rows of the matrix."""
+    few, others = _rows_by_units_on(words, units // FEW_ON)
+    if not len(few):
+        multiply_words(words, units, matrix, transposed, out)
+        return
+    summed = transposed_copy(matrix) if transposed else matrix
+    on = np.empty(units // FEW_ON + 1, np.int64)
+    for row in few:
+        out[row] = 0
+        add_rows(on, _units_on(words, row, on), summed, matrix.dtype.type(1), out[row])
+    if len(others):
+        product = np.empty((len(others), out.shape[1]), out.dtype)
+        multiply_words(words[:, others], units, matrix, transposed, product)
+        out[others] = product
 
 
 @compiled()
@@ -19,7 +105,7 @@ def _multiply(states, across, matrix, transposed, out):
     for r in range(len(out)):
         done[r] = pack_columns(states[r], words) if across else pack_rows(states[r], words)
         if done[r]:
-            multiply_words(words, units, matrix[r], transposed, out[r])
+            _multiply_words(words, units, matrix[r], transposed, out[r])
     return done
 
 
@@ -32,7 +118,7 @@ def multiply_rows(way, states, matrix, out):
         return
     words = np.empty((words_of(units), rows), np.uint64)
     pack_rows(states, words)
-    multiply_words(words, units, matrix, False, out)
+    _multiply_words(words, units, matrix, False, out)
 
 
 @compiled()
@@ -44,7 +130,7 @@ def multiply_across(way, states, matrix, out):
         return
     words = np.empty((words_of(units), rows), np.uint64)
     pack_columns(states, words)
-    multiply_words(words, units, matrix, False, out)
+    _multiply_words(words, units, matrix, False, out)
 
 
 def multiply_binary(states, matrix, out):
@@ -67,6 +153,6 @@ def packed_rows(states):
 def multiply_packed(packed, matrix, out):
     rows, units = packed.states.shape
     if ways.takes_tables(ways.number(), rows, units, matrix.shape[1]):
-        multiply_words(packed.words, units, *rows_first(matrix), out)
+        _multiply_words(packed.words, units, *rows_first(matrix), out)
     else:
         np.matmul(packed.states.astype(matrix.dtype, copy=False), matrix, out=out)

@@ -5,8 +5,8 @@ import numpy as np
 
 from rbmbench.kernels.numba.bernoulli import sample_flat
 from rbmbench.kernels.numba.compiling import compiled
-from rbmbench.kernels.numba.differences import add_one
 from rbmbench.kernels.numba.elementary import FAST
+from rbmbench.kernels.numba.products import add_one, add_rows
 from rbmbench.kernels.numpy.samples import LONGEST_WAIT, SMALLEST_SCALE
 
 
@@ -34,21 +34,6 @@ def _on(states):
     return where, count
 
 
-@compiled(fastmath=FAST)
-def _add_rows(rows, count, matrix, share, out):
-    """Add share times ``count`` rows of the matrix to ``out``, eight rows per pass."""
-    units = np.uint64(out.size)
-    for k in range(0, count - 7, 8):
-        a, b, c, d = np.uint64(rows[k]), np.uint64(rows[k + 1]), np.uint64(rows[k + 2]), np.uint64(rows[k + 3])
-        e, f, g, h = np.uint64(rows[k + 4]), np.uint64(rows[k + 5]), np.uint64(rows[k + 6]), np.uint64(rows[k + 7])
-        for i in range(units):
-            first, second = matrix[a, i] + matrix[b, i], matrix[c, i] + matrix[d, i]
-            third, fourth = matrix[e, i] + matrix[f, i], matrix[g, i] + matrix[h, i]
-            out[i] += share * ((first + second) + (third + fourth))
-    for k in range(count // 8 * 8, count):
-        add_one(matrix[rows[k]], share, out)
-
-
 @compiled()
 def _unlearn_biases(b, c, drift_b, drift_c, decay, share, visible, hidden):
     """Update the biases of one replica; ``share`` is the factor of each chain."""
@@ -67,7 +52,7 @@ def unlearn_samples(W, b, c, drift_W, drift_b, drift_c, decay, rate, visible, hi
         chains, count = _on(visible[r])
         for i in range(W.shape[1]):
             _drift(W[r, i], decay[r], drift_W[r, i])
-            _add_rows(chains[i], count[i], hidden[r], share, W[r, i])
+            add_rows(chains[i], count[i], hidden[r], share, W[r, i])
 
 
 @compiled()
@@ -111,8 +96,8 @@ def multiply_lazily(states, scale, matrix, factor, drift, out):
                 rows[count] = i
                 count += states[r, chain, i] != 0
             out[r, chain, :] = 0
-            _add_rows(rows, count, matrix[r], kind(scale[r]), out[r, chain])
-            _add_rows(rows, count, drift[r], kind(factor[r]), out[r, chain])
+            add_rows(rows, count, matrix[r], kind(scale[r]), out[r, chain])
+            add_rows(rows, count, drift[r], kind(factor[r]), out[r, chain])
 
 
 @compiled()

@@ -135,6 +135,22 @@ def _rows_transposed(matrix, units, columns, corner, strip):
 
 
 @compiled()
+def transposed_copy(matrix):
+    """Return the transpose of a matrix with contiguous rows, contiguous too."""
+    rows, columns = matrix.shape
+    copy, square = np.empty((columns, rows), matrix.dtype), LINE // matrix.itemsize
+    whole_rows, whole_columns = rows // square * square, columns // square * square
+    for i in range(0, whole_rows, square):
+        for j in range(0, whole_columns, square):
+            source, target = matrix[i:, j:], copy[j:, i:]
+            transpose_lines(matrix, source.ctypes.data, source.strides[0], target.ctypes.data, target.strides[0])
+    for i in range(rows):
+        for j in range(whole_columns if i < whole_rows else 0, columns):
+            copy[j, i] = matrix[i, j]
+    return copy
+
+
+@compiled()
 def _fill_tables(like, place, groups, lines, tables):
     rows, stride = place
     for g in range(groups):

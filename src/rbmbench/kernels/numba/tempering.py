@@ -6,9 +6,8 @@ from llvmlite.binding import get_host_cpu_features
 
 from rbmbench.kernels import SMALL_PRODUCT, ways
 from rbmbench.kernels.numba.compiling import compiled
-from rbmbench.kernels.numba.differences import add_one
 from rbmbench.kernels.numba.elementary import FAST, exp_minus
-from rbmbench.kernels.numba.products import multiply_rows, takes_tables
+from rbmbench.kernels.numba.products import add_one, multiply_rows, takes_tables
 from rbmbench.kernels.numba.random import fill_uniforms
 
 # Multiplications up to which BLAS is faster than the loops below.
