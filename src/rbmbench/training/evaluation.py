@@ -234,6 +234,6 @@ def _columns(trials, iteration: int, metric: str, values) -> dict[str, np.ndarra
     return {
         "trial": np.asarray(trials, np.int64),
         "iteration": np.full(len(trials), iteration),
-        "metric": np.full(len(trials), metric, dtype=object),
+        "metric": np.full(len(trials), metric),
         "value": np.asarray(values, np.float64),
     }

@@ -149,6 +149,7 @@ def test_runs_evaluate_it_beside_the_likelihood_or_the_snapshots(hidden):
     assert result.snapshots.keys() == plain.snapshots.keys()
     others = result.curve[~result.curve["metric"].str.startswith(METRIC)].reset_index(drop=True)
     assert others.equals(plain.curve)
+    assert set(result.curve["metric"]) - set(plain.curve["metric"]) == {METRIC, f"{METRIC}_error"}
     # The last value, by hand: rows 0, 3, 6, 9, 13, 16, 19 of 23, a stream of the iteration.
     stream = Stream(3, [4, 5], Purpose.RECONSTRUCTION, 12 << 32)
     rows = DATA[[0, 3, 6, 9, 13, 16, 19]]

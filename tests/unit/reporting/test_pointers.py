@@ -29,6 +29,12 @@ def at(curve, window):
     return curve[(curve.index >= low) & (curve.index <= high)].mean()
 
 
+def mean_after(curve, iteration):
+    """Return the mean of a diagnostic, whose values stand for the iterations since the evaluation before."""
+    since = np.diff(np.maximum(curve.index, iteration), prepend=iteration)
+    return np.average(curve, weights=since)
+
+
 # What the curve of a claim shows in its chart, by kind: where the accepted range would begin at the measured number,
 # its line has to meet the curve there.
 SHOWN = {
@@ -38,8 +44,7 @@ SHOWN = {
     **dict.fromkeys(("isl_final", "isl_lead_on_training_set"), at),
     "peak_difference": lambda curve, _: curve.max(),
     "isl_difference": lambda c, w: np.interp(math.log(w[0]), np.log(c.index.to_numpy(float)), c),
-    # A diagnostic stands for the iterations since the evaluation before.
-    "metric_mean": lambda curve, _: np.average(curve, weights=np.diff(curve.index, prepend=0)),
+    "metric_mean": lambda c, w: mean_after(c, w[0] if w else 0),
 }
 
 
