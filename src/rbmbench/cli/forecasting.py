@@ -52,7 +52,7 @@ def _accuracy(model: CostModel) -> str:
     lines = [f"Fitted to {model.basis}."]
     alike, new = (f"{median:.2f} (median), {most:.2f} (90 %)." for median, most in (model.off_alike, model.off_new))
     if math.isfinite(model.off_alike[0]):
-        lines.append(f"Recorded jobs, each forecast without itself: off by a factor of {alike}")
+        lines.append(f"Recorded jobs of a second or more, each forecast without itself: off by a factor of {alike}")
     else:
         lines.append("Accuracy unknown: too few jobs were recorded.")
     if math.isfinite(model.off_new[0]):

