@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from rbmbench.reporting.claims.files import expanded
+from rbmbench.reporting.claims.judge import is_not_judged
 from rbmbench.reporting.claims.measurements import MEASUREMENTS
 
 LINK = re.compile(r"\]\(([^)#\s]*)#?([^)\s]*)\)")
@@ -55,14 +56,15 @@ def test_every_package_has_a_page_of_the_reference(repository):
 
 def test_sums_of_the_readme_are_those_of_the_verdicts(repository):
     claims = pd.read_csv(repository / "results" / "reference" / "paper" / "claims.csv")
+    verdicts = ("reproduced", "not reproduced", "inconclusive at this scale", "not judged")
+    claims["found"] = claims["verdict"].mask(claims.apply(is_not_judged, axis=1), verdicts[-1])
     found, of_readings = {}, {}
     for line in (repository / "README.md").read_text("utf-8").splitlines():
-        if row := re.fullmatch(r"\| `(\w+)` \|.*\| (\d+) \| (\d+) \| (\d+) \| (?:(\d+), (\d+), (\d+) )?\|", line):
-            found[row[1]], readings = tuple(map(int, row.groups()[1:4])), row.groups()[4:]
-            of_readings |= {row[1]: tuple(map(int, readings))} if readings[0] else {}
-    verdicts = ("reproduced", "not reproduced", "inconclusive at this scale")
+        if row := re.fullmatch(r"\| `(\w+)` \|.*" + r"\| (\d+) " * 4 + r"\| (?:(\d+), (\d+), (\d+) )?\|", line):
+            found[row[1]], readings = tuple(map(int, row.groups()[1:5])), row.groups()[5:]
+            of_readings |= {row[1]: (*map(int, readings), 0)} if readings[0] else {}
     for standing, sums in {"published": found, "reading": of_readings}.items():
-        papers = claims[claims["class"] == standing].groupby("paper")["verdict"]
+        papers = claims[claims["class"] == standing].groupby("paper")["found"]
         assert sums == {paper: tuple((kinds == verdict).sum() for verdict in verdicts) for paper, kinds in papers}
     counted = claims["class"].isin(["published", "reading"])
     others = claims[~counted].groupby("class")["verdict"].agg(["size", lambda kinds: (kinds == verdicts[0]).sum()])

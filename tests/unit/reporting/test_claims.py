@@ -21,6 +21,7 @@ from rbmbench.reporting.claims.judge import (
     REPRODUCED,
     ClaimsSpec,
     evaluate,
+    is_not_judged,
     judged_again,
     power,
     verdict,
@@ -100,6 +101,7 @@ def test_difference_within_its_noise_is_inconclusive(tmp_path):
     line = judged([DIFFERENCE], [figure(tmp_path, {"a": {"curves": curves}})]).iloc[0]
     assert line["verdict"] == INCONCLUSIVE
     assert "the interval holds the boundary" in line["note"]
+    assert not is_not_judged(line)
 
 
 def test_single_trial_gives_no_verdict(tmp_path):
@@ -124,12 +126,14 @@ def test_scale_that_lacks_what_a_claim_needs_gives_no_verdict(tmp_path, panel, n
     line = judged([DIFFERENCE], [spec], needs=needs).iloc[0]
     assert line["verdict"] == INCONCLUSIVE
     assert reason in line["note"]
+    assert is_not_judged(line)
     assert line["measured"] == pytest.approx(1.0, rel=1e-4)
     (claim,) = claims_of(parse(ClaimFile, {"claims": [DIFFERENCE], "needs": needs}, "test"), "test")
     assert judged_again(line, claim) == line.to_dict()
     allowed = {"share_of_iterations": 0.08, "trials": 5, "real_data": False}
     again = judged([DIFFERENCE | {"needs": allowed}], [spec], needs=needs).iloc[0]
     assert again["verdict"] == REPRODUCED
+    assert not is_not_judged(again)
 
 
 def test_cut_that_a_claim_can_bear_is_still_named(tmp_path):
@@ -169,6 +173,7 @@ def test_what_the_scale_does_not_run_is_inconclusive_and_keeps_the_published_num
     ]
     assert lines["published"].tolist() == ["higher", 0.02]
     assert lines["measured"].isna().all()
+    assert all(is_not_judged(line) for line in lines.to_dict("records"))
 
 
 def test_run_that_should_be_there_and_is_not_is_an_error(tmp_path):

@@ -92,6 +92,17 @@ def _judged(claim: Claim, evidence: Evidence) -> dict[str, Any]:
     return row | {"note": _note(found, missing, judged, (above, below))}
 
 
+def is_not_judged(row: Mapping[str, Any]) -> bool:
+    """Return whether a verdict, a row of `evaluate`, is inconclusive because its results lack what the claim needs.
+
+    That is what was not run, real data, or enough trials, iterations, models, estimates or particles of an annealing;
+    see `Needs`.
+    """
+    if row["verdict"] != INCONCLUSIVE or pd.isna(row["measured"]):
+        return row["verdict"] == INCONCLUSIVE
+    return any(", needs " in reason or reason.startswith(STAND_IN) for reason in row["note"].split("; ")[2:])
+
+
 def judged_again(row: Mapping[str, Any], claim: Claim) -> dict[str, Any]:
     """Return a verdict of before, a row of `evaluate`, as the claim's words and range are now.
 
@@ -106,7 +117,7 @@ def judged_again(row: Mapping[str, Any], claim: Claim) -> dict[str, Any]:
         above, below = above if math.isinf(above) else float(published) / factor, float(published) * factor
     found = Measurement(row["measured"], row["low"], row["high"], "", ())
     what, _, *rest = row["note"].split("; ")
-    lacks = row["verdict"] == INCONCLUSIVE and any(", needs " in part or part.startswith(STAND_IN) for part in rest)
+    lacks = is_not_judged(row)
     again = {"class": claim.standing, "where": claim.where, "text": claim.text, "published": published}
     again |= {"above": above, "below": below, "discussed": claim.discussed}
     again |= {"fails": power(found, (above, below), POSSIBLE[claim.kind])}

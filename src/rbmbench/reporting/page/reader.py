@@ -75,6 +75,7 @@ class Folder:
         # Kept specs are there to draw again; what they rest on is in the meta.
         files = () if self.kept else specs or sorted(Path(self.layout.spec("x")).parent.glob("*_*.json"))
         self.specs: dict[str, Spec] = {spec.key: spec for spec in map(read_spec, files)}
+        self.judges = Path(self.layout.root).name != judge.CHECK_OF_INSTALLATION
 
     def read(self) -> Results:
         """Return everything that the page shows of the folder."""
@@ -92,14 +93,12 @@ class Folder:
         every = {name: meta for of_key in metas.values() for name, meta in of_key.items()}
         made = {key: self._origins(key) for key in keys}
         trained = [meta for meta in every.values() if _is_run(meta)]
-        scale = Path(self.layout.root).name
-        judges = scale != judge.CHECK_OF_INSTALLATION
-        if not judges:
+        if not self.judges:
             verdicts["verdict"] = judge.INCONCLUSIVE
         drawn = {key: self._drawn(key, metas[key]) for key in keys if not self._is_table(key)}
         return Results(
-            name=scale,
-            judges=judges,
+            name=Path(self.layout.root).name,
+            judges=self.judges,
             claims=tuple(self._claim(row, keys, drawn) for row in verdicts.to_dict("records")),
             shown=tuple(self._shown(key, metas[key], made[key], drawn) for key in sorted(keys, key=order)),
             code=self._code({origin for of_key in made.values() for origin in of_key}),
@@ -172,6 +171,7 @@ class Folder:
             **{name: float(row[name]) if abs(row[name]) < float("inf") else None for name in numbers},
             standing=row["class"],
             published=_printed(row["published"]),
+            judged=self.judges and not judge.is_not_judged(row),
             # Verdicts that were kept before there were such sections name none.
             discussed=row["discussed"] or str(entry.get("discussed", "")),
             shown=shown,
