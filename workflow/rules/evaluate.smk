@@ -25,8 +25,9 @@ rule evaluate_run:
         run=lambda wildcards: LAYOUT.job("run", PLAN.evaluations[wildcards.evaluation].run),
         checkpoint=LAYOUT.checkpoint("{evaluation}"),
         folder=subpath(output.meta, parent=True),
+        evaluations=subpath(output.meta, ancestor=2),
         scale=PLAN.scale,
     shell:
         "rbmbench evaluate --settings {params.settings:q} --data {input.data:q} --model {params.run:q}"
-        " --checkpoint {params.checkpoint:q} --threads {threads} --scale {params.scale:q} --out {params.folder:q}"
-        " --log {log:q}"
+        " --checkpoint {params.checkpoint:q} --threads {threads} --scale {params.scale:q}"
+        " --extends {params.evaluations:q} --out {params.folder:q} --log {log:q}"

@@ -5,6 +5,7 @@ from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -131,30 +132,58 @@ def evaluate(arguments: Namespace) -> None:
     """Evaluate the snapshots of one run by annealed importance sampling, and write the whole curve and its meta."""
     settings, dataset = _settings(AnnealingSettings, arguments), datasets.read_file(arguments.data)
     code = fingerprint(settings)
-    meta, snapshots = results.read_meta(arguments.model), results.read_snapshots(arguments.model)
+    run, snapshots = results.read_meta(arguments.model), results.read_snapshots(arguments.model)
     diagnostics, models = results.read_table(arguments.model, CURVE), snapshots["snapshot_W"]
     _check_width(models, dataset, arguments.model)
-    evaluated = [part for part in HELD_OUT if meta["settings"].get(f"{part}_likelihood")]
     # Two matrix products per step, for all trials of a snapshot.
     chosen = backends.choose(arguments.backend, 4.0 * settings.particles * models.size / len(models))
+    array = chosen.arrays.empty(0)
+    earlier = None
+    if arguments.extends and code != UNKNOWN:
+        like = f"{arguments.model.name.rpartition('-')[0]}-*"
+        alike = {"settings": settings.model_dump(mode="json"), "code": code, "data": dataset.provenance}
+        alike |= {"backend": backend_name(array)}
+        known = diagnostics["metric"].unique()
+        earlier = extension.earlier_evaluation(arguments.extends, like, run, alike, known)
     with _owned(arguments, "evaluation"):
-        with _resumable(arguments) as (checkpointer, progress):
-            curve = annealed_curve(
-                snapshots,
-                dataset.train,
-                settings,
-                held_out={part: getattr(dataset, part) for part in evaluated},
-                first_trial=meta["settings"]["first_trial"],
-                threads=arguments.threads,
-                arrays=chosen.arrays,
-                progress=progress,
-                checkpointer=checkpointer,
-            )
-        wall = meta["wall"] | _spent(checkpointer, "annealing")
-        own = _meta(arguments, settings, dataset.provenance, chosen.arrays.empty(0), code)
+        there = earlier.trials if earlier else 0
+        curve, spent = (earlier.curve, earlier.spent) if earlier else (None, {})
+        if there < run["settings"]["trials"]:
+            new, seconds = _annealed(arguments, settings, dataset, run, snapshots, there, chosen.arrays)
+            curve = pd.concat([curve, new]).sort_values(["metric", "iteration", "trial"], ignore_index=True)
+            spent = {name: spent.get(name, 0.0) + value for name, value in seconds.items()}
+        own = _meta(arguments, settings, dataset.provenance, array, code) | {"backend_reason": chosen.reason}
+        if earlier:
+            own["parts"] = earlier.parts(run, own)
         results.write_table(arguments.out / CURVE, pd.concat([curve, diagnostics], ignore_index=True))
-        evaluation = own | {"backend_reason": chosen.reason}
-        results.write_meta(arguments.out, "evaluation", meta | {"wall": wall, "evaluation": evaluation})
+        wall = run["wall"] | spent
+        results.write_meta(arguments.out, "evaluation", run | {"wall": wall, "evaluation": own})
+
+
+def _annealed(
+    arguments: Namespace,
+    settings: AnnealingSettings,
+    dataset: datasets.Dataset,
+    run: dict[str, Any],
+    snapshots: dict[str, np.ndarray],
+    there: int,
+    arrays: ModuleType,
+) -> tuple[pd.DataFrame, dict[str, float]]:
+    """Return the annealed curve of the trials of a run but the first ``there``, and the times that it took."""
+    evaluated = [part for part in HELD_OUT if run["settings"].get(f"{part}_likelihood")]
+    with _resumable(arguments) as (checkpointer, progress):
+        curve = annealed_curve(
+            extension.of_trials(snapshots, slice(there, None)),
+            dataset.train,
+            settings,
+            held_out={part: getattr(dataset, part) for part in evaluated},
+            first_trial=run["settings"]["first_trial"] + there,
+            threads=arguments.threads,
+            arrays=arrays,
+            progress=progress,
+            checkpointer=checkpointer,
+        )
+    return curve, _spent(checkpointer, "annealing")
 
 
 def ground_truth(arguments: Namespace) -> None:

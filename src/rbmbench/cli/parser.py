@@ -410,7 +410,9 @@ def _add_steps(commands) -> None:
     add = partial(_add, commands, listed=False)
     alone = COMPUTATION | _resumable()
     models = alone | DATA | MODEL
-    add("evaluate", "computing:evaluate", "evaluate snapshots by annealed importance sampling", models, _backend())
+    own = {"--extends": _folder(help="folder of evaluations: trials that they have are not annealed again")}
+    text = "evaluate snapshots by annealed importance sampling"
+    add("evaluate", "computing:evaluate", text, models, _backend(), own)
     add("ground-truth", "computing:ground_truth", "compute the model expectations of trained models", models)
     own = {"--ground-truths": _required_file(nargs="+", help="output of ground-truth")}
     add("estimate", "computing:estimate", "measure bias and variance of a gradient estimator", models, own)

@@ -201,7 +201,7 @@ def read_snapshots(folder: Location) -> dict[str, np.ndarray]:
         raise ResultsError(f"{path}: {iterations}: found {found.dtype} {found.shape}; should be a number a snapshot")
     if (found[1:] <= found[:-1]).any():
         raise ResultsError(f"{path}: {iterations}: found numbers that do not ascend; should ascend")
-    return arrays
+    return {name: arrays[name] for name in SNAPSHOT_ARRAYS}
 
 
 def _check_parameters(path: Path, parameters: Mapping[str, np.ndarray], leading: tuple[str, ...] | None) -> None:

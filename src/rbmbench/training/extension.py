@@ -4,10 +4,11 @@
 A trial depends on its own number, not on which others there are, and on the iterations before, not on those to come. So
 a run whose settings differ in the number of trials alone, made by code that computes the same from the same rows, has
 trials of this one; and one that differs in its last iteration alone, and has kept its final state, has its beginning.
+The same holds for trials whose snapshots have been annealed.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from rbmbench.base.errors import RbmbenchError, ResultsError
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import RunSettings
 from rbmbench.io import results
-from rbmbench.io.layout import META, STATE
+from rbmbench.io.layout import CURVE, META, STATE
 from rbmbench.model.rbm import RBM
 from rbmbench.training.loop import boundaries
 from rbmbench.training.run import TrainingResult, load_run
@@ -43,6 +44,51 @@ def earlier_run(folder: Path, like: str, settings: RunSettings, meta: Mapping[st
         return _first_trials(load_run(best[1]), settings.trials)
     except ResultsError:
         return None
+
+
+@dataclass(frozen=True)
+class EarlierEvaluation:
+    """The annealed curve of the first ``trials`` trials of a run, and the meta of the evaluation that has it."""
+
+    curve: pd.DataFrame
+    trials: int
+    meta: Mapping[str, Any]
+
+    @property
+    def spent(self) -> dict[str, float]:
+        """The share of these trials in the times that the annealing took."""
+        share = self.trials / self.meta["settings"]["trials"]
+        return {name: share * took for name, took in self.meta["wall"].items() if name.startswith("annealing_")}
+
+    def parts(self, run: Mapping[str, Any], now: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return for ``meta.json`` which trials were evaluated when and by what: earlier, and now."""
+        first, trials = run["settings"]["first_trial"], run["settings"]["trials"]
+        made = self.meta["evaluation"]
+        known = made.get("parts") or [_part(self.meta | made, first, self.trials)]
+        kept = _cut(known, first + self.trials)
+        return kept + ([_part(run | now, first + self.trials, trials - self.trials)] if trials > self.trials else [])
+
+
+def earlier_evaluation(
+    folder: Path, like: str, run: Mapping[str, Any], evaluation: Mapping[str, Any], metrics: Iterable[str]
+) -> EarlierEvaluation | None:
+    """Return the evaluation in a folder that has most trials of a run, cut to at most so many; None if there is none.
+
+    ``like`` is a pattern of the names of evaluations that are looked at, ``run`` the meta of the run, ``evaluation``
+    has the settings, the code, the data and the backend of this evaluation, and ``metrics`` are those of training.
+    """
+    best = None
+    for there, path in _alike(folder, like, run):
+        try:
+            meta, curve = results.read_meta(path), results.read_table(path, CURVE)
+        except ResultsError:
+            continue
+        made = meta.get("evaluation") or {}
+        if all(made.get(key) == evaluation[key] for key in ALIKE) and (best is None or there > best.trials):
+            last = meta["settings"]["first_trial"] + there
+            annealed = curve[~curve["metric"].isin(set(metrics)) & (curve["trial"] < last)]
+            best = EarlierEvaluation(annealed, there, meta)
+    return best
 
 
 def _alike(folder: Path, like: str, asked: Mapping[str, Any]) -> Iterator[tuple[int, Path]]:
@@ -74,8 +120,13 @@ def _first_trials(result: TrainingResult, trials: int) -> TrainingResult:
         curve=result.curve[result.curve["trial"] < last].reset_index(drop=True),
         settings=result.settings.model_copy(update={"trials": trials}),
         timings={name: share * seconds for name, seconds in result.timings.items()},
-        snapshots={name: part if part.ndim == 1 else part[:, :trials] for name, part in result.snapshots.items()},
+        snapshots=of_trials(result.snapshots, slice(trials)),
     )
+
+
+def of_trials(snapshots: Mapping[str, np.ndarray], chosen: slice) -> dict[str, np.ndarray]:
+    """Return the snapshots of some of the trials."""
+    return {name: part if part.ndim == 1 else part[:, chosen] for name, part in snapshots.items()}
 
 
 def earlier_state(
@@ -138,8 +189,7 @@ def parts_of(earlier: TrainingResult, trials: int, now: Mapping[str, Any]) -> li
     """Return for ``meta.json`` which trials were made when and by what: those of an earlier run, and of this one."""
     first, there = earlier.settings.first_trial, earlier.settings.trials
     known = earlier.meta.get("parts") or [_part(earlier.meta, first, there)]
-    kept = [part | {"trials": min(part["trials"], first + there - part["first_trial"])} for part in known]
-    kept = [part for part in kept if part["trials"] > 0]
+    kept = _cut(known, first + there)
     return kept + ([_part(now, first + there, trials - there)] if trials > there else [])
 
 
@@ -150,6 +200,12 @@ def parts_in_time(begun: tuple[Path, RunSettings], meta: Mapping[str, Any]) -> l
     rest = {"iterations": meta["iterations"] - begun[1].iterations} | {key: meta.get(key) for key in OF_PART}
     before = [part for part in earlier.get("parts", []) if "iterations" in part]
     return [*(before or [first]), rest]
+
+
+def _cut(parts: Iterable[Mapping[str, Any]], last: int) -> list[dict[str, Any]]:
+    """Return the parts that have trials before ``last``, with only those."""
+    cut = [{**part, "trials": min(part["trials"], last - part["first_trial"])} for part in parts]
+    return [part for part in cut if part["trials"] > 0]
 
 
 def _part(meta: Mapping[str, Any], first_trial: int, trials: int) -> dict[str, Any]:

@@ -80,13 +80,16 @@ def annealed_curve(
     while evaluation.done < len(evaluation.iterations):
         part, begun = evaluation.next(at_once=-(-threads // trials))
         count = part.W.shape[0]
+        # A model's random numbers depend on its snapshot and trial, not on which other trials there are.
+        of_snapshots = np.arange(evaluation.done, evaluation.done + count)[:, None]
+        of_trials = np.arange(first_trial, first_trial + trials)
         found = ais_log_partition(
             part.like(arrays.empty(0)),
             settings.particles,
             settings.temperatures,
             settings.seed,
             base=base,
-            keys=np.arange(count * trials) + evaluation.done * trials,
+            keys=((of_snapshots + (of_trials << 16)) % 2**32).ravel(),
             threads=threads,
             begun=begun,
             progress=partial(evaluation.report, count),
@@ -97,7 +100,7 @@ def annealed_curve(
             "log_partition_error": found.standard_error,
             "annealing_effective_sample_size": found.effective_sample_size,
         }
-        evaluation.add(metrics, np.arange(first_trial, first_trial + trials))
+        evaluation.add(metrics, of_trials)
     return evaluation.curve.frame()
 
 

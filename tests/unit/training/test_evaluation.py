@@ -127,7 +127,7 @@ def test_the_curve_is_what_annealing_each_snapshot_gives(result, base):
     iterations, models = snapshots_of(result.snapshots)
     start = base_rate_bias(DATA) if base == "base_rate" else None
     for s, iteration in enumerate(iterations):
-        keys = [s * TRIALS, s * TRIALS + 1]
+        keys = [(4 << 16) + s, (5 << 16) + s]
         expected = ais_log_partition(models[s], 11, 13, seed=5, base=start, keys=keys)
         likelihood = log_likelihood(models[s], DATA, expected.log_partition)
         for metric, values in {

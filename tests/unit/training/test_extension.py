@@ -153,3 +153,61 @@ def test_a_run_without_its_state_is_trained_anew(train):
     train("short", 2, **until(10))
     train("long", 2, **until(20))
     assert train.begun == [None, None]
+
+
+WIDE, ANNEALING = 29, {"particles": 7, "temperatures": 5, "seed": 3}
+
+
+@pytest.fixture
+def evaluate(train, tmp_path, monkeypatch):
+    """Return a function that trains trials of a run with snapshots and anneals them, and the trials annealed then."""
+    annealed = []
+    parts = {"train": binary_data(31, WIDE), "test": binary_data(5, WIDE, 2)}
+    wide = datasets.build("wide", "Wide", **parts, source="test", preprocessing="none", options={})
+    datasets.save(wide, tmp_path / "data.npz")
+    curve = computing.annealed_curve
+
+    def watched(snapshots, *rest, first_trial, **options):
+        annealed.extend(range(first_trial, first_trial + snapshots["snapshot_W"].shape[1]))
+        return curve(snapshots, *rest, first_trial=first_trial, **options)
+
+    monkeypatch.setattr(computing, "annealed_curve", watched)
+
+    def evaluate(name, trials, extends=True, **changes):
+        annealed.clear()
+        train(f"wide-{name}", trials, hidden=WIDE, data={"name": "wide"}, test_likelihood=True)
+        out = tmp_path / "evaluations" / f"wide-ais-{name}"
+        command = ["evaluate", "--data", f"{tmp_path / 'data.npz'}", "--model", f"{tmp_path / 'runs' / f'wide-{name}'}"]
+        command += ["--settings", json.dumps(ANNEALING | changes), "--out", f"{out}"]
+        assert main([*command, *(["--extends", f"{out.parent}"] * extends)]) == 0
+        return results.read_table(out, "curve.parquet"), results.read_meta(out), list(annealed)
+
+    return evaluate
+
+
+def test_only_missing_trials_are_annealed_and_the_whole_is_the_same(evaluate):
+    _, one, annealed = evaluate("one", 1)
+    assert annealed == [0]
+    more, meta, annealed = evaluate("more", 3)
+    assert annealed == [1, 2]
+    whole, alone, annealed = evaluate("whole", 3, extends=False)
+    assert annealed == [0, 1, 2]
+    assert {"log_likelihood", "test_log_likelihood", "log_partition"} < set(more["metric"])
+    pd.testing.assert_frame_equal(more, whole, check_exact=True)
+    parts = [(part["run"], part["first_trial"], part["trials"]) for part in meta["evaluation"]["parts"]]
+    assert parts == [("wide-one", 0, 1), ("wide-more", 1, 2)]
+    assert meta["wall"]["annealing_seconds"] > one["wall"]["annealing_seconds"]
+    assert "parts" not in alone["evaluation"]
+    two, meta, annealed = evaluate("two", 2)
+    assert annealed == []
+    assert set(two["trial"]) == {0, 1}
+    assert two.equals(whole[whole["trial"] < 2].reset_index(drop=True))
+    assert meta["evaluation"]["parts"][-1]["trials"] == 1
+
+
+@pytest.mark.parametrize("change", [{"seed": 4}, {"particles": 8}, {"base": "uniform"}])
+def test_evaluations_with_another_budget_are_left_alone(evaluate, change):
+    evaluate("one", 1, **change)
+    _, meta, annealed = evaluate("two", 2)
+    assert annealed == [0, 1]
+    assert "parts" not in meta["evaluation"]
