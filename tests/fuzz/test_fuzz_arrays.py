@@ -154,8 +154,10 @@ def test_what_is_right_is_read(folder, data_set, checkpoint):
     buffer = BytesIO()
     np.savez(buffer, **MODEL)
     (folder / "model.npz").write_bytes(buffer.getvalue())
+    whole, snapshots = results.read_model(folder), results.read_snapshots(folder)
+    assert snapshots.keys() == {name for name in MODEL if name.startswith("snapshot_")}
     for name, array in MODEL.items():
-        assert np.array_equal(results.read_snapshots(folder)[name], array)
+        assert np.array_equal((whole | snapshots)[name], array)
 
 
 class Payload:
