@@ -165,7 +165,7 @@ class Folder:
     def _claim(self, row: Mapping[str, Any], keys: Sequence[str], drawn: Mapping[str, Drawn]) -> Claim:
         words = ("claim", "paper", "where", "text", "fails", "verdict", "note")
         numbers = ("measured", "low", "high", "above", "below")
-        shown, entry = self._about(row, keys), self.configured.claims.get(row["claim"], {})
+        shown, entry = self._about(row, keys, drawn), self.configured.claims.get(row["claim"], {})
         return Claim(
             **{name: "" if pd.isna(row[name]) else str(row[name]) for name in words},
             **{name: float(row[name]) if abs(row[name]) < float("inf") else None for name in numbers},
@@ -183,12 +183,17 @@ class Folder:
         figure, bounds = key.removeprefix(f"{paper_of(key)}_"), (row["above"], row["below"])
         return _checked(drawn.file, marks, entry, bounds, figure, drawn.curves, drawn.known)
 
-    def _about(self, row: Mapping[str, Any], keys: Sequence[str]) -> str:
+    def _about(self, row: Mapping[str, Any], keys: Sequence[str], drawn: Mapping[str, Drawn]) -> str:
         """Return the key of the figure or table that a claim is measured on, or at least about; "" if not here."""
+        entry = self.configured.claims.get(row["claim"], {})
         named = re.search(r"\.((?:fig|table)[a-z0-9_]+)", str(row["claim"]))
         told = re.search(r"(fig|table)(?:ure)? (\d+)", str(row["where"]).lower())
         names = [self.configured.about(row["claim"]), named and named[1], told and told[1] + told[2]]
-        return next((key for name in names if name and (key := f"{row['paper']}_{name}") in keys), "")
+        there = [key for name in names if name and (key := f"{row['paper']}_{name}") in keys]
+        # Of several figures one may lack the curves that are compared.
+        several = [f"{row['paper']}_{name}" for name in entry.get("figures", ())]
+        marked = (key for key in several if key in drawn and self._marks(row, entry, key, drawn[key]))
+        return next(marked, next(iter(there), ""))
 
     def _shown(self, key: str, metas: Mapping[str, Any], made: Sequence[Origin], drawn: Mapping[str, Drawn]) -> Shown:
         """Return a figure or a table."""
