@@ -80,14 +80,16 @@ def earlier_evaluation(
     best = None
     for there, path in _alike(folder, like, run):
         try:
-            meta, curve = results.read_meta(path), results.read_table(path, CURVE)
+            meta = results.read_meta(path)
+            made = meta.get("evaluation") or {}
+            if any(made.get(key) != evaluation[key] for key in ALIKE) or (best and there <= best.trials):
+                continue
+            curve = results.read_table(path, CURVE)
         except ResultsError:
             continue
-        made = meta.get("evaluation") or {}
-        if all(made.get(key) == evaluation[key] for key in ALIKE) and (best is None or there > best.trials):
-            last = meta["settings"]["first_trial"] + there
-            annealed = curve[~curve["metric"].isin(set(metrics)) & (curve["trial"] < last)]
-            best = EarlierEvaluation(annealed, there, meta)
+        last = meta["settings"]["first_trial"] + there
+        annealed = curve[~curve["metric"].isin(set(metrics)) & (curve["trial"] < last)]
+        best = EarlierEvaluation(annealed, there, meta)
     return best
 
 
