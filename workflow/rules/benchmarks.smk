@@ -4,11 +4,12 @@
 from pathlib import Path
 
 MEASURE = file_of("benchmarks/measure.py")
+RUN_FOLDERS = [LAYOUT.job(RUNS, run) for run in PLAN.of_kind("train")]
 
 
 rule tabulate_run_times:
     input:
-        runs=run_files(PLAN.runs),
+        runs=[f"{folder}/{name}" for folder in RUN_FOLDERS for name in (CURVE, META)],
     output:
         LAYOUT.benchmark("run_times.csv"),
     log:
@@ -18,7 +19,9 @@ rule tabulate_run_times:
         mem_mb=500,
         runtime=10,
     params:
-        folders=[LAYOUT.job("run", run) for run in PLAN.runs],
+        folders=RUN_FOLDERS,
+    message:
+        "run times"
     shell:
         "rbmbench run-times --runs {params.folders:q} --out {output:q} --log {log:q}"
 
@@ -40,6 +43,8 @@ rule measure_speed:
         runtime=more_each_attempt(60),
     params:
         folder=subpath(output.csv, parent=True),
+    message:
+        "speed of training steps"
     shell:
         "env -u RBMBENCH_WARM python {input.script:q} --out {params.folder:q} --log {log:q}"
 
@@ -60,6 +65,8 @@ rule render_speed:
     resources:
         mem_mb=more_each_attempt(2000),
         runtime=more_each_attempt(30),
+    message:
+        "figure of the speed"
     shell:
         "rbmbench render --template {input.template:q} --set csv={input.csv:q} meta={input.meta:q} pdf={output.pdf:q}"
         " png={output.png:q} --notebook {output.notebook:q} --page {output.page:q}"

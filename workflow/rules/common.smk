@@ -4,20 +4,22 @@
 import hashlib
 import json
 import os
+import shlex
 import sys
 from functools import cache
 from pathlib import Path
 
-from rbmbench import datasets
+from rbmbench import datasets, jobs
 from rbmbench.base import plugins
 from rbmbench.base.errors import RbmbenchError, SettingsError
 from rbmbench.cli import snakemake_scheduler
+from rbmbench.cli.job_lines import Titles
 from rbmbench.cli.snakemake_logger import LoggedWorkflow
 from rbmbench.config.loading import load
-from rbmbench.io.layout import BIAS, CERTIFICATE, CURVE, ISL, META, MODEL, SHOWN, STOPPING_TIMES, TRUTH
+from rbmbench.io.layout import CURVE, META, RUNS
 from rbmbench.io.results import check_writable
 from rbmbench.io.warm import WarmProcess
-from rbmbench.measurements.fingerprints import fingerprint, probe_ahead, recipe_fingerprint
+from rbmbench.jobs.fingerprints import fingerprint, probe_ahead, recipe_fingerprint
 from rbmbench.planning.forecast import requests
 from rbmbench.planning.plan import plan
 from rbmbench.reporting.claims import files as claim_files
@@ -57,7 +59,8 @@ snakemake_scheduler.install()
 OVERLAYS = [os.path.relpath(file) for file in workflow.overwrite_configfiles]
 CONFIGURATION, PLAN = checked_plan()
 LAYOUT = PLAN.layout
-LOGGED = LoggedWorkflow(workflow, PLAN, CONFIGURATION)
+TITLES = Titles(PLAN)
+LOGGED = LoggedWorkflow(workflow, PLAN)
 WARM = WarmProcess()
 FEWEST_JOBS_OF_WARM_PROCESS = 10
 
@@ -67,34 +70,41 @@ os.environ.update(step_environment())
 
 wildcard_constraints:
     data="[a-z][a-z0-9_]*",
-    run="[^/]+-[0-9a-f]{10}",
-    evaluation="[^/]+-ais-[0-9a-f]{10}",
-    truth="[^/]+-truth-[0-9a-f]{10}",
-    estimate="[^/]+-bias-[0-9a-f]{10}",
-    coupling="[^/]+-couple-[0-9a-f]{10}",
-    samples="[^/]+-samples-[0-9a-f]{10}",
-    certificate="[^/]+-certificate-[0-9a-f]{10}",
     figure="[a-z0-9_]+_fig[a-z0-9_]*",
     table="[a-z0-9_]+_table[a-z0-9_]*",
 
 
-# What jobs ask a scheduler for. The name of a wildcard stands for the job it names.
+# What jobs read, and what they ask a scheduler for. The wildcard `job` is the id of a job of the plan.
+
+
+def data_of_job(wildcards):
+    """Return the data set that a job reads, as a list of one or none."""
+    job = PLAN.jobs[wildcards.job]
+    return [LAYOUT.data_set(job.data)] if job.data else []
+
+
+def files_before(wildcards):
+    """Return the files of the jobs that a job reads."""
+    return [file for name in PLAN.before(PLAN.jobs[wildcards.job]) for file in PLAN.files(PLAN.jobs[name])]
+
+
+def inputs_of_job(wildcards):
+    """Return the arguments that name what a job reads, and the earlier jobs whose trials it may take."""
+    job, kind = PLAN.jobs[wildcards.job], jobs.of_name(PLAN.jobs[wildcards.job].kind)
+    arguments = ["--data", LAYOUT.data_set(job.data)] if job.data else []
+    arguments += ["--model", PLAN.folder(PLAN.jobs[job.run])] if job.run else []
+    arguments += ["--needs", *(PLAN.folder(PLAN.jobs[name]) for name in job.needs)] if job.needs else []
+    if kind.name == "train":
+        arguments += ["--run-id", job.id] + ["--keep-state"] * CONFIGURATION.main.keep_states
+    if kind.extends:
+        arguments += ["--extends", os.path.dirname(PLAN.folder(job))]
+    return shlex.join(arguments)
 
 
 @cache
 def requested():
-    """Return what every run, evaluation, ground truth and estimate asks for, by its id."""
+    """Return what every job asks for, by its id."""
     return requests(PLAN)
-
-
-def mem_mb_of(name):
-    """Return the memory of a job as a function that Snakemake calls: by the forecast, and more at each attempt."""
-    return lambda wildcards, attempt: requested()[wildcards[name]].megabytes_at(attempt)
-
-
-def runtime_of(name):
-    """Return the minutes of a job as such a function."""
-    return lambda wildcards, attempt: requested()[wildcards[name]].minutes_at(attempt)
 
 
 def more_each_attempt(amount):
@@ -107,9 +117,9 @@ def gpu_count():
     return 1 if os.environ.get("RBMBENCH_BACKEND") == "cupy" else 0
 
 
-def batch_of(group, name):
+def batch_of(group):
     """Return a group of jobs that share a place in the queue, as such a function: the short ones that need no GPU."""
-    return lambda wildcards: group if requested()[wildcards[name]].short and not gpu_count() else None
+    return lambda wildcards: group if requested()[wildcards.job].short and not gpu_count() else None
 
 
 # What the results depend on besides settings: code, and data of the user's own.
@@ -120,22 +130,17 @@ def begin_probing():
     """Tell, once, what takes time now, and have a second core help."""
     print("rbmbench: finding out what the code computes, once after a change of it", file=sys.stderr)
     if (workflow.resource_settings.cores or 1) > 1:
-        probe_ahead([probed(job) for job in PLAN.jobs])
+        probe_ahead([probed(job) for job in PLAN.jobs.values()])
 
 
 def probed(job):
     """Return what the fingerprint of the code of a job depends on: its settings, and the size of its data."""
-    return job.settings, PLAN.data[job.data].visible if job.data else None
+    return job.settings, PLAN.data[job.data].visible if job.kind == "train" else None
 
 
 def code_of_job(job):
-    """Return the fingerprint of the code of a job."""
+    """Return the fingerprint of the code of a job: the job runs again when it changes."""
     return fingerprint(*probed(job), begin_probing)
-
-
-def code_of(jobs, name):
-    """Return the fingerprint of the code of a job as such a function: the job runs again when it changes."""
-    return lambda wildcards: code_of_job(jobs[wildcards[name]])
 
 
 def recipe_of(data):
@@ -157,16 +162,6 @@ def own_content(data):
         with open(file, "rb") as content:
             return hashlib.file_digest(content, "sha256").hexdigest()
     return ""
-
-
-def data_of_run(run):
-    """Return the data set of a run."""
-    return LAYOUT.data_set(PLAN.runs[run].data)
-
-
-def run_files(runs):
-    """Return what the reports read of training runs."""
-    return [LAYOUT.job("run", run, name) for run in runs for name in (CURVE, META)]
 
 
 def files_of(key):

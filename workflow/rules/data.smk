@@ -19,6 +19,8 @@ rule prepare_data:
         visible=lambda wildcards: PLAN.data[wildcards.data].visible,
         code=lambda wildcards: recipe_of(wildcards.data),
         content=lambda wildcards: own_content(wildcards.data),
+    message:
+        "data set {TITLES:{wildcards.data}}"
     shell:
         "rbmbench data --name {params.name:q} --options {params.options:q} --rows {params.rows:q}"
         " --visible {params.visible:q} --out {output:q} --log {log:q}"

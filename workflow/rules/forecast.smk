@@ -21,6 +21,8 @@ rule forecast:
         cores=lambda wildcards: workflow.cores,
         # The forecast is made anew once more is there.
         computed=len(glob(f"{LAYOUT.root}/*/*/{META}")),
+    message:
+        "forecast"
     shell:
         "RBMBENCH_MESSAGES= rbmbench forecast --config {params.config:q} --configfile {params.overlays:q}"
         " --values {params.values:q} --cores {params.cores:q} --out {output:q} --log {log:q}"

@@ -17,6 +17,8 @@ rule write_spec:
         runtime=10,
     params:
         text=lambda wildcards: spec_text(wildcards.key),
+    message:
+        "{TITLES:{wildcards.key}}: spec"
     template_engine:
         "jinja2"
 
@@ -45,6 +47,8 @@ rule render_figure:
     resources:
         mem_mb=more_each_attempt(2000),
         runtime=more_each_attempt(30),
+    message:
+        "{TITLES:{wildcards.figure}}: drawn"
     shell:
         "rbmbench render --template {input.template:q} --set spec={input.spec:q} pdf={output.pdf:q} png={output.png:q}"
         " svg={output.svg:q} md={output.md:q} csv={output.csv:q} --notebook {output.notebook:q} --page {output.page:q}"
@@ -73,6 +77,8 @@ rule render_table:
     resources:
         mem_mb=more_each_attempt(2000),
         runtime=more_each_attempt(30),
+    message:
+        "{TITLES:{wildcards.table}}: written"
     shell:
         "rbmbench render --template {input.template:q} --set spec={input.spec:q} csv={output.csv:q} md={output.md:q}"
         " tex={output.tex:q} --notebook {output.notebook:q} --page {output.page:q}"

@@ -23,6 +23,8 @@ rule check_claims:
         runtime=more_each_attempt(60),
     params:
         scale=PLAN.scale,
+    message:
+        "verdicts"
     shell:
         "rbmbench claims --scale {params.scale:q} --specs {input.specs:q} --claims {input.claims:q} --spec {output.spec:q}"
         " --csv {output.csv:q} --template {input.template:q} --notebook {output.notebook:q} --page {output.page:q}"
@@ -52,7 +54,9 @@ rule write_report:
         # What the page does not show, such as where data come from, makes no other page.
         values=json.dumps({key: config[key] for key in SHOWN_OF_CONFIG if key in config}, sort_keys=True),
         discussion=address_of("docs/papers.md", os.path.dirname(LAYOUT.report)),
-        code=lambda wildcards: sorted({code_of_job(job) for job in PLAN.jobs}),
+        code=lambda wildcards: sorted({code_of_job(job) for job in PLAN.jobs.values()}),
+    message:
+        "report"
     shell:
         "rbmbench report {params.folder:q} --specs {input.specs:q} --config {params.config:q}"
         " --configfile {params.overlays:q} --values {params.values:q}"

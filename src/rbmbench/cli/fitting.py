@@ -36,7 +36,7 @@ def fit(arguments: Namespace) -> None:
         check_shape(arguments.shape, visible)
     computing.trained(arguments, settings, dataset)
     if not is_enumerable(visible, settings.hidden):
-        computing.evaluate(_evaluation(arguments))
+        computing.compute(_evaluation(arguments))
     result = load_run(arguments.out)
     write_run_page(result, arguments.out, arguments.shape, arguments.samples)
     print(*(f"{title}: {text}" for title, text in result.summary().items()), sep="\n")
@@ -44,8 +44,8 @@ def fit(arguments: Namespace) -> None:
 
 
 def _evaluation(arguments: Namespace) -> Namespace:
-    """Return the arguments of `computing.evaluate` for the run; its checkpoint is beside that of the run."""
-    given = vars(arguments) | {"settings": ANNEALING.model_dump_json(), "model": arguments.out}
+    """Return the arguments of `computing.compute` for the run; its checkpoint is beside that of the run."""
+    given = vars(arguments) | {"kind": "evaluate", "settings": ANNEALING.model_dump_json(), "model": arguments.out}
     if checkpoint := arguments.checkpoint:
         given["checkpoint"] = Path(f"{checkpoint.with_suffix('')}-{EVALUATION}{checkpoint.suffix}")
     return Namespace(**given | {"out": arguments.out / EVALUATION})

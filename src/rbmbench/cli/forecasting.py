@@ -14,9 +14,9 @@ from rbmbench.cli.parser import plain_data
 from rbmbench.cli.progress import duration
 from rbmbench.config.loading import load
 from rbmbench.io.atomic import replaced
+from rbmbench.model.work import ASSUMED_STOPPING_TIME
 from rbmbench.planning import forecast as forecasts
 from rbmbench.planning.forecast.costs import CostModel
-from rbmbench.planning.forecast.work import ASSUMED_STOPPING_TIME
 from rbmbench.planning.plan import plan
 
 

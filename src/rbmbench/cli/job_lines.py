@@ -8,12 +8,10 @@ from pathlib import Path
 
 from rbmbench.base.errors import RbmbenchError
 from rbmbench.cli.progress import duration
-from rbmbench.config.loading import Configuration
 from rbmbench.io.layout import Layout
 from rbmbench.planning.forecast import Expected, Remaining
-from rbmbench.planning.jobs import Job, Plan
+from rbmbench.planning.jobs import Plan, data_name
 from rbmbench.planning.specs import number_of, paper_of
-from rbmbench.reporting.words import data_name
 
 SHOWN_LINES = 12
 """Lines of the log of a failed job that are shown: the last ones."""
@@ -21,96 +19,33 @@ MOST_BYTES = 100_000
 """Bytes of a log that are read for them, from its end."""
 STOPPED = ("SIGINT", "SIGTERM", "SIGHUP", " 129", " 130", " 143")
 """Ends of what tells how a command ended that a signal has stopped."""
-IDS = ("run", "evaluation", "truth", "estimate", "coupling", "samples", "certificate")
-"""Wildcards of rules that name a job of the plan."""
-KEYS = ("key", "figure", "table")
-"""Wildcards of rules that name a figure or table."""
-OF_RULES = {
-    "write_spec": "spec",
-    "render_figure": "drawn",
-    "render_table": "written",
-    "check_claims": "verdicts",
-    "write_report": "report",
-    "forecast": "forecast",
-    "tabulate_run_times": "run times",
-    "measure_speed": "speed of training steps",
-    "render_speed": "figure of the speed",
-}
 
 
 class Titles:
-    """What the jobs of a workflow are, in words: figure or table, algorithm, data, sizes.
+    """Titles of jobs, figures, tables and data sets, by id or key, as format specs: "{TITLES:ID}".
+
+    Messages of Snakemake's rules are formatted with the names of the workflow. They are no parameters of a rule, so
+    that another label of an algorithm does not run its jobs again.
 
     Parameters
     ----------
     plan : Plan
-    configuration : Configuration
-        What the plan was made of; it has the labels of algorithms.
     """
 
-    def __init__(self, plan: Plan, configuration: Configuration):
-        self._plan = plan
-        self._labels = {
-            (paper.key, name): algorithm.label
-            for paper in configuration.papers
-            for name, algorithm in paper.algorithms.items()
+    def __init__(self, plan: Plan):
+        self._titles = {
+            name: data_name(str(entry.options.get("data", entry.name))).replace("_", " ")
+            for name, entry in plan.data.items()
         }
-        self._jobs = {job.id: job for job in plan.jobs}
-        self._first: dict[str, str] = {}
         for key, output in plan.outputs.items():
-            for job in plan.needed(output):
-                self._first.setdefault(job, key)
+            shown = f"{paper_of(key)} {number_of(key)}"
+            self._titles[key] = shown
+            for name in plan.needed(output):
+                self._titles.setdefault(name, f"{shown}: {plan.jobs[name].title}")
 
-    def title(self, rule: str, wildcards: Mapping[str, str]) -> str:
-        """Return what a job of a rule is; the names of rule and wildcards for one that is not known."""
-        found = dict(wildcards)
-        if name := next((found[one] for one in IDS if one in found), None):
-            return f"{_of_key(self._first[name])}: {self._of_job(name)}" if name in self._first else name
-        if name := next((found[one] for one in KEYS if one in found), None):
-            return f"{_of_key(name)}: {OF_RULES.get(rule, rule)}"
-        if rule == "prepare_data":
-            return f"data set {self._data(found['data'])}"
-        return OF_RULES.get(rule) or ", ".join([rule, *found.values()])
-
-    def _of_job(self, name: str) -> str:
-        """Return the words of a job of the plan."""
-        job, plan = self._jobs[name], self._plan
-        if name in plan.runs:
-            return self._of_run(job)
-        if name in plan.couplings:
-            settings = job.settings
-            return f"{settings.coupling} coupling of chains, {settings.visible}x{settings.hidden}"
-        run = plan.runs[job.run]
-        if name in plan.evaluations:
-            return f"annealing of {self._of_run(run)}"
-        if name in plan.samples:
-            return f"samples of {self._of_run(run)}"
-        if name in plan.certificates:
-            return f"certificate of {self._of_run(run)}"
-        where = f"{self._data(run.data)}, {run.settings.hidden} hidden"
-        if name in plan.ground_truths:
-            return f"{job.settings.method.replace('_', ' ')} gradient, {where}"
-        return f"bias of {self._label(job.id)}, {where}"
-
-    def _of_run(self, run: Job) -> str:
-        rates = "/".join(dict.fromkeys(f"{stage.rate:g}" for stage in run.settings.schedule))
-        return f"{self._label(run.id)}, {self._data(run.data)}, {run.settings.hidden} hidden, rate {rates}"
-
-    def _label(self, name: str) -> str:
-        """Return the label of the algorithm that an id names, DATA-HIDDENh-ALGORITHM-..."""
-        algorithm = name.split("-")[2]
-        return self._labels.get((paper_of(self._first[name]), algorithm), algorithm)
-
-    def _data(self, data: str) -> str:
-        entry = self._plan.data[data]
-        # Rows of another data set, in another order.
-        name = entry.options.get("data", entry.name)
-        return data_name(str(name)).replace("_", " ")
-
-
-def _of_key(key: str) -> str:
-    """Return "popcd Figure 2" for the key popcd_fig2."""
-    return f"{paper_of(key)} {number_of(key)}"
+    def __format__(self, name: str) -> str:
+        """Return the title of an id or key."""
+        return self._titles.get(name, name)
 
 
 class JobLines:

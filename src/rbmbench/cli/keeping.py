@@ -15,7 +15,7 @@ from rbmbench.base.parsing import parse
 from rbmbench.config.layers import read_yaml
 from rbmbench.io.atomic import replaced, write_json
 from rbmbench.io.guard import UnreadableError, bounded_bytes
-from rbmbench.io.layout import CURVE, META, TABLE_ENDINGS, Layout
+from rbmbench.io.layout import CURVE, META, RUNS, TABLE_ENDINGS, Layout
 from rbmbench.io.meta import OWN_CHECKSUM, SAME_AS, content_checksum
 from rbmbench.io.results import read_meta
 from rbmbench.planning.specs import FigureSpec, parse_spec, read_spec, read_values
@@ -54,7 +54,7 @@ def keep(arguments: Namespace) -> None:
             write_json(target.spec(spec.key), without_folders(values) | {"facts": {}})
     for folder in arguments.runs:
         for name in (CURVE, META):
-            _copy(folder / name, target.job("run", folder.name, name))
+            _copy(folder / name, target.job(RUNS, folder.name, name))
     claims = {file.stem: read_yaml(file) for file in arguments.claims}
     given = {"scale": arguments.scale, "outputs": outputs, "claims": claims}
     spec = parse(judge.ClaimsSpec, given, "claims")

@@ -158,7 +158,7 @@ def config_check(arguments: Namespace) -> None:
     files.check(config.parent / "claims", configuration)
     found = plan(configuration)
     results = ", ".join(found.outputs)
-    print(f"{found.scale} scale: {results}: {len(found.runs)} runs, {len(found.estimates)} measured estimators")
+    print(f"{found.scale} scale: {results}: {len(found.jobs)} jobs")
 
 
 def config_schema(arguments: Namespace) -> None:

@@ -184,7 +184,6 @@ COMPUTATION = {
     "--threads": {"type": _count, "default": 1, "metavar": "N", "help": "threads to use (default: 1)"},
     "--scale": {"default": "none", "metavar": "NAME", "help": "name of the scale, for meta.json"},
 }
-DATA = {"--data": _required_file(help="npz file of the data set")}
 EXTENDS = {
     "--extends": _folder(
         help="folder of runs: trials, or first iterations, of one that differs in their number are not made again"
@@ -230,7 +229,6 @@ OF_FIT = {
     },
 }
 PARTS = ("estimators", "updates", "samplers", "datasets", "kinds")
-MODEL = {"--model": _required_folder(help="folder of the run")}
 SOURCES = {
     "--mirror": {"help": "folder or base address that is tried before the public addresses"},
     "--cache": {"help": "folder of downloads"},
@@ -408,17 +406,15 @@ def _add_commands(commands) -> None:
 def _add_steps(commands) -> None:
     """Add the steps of the workflow, and what maintains the repository, which the list of commands leaves out."""
     add = partial(_add, commands, listed=False)
-    alone = COMPUTATION | _resumable()
-    models = alone | DATA | MODEL
-    own = {"--extends": _folder(help="folder of evaluations: trials that they have are not annealed again")}
-    text = "evaluate snapshots by annealed importance sampling"
-    add("evaluate", "computing:evaluate", text, models, _backend(), own)
-    add("ground-truth", "computing:ground_truth", "compute the model expectations of trained models", models)
-    own = {"--ground-truths": _required_file(nargs="+", help="output of ground-truth")}
-    add("estimate", "computing:estimate", "measure bias and variance of a gradient estimator", models, own)
-    add("sample", "computing:sample", "draw samples of trained models, and measure their coverage", models)
-    add("certificate", "computing:certificate", "compute what certifies trained models", models)
-    add("couple", "computing:couple", "run coupled chains of a random model until they meet", alone)
+    own = {
+        "--data": _file(help="npz file of the data set"),
+        "--model": _folder(help="folder of the run whose models are measured"),
+        "--needs": _folder(nargs="*", default=[], help="folders of the other jobs that this one reads"),
+        "--extends": _folder(help="folder of evaluations: trials that they have are not annealed again"),
+    }
+    text = "compute a job of the workflow: evaluate, ground_truth, estimate, ..."
+    job = add("job", "computing:compute", text, own, COMPUTATION | _resumable(), _backend())
+    job.add_argument("kind", metavar="KIND", help="kind of job, a module of rbmbench.jobs or of a plug-in")
 
     pairs = {"type": _pair, "metavar": "NAME=VALUE", "help": "parameters of the notebook"}
     own = {"--set": {"required": True, "nargs": "+", **pairs}}

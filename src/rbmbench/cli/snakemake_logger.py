@@ -25,7 +25,6 @@ from rbmbench.cli.output import MESSAGES, TO_LOG, Stream
 
 if TYPE_CHECKING:  # Snakemake imports all plugins whatever it is asked for
     from rbmbench.cli.job_lines import JobLines
-    from rbmbench.config.loading import Configuration
     from rbmbench.planning.jobs import Plan
 
 NOTHING_TO_DO = "Nothing to be done"
@@ -146,12 +145,10 @@ class LoggedWorkflow:
     ----------
     workflow : snakemake.workflow.Workflow
     plan : Plan
-    configuration : Configuration
-        What the plan was made of.
     """
 
-    def __init__(self, workflow: Any, plan: "Plan", configuration: "Configuration"):
-        self._workflow, self._plan, self._configuration = workflow, plan, configuration
+    def __init__(self, workflow: Any, plan: "Plan"):
+        self._workflow, self._plan = workflow, plan
         handlers = workflow.logger_manager.get_log_handlers()
         self._handlers = [one for one in handlers if isinstance(one, LogHandler) and one.shows_lines]
         for handler in self._handlers:
@@ -186,18 +183,17 @@ class LoggedWorkflow:
 
     def _lines(self) -> "JobLines":
         """Return the lines of the jobs that will run, less targets, which only stand for others."""
-        from rbmbench.cli.job_lines import IDS, JobLines, Titles
+        from rbmbench.cli.job_lines import JobLines
         from rbmbench.planning.forecast import Expected, expected_seconds
 
-        dag, titles = self._workflow.dag, Titles(self._plan, self._configuration)
+        dag = self._workflow.dag
         jobs = {dag.jobid(job): job for job in dag.needrun_jobs() if job.output}
         seconds = expected_seconds(self._plan, filter(Path.is_dir, [Path("results")]))
         expected, names = {}, {}
         for number, job in jobs.items():
-            wildcards = dict(job.wildcards_dict)
-            name = next((wildcards[one] for one in IDS if one in wildcards), None)
+            name = dict(job.wildcards_dict).get("job")
             counted = [seconds[name]] if name in seconds else []
-            expected[number], names[number] = Expected(job.rule.name, *counted), titles.title(job.rule.name, wildcards)
+            expected[number], names[number] = Expected(job.rule.name, *counted), job.message or job.rule.name
         at_once = self._workflow.cores if self._workflow.local_exec else self._workflow.nodes
         return JobLines(names, expected, at_once or 1, time.time())
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Base of the gradient estimators."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -11,6 +12,7 @@ from rbmbench.base.registry import Registry
 from rbmbench.base.streams import Stream
 from rbmbench.model.gibbs import Buffers, PhaseSums, Population, hidden_mean, population_sums
 from rbmbench.model.rbm import RBM, Statistics
+from rbmbench.model.work import dense_product, product
 
 REGISTRY = Registry("rbmbench.estimators", "estimator")
 
@@ -58,11 +60,13 @@ class Estimator:
     which may compute something else.
 
     ``cost_varies`` says whether `products` depends on diagnostics: a run with a budget of products may end early then.
+    ``cost_depends_on`` has the names of diagnostics without which `cost` is a guess.
     """
 
     fused: str | None = None
     continues_from: str | None = None
     cost_varies: bool = False
+    cost_depends_on: tuple[str, ...] = ()
 
     def __init__(self):
         self.buffers = Buffers()
@@ -82,6 +86,34 @@ class Estimator:
         """
         chains = getattr(self, "chains", None) or batch
         return 2 + (2 * getattr(self, "k", 1) + 1) * chains / batch
+
+    @property
+    def gibbs_steps(self) -> int:
+        """Gibbs steps of a chain in an estimate: ``k`` by default; 0 where their number is random or nothing moves."""
+        return getattr(self, "k", 0)
+
+    def cost(
+        self, batch: int, visible_units: int, hidden_units: int, diagnostics: Mapping[str, float] = NOTHING
+    ) -> Counter:
+        """Return the operations of an estimate of one replica, as `rbmbench.model.work` counts them, for forecasts.
+
+        Calls are those of a shard of replicas. By default they are those of `products`, with the variance of the phase
+        where the estimator has that option. ``diagnostics`` are as in `products`.
+        """
+        return self.cost_of_chains(batch, visible_units, hidden_units, getattr(self, "k", 1))
+
+    def cost_of_chains(self, batch: int, m: int, n: int, k: int, later_steps: float = 0.0) -> Counter:
+        """Return the operations of both phases, with k Gibbs steps and ``later_steps`` more of all pairs of chains."""
+        chains = getattr(self, "chains", None) or batch
+        counts = Counter({"call": k + 2, "row": batch + k * chains, "unit": (batch + k * chains) * (m + n)})
+        counts[product(m, n, batch)] += 2 * m * n * 2 * batch
+        counts[product(m, n, chains)] += 2 * m * n * (2 * k + 1) * chains
+        if getattr(self, "variance", False):
+            # Another half step both ways from the ends; of all terms, norms and products of means and states.
+            counts[product(m, n, chains)] += 2 * m * n * 2 * chains
+            counts[dense_product(m, n)] += 2 * m * n * (chains + 2 * later_steps)
+            counts["unit"] += 3 * (m + n) * (chains + 2 * later_steps)
+        return counts
 
     def start(self, rbm: RBM, data: Array, batch: int, stream: Stream) -> State:
         """Return the initial state: named arrays with a leading axis of replicas.

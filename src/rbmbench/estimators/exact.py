@@ -7,6 +7,8 @@ Source: Krause, Fischer, Igel, equation 1.
 Shapes: statistics (replicas, m, n), (replicas, m), (replicas, n), of the type of the parameters, computed in float64.
 """
 
+from collections import Counter
+
 from rbmbench.estimators._base import NOTHING, REGISTRY, Estimator
 from rbmbench.likelihood.exact import check_enumerable, exact_model_statistics
 from rbmbench.model.rbm import Statistics
@@ -25,6 +27,13 @@ class Exact(Estimator):
     def products(self, batch, visible_units, hidden_units, diagnostics=NOTHING):
         """Return the products of the positive phase, and of all states of the smaller layer."""
         return 2 + 2 * 2 ** min(visible_units, hidden_units) / batch
+
+    gibbs_steps = 0
+
+    def cost(self, batch, visible_units, hidden_units, diagnostics=NOTHING):
+        """Return the operations of all states of the smaller layer."""
+        states = 2 ** min(visible_units, hidden_units)
+        return Counter({"call": 3, "state": states, "row product": 4 * states * visible_units * hidden_units})
 
     def negative_phase(self, rbm, positive, state, stream):
         """Enumerate the smaller layer."""

@@ -9,12 +9,15 @@ Source: Fischer, Igel 2011, section 3. See `rbmbench.model.enumeration` for the 
 Shapes: a population of all 2^m visible states, weights p_k (replicas, 2^m).
 """
 
+from collections import Counter
+
 import numpy as np
 
 from rbmbench.base.registry import positive_integer
 from rbmbench.estimators._base import NOTHING, REGISTRY, Estimator
 from rbmbench.model.enumeration import Conditional, all_states, check_sizes, hidden_given_visible, visible_given_hidden
 from rbmbench.model.gibbs import Population
+from rbmbench.model.work import enumerated_steps
 
 
 @REGISTRY.register
@@ -33,6 +36,12 @@ class ExpectedCD(Estimator):
         """Return the products of the positive phase, and of k steps of a distribution over all pairs of states."""
         pairs = 2 ** (visible_units + hidden_units) / (visible_units * hidden_units)
         return 2 + (2 * self.k * pairs + 2 * 2 ** min(visible_units, hidden_units)) / batch
+
+    gibbs_steps = 0
+
+    def cost(self, batch, visible_units, hidden_units, diagnostics=NOTHING):
+        """Return the operations of k steps of a distribution over all states."""
+        return Counter(call=self.k + 2) + enumerated_steps(self.k, visible_units, hidden_units)
 
     def negative_phase(self, rbm, positive, state, stream):
         """Propagate the distribution of the mini-batch through k Gibbs steps."""

@@ -12,11 +12,14 @@ Source: Krause, Fischer, Igel, section 4.1; Desjardins et al. 2010.
 Shapes: state "visible" (replicas, sets, temperatures, m).
 """
 
+from collections import Counter
+
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.registry import positive_integer
 from rbmbench.estimators._base import NOTHING, REGISTRY, Estimator
 from rbmbench.model.gibbs import Population, hidden_mean
 from rbmbench.model.minibatches import random_rows
+from rbmbench.model.work import tempered
 from rbmbench.samplers.parallel_tempering import ParallelTemperingSampler
 
 
@@ -34,6 +37,16 @@ class ParallelTempering(Estimator):
     def products(self, batch, visible_units, hidden_units, diagnostics=NOTHING):
         """Return the products of a sweep for each row of the mini-batch, and of both phases."""
         return 4 + 2 * self.sampler.temperatures
+
+    @property
+    def gibbs_steps(self):
+        """Steps of all tempered chains in a sweep."""
+        return self.sampler.temperatures
+
+    def cost(self, batch, visible_units, hidden_units, diagnostics=NOTHING):
+        """Return the operations of both phases, and of a sweep for each row of the mini-batch."""
+        sweeps = tempered(batch * self.sampler.temperatures, visible_units, hidden_units)
+        return Counter(call=1) + self.cost_of_chains(batch, visible_units, hidden_units, 0) + sweeps
 
     def start(self, rbm, data, batch, stream):
         """Start all chains at random training rows."""

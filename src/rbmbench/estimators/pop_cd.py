@@ -13,10 +13,12 @@ Source: Krause, Fischer, Igel, equations 7 and 8, algorithm 1.
 Shapes: weights (replicas, batch), float64, summing to 1.
 """
 
+from collections import Counter
+
 import numpy as np
 
 from rbmbench.base.registry import positive_integer
-from rbmbench.estimators._base import REGISTRY, Estimator
+from rbmbench.estimators._base import NOTHING, REGISTRY, Estimator
 from rbmbench.kernels import kernels_for
 from rbmbench.model.gibbs import Population, run_chain, visible_activation
 
@@ -66,6 +68,11 @@ class PopCD(Estimator):
     def __init__(self, k: int = 1):
         super().__init__()
         self.k = positive_integer("k", k)
+
+    def cost(self, batch, visible_units, hidden_units, diagnostics=NOTHING):
+        """Return the operations of the chains, and of their weights."""
+        counts = super().cost(batch, visible_units, hidden_units, diagnostics)
+        return counts + Counter({"weighed unit": batch * (visible_units + hidden_units)})
 
     def negative_phase(self, rbm, positive, state, stream):
         """Run chains for k steps from the mini-batch, and weight their end states."""

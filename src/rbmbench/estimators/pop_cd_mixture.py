@@ -17,10 +17,11 @@ import numpy as np
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.registry import positive_integer
-from rbmbench.estimators._base import REGISTRY
+from rbmbench.estimators._base import NOTHING, REGISTRY
 from rbmbench.estimators.pop_cd import PopCD, mean_and_log_marginal
 from rbmbench.kernels import kernels_for
 from rbmbench.model.gibbs import run_chain, visible_activation
+from rbmbench.model.work import dense_product
 
 
 @REGISTRY.register
@@ -30,6 +31,12 @@ class PopCDMixture(PopCD):
     def __init__(self, k: int = 1, tau: int = 2):
         super().__init__(k)
         self.tau = positive_integer("tau", tau)
+
+    def cost(self, batch, visible_units, hidden_units, diagnostics=NOTHING):
+        """Return the operations of pop-CD, and of the mixtures."""
+        counts = super().cost(batch, visible_units, hidden_units, diagnostics)
+        counts[dense_product(visible_units, hidden_units)] += 2 * batch * visible_units * self.tau
+        return counts
 
     def weighted_ends(self, rbm, positive, stream):
         """Return v, p(h|v) and log w with respect to the mixtures, see `PopCD`."""

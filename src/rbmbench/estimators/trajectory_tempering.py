@@ -47,6 +47,7 @@ from rbmbench.model.gibbs import Buffers, Population, hidden_mean, sample_hidden
 from rbmbench.model.minibatches import random_rows
 from rbmbench.model.rbm import RBM
 from rbmbench.model.trajectories import between, free_energies, independent_log_partition, independent_model
+from rbmbench.model.work import product
 from rbmbench.samplers.trajectory_tempering import exchanges, expected_acceptance, resampled
 
 SMOOTHING = 0.1  # weight of an iteration in the acceptance
@@ -55,6 +56,7 @@ LARGEST_STEP = 2.0  # in the largest singular value of W, between the first chec
 SMALLEST_SHARE = 2.0**-10  # of the way to the model that the next checkpoint lies at
 MOST_CHECKPOINTS = 100  # in an iteration
 THERMALISING, MOST_ROUNDS = 20, 1280  # autocorrelation times, and their limit in rounds
+ASSUMED_FILLING = 0.1  # rounds that fill reservoirs, per iteration; "row_products" has the number
 FROZEN = ("frozen_W", "frozen_b", "frozen_c")
 
 
@@ -72,6 +74,7 @@ class TrajectoryTempering(Estimator):
 
     continues_from = "itself"
     cost_varies = True
+    cost_depends_on = ("row_products",)
 
     def __init__(self, k: int = 1, chains: int | None = None, members: int = 10, threshold: float = 0.3):
         super().__init__()
@@ -89,6 +92,15 @@ class TrajectoryTempering(Estimator):
         """
         chains = self.chains or batch
         return 2 + (diagnostics.get("row_products", (2 * self.k + 3) * chains) + chains) / batch
+
+    def cost(self, batch, visible_units, hidden_units, diagnostics=NOTHING):
+        """Return the operations of the chains, of exchanges, and of an assumed share of rounds that fill reservoirs."""
+        m, n, chains = visible_units, hidden_units, self.chains or batch
+        counts = super().cost(batch, m, n)
+        counts[product(m, n, chains)] += 2 * m * n * (3 + ASSUMED_FILLING * (2 * self.k + 2)) * chains
+        counts["row"] += (2 + ASSUMED_FILLING) * chains
+        counts["unit"] += (2 + ASSUMED_FILLING) * chains * (m + n)
+        return counts
 
     def start(self, rbm, data, batch, stream):
         """Fill the reservoir of the first checkpoint, with W = 0, by exact samples."""

@@ -13,10 +13,13 @@ Source: Qiu, Zhang, Wang 2020, algorithms 2 and 3.
 Shapes: chains (rows, m) and (rows, n), with a row for each pair of any replica that has not met.
 """
 
+from collections import Counter
+
 from rbmbench.base.registry import positive_integer, truth_value
 from rbmbench.estimators._base import NOTHING, REGISTRY, Estimator
 from rbmbench.estimators._chains import chain_starts, number_of_chains
 from rbmbench.estimators._variance import TermRecord
+from rbmbench.model.work import ASSUMED_STOPPING_TIME, product
 from rbmbench.samplers._terms import TermSums
 from rbmbench.samplers.coupled_gibbs import CoupledGibbs
 
@@ -31,6 +34,8 @@ class UCD(Estimator):
     """
 
     cost_varies = True
+    cost_depends_on = ("stopping_time",)
+    gibbs_steps = 0
 
     def __init__(
         self,
@@ -54,6 +59,15 @@ class UCD(Estimator):
         """
         later = diagnostics.get("stopping_time", self.coupled.k + 1) - self.coupled.k
         return 2 + (2 * self.coupled.k + 1 + 6 * later) * (self.chains or batch) / batch
+
+    def cost(self, batch, visible_units, hidden_units, diagnostics=NOTHING):
+        """Return the operations of the chains, and of the steps of pairs until they meet."""
+        m, n, k, chains = visible_units, hidden_units, self.coupled.k, self.chains or batch
+        steps = chains * max(0.0, diagnostics.get("stopping_time", ASSUMED_STOPPING_TIME) - k)
+        pairs = Counter({"pair": steps, "pair unit": steps * (m + n)})
+        # Of one chain, both ways, and of the correction terms.
+        pairs[product(m, n, chains)] += 2 * m * n * 3 * steps
+        return self.cost_of_chains(batch, m, n, k, steps) + pairs
 
     def negative_phase(self, rbm, positive, state, stream):
         """Run pairs of chains until they meet, and add up their terms."""

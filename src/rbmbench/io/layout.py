@@ -6,11 +6,7 @@
     results/SCALE/
       datasets/DATA.npz
       runs/RUN/            curve.parquet  model.npz  meta.json
-      evaluations/ID/      curve.parquet  meta.json
-      gradients/ID/        ground_truth.npz or bias.parquet  meta.json
-      couplings/ID/        stopping_times.parquet  meta.json
-      samples/ID/          isl.parquet  shown.npz  meta.json
-      certificates/ID/     certificate.parquet  meta.json
+      KIND/ID/             tables and arrays of a job, meta.json; folder and files: `rbmbench.jobs`
       checkpoints/ID.npz
       specs/KEY.json       what a figure or a table shows
       figures/KEY.pdf png svg md   picture and caption
@@ -21,7 +17,6 @@
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 
 CURVE, MODEL, META = "curve.parquet", "model.npz", "meta.json"
 STATE = "state.npz"
@@ -40,16 +35,8 @@ KEPT_ARENA = f"{REFERENCE}/desktop"
 CONFORMANCE, CONFORMANCE_INDEX = f"{REFERENCE}/conformance", "index.json"
 """Folder of the models by which libraries check themselves, and the file that lists them."""
 
-JOBS = {
-    "run": ("runs", CURVE, MODEL, META),
-    "evaluation": ("evaluations", CURVE, META),
-    "ground_truth": ("gradients", TRUTH, META),
-    "estimate": ("gradients", BIAS, META),
-    "coupling": ("couplings", STOPPING_TIMES, META),
-    "samples": ("samples", ISL, SHOWN, META),
-    "certificate": ("certificates", CERTIFICATE, META),
-}
-"""By kind of job: its folder and the files in it. ``meta.json`` is written last."""
+RUNS, EVALUATIONS = "runs", "evaluations"
+"""Folders of training runs and of their annealed likelihoods. Other kinds of jobs name their own."""
 PICTURE_ENDINGS = ("pdf", "png", "svg")
 FIGURE_ENDINGS = (*PICTURE_ENDINGS, "md")
 TABLE_ENDINGS, NOTEBOOK_ENDINGS = ("csv", "md", "tex"), ("ipynb", "html")
@@ -72,18 +59,10 @@ class Layout:
         """Return the layout of a scale, below the working folder."""
         return cls(f"results/{scale}")
 
-    def job(self, kind: str, identity: str, file: str = "") -> str:
-        """Return the folder of a job, or a file in it; ``kind`` is a key of `JOBS`."""
-        folder = f"{self.root}/{JOBS[kind][0]}/{identity}"
-        return f"{folder}/{file}" if file else folder
-
-    def job_files(self, kind: str, identity: str) -> list[str]:
-        """Return all files of a job."""
-        return [self.job(kind, identity, file) for file in JOBS[kind][1:]]
-
-    def is_done(self, kind: str, identity: str) -> bool:
-        """Return whether all files of a job exist."""
-        return all(Path(file).is_file() for file in self.job_files(kind, identity))
+    def job(self, folder: str, identity: str, file: str = "") -> str:
+        """Return the folder of a job below the folder of its kind, or a file in it."""
+        path = f"{self.root}/{folder}/{identity}"
+        return f"{path}/{file}" if file else path
 
     def data_set(self, data: str) -> str:
         """Return the file of a data set."""

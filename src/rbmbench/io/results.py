@@ -21,7 +21,7 @@ from rbmbench.base.errors import ResultsError
 from rbmbench.io.arrays import npz_arrays
 from rbmbench.io.atomic import replaced, write_json
 from rbmbench.io.guard import UnreadableError, bounded_bytes
-from rbmbench.io.layout import BIAS, CERTIFICATE, CURVE, ISL, JOBS, META, MODEL, STOPPING_TIMES, Layout
+from rbmbench.io.layout import BIAS, CERTIFICATE, CURVE, ISL, META, MODEL, STOPPING_TIMES, Layout
 from rbmbench.io.meta import CHECKSUMS, OWN_CHECKSUM, Meta, checked_meta, content_checksum
 from rbmbench.io.tables import csv_table, parquet_table
 from rbmbench.io.text import MOST_JSON_BYTES, plain_json
@@ -91,12 +91,13 @@ def write_table(path: Location, table: pd.DataFrame) -> None:
 
 
 def read_table(folder: Location, file: str) -> pd.DataFrame:
-    """Return a tidy table of a result's folder, checked to have the columns that `COLUMNS` names for the file."""
+    """Return a tidy table of a result's folder, checked to have the columns that `COLUMNS` has for the file, if any."""
     with _reading(Path(folder) / file) as path:
         _check_sum(path)
         table = parquet_table(path)
-    _check_columns(path, table, COLUMNS[file])
-    for name, kind in COLUMNS[file].items():
+    columns = COLUMNS.get(file, {})
+    _check_columns(path, table, columns)
+    for name, kind in columns.items():
         if not IS_KIND[kind](table[name]):
             raise ResultsError(f"{path}: column {name!r} holds {table[name].dtype}, not what it should")
     return table
@@ -127,9 +128,9 @@ def _check_columns(path: Location, table: pd.DataFrame, columns: Iterable[str]) 
             raise ResultsError(f"{path}: column {name!r} is missing; found {found}")
 
 
-def write_meta(folder: Location, kind: str, values: dict[str, Any]) -> None:
-    """Write ``meta.json`` of a kind of job, with the checksums of its other files, which must be there, and its own."""
-    values = values | {CHECKSUMS: {name: _sha256(Path(folder) / name) for name in JOBS[kind][1:] if name != META}}
+def write_meta(folder: Location, files: Iterable[str], values: dict[str, Any]) -> None:
+    """Write ``meta.json`` of a job, with the checksums of its other files, which must be there, and its own."""
+    values = values | {CHECKSUMS: {name: _sha256(Path(folder) / name) for name in files}}
     write_json(Path(folder) / META, values | {OWN_CHECKSUM: content_checksum(values)})
 
 

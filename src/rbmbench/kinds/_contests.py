@@ -145,26 +145,23 @@ class OfContests(Kind):
     def plan(self, planner: Planner, key: str, published: Self | None) -> Output:
         """Return what is shown, with all runs of the contests and their evaluations added to the plan."""
         shown = self.contests_of(planner.paper)
-        runs, evaluations, certificates, contests = [], [], [], []
+        jobs, contests = [], []
         for name, contest in shown.contests.items():
             entries = []
             for algorithm, rate, panel in shown.trainings(planner.paper, contest):
                 run = planner.run(panel, algorithm)
                 annealed = planner.evaluation(panel, run)
-                runs.append(run.id)
-                evaluations += [annealed.id] if annealed else []
-                job = ("evaluation", annealed.id) if annealed else ("run", run.id)
-                [entry] = planner.labelled({algorithm: planner.layout.job(*job)})
+                jobs += [run.id, annealed.id] if annealed else [run.id]
+                [entry] = planner.labelled({algorithm: planner.plan.folder(annealed or run)})
                 entries.append(entry | {"rate": rate})
                 if budget := contest.certificate or shown.certificate:
                     certificate = planner.certificate(panel, run, budget, shown.tuning_trials)
-                    certificates.append(certificate.id)
-                    entries[-1]["certificate"] = planner.layout.job("certificate", certificate.id)
+                    jobs.append(certificate.id)
+                    entries[-1]["certificate"] = planner.plan.folder(certificate)
             of_contest = contest.model_dump(include={"data", "hidden", "products", "tuned_by", "judged_by"})
             contests.append({"name": name, "tuning_trials": shown.tuning_trials, "entries": entries} | of_contest)
         spec = self.SPEC(**planner.heading(key, self), contests=contests)
-        of_runs = {"evaluations": unique(evaluations), "certificates": unique(certificates)}
-        return Output(spec, unique(runs), **of_runs)
+        return Output(spec, unique(jobs))
 
 
 class ViewOfContests(OfContests):

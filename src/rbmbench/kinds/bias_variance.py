@@ -115,11 +115,11 @@ class BiasVariance(Kind):
                     paper_estimates=published and published.estimates,
                     ground_truth=self.ground_truth.model_dump(),
                     paper_ground_truth=published and published.ground_truth.model_dump(),
-                    model=planner.layout.job("run", run.id),
-                    estimates=[_measured(planner, algorithm, one.id) for algorithm, one in of_row.items()],
+                    model=planner.plan.folder(run),
+                    estimates=[_measured(planner, algorithm, one) for algorithm, one in of_row.items()],
                 )
             )
-        return Output(BiasVarianceSpec(**planner.heading(key, self), rows=rows), unique(runs), unique(estimates))
+        return Output(BiasVarianceSpec(**planner.heading(key, self), rows=rows), unique([*runs, *estimates]))
 
     def _ground_truths(self, planner: Planner, row: Panel, run: Job) -> tuple[str, ...]:
         """Return the ids of a row's ground truths: by parallel tempering, and exact where that can be computed."""
@@ -127,8 +127,12 @@ class BiasVariance(Kind):
         chosen = [GroundTruthSettings(method="parallel_tempering", seed=seed, **self.ground_truth.model_dump())]
         if min(row.hidden, planner.paper.data[row.data].visible) <= ENUMERABLE_UNITS:
             chosen.insert(0, GroundTruthSettings(method="exact"))
-        jobs, size = planner.plan.ground_truths, f"{row.data}-{row.hidden}h"
-        return tuple(planner.measured(jobs, f"{size}-{one.method}-truth", run, one).id for one in chosen)
+        truths = []
+        for settings in chosen:
+            name = f"{row.data}-{row.hidden}h-{settings.method}-truth"
+            title = f"{settings.method.replace('_', ' ')} gradient, {planner.trained_on(row)}"
+            truths.append(planner.measured("ground_truth", name, run, settings, title=title).id)
+        return tuple(truths)
 
     def _estimate(self, planner: Planner, row: Panel, run: Job, algorithm: str, truths: tuple[str, ...]) -> Job:
         """Return the estimates of one algorithm for a row; all algorithms see the same mini-batches."""
@@ -139,12 +143,13 @@ class BiasVariance(Kind):
             seed=planner.seed("estimates", row.data, row.hidden),
         )
         name = f"{row.data}-{row.hidden}h-{algorithm}-bias"
-        return planner.measured(planner.plan.estimates, name, run, settings, truths)
+        title = f"bias of {planner.paper.algorithms[algorithm].label}, {planner.trained_on(row)}"
+        return planner.measured("estimate", name, run, settings, truths, title)
 
 
-def _measured(planner: Planner, algorithm: str, estimate: str) -> Estimate:
+def _measured(planner: Planner, algorithm: str, estimate: Job) -> Estimate:
     chosen = planner.paper.algorithms[algorithm]
-    k, folder = chosen.stages[0].options.get("k"), planner.layout.job("estimate", estimate)
+    k, folder = chosen.stages[0].options.get("k"), planner.plan.folder(estimate)
     return Estimate(algorithm=algorithm, label=chosen.label, k=k, folder=folder)
 
 

@@ -68,18 +68,17 @@ class CouplingTimes(Kind):
         for coupling in self.couplings:
             settings = CouplingSettings(**sizes, coupling=coupling, seed=seed)
             identity = f"{self.visible}v-{self.hidden}h-{coupling}-couple-{settings.digest()}"
-            chains.append(planner.plan.couplings.setdefault(identity, Job(identity, settings)))
+            title = f"{coupling} coupling of chains, {self.visible}x{self.hidden}"
+            chains.append(planner.plan.add(Job(identity, "couple", settings, title=title)))
         spec = CouplingTimesSpec(
             **planner.heading(key, self),
             **sizes,
             printed=self.printed,
             paper_replications=published and published.replications,
             paper_longest=published and published.longest,
-            couplings=[
-                Chains(coupling=one.settings.coupling, folder=planner.layout.job("coupling", one.id)) for one in chains
-            ],
+            couplings=[Chains(coupling=job.settings.coupling, folder=planner.plan.folder(job)) for job in chains],
         )
-        return Output(spec, couplings=tuple(one.id for one in chains))
+        return Output(spec, tuple(job.id for job in chains))
 
 
 class Chains(Spec):

@@ -84,7 +84,7 @@ class IslCurves(Kind):
             as_published = published.panels.get(name) if published else None
             panels.append(sampled(planner, name, panel, as_published, run, drawn))
         spec = IslCurvesSpec(**planner.heading(key, self), panels=panels)
-        return Output(spec, unique(runs), samples=unique(samples))
+        return Output(spec, unique([*runs, *samples]))
 
 
 def planned_samples(planner: Planner, panel: SamplesPanel) -> tuple[Job, Job]:
@@ -100,7 +100,7 @@ def planned_samples(planner: Planner, panel: SamplesPanel) -> tuple[Job, Job]:
         **panel.model_dump(include={"samples", "points", "rows", "shown"}),
     )
     name = f"{run.id.rpartition('-')[0]}-samples"
-    return run, planner.measured(planner.plan.samples, name, run, settings)
+    return run, planner.measured("sample", name, run, settings)
 
 
 def sampled(
@@ -114,8 +114,8 @@ def sampled(
         printed=panel.printed,
         samples_count=panel.samples,
         paper_samples=published and published.samples,
-        runs=planner.labelled({panel.algorithm: planner.layout.job("run", run.id)}),
-        samples=Folder(folder=planner.layout.job("samples", drawn.id)),
+        runs=planner.labelled({panel.algorithm: planner.plan.folder(run)}),
+        samples=Folder(folder=planner.plan.folder(drawn)),
         samplers=[SamplerName(sampler=sampler, **of_sampler) for sampler, of_sampler in shown.items()],
     )
 

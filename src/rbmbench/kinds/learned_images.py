@@ -97,7 +97,7 @@ class LearnedImages(Kind):
         """Return the figure, its runs added to the plan."""
         ((letter, panel),) = self.panels.items()
         runs = planner.runs(panel, self.algorithms)
-        folders = {name: planner.layout.job("run", run.id) for name, run in runs.items()}
+        folders = {name: planner.plan.folder(run) for name, run in runs.items()}
         trained = planner.trained(panel, published.panels.get(letter) if published else None, runs)
         spec = LearnedImagesSpec(
             **planner.heading(key, self),

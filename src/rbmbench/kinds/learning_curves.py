@@ -143,8 +143,8 @@ class LearningCurves(Kind):
             annealed = {a: job for a, run in asked.items() if (job := planner.evaluation(panel, run))}
             runs += [run.id for run in of_panel.values()]
             evaluations += [evaluation.id for evaluation in annealed.values()]
-            folders = {a: planner.layout.job("run", run.id) for a, run in of_panel.items()}
-            folders |= {a: planner.layout.job("evaluation", one.id) for a, one in annealed.items()}
+            folders = {a: planner.plan.folder(run) for a, run in of_panel.items()}
+            folders |= {a: planner.plan.folder(one) for a, one in annealed.items()}
             as_published = published.panels.get(name) if published else None
             epoch = planner.paper.data[panel.data].rows // next(iter(of_panel.values())).settings.batch
             panels.append(
@@ -162,7 +162,7 @@ class LearningCurves(Kind):
                 )
             )
         spec = LearningCurvesSpec(**planner.heading(key, self), band=self.band, panels=panels)
-        return Output(spec, unique(runs), evaluations=unique(evaluations))
+        return Output(spec, unique([*runs, *evaluations]))
 
 
 def _annealing(

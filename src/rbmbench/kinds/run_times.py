@@ -22,7 +22,7 @@ from rbmbench.config.paper import KINDS, Paper
 from rbmbench.config.parts import Name, Names, PanelAddress
 from rbmbench.io.layout import CURVE, META
 from rbmbench.io.results import read_meta
-from rbmbench.planning.jobs import Output
+from rbmbench.planning.jobs import Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import RunFolder, Source, Spec, TableSpec, TextPart, TextTable, Trained
@@ -68,18 +68,17 @@ class RunTimes(Kind):
         runs = planner.runs(panel, self.algorithms_of(planner.paper))
         evaluation = planner.evaluation(panel, runs[self.reference])
         timed = planner.published.panels_of("learning_curves").get(published.panel) if published else None
-        folder = evaluation and planner.layout.job("evaluation", evaluation.id)
+        folder = evaluation and planner.plan.folder(evaluation)
         spec = RunTimesSpec(
             **planner.heading(key, self),
             **planner.trained(panel, timed and timed[1], runs),
             panel=self.panel,
             reference=self.reference,
             evaluate_every=panel.evaluate_every or planner.paper.defaults.evaluate_every,
-            runs=planner.labelled({name: planner.layout.job("run", run.id) for name, run in runs.items()}),
+            runs=planner.labelled({name: planner.plan.folder(run) for name, run in runs.items()}),
             evaluation=folder and Annealing(folder=folder),
         )
-        evaluations = (evaluation.id,) if evaluation else ()
-        return Output(spec, tuple(run.id for run in runs.values()), evaluations=evaluations)
+        return Output(spec, unique(job.id for job in (*runs.values(), evaluation) if job))
 
 
 class PublishedTime(Settings):

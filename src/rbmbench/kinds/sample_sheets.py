@@ -75,7 +75,7 @@ class SampleSheets(Kind):
         ordered = [one for name in chosen for one in shown.samplers if one.sampler == name]
         panels = [shown.model_copy(update={"samplers": tuple(ordered)})]
         spec = SampleSheetsSpec(**planner.heading(key, self), columns=self.columns, lines=self.lines, panels=panels)
-        return Output(spec, (run.id,), samples=(drawn.id,))
+        return Output(spec, (run.id, drawn.id))
 
 
 @dataclass(frozen=True)

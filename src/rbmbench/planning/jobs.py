@@ -1,51 +1,54 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a scale computes: runs, evaluations, ground truths, estimates, chains, samples; and what is shown of them."""
+"""The plan of a scale: the jobs that are computed, and the figures and tables that show them."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from rbmbench.config.parts import DataEntry
-from rbmbench.io.layout import Layout
+from rbmbench.io.layout import META, Layout
+from rbmbench.jobs import Sizes, of_name
 from rbmbench.planning.specs import Shown
 
 
 @dataclass(frozen=True)
 class Job:
-    """What is computed once, whatever figures and tables show of it.
+    """A computation that is made once, whatever figures and tables show of it.
 
     Attributes
     ----------
     id : str
+    kind : str
+        Name of the kind of job, see `rbmbench.jobs`.
     settings : Settings
-        `RunSettings`, or the settings of another job of `rbmbench.base.settings`.
+        Settings of the kind.
     data : str
-        Key of the data set of a training run.
+        Key of the data set; empty where none is read.
     run : str
-        Id of the training run whose models are measured.
-    ground_truths : tuple of str
-        Ids of the ground truths that gradient estimates are compared with.
+        Id of the training run whose models are measured; empty for the run itself.
+    needs : tuple of str
+        Ids of other jobs whose results are read.
+    title : str
+        Algorithm, data and sizes, for people.
     """
 
     id: str
+    kind: str
     settings: Any
     data: str = ""
     run: str = ""
-    ground_truths: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    title: str = ""
 
 
 @dataclass(frozen=True)
 class Output:
-    """A figure or a table: its spec, and the ids of the jobs it needs."""
+    """A figure or a table: its spec, and the ids of the jobs that it shows."""
 
     spec: Shown
-    runs: tuple[str, ...] = ()
-    estimates: tuple[str, ...] = ()
-    evaluations: tuple[str, ...] = ()
-    couplings: tuple[str, ...] = ()
-    samples: tuple[str, ...] = ()
-    certificates: tuple[str, ...] = ()
+    jobs: tuple[str, ...] = ()
 
 
 @dataclass
@@ -55,19 +58,15 @@ class Plan:
     scale: str
     papers: tuple[str, ...]
     data: dict[str, DataEntry] = field(default_factory=dict)
-    runs: dict[str, Job] = field(default_factory=dict)
-    evaluations: dict[str, Job] = field(default_factory=dict)
-    ground_truths: dict[str, Job] = field(default_factory=dict)
-    estimates: dict[str, Job] = field(default_factory=dict)
-    couplings: dict[str, Job] = field(default_factory=dict)
-    samples: dict[str, Job] = field(default_factory=dict)
-    certificates: dict[str, Job] = field(default_factory=dict)
+    jobs: dict[str, Job] = field(default_factory=dict)
+    run_ids: dict[tuple[str, str], str] = field(default_factory=dict)
+    """Ids of training runs by data set and digest of the settings: algorithms that train alike share a run."""
     figures: dict[str, Output] = field(default_factory=dict)
     tables: dict[str, Output] = field(default_factory=dict)
 
     @property
     def layout(self) -> Layout:
-        """Where the files of this scale are."""
+        """Paths of the files of this scale."""
         return Layout.of(self.scale)
 
     @property
@@ -75,21 +74,53 @@ class Plan:
         """All figures and tables."""
         return self.figures | self.tables
 
-    @property
-    def jobs(self) -> list[Job]:
-        """All jobs."""
-        measured = self.evaluations, self.ground_truths, self.estimates, self.couplings, self.samples, self.certificates
-        return [job for kind in (self.runs, *measured) for job in kind.values()]
+    def of_kind(self, kind: str) -> dict[str, Job]:
+        """Return the jobs of a kind by their ids."""
+        return {name: job for name, job in self.jobs.items() if job.kind == kind}
 
-    def needed(self, output: Output) -> list[str]:
-        """Return the ids of the jobs that a figure or table needs."""
-        truths = unique(truth for part in output.estimates for truth in self.estimates[part].ground_truths)
-        runs = output.runs, output.estimates, truths, output.evaluations
-        return [job for kind in (*runs, output.samples, output.couplings, output.certificates) for job in kind]
+    def add(self, job: Job) -> Job:
+        """Return the job of this id in the plan, which is added if there is none."""
+        return self.jobs.setdefault(job.id, job)
+
+    def folder(self, job: Job) -> str:
+        """Return the folder of a job."""
+        return self.layout.job(of_name(job.kind).folder, job.id)
+
+    def files(self, job: Job) -> list[str]:
+        """Return all files of a job."""
+        return [f"{self.folder(job)}/{name}" for name in (*of_name(job.kind).files, META)]
+
+    def is_done(self, job: Job) -> bool:
+        """Return whether all files of a job exist."""
+        return all(Path(file).is_file() for file in self.files(job))
+
+    def sizes(self, job: Job, expected: Mapping[str, float] | None = None) -> Sizes:
+        """Return the sizes that the cost of a job follows from, see `rbmbench.jobs.Sizes`."""
+        if not job.data:
+            return Sizes(expected=expected or {})
+        entry, run = self.data[job.data], self.jobs[job.run or job.id].settings
+        held_out = {name: number for name, number in entry.options.items() if isinstance(number, int)}
+        return Sizes(entry.rows, entry.visible, run.hidden, run.trials, held_out, run, expected or {})
+
+    def needed(self, output: Output) -> tuple[str, ...]:
+        """Return the ids of the jobs that a figure or table needs, directly or through others."""
+        return unique(name for job in output.jobs for name in (job, *self.before(self.jobs[job])))
+
+    def before(self, job: Job) -> tuple[str, ...]:
+        """Return the ids of the jobs whose results a job reads."""
+        return (*((job.run,) if job.run else ()), *job.needs)
 
     def of_paper(self, paper: str) -> list[str]:
         """Return the keys of a paper's figures and tables."""
         return [key for key, output in self.outputs.items() if output.spec.paper == paper]
+
+
+DATA_TITLES = {"mnist": "MNIST", "letters": "Letters"}
+
+
+def data_name(name: str) -> str:
+    """Return the name of a data set for people: "MNIST" for "mnist"; other names as they are."""
+    return DATA_TITLES.get(name, name)
 
 
 def derived_seed(seed: int, *purpose: Any) -> int:

@@ -42,7 +42,7 @@ def plan(configuration: Configuration) -> Plan:
 
 def _check_lengths(result: Plan) -> None:
     """Refuse settings that are too long for the command of a job."""
-    texts = [(f"{job.id}: settings", job.settings.canonical()) for job in result.jobs]
+    texts = [(f"{job.id}: settings", job.settings.canonical()) for job in result.jobs.values()]
     texts += [(f"data.{name}: options", json.dumps(entry.options)) for name, entry in result.data.items()]
     for what, text in texts:
         if len(text) > MOST_BYTES:

@@ -17,8 +17,9 @@ from rbmbench.base.settings import (
 from rbmbench.config.paper import Paper
 from rbmbench.config.parts import Algorithm, Panel
 from rbmbench.io.layout import Layout
+from rbmbench.jobs import of_name
 from rbmbench.likelihood.exact import is_enumerable
-from rbmbench.planning.jobs import Job, Plan, derived_seed, digest_of
+from rbmbench.planning.jobs import Job, Plan, data_name, derived_seed, digest_of
 
 SHOWN = {"label", "color", "dash"}
 """What figures take from the line of an algorithm or a sampler."""
@@ -70,11 +71,18 @@ class Planner:
             seed=self.seed("train", panel.data, panel.hidden),
         )
         rate, digest = settings.schedule[0].rate if len(settings.schedule) == 1 else panel.rate, settings.digest()
-        for known in self.plan.runs.values():
-            if known.data == panel.data and known.id.endswith(f"-{digest}"):
-                return known
-        identity = f"{panel.data}-{panel.hidden}h-{algorithm}-{rate:g}-{digest}"
-        return self.plan.runs.setdefault(identity, Job(identity, settings, data=panel.data))
+        first_name = f"{panel.data}-{panel.hidden}h-{algorithm}-{rate:g}-{digest}"
+        identity = self.plan.run_ids.setdefault((panel.data, digest), first_name)
+        rates = "/".join(dict.fromkeys(f"{stage.rate:g}" for stage in settings.schedule))
+        title = f"{asked.label}, {self.trained_on(panel)}, rate {rates}"
+        return self.plan.add(Job(identity, "train", settings, panel.data, title=title))
+
+    def trained_on(self, panel: Panel) -> str:
+        """Return data set and hidden units of a panel, for titles of jobs."""
+        entry = self.paper.data[panel.data]
+        # Rows of another data set, in another order.
+        name = data_name(str(entry.options.get("data", entry.name)))
+        return f"{name.replace('_', ' ')}, {panel.hidden} hidden"
 
     def runs(self, panel: Panel, algorithms: Iterable[str]) -> dict[str, Job]:
         """Return the runs of a panel by their algorithms, added to the plan."""
@@ -90,20 +98,24 @@ class Planner:
             return None
         budget = panel.annealing or self.paper.defaults.annealing
         settings = AnnealingSettings(seed=self.seed("annealing", panel.data, panel.hidden), **budget.model_dump())
-        return self.measured(self.plan.evaluations, f"{run.id.rpartition('-')[0]}-ais", run, settings)
+        return self.measured("evaluate", f"{run.id.rpartition('-')[0]}-ais", run, settings)
 
     def certificate(self, panel: Panel, run: Job, budget: CertificateBudget, first_model: int) -> Job:
         """Return the certificate of models of a run, from ``first_model`` on, added to the plan."""
         seed = self.seed("certificate", panel.data, panel.hidden)
         settings = CertificateSettings(**budget.model_dump(), first_model=first_model, seed=seed)
-        return self.measured(self.plan.certificates, f"{run.id.rpartition('-')[0]}-certificate", run, settings)
+        return self.measured("certificate", f"{run.id.rpartition('-')[0]}-certificate", run, settings)
 
     def measured(
-        self, jobs: dict[str, Job], name: str, run: Job, settings: Settings, truths: tuple[str, ...] = ()
+        self, kind: str, name: str, run: Job, settings: Settings, needs: tuple[str, ...] = (), title: str = ""
     ) -> Job:
-        """Return the job NAME-DIGEST, which measures the models of a run, added to ``jobs`` of the plan."""
-        identity = f"{name}-{digest_of(run.id, settings.canonical(), *truths)}"
-        return jobs.setdefault(identity, Job(identity, settings, run=run.id, ground_truths=truths))
+        """Return the job NAME-DIGEST of a kind, which measures the models of a run, added to the plan.
+
+        ``needs`` are the ids of other jobs that it reads. By default its title is that of the kind and of the run.
+        """
+        identity = f"{name}-{digest_of(run.id, settings.canonical(), *needs)}"
+        title = title or f"{of_name(kind).title} of {run.title}"
+        return self.plan.add(Job(identity, kind, settings, run.data, run.id, needs, title))
 
     def trained(self, panel: Panel, published: Panel | None, algorithms: Iterable[str]) -> dict[str, Any]:
         """Return what a spec says of the training of a panel, and of the paper's: `planning.specs.Trained`."""

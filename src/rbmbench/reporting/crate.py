@@ -18,8 +18,9 @@ from urllib.parse import quote
 
 from rbmbench.base.errors import ResultsError, SettingsError
 from rbmbench.io.atomic import replaced, write_json
-from rbmbench.io.layout import JOBS, META, PICTURE_ENDINGS, TABLE_ENDINGS, Layout
+from rbmbench.io.layout import META, PICTURE_ENDINGS, TABLE_ENDINGS, Layout
 from rbmbench.io.results import read_meta
+from rbmbench.jobs import kinds
 from rbmbench.planning.specs import read_spec
 from rbmbench.reporting.claims import judge
 
@@ -179,7 +180,7 @@ def _describe_shown(layout: Layout, named: dict[str, Entity]) -> None:
 
 def _jobs(root: Path) -> list[Job]:
     """Return the finished runs, evaluations and measurements, each with its folder and meta."""
-    folders = sorted({folder for folder, *_ in JOBS.values()})
+    folders = sorted({kind.folder for kind in kinds()})
     files = [file for folder in folders for file in sorted((root / folder).glob(f"*/{META}"))]
     return [(file.parent, read_meta(file.parent)) for file in files]
 

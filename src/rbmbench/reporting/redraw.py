@@ -17,7 +17,7 @@ from rbmbench.base.errors import ResultsError
 from rbmbench.io.atomic import write_json
 from rbmbench.io.layout import PICTURE_ENDINGS, Layout
 from rbmbench.io.results import numbers_file, read_csv, read_json
-from rbmbench.measurements.fingerprints import bare
+from rbmbench.jobs.fingerprints import bare
 from rbmbench.planning.specs import FigureSpec, parse_spec, read_spec, with_places
 from rbmbench.reporting import style, text_tables
 

@@ -3,11 +3,11 @@
 
 import pandas as pd
 
+from rbmbench.planning.jobs import data_name
 from rbmbench.planning.specs import Trained
 
 FEW_PARTICLES = 10
 """Effective sample size of an annealing below which no verdict rests on it."""
-DATA_TITLES = {"mnist": "MNIST", "letters": "Letters"}
 
 
 def count(number: float) -> str:
@@ -18,11 +18,6 @@ def count(number: float) -> str:
 def unbroken(words: str) -> str:
     """Return words that stay on one line."""
     return words.replace(" ", "\N{NO-BREAK SPACE}")
-
-
-def data_name(name: str) -> str:
-    """Return the name of a data set for people: "MNIST" for "mnist"; one that is not known is left as it is."""
-    return DATA_TITLES.get(name, name)
 
 
 def listed(words: list[str]) -> str:

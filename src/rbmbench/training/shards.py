@@ -95,13 +95,17 @@ class Shard:
         )
 
 
+def trials_of_shard(rows: int, m: int, n: int, itemsize: int) -> int:
+    """Return the number of trials whose states of so many rows fit in `SHARD_BYTES`, at least 1."""
+    return max(1, SHARD_BYTES // (3 * rows * (m + n) * itemsize))
+
+
 def make_shards(rbm: RBM, data, settings: RunSettings, threads: int) -> list[Shard]:
     """Divide the trials into shards that stay in the cache, at least one per thread; on a device, into one shard."""
     m, n = data.shape[1], settings.hidden
-    bytes_a_trial = 3 * settings.most_rows * (m + n) * rbm.W.itemsize
     size = settings.trials
     if is_host_array(rbm.W):
-        size = max(1, min(SHARD_BYTES // bytes_a_trial, -(-settings.trials // threads)))
+        size = min(trials_of_shard(settings.most_rows, m, n, rbm.W.itemsize), -(-settings.trials // threads))
     trials = np.arange(settings.first_trial, settings.first_trial + settings.trials)
     cuts = [slice(start, min(start + size, settings.trials)) for start in range(0, settings.trials, size)]
     return [Shard(rbm[cut], data, settings, trials[cut]) for cut in cuts]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Base of the update rules."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,6 +9,7 @@ from rbmbench.estimators import NOTHING
 from rbmbench.kernels import kernels_for
 from rbmbench.model.gibbs import PhaseSums
 from rbmbench.model.rbm import RBM
+from rbmbench.model.work import times
 
 Array = Any
 Memory = dict[str, Array]
@@ -47,6 +49,12 @@ class UpdateRule:
     ) -> float:
         """Return the cost of an iteration, in products of a mini-batch with W: see `rbmbench.estimators.Estimator`."""
         return estimator.products(batch, visible_units, hidden_units, diagnostics)
+
+    def cost(
+        self, estimator, batch: int, visible_units: int, hidden_units: int, diagnostics: Mapping[str, float] = NOTHING
+    ) -> Counter:
+        """Return the operations of an iteration of one replica, for forecasts: see `rbmbench.estimators.Estimator`."""
+        return times(estimator.cost(batch, visible_units, hidden_units, diagnostics), getattr(self, "inner_steps", 1))
 
     def start(self, rbm: RBM, data: Array) -> Memory:
         """Return the initial memory; ``data`` (rows, m), uint8, is the training set."""

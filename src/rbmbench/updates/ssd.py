@@ -13,6 +13,7 @@ Shapes: U (replicas, m, min(m, n)), V' (replicas, min(m, n), n).
 import numpy as np
 
 from rbmbench.estimators import NOTHING
+from rbmbench.model.work import dense_product
 from rbmbench.updates import REGISTRY
 from rbmbench.updates._base import UpdateRule
 
@@ -37,6 +38,13 @@ class SSD(UpdateRule):
         larger, smaller = sorted((visible_units, hidden_units), reverse=True)
         decomposed = (16 * smaller + 8 * smaller**2 / larger) / (2 * batch)
         return super().products(estimator, batch, visible_units, hidden_units, diagnostics) + decomposed
+
+    def cost(self, estimator, batch, visible_units, hidden_units, diagnostics=NOTHING):
+        """Return the operations of the estimate, and of the decomposition."""
+        counts = super().cost(estimator, batch, visible_units, hidden_units, diagnostics)
+        m, n = visible_units, hidden_units
+        counts[dense_product(m, n)] += 60 * m * n * min(m, n)
+        return counts
 
     def step(self, rbm, estimator, batch, state, stream, rate, memory):
         """Make one iteration, see `UpdateRule.step`."""

@@ -14,7 +14,7 @@ from rbmbench.base import plugins
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.settings import RunSettings
 from rbmbench.config.loading import load
-from rbmbench.measurements.fingerprints import UNKNOWN, fingerprint, recipe_fingerprint
+from rbmbench.jobs.fingerprints import UNKNOWN, fingerprint, recipe_fingerprint
 
 ESTIMATOR = '''"""CD-k, by another name.
 

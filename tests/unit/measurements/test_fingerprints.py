@@ -18,7 +18,7 @@ from rbmbench.base.settings import (
 from rbmbench.estimators.cd import CD
 from rbmbench.kernels import reference_kernels
 from rbmbench.measurements import fingerprints, probes
-from rbmbench.measurements.fingerprints import fingerprint, recipe_fingerprint
+from rbmbench.jobs.fingerprints import fingerprint, recipe_fingerprint
 
 
 @pytest.fixture(autouse=True)

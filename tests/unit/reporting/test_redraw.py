@@ -9,7 +9,7 @@ from reporting_results import falling, figure, rising
 
 from rbmbench import cli
 from rbmbench.io.atomic import write_json
-from rbmbench.measurements.fingerprints import bare
+from rbmbench.jobs.fingerprints import bare
 from rbmbench.planning.specs import parse_spec
 from rbmbench.reporting import redraw, style
 

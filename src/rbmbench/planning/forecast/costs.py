@@ -3,7 +3,7 @@
 
 The seconds of a stage are a sum of costs times counts. Costs are positive, so their logarithms are fitted, to the
 logarithms of the recorded seconds, with a soft L1 loss that limits the influence of disturbed runs. Costs that the
-records do not determine stay near a prior: the defaults of `rbmbench.planning.forecast.work`, or costs fitted on other
+records do not determine stay near a prior: the defaults of `rbmbench.model.work`, or costs fitted on other
 machines, times one free factor for the speed of the machine.
 """
 
@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from rbmbench.model.work import MEGABYTES, SECONDS, Counts, Work
 from rbmbench.planning.forecast.records import Record, StoppingTimes, stopping_times
-from rbmbench.planning.forecast.work import MEGABYTES, SECONDS, Counts, Work
 
 NOISE = 0.2  # standard deviation of the logarithm of the time of an undisturbed run
 STARTUP_NOISE = 0.7  # the same of startup, which sometimes compiles kernels or waits for a disk
@@ -24,8 +24,6 @@ SLOW_GROWTH = 1.5  # residual, in standard deviations, from which the loss grows
 SHORT_SECONDS = 1.0  # processor seconds below which a job is mostly start-up, whose length nobody plans by
 LITTLE_SECONDS = 600.0  # total recorded seconds of a machine below which a short timing is added
 NAN = float("nan")
-BINARY = {"binary product", "thin binary product", "binary row product", "counted distance"}
-"""Items that jobs of earlier versions, with dense products alone, do not have."""
 
 Costs = dict[str, float]
 
@@ -63,14 +61,12 @@ UNFITTED = CostModel(SECONDS, MEGABYTES, "no recorded jobs", (NAN, NAN), (NAN, N
 def fitted_model(records: Sequence[Record], machine: str, calibrate: Callable[[], list[Record]]) -> CostModel:
     """Return the costs of a machine, named as in `Record.machine`, from records of any machines.
 
-    ``calibrate`` returns records timed on this machine; it is called if less than `LITTLE_SECONDS` are recorded for it
-    in jobs with the products that this program makes.
+    ``calibrate`` returns records timed on this machine; it is called if less than `LITTLE_SECONDS` are recorded for it.
     """
     own = [record for record in records if record.machine == machine]
     others = [record for record in records if record.machine != machine]
     prior = _fit_seconds(others, SECONDS)
-    current = (record for record in own if any(BINARY & set(counts) for counts in record.work.stages.values()))
-    timed = calibrate() if sum(sum(record.seconds.values()) for record in current) < LITTLE_SECONDS else []
+    timed = calibrate() if sum(sum(record.seconds.values()) for record in own) < LITTLE_SECONDS else []
     # Without own records, the errors on other machines still show how well the counts describe the work.
     used, start = (own, prior) if own else (others, SECONDS)
     clocks = [record.clock for record in records if np.isfinite(record.clock)]

@@ -2,17 +2,17 @@
 """The jobs of a plan: what they take on a machine, for each figure and table, and what they request of a scheduler."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from heapq import heapreplace
-from typing import Any
 
 import pandas as pd
 
-from rbmbench.base.settings import CouplingSettings
-from rbmbench.planning.forecast import work
+from rbmbench.io.meta import STOPPING_TIME
+from rbmbench.jobs import of_name
+from rbmbench.model.work import Work
 from rbmbench.planning.forecast.costs import UNFITTED, CostModel
-from rbmbench.planning.forecast.records import StoppingTimes, meeting_steps
+from rbmbench.planning.forecast.records import StoppingTimes
 from rbmbench.planning.jobs import Plan
 
 TOTAL = "total"
@@ -28,7 +28,7 @@ class Job:
     """A job of a plan, whether its files exist, and the ids of the jobs that it needs."""
 
     id: str
-    work: work.Work
+    work: Work
     done: bool
     needs: tuple[str, ...] = ()
 
@@ -50,49 +50,20 @@ class Request:
         return attempt * self.megabytes
 
 
-def jobs_of(
-    plan: Plan, met: StoppingTimes | None = None, steps_of: Callable[[CouplingSettings], float] | None = None
-) -> dict[str, Job]:
+def jobs_of(plan: Plan, met: StoppingTimes | None = None, pilot: bool = False) -> dict[str, Job]:
     """Return the jobs of a plan by id, except for data sets and figures; a job is done when its files exist.
 
-    ``met`` has the stopping times of coupled chains in training, where known; ``steps_of`` returns the mean number of
-    steps until those of a random model meet. By default assumed ones are taken.
+    ``met`` has the stopping times of coupled chains in training, where known. With ``pilot``, short computations are
+    made for costs that do not follow from settings and sizes.
     """
-    found = {}
-
-    def add(kind: str, part: Any, counted: work.Work, *needs: str) -> None:
-        found[part.id] = Job(part.id, counted, plan.layout.is_done(kind, part.id), needs)
-
-    def sizes(run: str) -> tuple[int, int]:
-        entry = plan.data[plan.runs[run].data]
-        return entry.rows, entry.visible
-
-    def models(run: str) -> tuple[int, int, int, int]:
-        return *sizes(run), plan.runs[run].settings.hidden, plan.runs[run].settings.trials
-
-    def options(run: str) -> dict[str, Any]:
-        return plan.data[plan.runs[run].data].options
-
-    for run in plan.runs.values():
-        stopping_time = (met or {}).get((run.settings.data.name, run.settings.hidden), work.ASSUMED_STOPPING_TIME)
-        add("run", run, work.training(run.settings, *sizes(run.id), stopping_time))
-    for part in plan.ground_truths.values():
-        add("ground_truth", part, work.ground_truth(part.settings, *models(part.run)), part.run)
-    for part in plan.estimates.values():
-        add("estimate", part, work.estimates(part.settings, *models(part.run)), part.run, *part.ground_truths)
-    for part in plan.evaluations.values():
-        counted = work.annealing(part.settings, plan.runs[part.run].settings, *sizes(part.run))
-        add("evaluation", part, counted, part.run)
-    for part in plan.samples.values():
-        held_out = {name: number for name, number in options(part.run).items() if isinstance(number, int)}
-        add("samples", part, work.samples(part.settings, *models(part.run), held_out), part.run)
-    for part in plan.certificates.values():
-        add("certificate", part, work.certificate(part.settings, *models(part.run)), part.run)
-    for part in plan.couplings.values():
-        asks = steps_of and not plan.layout.is_done("coupling", part.id)
-        steps = {"steps": steps_of(part.settings)} if asks else {}
-        add("coupling", part, work.couplings(part.settings, **steps))
-    return found
+    counted = {}
+    for job in plan.jobs.values():
+        done, run = plan.is_done(job), plan.jobs.get(job.run, job).settings
+        steps = (met or {}).get((run.data.name, run.hidden)) if job.data else None
+        sizes = plan.sizes(job, {} if steps is None else {STOPPING_TIME: steps})
+        work = of_name(job.kind).work(job.settings, sizes, pilot and not done)
+        counted[job.id] = Job(job.id, work, done, plan.before(job))
+    return counted
 
 
 def forecast(plan: Plan, model: CostModel, cores: int) -> pd.DataFrame:
@@ -102,7 +73,7 @@ def forecast(plan: Plan, model: CostModel, cores: int) -> pd.DataFrame:
     left; memory of the ``cores`` largest jobs in MB of 2**20 bytes; errors and basis of the forecast (see `CostModel`).
     The last row is the total, in which each job counts once.
     """
-    jobs = jobs_of(plan, model.met, meeting_steps)
+    jobs = jobs_of(plan, model.met, pilot=True)
     wanted = {key: plan.needed(output) for key, output in plan.outputs.items()}
     wanted[TOTAL] = list(dict.fromkeys(job for ids in wanted.values() for job in ids))
     names = ("off_median", "off_90", "new_off_median", "new_off_90")
@@ -145,7 +116,7 @@ def requests(plan: Plan) -> dict[str, Request]:
     return {name: request(job.work) for name, job in jobs_of(plan).items()}
 
 
-def request(counted: work.Work) -> Request:
+def request(counted: Work) -> Request:
     """Return what a job requests, from default costs: the same on all nodes, and generous."""
     seconds, megabytes = UNFITTED.seconds_of(counted), UNFITTED.megabytes_of(counted)
     minutes = min(max(LEAST_MINUTES, math.ceil(TIMES_THE_FORECAST * seconds / 60)), MOST_MINUTES)

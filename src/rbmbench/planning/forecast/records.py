@@ -2,7 +2,6 @@
 """Recorded jobs: what each was, and the time and memory it took; read from ``meta.json``, or timed now."""
 
 import math
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -16,36 +15,25 @@ from threadpoolctl import threadpool_limits
 from rbmbench import datasets
 from rbmbench.base.errors import RbmbenchError, ResultsError
 from rbmbench.base.parsing import parse
-from rbmbench.base.settings import (
-    AnnealingSettings,
-    CouplingSettings,
-    EstimateSettings,
-    GroundTruthSettings,
-    RunSettings,
-    SamplingSettings,
-)
+from rbmbench.base.settings import CouplingSettings, RunSettings, SamplingSettings, Settings
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.io import provenance
 from rbmbench.io.layout import META, Layout
 from rbmbench.io.meta import SAME_AS, STOPPING_TIME
 from rbmbench.io.results import read_json
+from rbmbench.jobs import JobKind, Sizes, kind_of_meta, kinds, of_name
+from rbmbench.jobs._costs import evaluation as evaluation_work
+from rbmbench.jobs.sample import ASSUMED_ROWS
+from rbmbench.jobs.train import is_countable
 from rbmbench.kernels import backend_name
 from rbmbench.likelihood import exact_log_partition, log_likelihood
 from rbmbench.measurements.meeting_times import coupled_stopping_times
 from rbmbench.measurements.sampling import sampled
 from rbmbench.model.rbm import RBM, initial_rbm
-from rbmbench.planning.forecast import work
+from rbmbench.model.work import Counts, Work
 from rbmbench.training.timing import best_seconds, made_data, step_settings, training_step
 
-OWN = [Layout("*").job(kind, "*", META) for kind in ("run", "estimate", "evaluation", "samples")]
 KEPT = ("meta/*.json", "*/meta/*.json", "reference/*/meta/*.json")
-
-MEASUREMENTS = {
-    "method": (GroundTruthSettings, work.ground_truth),
-    "estimator": (EstimateSettings, work.estimates),
-    "samplers": (SamplingSettings, work.samples),
-}
-"""By a key that only their settings have: the settings of a measurement, and the function that counts its work."""
 
 CALIBRATION_SECONDS = 0.1
 CALIBRATION_ROWS = 1000
@@ -70,8 +58,6 @@ STREAMS = (
     (64, 30, 500, 60, "rates_fpcd", {}),
 )
 COUPLED = {"visible": 500, "hidden": 100, "coupling": "general", "replications": 200, "longest": 50}
-PILOT_PAIRS, PILOT_STEPS, PILOT_PRODUCTS = 20, 1000, 10**9
-"""Pairs of chains that tell how soon many meet, and at most how many steps and multiplications they take for it."""
 
 
 StoppingTimes = dict[tuple[str, int], float]
@@ -85,7 +71,7 @@ class Record:
     name: str
     problem: str  # data set and number of hidden units
     machine: str  # processor and kernels, as `this_machine` returns them
-    work: work.Work
+    work: Work
     seconds: dict[str, float]  # processor seconds of the timed stages
     megabytes: float  # peak memory in MB of 2**20 bytes
     clock: float = math.nan  # elapsed / processor seconds of one thread: 1 on an idle machine, NaN where unknown
@@ -123,34 +109,31 @@ def records_of(meta: dict[str, Any]) -> list[Record]:
     """
     if not isinstance(meta, dict):
         raise TypeError(f"holds a {type(meta).__name__}, not a mapping")
-    settings, wall = meta["settings"], meta["wall"]
-    if "coupling" in settings:
+    kind, settings = kind_of_meta({key: value for key, value in meta.items() if key != "evaluation"})
+    wall = meta["wall"]
+    # Results of early versions had dense products alone; random models have no data, and no record of their steps.
+    if not meta["data"] or "backend_products" not in meta.get("evaluation", meta):
         return []
     rows = meta["data"]["rows"]
-    sizes = rows["train"] if isinstance(rows, dict) else rows, meta["data"]["visible"]
-    if "schedule" not in settings:
-        return _measurement(meta, sizes)
-    run, found, met = parse(RunSettings, settings, "settings"), [], meta.get(STOPPING_TIME)
-    if all(work.is_countable(stage.estimator, met) for stage in run.schedule):
-        counted = work.training(run, *sizes, **({} if met is None else {"stopping_time": met}))
-        name, counted = f"{meta['run']} training", _as_made(meta, counted, sizes[1], run.hidden)
+    held_out = rows if isinstance(rows, dict) else {}
+    train, m = rows["train"] if held_out else rows, meta["data"]["visible"]
+    if not isinstance(settings, RunSettings):
+        return _measurement(meta, kind, settings, Sizes(train, m, meta["hidden"], meta["trials"], held_out))
+    found, met = [], meta.get(STOPPING_TIME)
+    sizes = Sizes(train, m, settings.hidden, settings.trials, held_out, settings, {STOPPING_TIME: met} if met else {})
+    if is_countable(settings, sizes.expected):
         # Training and evaluation alternate, so other work on the machine slows both down alike.
         elapsed = {stage: wall[f"{stage}_seconds"] for stage in ("startup", "training", "evaluation")}
-        records = _records(meta, name, run.hidden, counted, elapsed, wall, "training")
-        found += [replace(one, met={(run.data.name, run.hidden): met} if met else {}) for one in records]
+        name, work = f"{meta['run']} training", kind.work(settings, sizes)
+        records = _records(meta, name, settings.hidden, work, elapsed, wall, "training")
+        found += [replace(one, met={(settings.data.name, settings.hidden): met} if met else {}) for one in records]
     if "evaluation" in meta:
         own = meta["evaluation"]
-        counted = work.annealing(parse(AnnealingSettings, own["settings"], "evaluation.settings"), run, *sizes)
-        counted = _as_made(own, counted, sizes[1], run.hidden)
+        kind, annealing = kind_of_meta(own)
         name, elapsed = f"{meta['run']} annealing {own['settings']}", {"measuring": wall["annealing_seconds"]}
-        found += _records(own, name, run.hidden, counted, elapsed, wall, "annealing")
+        work = kind.work(annealing, sizes)
+        found += _records(own, name, settings.hidden, work, elapsed, wall, "annealing")
     return found
-
-
-def _as_made(meta: dict[str, Any], counted: work.Work, m: int, n: int) -> work.Work:
-    """Return the work of a job as its program made it: by dense products alone in old ones, which name no ways."""
-    dense = "backend_products" not in meta or meta["backend"] == "numpy"
-    return work.with_dense_products(counted, m, n) if dense else counted
 
 
 def stopping_times(records: Iterable[Record]) -> StoppingTimes:
@@ -175,50 +158,36 @@ def calibration_records() -> list[Record]:
     rows, found = CALIBRATION_ROWS, []
     with threadpool_limits(1):
         for visible, hidden, batch, trials, estimator, options in STEPS:
-            counted = work.training(step_settings(hidden, batch, estimator, options, trials), rows, visible)
+            settings = step_settings(hidden, batch, estimator, options, trials)
+            counted = of_name("train").work(settings, Sizes(rows, visible, hidden, trials))
             step = training_step(visible, hidden, batch, estimator, options, trials, rows, steps=1)
             name = f"{estimator} {options}, {visible}x{hidden}, batch {batch}, {trials} trials"
             found.append(_timed(name, counted.stages["training"], step))
         for visible, hidden in EVALUATIONS:
             rbm = initial_rbm(visible, hidden, Stream(0, range(1), Purpose.INITIAL_PARAMETERS))
             evaluate = partial(_evaluate, rbm, made_data(rows, visible))
-            found.append(_timed(f"evaluation, {visible}x{hidden}", work.evaluation(rows, visible, hidden), evaluate))
+            found.append(_timed(f"evaluation, {visible}x{hidden}", evaluation_work(rows, visible, hidden), evaluate))
         found += [_timed_samples(*stream) for stream in STREAMS]
         chains = parse(CouplingSettings, COUPLED, "chains to be timed")
         steps = coupled_stopping_times(chains).mean()
-        counts = _without_first_call(work.couplings(chains, steps))
+        counts = _without_first_call(of_name("couple").work(chains, Sizes(expected={STOPPING_TIME: steps})))
         found.append(_timed("coupled chains", counts, partial(coupled_stopping_times, chains)))
     return found
-
-
-def meeting_steps(settings: CouplingSettings) -> float:
-    """Return the mean number of steps until pairs of coupled chains meet or are cut, estimated by a few pairs.
-
-    Pairs that have not met in the pilot are taken to go on meeting at the rate of the others.
-    """
-    pairs = min(PILOT_PAIRS, settings.replications)
-    steps = max(2, min(PILOT_STEPS, PILOT_PRODUCTS // (pairs * settings.visible * settings.hidden)))
-    pilot = settings.model_copy(update={"replications": pairs, "longest": min(steps, settings.longest)})
-    times = coupled_stopping_times(pilot)
-    if not (met := (times < pilot.longest).sum()):
-        return settings.longest
-    rate = met / times.sum()
-    return -math.expm1(-rate * settings.longest) / rate
 
 
 def _timed_samples(visible: int, hidden: int, samples: int, points: int, sampler: str, options: dict) -> Record:
     """Return the record of one stream of samples, timed now."""
     values = {"samplers": {"timed": {"name": sampler, "options": options}}, "samples": samples, "points": points}
     settings = parse(SamplingSettings, values | {"shown": 1}, "stream to be timed")
-    rows = made_data(work.ASSUMED_ROWS, visible)
+    rows = made_data(ASSUMED_ROWS, visible)
     about = dict.fromkeys(("source", "preprocessing"), "") | {"options": {}}
     data = datasets.build("made", "made", train=rows, validation=rows, test=rows, **about)
     rbm = initial_rbm(visible, hidden, Stream(0, range(1), Purpose.INITIAL_PARAMETERS))
-    counts = _without_first_call(work.samples(settings, len(rows), visible, hidden, trials=1))
+    counts = _without_first_call(of_name("sample").work(settings, Sizes(len(rows), visible, hidden)))
     return _timed(f"samples by {sampler}, {visible}x{hidden}", counts, partial(sampled, rbm, data, settings))
 
 
-def _without_first_call(counted: work.Work) -> work.Counts:
+def _without_first_call(counted: Work) -> Counts:
     return {name: count for name, count in counted.stages["measuring"].items() if name != "first call"}
 
 
@@ -226,32 +195,23 @@ def _evaluate(rbm: RBM, rows: np.ndarray) -> None:
     log_likelihood(rbm, rows, exact_log_partition(rbm))
 
 
-def _timed(name: str, counts: work.Counts, function: Callable[[], object]) -> Record:
+def _timed(name: str, counts: Counts, function: Callable[[], object]) -> Record:
     """Return the record of a function call, timed now."""
     (seconds,) = best_seconds(function, seconds=CALIBRATION_SECONDS)
-    return Record(name, name, this_machine(), work.Work({"timed": counts}, {}), {"timed": seconds}, 0.0, jitter=0.0)
+    return Record(name, name, this_machine(), Work({"timed": counts}, {}), {"timed": seconds}, 0.0, jitter=0.0)
 
 
-def _measurement(meta: dict[str, Any], sizes: tuple[int, int]) -> list[Record]:
-    """Return the record of a ground truth, of estimates or of samples."""
-    kind = next((key for key in MEASUREMENTS if key in meta["settings"]), None)
-    if kind is None:
-        raise ValueError("settings of an unknown kind")
-    if not (hidden := re.search(r"-(\d+)h-", meta["run"])):
-        raise ValueError(f"run {meta['run']!r}; its id should tell the hidden units")
-    model, count = MEASUREMENTS[kind]
-    settings, wall, hidden = parse(model, meta["settings"], "settings"), meta["wall"], int(hidden[1])
-    name = f"{meta['run']} {settings.digest()}"
-    known = {"held_out": rows} if kind == "samplers" and isinstance(rows := meta["data"]["rows"], dict) else {}
-    counted = _as_made(meta, count(settings, *sizes, hidden, meta["trials"], **known), sizes[1], hidden)
+def _measurement(meta: dict[str, Any], kind: JobKind, settings: Settings, sizes: Sizes) -> list[Record]:
+    """Return the record of a job that measures trained models."""
+    wall, name = meta["wall"], f"{meta['run']} {settings.digest()}"
     startup = wall["total_seconds"] - wall["measuring_seconds"]
     # Kept results of early code: after an interruption the total was that of the last process, whose start is unknown.
     elapsed = ({"startup": startup} if startup > 0 else {}) | {"measuring": wall["measuring_seconds"]}
-    return _records(meta, name, hidden, counted, elapsed, wall, "measuring")
+    return _records(meta, name, sizes.n, kind.work(settings, sizes), elapsed, wall, "measuring")
 
 
 def _records(
-    meta: dict[str, Any], name: str, hidden: int, counted: work.Work, elapsed: dict[str, float], wall: dict, what: str
+    meta: dict[str, Any], name: str, hidden: int, counted: Work, elapsed: dict[str, float], wall: dict, what: str
 ) -> list[Record]:
     """Return the record from the elapsed seconds of stages, none without the processor seconds of ``what`` in ``wall``.
 
@@ -272,7 +232,8 @@ def _records(
 
 def _metas(folder: Path, notes: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield place and meta of all recorded jobs below a folder; note files that cannot be read."""
-    for patterns, kept in ((OWN, False), (KEPT, True)):
+    own = [Layout("*").job(kind.folder, "*", META) for kind in kinds()]
+    for patterns, kept in ((dict.fromkeys(own), False), (KEPT, True)):
         for file in sorted(path for pattern in patterns for path in folder.glob(pattern)):
             try:
                 content = read_json(file)

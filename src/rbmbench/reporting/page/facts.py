@@ -2,6 +2,7 @@
 """What a page knows of the panels of a figure beside its numbers: axes, runs, printed values and horizontal lines."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,14 +10,11 @@ from typing import Any
 import pandas as pd
 
 from rbmbench import estimators, updates
-from rbmbench.base.registry import Registry
+from rbmbench.base.errors import SettingsError
 from rbmbench.io.layout import CURVE
 from rbmbench.reporting.frames import RunData, initial_words, machine_of, training_seconds
 from rbmbench.reporting.page.model import Line, Pace, PrintedValue
 from rbmbench.reporting.references import TITLES
-
-UNCOUNTED = ("exact", "expected_cd", "ucd")
-"""Estimators whose Gibbs steps have no fixed number: without chains, or with chains that end when they meet."""
 
 
 @dataclass(frozen=True)
@@ -161,21 +159,22 @@ def _paces(schedule: Sequence[Mapping[str, Any]]) -> tuple[Pace, ...]:
     """Return the Gibbs steps of each stage of a schedule, up to the first whose number is not fixed."""
     found = []
     for stage in schedule:
-        inner = _options(updates.REGISTRY, stage.get("update") or {}).get("inner_steps", 1)
-        steps = inner * _gibbs_steps(stage["estimator"])
+        steps = _inner_steps(stage.get("update") or {}) * _gibbs_steps(stage["estimator"])
         if not steps:
             break
         found.append(Pace(until=stage["until"], steps=steps))
     return tuple(found)
 
 
+def _inner_steps(update: Mapping[str, Any]) -> int:
+    """Return the negative phases of an iteration."""
+    with suppress(SettingsError):
+        return getattr(updates.REGISTRY.create(update.get("name", "sgd"), update.get("options")), "inner_steps", 1)
+    return 1
+
+
 def _gibbs_steps(estimator: Mapping[str, Any]) -> int:
-    """Return how many Gibbs steps a row of the negative phase takes; 0 for those of `UNCOUNTED`."""
-    options = _options(estimators.REGISTRY, estimator)
-    return 0 if estimator["name"] in UNCOUNTED else int(options.get("k") or options.get("temperatures") or 0)
-
-
-def _options(registry: Registry, choice: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a part as they were given, and the defaults of the others where the part still exists."""
-    name = choice.get("name")
-    return (registry.options(name) if name in registry.names() else {}) | (choice.get("options") or {})
+    """Return the Gibbs steps of a row of the negative phase; 0 for a random number, or an estimator that is gone."""
+    with suppress(SettingsError):
+        return estimators.create(estimator["name"], **(estimator.get("options") or {})).gibbs_steps
+    return 0

@@ -8,25 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
-from rbmbench.base.settings import (
-    AnnealingSettings,
-    CouplingSettings,
-    EstimateSettings,
-    GroundTruthSettings,
-    RunSettings,
-    SamplingSettings,
-)
-from rbmbench.io.layout import META, Layout
+from rbmbench.base.errors import ResultsError
+from rbmbench.io.layout import META, RUNS, Layout
 from rbmbench.io.results import read_meta
-from rbmbench.measurements.fingerprints import UNKNOWN, fingerprint
+from rbmbench.jobs import kind_of_meta
+from rbmbench.jobs.fingerprints import UNKNOWN, fingerprint
 from rbmbench.reporting.page.model import Data
 from rbmbench.reporting.words import count, data_name
 
 PRESENT, OTHER, UNRECORDED = "present", "other", "not recorded"
-# Tried in this order: every mapping is one of one model only, which refuses unknown keys.
-MODELS = RunSettings, GroundTruthSettings, EstimateSettings, CouplingSettings, SamplingSettings, AnnealingSettings
 
 
 @dataclass(frozen=True)
@@ -40,7 +30,7 @@ class Origin:
 def origins(folder: str, layout: Layout) -> Iterator[Origin]:
     """Yield the origin of the result in a folder, and that of the training run that it measures."""
     meta, file = read_meta(folder), f"{folder}/{META}"
-    run = layout.job("run", str(meta.get("run")), META)
+    run = layout.job(RUNS, str(meta.get("run")), META)
     if "evaluation" in meta:  # the rest is the meta of the run
         yield Origin(file, _code(meta["evaluation"], meta))
         yield Origin(run, _code(meta, meta))
@@ -53,10 +43,9 @@ def origins(folder: str, layout: Layout) -> Iterator[Origin]:
 def _code(made: Mapping[str, Any], meta: Mapping[str, Any]) -> str:
     """Return what is known of the code of a job, from its settings and the fingerprint that it recorded."""
     recorded, now = made.get("code"), UNKNOWN
-    for model in MODELS:
-        with suppress(ValidationError):
-            now = fingerprint(model.model_validate(made.get("settings")), (meta.get("data") or {}).get("visible"))
-            break
+    with suppress(ResultsError):
+        _, settings = kind_of_meta(made)
+        now = fingerprint(settings, (meta.get("data") or {}).get("visible"))
     if not recorded or UNKNOWN in (recorded, now):
         return UNRECORDED
     return PRESENT if recorded == now else OTHER

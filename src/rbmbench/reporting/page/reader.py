@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 from rbmbench.base.errors import ResultsError
 from rbmbench.io.guard import UnreadableError, bounded_bytes
-from rbmbench.io.layout import Layout
+from rbmbench.io.layout import EVALUATIONS, RUNS, Layout
 from rbmbench.io.meta import OWN_CHECKSUM, SAME_AS, checked_meta, content_checksum
 from rbmbench.io.results import numbers_file, read_csv, read_json, read_meta
 from rbmbench.planning.specs import FigureSpec, number_of, paper_of, read_spec
@@ -159,7 +159,7 @@ class Folder:
 
     def _kept_folder(self, name: str) -> Path:
         """Return the folder of a kept run or of its evaluation; that of a run where there is neither."""
-        places = [Path(self.layout.job(kind, name)) for kind in ("evaluation", "run")]
+        places = [Path(self.layout.job(kind, name)) for kind in (EVALUATIONS, RUNS)]
         return next((place for place in places if place.is_dir()), places[-1])
 
     def _claim(self, row: Mapping[str, Any], keys: Sequence[str], drawn: Mapping[str, Drawn]) -> Claim:

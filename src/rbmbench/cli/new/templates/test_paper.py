@@ -14,4 +14,4 @@ def test_settings_claims_and_scale_fit_together():
     files.check(FOLDER / "claims", configuration)
     found = plan(configuration)
     assert set(found.outputs) == {"part_name_fig1", "part_name_table1"}
-    assert {run.settings.trials for run in found.runs.values()} == {4, 1}
+    assert {run.settings.trials for run in found.of_kind("train").values()} == {4, 1}

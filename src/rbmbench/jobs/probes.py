@@ -15,28 +15,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from rbmbench import datasets
 from rbmbench.base.errors import SettingsError
-from rbmbench.base.settings import (
-    LEAST_SWEEPS,
-    AnnealingSettings,
-    CertificateSettings,
-    CouplingSettings,
-    EstimateSettings,
-    GroundTruthSettings,
-    RunSettings,
-    SamplingSettings,
-    Settings,
-)
+from rbmbench.base.settings import Settings
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.kernels import kernels_for, reference_kernels, ways
-from rbmbench.measurements import gradient_bias, meeting_times, sampling
-from rbmbench.measurements.certificate import certificate
 from rbmbench.model.rbm import RBM, initial_rbm
-from rbmbench.samplers import stopping_times
-from rbmbench.training import trainer
-from rbmbench.training.snapshots import annealed_curve
 
 # Changing any of these numbers changes all fingerprints, and with them makes all results again.
 MOST = 3  # for whole numbers in settings and options
@@ -53,30 +38,10 @@ SEEDS = 1, 2
 Arrays = dict[str, np.ndarray]
 
 
-def reduced(settings: Settings) -> Settings:
+def reduced(kind, settings: Settings) -> Settings:
     """Return the settings of the probe of a job: those of the job, with small numbers and without its seed."""
     values = _capped(settings.model_dump(mode="json"))
-    match settings:
-        case RunSettings():
-            own = {"data": {"name": "probe"}, "hidden": HIDDEN, "batch": BATCH, "trials": TRIALS, "first_trial": 0}
-            own |= {"evaluate_every": 2, "evaluate_at": []}
-            for number, stage in enumerate(values["schedule"], 1):
-                stage |= {"until": 2 * number, "rate": 0.1}
-            if settings.proxy:
-                values["proxy"]["rows"] = MOST
-        case EstimateSettings():
-            own = {"batch": BATCH}
-        case CouplingSettings():
-            own = {"visible": VISIBLE, "hidden": MANY_HIDDEN, "longest": 100}
-        case CertificateSettings():
-            own = {"sweeps": LEAST_SWEEPS, "first_model": 0, "models": None}
-        case SamplingSettings():
-            for sampler in values["samplers"].values():
-                sampler["grid"] = {name: each[:2] for name, each in sampler["grid"].items()}
-            own = {}
-        case _:
-            own = {}
-    return type(settings).model_validate(values | own | {"seed": SEEDS[0]})
+    return type(settings).model_validate(values | kind.reduced(settings, values) | {"seed": SEEDS[0]})
 
 
 def _capped(value: Any) -> Any:
@@ -88,7 +53,7 @@ def _capped(value: Any) -> Any:
     return min(value, MOST) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def behaviour(settings: Settings, enumerable: bool) -> str:
+def behaviour(kind, settings: Settings, enumerable: bool) -> str:
     """Return 10 hexadecimal digits that are the same for all code that computes the same from `reduced` settings.
 
     ``enumerable`` says whether a layer of the models can be enumerated. A `SettingsError` is raised if the settings
@@ -97,16 +62,16 @@ def behaviour(settings: Settings, enumerable: bool) -> str:
     # Numbers that are not finite are described like others.
     with np.errstate(all="ignore"):
         with reference_kernels():
-            probe, exact = _sized(settings, HIDDEN if enumerable else MANY_HIDDEN)
+            probe, exact = _sized(kind, settings, HIDDEN if enumerable else MANY_HIDDEN)
         found = [_described(exact, DIGITS), *_disagreements(probe, getattr(settings, "precision", "float32"))]
     return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()[:10]
 
 
-def _sized(settings: Settings, hidden: int) -> tuple[Callable[[int, str], Arrays], Arrays]:
+def _sized(kind, settings: Settings, hidden: int) -> tuple[Callable[[int, str], Arrays], Arrays]:
     """Return the probe as a function of seed and precision, and what it gives, with smaller models if need be."""
 
     def probe(seed: int, precision: str, sizes: tuple[int, int] = (VISIBLE, hidden)) -> Arrays:
-        return _PROBES[type(settings)](settings.model_copy(update={"seed": seed}), *sizes, precision)
+        return kind.probe(settings.model_copy(update={"seed": seed}), *sizes, precision)
 
     try:
         return probe, probe(SEEDS[0], "float64")
@@ -155,72 +120,18 @@ def _described(arrays: Arrays, digits: int) -> dict[str, list]:
     return described
 
 
-def _rows(visible: int) -> np.ndarray:
+def rows(visible: int) -> np.ndarray:
     """Return rows of 0 and 1, uint8 (rows, m)."""
     uniforms = kernels_for(np.empty(0)).uniforms(Stream(0, [0], Purpose.DATA).next(), ROWS * visible, np.float64)
     return (uniforms.reshape(ROWS, visible) < 0.4).astype(np.uint8)
 
 
-def _models(visible: int, hidden: int, precision: str) -> RBM:
+def models(visible: int, hidden: int, precision: str) -> RBM:
     """Return random models, one replica per trial."""
     stream = Stream(0, range(TRIALS), Purpose.INITIAL_PARAMETERS)
     return initial_rbm(visible, hidden, stream, "normal", 0.3, np.dtype(precision))
 
 
-def _by_column(table, column: str) -> Arrays:
+def by_column(table: pd.DataFrame, column: str) -> Arrays:
+    """Return the values of a tidy table by the entries of a column."""
     return {name: part["value"].to_numpy(np.float64) for name, part in table.groupby(column)}
-
-
-def _run(settings: RunSettings, visible: int, hidden: int, precision: str) -> Arrays:
-    own, rows = settings.model_copy(update={"hidden": hidden, "precision": precision}), _rows(visible)
-    result = trainer.run(rows, own, backend="numpy", validation=rows[:UNSEEN], test=rows[:UNSEEN])
-    return _by_column(result.curve, "metric") | result.rbm.parameters._asdict() | result.snapshots
-
-
-def _evaluation(settings: AnnealingSettings, visible: int, hidden: int, precision: str) -> Arrays:
-    rbm, rows = _models(visible, hidden, precision), _rows(visible)
-    snapshots = {f"snapshot_{name}": part[None] for name, part in rbm.parameters._asdict().items()}
-    snapshots["snapshot_iterations"] = np.array([1])
-    return _by_column(annealed_curve(snapshots, rows, settings, {"test": rows[:UNSEEN]}), "metric")
-
-
-def _ground_truth(settings: GroundTruthSettings, visible: int, hidden: int, precision: str) -> Arrays:
-    return gradient_bias.ground_truth(_models(visible, hidden, precision), _rows(visible), settings).arrays()
-
-
-def _estimate(settings: EstimateSettings, visible: int, hidden: int, precision: str) -> Arrays:
-    rbm, rows = _models(visible, hidden, precision), _rows(visible)
-    truth = gradient_bias.GroundTruth(np.zeros((TRIALS, rbm.W[0].size + visible + hidden)), np.empty(0))
-    measured = _by_column(gradient_bias.measure(rbm, rows, settings, {"exact": truth}), "quantity")
-    return {name: values for name, values in measured.items() if name != "seconds_per_estimate"}
-
-
-def _coupling(settings: CouplingSettings, _visible: int, _hidden: int, precision: str) -> Arrays:
-    rbm, start = meeting_times.start_of(settings)
-    stream = Stream(settings.seed, [0], Purpose.TRAINING)
-    parts = rbm.astype(precision), start.astype(precision), settings.coupling, settings.longest, stream
-    return {"stopping_times": stopping_times(*parts)[0]}
-
-
-def _samples(settings: SamplingSettings, visible: int, hidden: int, precision: str) -> Arrays:
-    rows = _rows(visible)
-    parts = {"train": rows, "validation": rows[:UNSEEN], "test": rows[UNSEEN : 2 * UNSEEN]}
-    data = datasets.build("probe", "Probe", **parts, source="generated", preprocessing="none", options={})
-    found = sampling.sampled(_models(visible, hidden, precision), data, settings)
-    return {name: found.likelihoods[name].to_numpy(np.float64) for name in ("validation", "test", "flip")}
-
-
-def _certificate(settings: CertificateSettings, visible: int, hidden: int, precision: str) -> Arrays:
-    rbm, rows = _models(visible, hidden, precision), _rows(visible)
-    return _by_column(certificate(rbm, rows, settings, rows[:UNSEEN]), "quantity")
-
-
-_PROBES: dict[type[Settings], Callable[..., Arrays]] = {
-    RunSettings: _run,
-    AnnealingSettings: _evaluation,
-    GroundTruthSettings: _ground_truth,
-    EstimateSettings: _estimate,
-    CouplingSettings: _coupling,
-    SamplingSettings: _samples,
-    CertificateSettings: _certificate,
-}

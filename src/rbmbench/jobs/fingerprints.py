@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fingerprints of code: equal for code that computes the same, see `rbmbench.measurements.probes`.
+"""Fingerprints of code: equal for code that computes the same, see `rbmbench.jobs.probes`.
 
 They are recorded in ``meta.json`` and are parameters of the workflow's rules, so that a job runs again when what its
 code computes has changed. They are no settings, and not part of ids. Each is computed once for the sources as they are,
@@ -26,12 +26,15 @@ from rbmbench.base.errors import RbmbenchError
 from rbmbench.base.settings import RunSettings, Settings
 from rbmbench.io.atomic import remove, write_json
 from rbmbench.io.results import read_json
+from rbmbench.jobs import probes
+from rbmbench.jobs._base import kind_of
 from rbmbench.kernels import is_installed
 from rbmbench.likelihood import is_enumerable
 
 UNKNOWN = "unknown"
 PACKAGE = Path(__file__).parents[1]
-COMPUTING = ("base", "estimators", "kernels", "likelihood", "measurements", "model", "samplers", "training", "updates")
+COMPUTING = ("base", "estimators", "jobs", "kernels", "likelihood", "measurements", "model", "samplers")
+COMPUTING += ("training", "updates")
 """The packages whose code decides what jobs compute, apart from data sets."""
 MOST_KEPT = 20
 """States of the sources whose fingerprints are kept."""
@@ -55,9 +58,8 @@ def fingerprint(settings: Settings, visible: int | None = None, working: Callabl
         Called before a fingerprint is computed: this takes a fraction of a second, or a minute if kernels have to be
         compiled.
     """
-    from rbmbench.measurements import probes  # imports all that computes
-
-    small = probes.reduced(settings)
+    kind = kind_of(settings)
+    small = probes.reduced(kind, settings)
     # The likelihoods of other runs are annealed, in jobs of their own.
     enumerable = is_enumerable(visible, settings.hidden) if isinstance(settings, RunSettings) else True
     key = " ".join([type(settings).__name__, small.canonical(), str(enumerable), *_of_plugins(small)])
@@ -68,7 +70,7 @@ def fingerprint(settings: Settings, visible: int | None = None, working: Callabl
         if working:
             working()
         try:
-            known[key] = probes.behaviour(small, enumerable)
+            known[key] = probes.behaviour(kind, small, enumerable)
         except Exception:  # of a part that has errors or cannot be made small: its jobs will tell
             return UNKNOWN
         _keep(known)

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Base of the kinds of jobs.
+
+A job has settings, and a folder of its own in the results of a scale. It reads a data set, the models of a training run
+and the results of other jobs, and writes tables and arrays, and last of all ``meta.json``.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from pydantic import ValidationError
+
+from rbmbench import datasets
+from rbmbench.base.errors import DataError, ResultsError, StoppedError, TrainingError
+from rbmbench.base.pace import Stopping
+from rbmbench.base.registry import Registry
+from rbmbench.base.settings import RunSettings, Settings
+from rbmbench.io import provenance, results
+from rbmbench.io.layout import META
+from rbmbench.kernels import backend_name, ways
+from rbmbench.model.rbm import RBM
+from rbmbench.model.work import Work
+from rbmbench.training.checkpoint import Checkpointer, owned
+
+REGISTRY = Registry("rbmbench.jobs", "kind of job", exclude=("fingerprints", "probes"))
+
+Arrays = dict[str, np.ndarray]
+Progress = Callable[..., None]
+Watch = Callable[[str], AbstractContextManager[Progress]]
+
+
+class Sizes(NamedTuple):
+    """Sizes that the cost of a job follows from, besides its settings; m visible and n hidden units."""
+
+    rows: int = 0
+    m: int = 0
+    n: int = 0
+    trials: int = 1
+    held_out: Mapping[str, int] = {}
+    """Numbers of validation and test rows, where known."""
+    run: RunSettings | None = None
+    """Settings of the training run whose models are measured."""
+    expected: Mapping[str, float] = {}
+    """Diagnostics that the cost of estimators depends on, such as stopping_time, where known."""
+
+
+@dataclass
+class Task:
+    """One job to compute: settings, input files, and the folder to write.
+
+    Attributes
+    ----------
+    settings : Settings
+    out : Path
+        The folder to write.
+    data : Path, optional
+        File of the data set.
+    model : Path, optional
+        Folder of the training run whose models are measured.
+    needs : sequence of Path
+        Folders of the other jobs that this one reads.
+    checkpoint : Path, optional
+        Checkpoint to resume from, and to write.
+    checkpoint_seconds : float, optional
+        Least time between two checkpoints.
+    threads : int
+    scale : str
+        Name of the scale, for ``meta.json``.
+    backend : str
+        Arrays to compute on: "auto", "numpy" or "cupy".
+    signals : context manager, optional
+        Its value tells the computation to stop, see `rbmbench.base.pace.Stopping`.
+    watch : callable
+        Returns the context of a computation by its name: the callback that shows its progress.
+    code : str
+        Fingerprint of the code, taken before the computation begins.
+    run_id : str, optional
+        Id of a training run; by default the name of the folder.
+    extends : Path, optional
+        Folder of earlier jobs of the kind: trials that they have are not computed again.
+    keep_state : bool
+        Whether a training run keeps its final state.
+    """
+
+    settings: Any
+    out: Path
+    data: Path | None = None
+    model: Path | None = None
+    needs: tuple[Path, ...] = ()
+    checkpoint: Path | None = None
+    checkpoint_seconds: float | None = None
+    threads: int = 1
+    scale: str = "none"
+    backend: str = "auto"
+    signals: Any = None
+    watch: Watch = field(default=lambda name: nullcontext(lambda *_: None))
+    code: str = ""
+    run_id: str | None = None
+    extends: Path | None = None
+    keep_state: bool = False
+
+    def owned(self, files: Iterable[str]) -> AbstractContextManager[None]:
+        """Return the lock of the checkpoint, held until the files of the folder are written."""
+        return owned(self.checkpoint, [self.out / name for name in (*files, META)])
+
+    @contextmanager
+    def resumable(self) -> Iterator[tuple[Checkpointer, Progress]]:
+        """Yield the checkpointer and the progress callback of a computation."""
+        with self.stoppable(self.out.name) as (stopping, progress):
+            yield Checkpointer(self.checkpoint, self.checkpoint_seconds, stopping), progress
+
+    @contextmanager
+    def stoppable(self, name: str) -> Iterator[tuple[Stopping | None, Progress]]:
+        """Yield the flag that stops the computation and the progress callback; add ``name`` to errors."""
+        signals = self.signals if self.checkpoint else None
+        try:
+            with signals or nullcontext() as stopping, self.watch(name) as progress:
+                yield stopping, progress
+        except TrainingError as error:
+            raise TrainingError(f"{name}: {error}") from None
+        except StoppedError as stop:
+            raise StoppedError(f"{name}: {stop}", stop.signal) from None
+        except KeyboardInterrupt:
+            if signals and (number := signals()):
+                message = f"{name}: stopped while it was starting; run the same command again"
+                raise StoppedError(message, number) from None
+            raise
+
+    def meta(self, data: Mapping[str, Any], array: Any) -> dict[str, Any]:
+        """Return the keys that the ``meta.json`` of all kinds of jobs have."""
+        backend = backend_name(array)
+        return provenance.collect() | {
+            "settings": self.settings.model_dump(mode="json"),
+            "scale": self.scale,
+            "code": self.code,
+            "data": data,
+            "backend": backend,
+            "backend_products": "library" if backend == "numpy" else ways.asked(),
+            "threads": self.threads,
+            "seed": self.settings.seed,
+        }
+
+
+class JobKind:
+    """Base class of the kinds of jobs; a kind is named after its module, and so is its subcommand.
+
+    Attributes
+    ----------
+    Settings : type
+        The settings of a job, a subclass of `rbmbench.base.settings.Settings`.
+    folder : str
+        Folder of the jobs in the results of a scale.
+    files : tuple of str
+        Files of a job besides ``meta.json``.
+    rule : str
+        Name of the rule of the workflow.
+    infix : str
+        Word in the ids of jobs, NAME-INFIX-DIGEST; empty for training runs.
+    title : str
+        Noun of a job, such as "certificate".
+    summary : str
+        What the subcommand does.
+    inputs : tuple of str
+        Attributes of `Task` that must be given: "data", "model" (the folder of a training run).
+    takes_gpu : bool
+        Whether arrays of a GPU are computed on.
+    extends : bool
+        Whether trials of earlier jobs are taken, see `Task.extends`.
+    """
+
+    Settings: type[Settings]
+    folder: str
+    files: tuple[str, ...]
+    rule: str
+    infix: str
+    title: str
+    summary: str
+    inputs: tuple[str, ...] = ("data", "model")
+    takes_gpu = False
+    extends = False
+
+    @property
+    def name(self) -> str:
+        """The name of the kind."""
+        return type(self).__module__.rpartition(".")[2]
+
+    def compute(self, task: Task) -> None:
+        """Compute a job, and write its folder."""
+        raise NotImplementedError
+
+    def work(self, settings: Any, sizes: Sizes, pilot: bool = False) -> Work:
+        """Return the operations and the memory of a job.
+
+        With ``pilot``, a short computation may be made for a cost that does not follow from settings and sizes.
+        """
+        raise NotImplementedError
+
+    def reduced(self, settings: Any, values: dict[str, Any]) -> dict[str, Any]:
+        """Return settings of a probe, see `rbmbench.jobs.probes`, in place of ``values``, those with small numbers."""
+        return {}
+
+    def probe(self, settings: Any, visible: int, hidden: int, precision: str) -> Arrays:
+        """Return the arrays that describe the code of a job: those of a small one."""
+        raise NotImplementedError
+
+
+class Results(NamedTuple):
+    """Files of a measurement, tables or named arrays; and what is added to its ``meta.json``."""
+
+    files: Mapping[str, pd.DataFrame | Mapping[str, Any]]
+    meta: Mapping[str, Any] = {}
+
+
+class Measurement(JobKind):
+    """Base class of the kinds of jobs that measure the models of a training run, or random ones."""
+
+    def measure(
+        self, task: Task, rbm: RBM | None, dataset: Any, progress: Progress, checkpointer: Checkpointer
+    ) -> Results:
+        """Return what is measured; ``rbm`` has one replica per trial, and is None where none is read."""
+        raise NotImplementedError
+
+    def compute(self, task: Task) -> None:
+        """See `JobKind`."""
+        rbm = dataset = None
+        if self.inputs:
+            dataset = datasets.read(task.data)
+            arrays = results.read_model(task.model)
+            check_width(arrays["W"], dataset, task.model)
+            rbm = RBM(arrays["W"], arrays["b"], arrays["c"])
+        with task.owned(self.files):
+            with task.resumable() as (checkpointer, progress):
+                measured = self.measure(task, rbm, dataset, progress, checkpointer)
+            meta = task.meta(dataset.provenance if dataset else {}, rbm.W if rbm else np.empty(0))
+            total = checkpointer.earlier + provenance.seconds_since_start()
+            meta["wall"] = spent(checkpointer, "measuring") | {"total_seconds": total}
+            if rbm:
+                meta |= {"run": task.model.name, "trials": len(rbm.W), "hidden": rbm.hidden_units}
+            for name in self.files:
+                content = measured.files[name]
+                write = results.write_table if isinstance(content, pd.DataFrame) else results.write_arrays
+                write(task.out / name, content)
+            results.write_meta(task.out, self.files, meta | {"job": self.name} | measured.meta)
+
+
+def check_width(models: np.ndarray, dataset: datasets.Dataset, folder: Path) -> None:
+    """Raise a `DataError` if weights (..., m, n) and data set differ in the number of visible units."""
+    units, expected = models.shape[-2], dataset.train.shape[1]
+    if units != expected:
+        raise DataError(f"{folder}: model.npz: found {units} visible units; data set {dataset.name!r} has {expected}")
+
+
+def spent(checkpointer: Checkpointer, stage: str) -> dict[str, float]:
+    """Return wall-clock and processor seconds of a computation, with keys for its stage."""
+    clock, processor = checkpointer.spent()
+    return {f"{stage}_seconds": clock, f"{stage}_cpu_seconds": processor}
+
+
+@cache
+def of_name(name: str) -> JobKind:
+    """Return the kind of jobs of a name; raise a `SettingsError` if there is none."""
+    return REGISTRY.create(name)
+
+
+def kinds() -> list[JobKind]:
+    """Return all kinds of jobs, training first."""
+    return sorted((of_name(name) for name in REGISTRY.names()), key=lambda kind: kind.infix)
+
+
+def kind_of(settings: Settings) -> JobKind:
+    """Return the kind of jobs with settings of this type."""
+    return next(kind for kind in kinds() if type(settings) is kind.Settings)
+
+
+def kind_of_meta(meta: Mapping[str, Any]) -> tuple[JobKind, Settings]:
+    """Return the kind and the settings of the job of a ``meta.json``; raise a `ResultsError` if it is of none.
+
+    Metas of earlier versions do not name the kind: settings of each kind have keys of their own.
+    """
+    candidates = [of_name(meta["job"])] if "job" in meta else kinds()
+    for kind in candidates:
+        try:
+            return kind, kind.Settings.model_validate(meta.get("settings"))
+        except ValidationError:
+            continue
+    raise ResultsError(f"settings: must be those of a kind of job ({', '.join(REGISTRY.names())})")

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Certificates of trained models: log Z from both sides, and long chains beside the rows."""
+
+from rbmbench.base.settings import LEAST_SWEEPS, CertificateSettings
+from rbmbench.io.layout import CERTIFICATE
+from rbmbench.jobs import probes
+from rbmbench.jobs._base import REGISTRY, Measurement, Results
+from rbmbench.jobs._costs import likelihood_of_rows, measuring
+from rbmbench.measurements.certificate import certificate
+from rbmbench.model.work import Counter, Work, dense_product, product, tempered, times
+
+
+@REGISTRY.register
+class CertificateJob(Measurement):
+    """The certificates of some models of a run."""
+
+    Settings = CertificateSettings
+    folder, files = "certificates", (CERTIFICATE,)
+    rule, infix, title = "certify_models", "certificate", "certificate"
+    summary = "compute what certifies trained models"
+
+    def measure(self, task, rbm, dataset, progress, checkpointer):
+        """See `Measurement`."""
+        quantities = certificate(rbm, dataset.train, task.settings, dataset.test, progress, checkpointer)
+        return Results({CERTIFICATE: quantities})
+
+    def work(self, settings, sizes, pilot=False):
+        """See `JobKind`."""
+        rows, m, n = sizes.rows, sizes.m, sizes.n
+        annealed, walked = 2 * settings.particles * settings.temperatures, 2 * settings.walkers * settings.steps
+        each = tempered(settings.chains * settings.ladder * settings.sweeps, m, n)
+        each[product(m, n, settings.particles)] += 4 * (annealed + walked) * m * n
+        each["row"] += annealed + walked
+        each["unit"] += annealed * (m + 2 * n) + walked * (m + n)
+        each["call"] += 2 * settings.temperatures + settings.steps + settings.sweeps
+        each[dense_product(m, n)] += 2 * rows * m * (m + n)
+        each += Counter(likelihood_of_rows(rows, m, n))
+        memory = {"process": 1, "read entry": rows * m, "byte": 8 * rows * n + 16 * settings.walkers**2 + 16 * m * m}
+        return Work(measuring(times(each, settings.models or sizes.trials)), memory)
+
+    def reduced(self, settings, values):
+        """See `JobKind`."""
+        return {"sweeps": LEAST_SWEEPS, "first_model": 0, "models": None}
+
+    def probe(self, settings, visible, hidden, precision):
+        """See `JobKind`."""
+        rbm, rows = probes.models(visible, hidden, precision), probes.rows(visible)
+        return probes.by_column(certificate(rbm, rows, settings, rows[: probes.UNSEEN]), "quantity")

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Model expectations of trained models, exact or by parallel tempering, which gradient estimates are compared with."""
+
+from rbmbench.base.settings import GroundTruthSettings
+from rbmbench.io.layout import TRUTH
+from rbmbench.jobs import probes
+from rbmbench.jobs._base import REGISTRY, Measurement, Results
+from rbmbench.jobs._costs import MANY, measurement_memory, measuring
+from rbmbench.measurements import gradient_bias
+from rbmbench.model.work import Counter, Work, product, tempered, times
+
+
+@REGISTRY.register
+class GroundTruthJob(Measurement):
+    """Computation of model expectations."""
+
+    Settings = GroundTruthSettings
+    folder, files = "gradients", (TRUTH,)
+    rule, infix, title = "compute_ground_truth", "truth", "model expectation"
+    summary = "compute the model expectations of trained models"
+
+    def measure(self, task, rbm, dataset, progress, checkpointer):
+        """See `Measurement`."""
+        truth = gradient_bias.ground_truth(rbm, dataset.train, task.settings, progress, checkpointer)
+        return Results({TRUTH: truth.arrays()})
+
+    def work(self, settings, sizes, pilot=False):
+        """See `JobKind`."""
+        m, n = sizes.m, sizes.n
+        if settings.method == "exact":
+            states, larger = 2 ** min(m, n), max(m, n)
+            each = Counter({"state": states, "state unit": 3 * states * larger, "row product": 4 * states * m * n})
+        else:
+            each = tempered(settings.chains * (settings.burn_in + settings.samples), m, n)
+            each += Counter({product(m, n, MANY): 4 * settings.samples * m * n, "unit": settings.samples * n})
+        memory = measurement_memory(sizes.rows, m, n, sizes.trials, batch=1)
+        return Work(measuring(times(each, sizes.trials)), memory)
+
+    def probe(self, settings, visible, hidden, precision):
+        """See `JobKind`."""
+        rbm, rows = probes.models(visible, hidden, precision), probes.rows(visible)
+        return gradient_bias.ground_truth(rbm, rows, settings).arrays()

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Streams of samples of trained models by several samplers, and their indirect sampling likelihoods."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from rbmbench import datasets, samplers
+from rbmbench.base.settings import SamplerGrid, SamplingSettings
+from rbmbench.io.layout import ISL, SHOWN
+from rbmbench.jobs import probes
+from rbmbench.jobs._base import REGISTRY, Measurement, Results
+from rbmbench.jobs._costs import measuring
+from rbmbench.likelihood.indirect_sampling import FLIPS, STRIDE, TOGETHER
+from rbmbench.measurements import sampling
+from rbmbench.measurements.sampling import ARRAYS_A_REPLICA, COUNT_BYTES
+from rbmbench.model.work import Counter, Work, product, tempered, times
+from rbmbench.training.shards import SHARD_BYTES
+
+# Known only once a job has run, or the data are there: mean steps until herding reaches a fixed point; validation rows,
+# and as many test rows.
+ASSUMED_HERDING_STEPS, ASSUMED_ROWS = 15, 1000
+LIKELIHOODS_OF_VALIDATION_ROWS = len(FLIPS) // STRIDE + 2 * STRIDE - 1  # of which the best is searched at each point
+
+
+@REGISTRY.register
+class SampleJob(Measurement):
+    """Samples by all samplers of a panel."""
+
+    Settings = SamplingSettings
+    folder, files = "samples", (ISL, SHOWN)
+    rule, infix, title = "sample_models", "samples", "samples"
+    summary = "draw samples of trained models, and measure their coverage"
+
+    def measure(self, task, rbm, dataset, progress, checkpointer):
+        """See `Measurement`."""
+        sampled = sampling.sampled(rbm, dataset, task.settings, progress, checkpointer)
+        grids = {name: grid.settings for name, grid in task.settings.samplers.items()}
+        meta = {"grids": grids, "seconds_per_sample": sampled.seconds}
+        return Results({ISL: sampled.likelihoods, SHOWN: sampled.shown}, meta)
+
+    def work(self, settings, sizes, pilot=False):
+        """See `JobKind`."""
+        rows, m, n, trials, counts = sizes.rows, sizes.m, sizes.n, sizes.trials, Counter()
+        validation, test = (sizes.held_out.get(part, ASSUMED_ROWS) for part in ("validation", "test"))
+        validation, test = (min(part, settings.rows or part) for part in (validation, test))
+        for grid in settings.samplers.values():
+            for options, replicas in _sampled_at_once(grid, trials):
+                each = _one_sample(grid.name, options, rows, m, n)
+                each["counted distance"] = validation + test
+                counts.update(times(each, settings.samples * replicas))
+                steps = options.get("k", 1) if "herding" not in grid.name else ASSUMED_HERDING_STEPS
+                calls = 1 if grid.name == "parallel_tempering" else settings.samples * steps
+                counts["call"] += calls * _shards_of_chains(m, n, replicas)
+                likelihoods = (LIKELIHOODS_OF_VALIDATION_ROWS + 1) * validation + test
+                counts["likelihood term"] += settings.points * replicas * likelihoods * -(-(m + 1) // TOGETHER)
+        streams = trials * max(len(grid.settings) for grid in settings.samplers.values())  # of one sampler, at once
+        kept = 12 * streams * m * n + min(8 * streams * (validation + test) * (m + 1), COUNT_BYTES)
+        return Work(measuring(counts), {"process": 1, "kept entry": rows * m, "byte": kept})
+
+    def reduced(self, settings, values):
+        """See `JobKind`."""
+        few = {name: {key: each[:2] for key, each in one["grid"].items()} for name, one in values["samplers"].items()}
+        return {"samplers": {name: one | {"grid": few[name]} for name, one in values["samplers"].items()}}
+
+    def probe(self, settings, visible, hidden, precision):
+        """See `JobKind`."""
+        rows, few = probes.rows(visible), probes.UNSEEN
+        parts = {"train": rows, "validation": rows[:few], "test": rows[few : 2 * few]}
+        data = datasets.build("probe", "Probe", **parts, source="generated", preprocessing="none", options={})
+        sampled = sampling.sampled(probes.models(visible, hidden, precision), data, settings)
+        return {name: sampled.likelihoods[name].to_numpy(np.float64) for name in ("validation", "test", "flip")}
+
+
+def _sampled_at_once(grid: SamplerGrid, trials: int) -> list[tuple[dict, int]]:
+    """Return the settings of a sampler that differ in more than numbers of replicas, each with its replicas."""
+    of_replica = samplers.REGISTRY.get(grid.name).of_replica
+    groups: dict[str, tuple[dict, int]] = {}
+    for options in grid.settings:
+        shared = {name: value for name, value in options.items() if name not in of_replica}
+        _, known = groups.get(repr(shared), (shared, 0))
+        groups[repr(shared)] = shared, known + trials
+    return list(groups.values())
+
+
+def _one_sample(sampler: str, options: Mapping[str, Any], rows: int, m: int, n: int) -> Counter:
+    """Return the operations of one sample of a single chain, without calls."""
+    if sampler == "parallel_tempering":
+        return tempered(options.get("k", 1) * options.get("temperatures", 10), m, n)
+    steps = ASSUMED_HERDING_STEPS if "herding" in sampler else options.get("k", 1)
+    # Where parameters move with the samples, the rates of the data are a second matrix.
+    matrices = 1 if sampler in ("gibbs", "herding") else 2
+    counts = Counter({"chain product": 4 * matrices * steps * m * n, "unit": steps * (m + n)})
+    if sampler == "herding":
+        counts["chain parameter"] += m * n
+        batch = min(options.get("batch", 100), rows)
+        counts[product(m, n, batch)] += 4 * batch * m * n
+    return counts
+
+
+def _shards_of_chains(m: int, n: int, replicas: int) -> int:
+    """Return the number of shards of replicas that streams of samples are drawn in."""
+    return -(-replicas // max(1, SHARD_BYTES // (ARRAYS_A_REPLICA * 4 * m * n)))
