@@ -103,7 +103,18 @@ def run(folder, data):
     snapshots = {f"snapshot_{name}": np.stack([model[name]] * 2) for name in ("W", "b", "c")}
     files.write_arrays(out / "model.npz", {**model, **snapshots, "snapshot_iterations": np.array([0, 3])})
     drop_checksums(out)
-    truth = ["ground-truth", "--settings", json.dumps(TRUTH), "--data", data, "--model", out, "--out", folder / "truth"]
+    truth = [
+        "job",
+        "ground_truth",
+        "--settings",
+        json.dumps(TRUTH),
+        "--data",
+        data,
+        "--model",
+        out,
+        "--out",
+        folder / "truth",
+    ]
     assert cli.main([str(part) for part in truth]) == 0
     drop_checksums(folder / "truth")
     return out
@@ -137,8 +148,8 @@ def test_train(folder, data, monkeypatch):
     ("command", "right", "more"),
     [
         ("evaluate", ANNEALING, ()),
-        ("ground-truth", TRUTH, ()),
-        ("estimate", ESTIMATE, ("--ground-truths", "truth/ground_truth.npz")),
+        ("ground_truth", TRUTH, ()),
+        ("estimate", ESTIMATE, ("--needs", "truth")),
         ("sample", SAMPLING, ()),
     ],
 )
@@ -163,7 +174,7 @@ def test_models_and_metas(folder, data, run, monkeypatch, command, right, more):
         (changed / "meta.json").write_text(json.dumps(parts[1]))
         (folder / "truth" / "ground_truth.npz").write_bytes(parts[2])
         common = ("--settings", json.dumps(right), "--data", data, "--model", changed, "--out", folder / "out")
-        called(f"{command}, files", command, *common, *more)
+        called(f"{command}, files", "job", command, *common, *more)
 
     try:
         holds()
@@ -263,7 +274,7 @@ def with_few_steps(values):
 @few
 @given(edited(COUPLING).map(with_few_steps))
 def test_couple(folder, values):
-    called("couple --settings", "couple", "--settings", json.dumps(values), "--out", folder / "coupled")
+    called("couple --settings", "job", "couple", "--settings", json.dumps(values), "--out", folder / "coupled")
 
 
 @few
@@ -399,7 +410,7 @@ WORDS = (
 def right_lines(data, run, results) -> list[list[str]]:
     """Return a command line that is right for every command."""
     scale, spec = results
-    file, truth = scale / "specs" / "popcd_fig1.json", run.parent / "truth" / "ground_truth.npz"
+    file, truth = scale / "specs" / "popcd_fig1.json", run.parent / "truth"
     file.write_text(json.dumps(spec))
     of_model = ("--data", data, "--model", run, "--out", "out/measured")
     of_notebook = ("--template", "notebooks/table.ipynb", "--notebook", "out/n.ipynb", "--page", "out/n.html")
@@ -423,11 +434,11 @@ def right_lines(data, run, results) -> list[list[str]]:
             "5",
             *long,
         ),
-        ("evaluate", "--settings", json.dumps(ANNEALING), *of_model, *long),
-        ("ground-truth", "--settings", json.dumps(TRUTH), *of_model),
-        ("estimate", "--settings", json.dumps(ESTIMATE), *of_model, "--ground-truths", truth),
-        ("sample", "--settings", json.dumps(SAMPLING), *of_model, "--scale", "tiny"),
-        ("couple", "--settings", json.dumps(COUPLING), "--out", "out/coupled"),
+        ("job", "evaluate", "--settings", json.dumps(ANNEALING), *of_model, *long),
+        ("job", "ground_truth", "--settings", json.dumps(TRUTH), *of_model),
+        ("job", "estimate", "--settings", json.dumps(ESTIMATE), *of_model, "--needs", truth),
+        ("job", "sample", "--settings", json.dumps(SAMPLING), *of_model, "--scale", "tiny"),
+        ("job", "couple", "--settings", json.dumps(COUPLING), "--out", "out/coupled"),
         ("render", "--set", "spec=a", "md=b", *of_notebook, "--log", "out/log.ipynb"),
         ("keep", "--folder", scale, "--figures", "popcd_fig1", *of_scale, "--out", scale),
         ("claims", "--specs", file, *of_scale, "--spec", "out/c", "--csv", "c", *of_notebook),
@@ -480,16 +491,16 @@ def test_whole_command_lines(data, run, results, at_work):
     holds()
 
 
-@pytest.mark.parametrize("command", ["evaluate", "ground-truth", "sample"])
+@pytest.mark.parametrize("command", ["evaluate", "ground_truth", "sample"])
 def test_models_of_other_data_are_refused(folder, run, capsys, command):
     from rbmbench import datasets
 
     rows = np.eye(5, dtype=np.uint8)
     other = datasets.build("other", "O", train=rows, test=rows, source="", preprocessing="", options={})
     datasets.save(other, folder / "other.npz")
-    right = {"evaluate": ANNEALING, "ground-truth": TRUTH, "sample": SAMPLING}[command]
+    right = {"evaluate": ANNEALING, "ground_truth": TRUTH, "sample": SAMPLING}[command]
     common = ("--settings", json.dumps(right), "--data", folder / "other.npz", "--model", run, "--out", folder / "out")
-    assert cli.main([command, *map(str, common)]) == 2
+    assert cli.main(["job", command, *map(str, common)]) == 2
     assert "found 3 visible units; data set 'other' has 5" in capsys.readouterr().err
 
 
@@ -499,5 +510,5 @@ def test_ground_truths_of_other_models_are_refused(folder, data, run, tmp_path, 
     files.write_arrays(tmp_path / "ground_truth.npz", right | wrong)
     (tmp_path / "meta.json").write_bytes((folder / "truth" / "meta.json").read_bytes())
     common = ("--settings", json.dumps(ESTIMATE), "--data", data, "--model", run, "--out", tmp_path / "out")
-    assert cli.main(["estimate", *map(str, common), "--ground-truths", str(tmp_path / "ground_truth.npz")]) == 2
+    assert cli.main(["job", "estimate", *map(str, common), "--needs", str(tmp_path)]) == 2
     assert "should be floating point, (..., 2, 11) as the models" in capsys.readouterr().err

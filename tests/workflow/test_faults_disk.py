@@ -127,8 +127,8 @@ INPUTS = ["--data", "no.npz", "--model", "no"]
 STEPS = {
     "train": (VALUES, [*INPUTS[:2], "--run-id", "run"]),
     "evaluate": ({}, INPUTS),
-    "ground-truth": ({"method": "exact"}, INPUTS),
-    "estimate": ({"estimator": {"name": "cd"}, "batch": 7}, [*INPUTS, "--ground-truths", "no.npz"]),
+    "ground_truth": ({"method": "exact"}, INPUTS),
+    "estimate": ({"estimator": {"name": "cd"}, "batch": 7}, [*INPUTS, "--needs", "no"]),
     "sample": ({"samplers": {"gibbs": {"name": "gibbs"}}}, INPUTS),
     "couple": ({"visible": 5, "hidden": 3, "width": 0.1, "coupling": "rbm"}, []),
 }
@@ -146,7 +146,20 @@ def read_only(tmp_path_factory):
 def test_a_read_only_folder_is_refused_before_anything_is_read(read_only, step, capsys):
     settings, inputs = STEPS[step]
     out = read_only / "runs" / "run"
-    assert main([step, "--settings", json.dumps(settings), "--out", str(out), *inputs]) == 2
+    assert (
+        main(
+            [
+                *(["job"] if step != "train" else []),
+                step,
+                "--settings",
+                json.dumps(settings),
+                "--out",
+                str(out),
+                *inputs,
+            ]
+        )
+        == 2
+    )
     reason = f"{out}: cannot be written ({read_only} is on a read-only file system)"
     assert capsys.readouterr().err == f"rbmbench: error: {reason}\n"
 

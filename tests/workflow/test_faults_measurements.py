@@ -11,10 +11,10 @@ import pytest
 from core_helpers import binary_data
 from workspaces import run_cli
 
-from rbmbench import datasets
+from rbmbench import datasets, jobs
 from rbmbench.cli import main
 from rbmbench.io import provenance, results
-from rbmbench.io.layout import JOBS, META
+from rbmbench.io.layout import META
 from rbmbench.io.locks import locked
 from rbmbench.training.checkpoint import Checkpointer
 
@@ -26,10 +26,9 @@ SAMPLING = {"samplers": {"a": {"name": "gibbs"}, "b": {"name": "herding"}}, "sam
 SETTINGS = {
     "ground_truth": {"method": "parallel_tempering", "chains": 3, "burn_in": 13, "samples": 101},
     "estimate": {"estimator": {"name": "pcd"}, "batch": 4, "estimates": 31},
-    "coupling": COUPLING,
-    "samples": SAMPLING,
+    "couple": COUPLING,
+    "sample": SAMPLING,
 }
-COMMANDS = {"ground_truth": "ground-truth", "estimate": "estimate", "coupling": "couple", "samples": "sample"}
 KINDS = pytest.mark.parametrize("kind", sorted(SETTINGS))
 
 
@@ -47,10 +46,10 @@ class Job:
 
     def arguments(self) -> list[str]:
         inputs = ["--data", str(self.model / "data.npz"), "--model", str(self.model / "run")]
-        truth = ["--ground-truths", str(self.model / "truth" / "ground_truth.npz")]
-        more = {"coupling": [], "estimate": inputs + truth}.get(self.kind, inputs)
+        truth = ["--needs", str(self.model / "truth")]
+        more = {"couple": [], "estimate": inputs + truth}.get(self.kind, inputs)
         files = ["--checkpoint", str(self.checkpoint), "--out", str(self.folder / "out")]
-        return [COMMANDS[self.kind], "--settings", json.dumps(SETTINGS[self.kind]), *more, *files]
+        return ["job", self.kind, "--settings", json.dumps(SETTINGS[self.kind]), *more, *files]
 
     def outputs(self) -> list:
         """Return what is the same whenever it is computed: all but times."""
@@ -58,14 +57,14 @@ class Job:
         if self.kind == "estimate":
             found = results.read_table(out, "bias.parquet")
             return found[found["quantity"] != "seconds_per_estimate"].to_numpy().tolist()
-        return [(out / name).read_bytes() for name in JOBS[self.kind][1:] if name != META]
+        return [(out / name).read_bytes() for name in jobs.of_name(self.kind).files]
 
     def files(self) -> list[str]:
         found = (path for path in self.folder.rglob("*") if path.is_file())
         return sorted(str(path.relative_to(self.folder)) for path in found)
 
     def finished(self) -> list[str]:
-        return sorted(f"out/{name}" for name in JOBS[self.kind][1:])
+        return sorted(f"out/{name}" for name in (*jobs.of_name(self.kind).files, META))
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +77,7 @@ def model(tmp_path_factory) -> Path:
     data = ["--data", str(folder / "data.npz")]
     assert main(["train", "--settings", json.dumps(RUN), *data, "--run-id", "run", "--out", str(folder / "run")]) == 0
     files = ["--model", str(folder / "run"), "--out", str(folder / "truth")]
-    assert main(["ground-truth", "--settings", json.dumps(EXACT), *data, *files]) == 0
+    assert main(["job", "ground_truth", "--settings", json.dumps(EXACT), *data, *files]) == 0
     return folder
 
 
@@ -133,11 +132,8 @@ def test_a_step_that_is_told_to_stop_saves_what_it_has(model, undisturbed, tmp_p
     assert_ends_as(undisturbed("estimate"), job, monkeypatch)
 
 
-def test_every_rule_of_a_long_step_gives_it_a_checkpoint(repository):
-    rules = "".join(file.read_text() for file in (repository / "workflow" / "rules").glob("*.smk"))
-    for command in ("train", "evaluate", *COMMANDS.values()):
-        shell = rules[rules.index(f'"rbmbench {command} ') :].partition("\n\n")[0]
-        assert "--checkpoint {params.checkpoint:q}" in shell, command
+def test_the_rule_of_all_kinds_of_jobs_gives_them_a_checkpoint(repository):
+    assert "--checkpoint {params.checkpoint:q}" in (repository / "workflow" / "rules" / "jobs.smk").read_text()
 
 
 def refused(arguments: list[str], held: Path, capsys) -> None:

@@ -97,7 +97,7 @@ class Size(Kind):
     def plan(self, planner, key, published):
         _, panel = planner.paper.panels_of("learning_curves")[self.panel]
         run = planner.run(panel, "longer")
-        spec = SizeSpec(**planner.heading(key, self), folder=planner.layout.job("run", run.id))
+        spec = SizeSpec(**planner.heading(key, self), folder=planner.plan.folder(run))
         return Output(spec, (run.id,))
 """
 FILES_OF = {"longer.py": ESTIMATOR, "_steps.py": "STEPS = 1\n", "slower.py": RULE, "squares.py": DATA}

@@ -25,7 +25,8 @@ from disks import small_disk
 from tiny_paper import FILES, add_tiny_paper
 from workspaces import new_workspace
 
-from rbmbench.io.layout import BIAS, JOBS, META
+from rbmbench import jobs
+from rbmbench.io.layout import BIAS, META
 
 KILLS = int(os.environ.get("RBMBENCH_KILLS", "2"))
 FULL_DISKS = int(os.environ.get("RBMBENCH_FULL_DISKS", "2"))
@@ -55,8 +56,8 @@ pytestmark = pytest.mark.slow
 def contents(results: Path) -> dict[str, object]:
     """Return what all jobs have computed, by file; times are left out."""
     found: dict[str, object] = {}
-    for folder, *names in JOBS.values():
-        for path in (path for name in names if name != META for path in results.glob(f"{folder}/*/{name}")):
+    for kind in jobs.kinds():
+        for path in (path for name in kind.files for path in results.glob(f"{kind.folder}/*/{name}")):
             name = str(path.relative_to(results))
             if path.name == BIAS:
                 table = pd.read_parquet(path)
@@ -176,7 +177,7 @@ def test_a_hundred_kills_leave_the_same_bytes(workspace, undisturbed, capsys):
 
 def complete(results: Path) -> dict[str, bytes]:
     """Return the files of all jobs that are finished, which have a meta.json."""
-    folders = [meta.parent for kind in JOBS.values() for meta in results.glob(f"{kind[0]}/*/{META}")]
+    folders = [meta.parent for kind in jobs.kinds() for meta in results.glob(f"{kind.folder}/*/{META}")]
     return {str(file.relative_to(results)): file.read_bytes() for folder in folders for file in folder.iterdir()}
 
 

@@ -283,10 +283,12 @@ def kind_of_meta(meta: Mapping[str, Any]) -> tuple[JobKind, Settings]:
 
     Metas of earlier versions do not name the kind: settings of each kind have keys of their own.
     """
+    if "settings" not in meta:
+        raise ResultsError("key 'settings' is missing")
     candidates = [of_name(meta["job"])] if "job" in meta else kinds()
     for kind in candidates:
         try:
-            return kind, kind.Settings.model_validate(meta.get("settings"))
+            return kind, kind.Settings.model_validate(meta["settings"])
         except ValidationError:
             continue
     raise ResultsError(f"settings: must be those of a kind of job ({', '.join(REGISTRY.names())})")

@@ -13,7 +13,7 @@ from rbmbench.io import provenance, results
 from rbmbench.training import trainer
 
 PEOPLE = ("doctor", "forecast", "config", "fit", "list", "new", "train", "data", "report", "redraw", "compare")
-STEPS = ("evaluate", "ground-truth", "estimate", "sample", "couple", "render", "claims", "run-times", "keep")
+STEPS = ("job", "render", "claims", "run-times", "keep")
 HEAVY = ("numpy", "pandas", "numba", "scipy", "pydantic", "tqdm")
 
 
@@ -174,11 +174,11 @@ def test_bias_is_measured(data, trained, tmp_path):
     truths = []
     for method in ("exact", "parallel_tempering"):
         values = json.dumps({"method": method, "chains": 5, "burn_in": 10, "samples": 50})
-        truths.append(str(tmp_path / method / "ground_truth.npz"))
-        assert main(["ground-truth", "--settings", values, *common, "--out", str(tmp_path / method)]) == 0
+        truths.append(str(tmp_path / method))
+        assert main(["job", "ground_truth", "--settings", values, *common, "--out", str(tmp_path / method)]) == 0
     values = json.dumps({"estimator": {"name": "pop_cd", "options": {"k": 1}}, "batch": 8, "estimates": 30})
-    arguments = [*common, "--ground-truths", *truths, "--out", str(tmp_path / "bias")]
-    assert main(["estimate", "--settings", values, *arguments]) == 0
+    arguments = [*common, "--needs", *truths, "--out", str(tmp_path / "bias")]
+    assert main(["job", "estimate", "--settings", values, *arguments]) == 0
     found = results.read_table(tmp_path / "bias", "bias.parquet")
     assert set(found["ground_truth"]) == {"exact", "parallel_tempering"}
     assert set(found["trial"]) == {0, 1}
@@ -241,7 +241,7 @@ def test_unwritable_folder_is_one_line(data, tmp_path, capsys):
 def test_damaged_model_is_one_line(data, trained, tmp_path, capsys):
     (trained / "model.npz").write_bytes(b"PK")
     arguments = ["--data", str(data), "--model", str(trained), "--out", str(tmp_path / "truth")]
-    code = main(["ground-truth", "--settings", '{"method": "exact"}', *arguments])
+    code = main(["job", "ground_truth", "--settings", '{"method": "exact"}', *arguments])
     assert "model.npz: was changed after it was written" in refused(capsys, code)
 
 

@@ -57,9 +57,9 @@ def test_the_overlay_of_a_part_shows_it_beside_the_curves_of_a_paper_and_nothing
     assert main(["new", what, "my_own"]) == 0
     found = plan(load([repository / "config" / "config.yaml", "plugins/my_own.yaml"]))
     assert (found.scale, list(found.outputs)) == ("my_own", ["popcd_figown"])
-    runs = [run for run in found.runs if "my_own" in run]
+    runs = [run for run in found.of_kind("train") if "my_own" in run]
     assert len(runs) == {"estimator": 1, "dataset": 3}[what]
-    assert len(found.runs) == 3
+    assert len(found.of_kind("train")) == 3
     if what == "estimator":
         shown = found.figures["popcd_figown"].spec.panels[0].runs[-1]
         assert (shown.label, shown.color, shown.dash) == ("my_own", "#8A3C00", "dotted")

@@ -198,29 +198,23 @@ def test_first_line_and_that_of_an_interrupted_workflow(capsys, monkeypatch, tmp
 
 def test_titles_name_figure_algorithm_and_data(repository, monkeypatch):
     monkeypatch.chdir(repository)
-    configuration = load(["config/config.yaml", "config/smoke.yaml"])
-    asked = plan(configuration)
-    titles = Titles(asked, configuration)
+    planned = plan(load(["config/config.yaml", "config/smoke.yaml"]))
+    titles = Titles(planned)
 
-    def of(kind: str, wildcard: str, start: str) -> str:
-        name = next(name for name in getattr(asked, kind) if name.startswith(start))
-        return titles.title("rule", {wildcard: name})
+    def of(kind: str, start: str) -> str:
+        return format(titles, next(name for name in planned.of_kind(kind) if name.startswith(start)))
 
-    assert of("runs", "run", "mnist-16h-cd_10-0.01") == "popcd Figure 2: CD-10, digits, 16 hidden, rate 0.01"
-    assert of("evaluations", "evaluation", "letters-100h-pop_cd_1-0.1-ais") == (
+    assert of("train", "mnist-16h-cd_10-0.01") == "popcd Figure 2: CD-10, digits, 16 hidden, rate 0.01"
+    assert of("evaluate", "letters-100h-pop_cd_1-0.1-ais") == (
         "popcd Figure 3: annealing of pop-CD-1, digits, 100 hidden, rate 0.1"
     )
-    assert of("ground_truths", "truth", "artificial") == "popcd Table 1: exact gradient, artificial modes, 16 hidden"
-    assert of("estimates", "estimate", "bars_and_stripes-16h-cd_10") == (
-        "popcd Table 1: bias of CD-10, bars and stripes, 16 hidden"
-    )
-    assert of("couplings", "coupling", "50v") == "ucd Figure 5: general coupling of chains, 50x10"
-    assert of("samples", "samples", "mnist").startswith("rates_fpcd Figure 1: samples of FPCD-1, digits, 30 hidden")
-    assert titles.title("render_figure", {"figure": "popcd_fig2"}) == "popcd Figure 2: drawn"
-    assert titles.title("prepare_data", {"data": "mnist"}) == "data set digits"
-    assert titles.title("prepare_data", {"data": "simulated_held_out"}) == "data set simulated rbm"
-    assert titles.title("check_claims", {}) == "verdicts"
-    assert titles.title("of_others", {"name": "x"}) == "of_others, x"
+    assert of("ground_truth", "artificial") == "popcd Table 1: exact gradient, artificial modes, 16 hidden"
+    assert of("estimate", "bars_and_stripes-16h-cd_10") == "popcd Table 1: bias of CD-10, bars and stripes, 16 hidden"
+    assert of("couple", "50v") == "ucd Figure 5: general coupling of chains, 50x10"
+    assert of("sample", "mnist").startswith("rates_fpcd Figure 1: samples of FPCD-1, digits, 30 hidden")
+    assert f"{titles:popcd_fig2}" == "popcd Figure 2"
+    assert f"{titles:simulated_held_out}" == "simulated rbm"
+    assert f"{titles:other}" == "other"
 
 
 def test_the_last_line_names_page_and_verdicts(repository, tmp_path):

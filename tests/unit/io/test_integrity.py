@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rbmbench import datasets
+from rbmbench import datasets, jobs
 from rbmbench.base.errors import RbmbenchError, ResultsError
 from rbmbench.io import results
-from rbmbench.io.layout import JOBS
+from rbmbench.io.layout import META
 
 FLIPS = 400
 RNG = np.random.default_rng(11)
@@ -61,12 +61,13 @@ def same_data(one: datasets.Dataset, other: datasets.Dataset) -> bool:
 
 def written(folder: Path, kind: str, name: str) -> File:
     """Write all files of a kind of job, and return one."""
-    for file in JOBS[kind][1:-1]:
+    files = jobs.of_name(kind).files
+    for file in files:
         if file in TABLES:
             results.write_table(folder / file, TABLES[file])
         else:
             results.write_arrays(folder / file, ARRAYS[file])
-    results.write_meta(folder, kind, VALUES)
+    results.write_meta(folder, files, VALUES)
     if name in TABLES:
         return File(folder / name, lambda: results.read_table(folder, name), pd.DataFrame.equals)
     if name in ARRAYS:
@@ -94,7 +95,7 @@ def unnoticed(file: File) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, (_, *names) in JOBS.items() for name in names])
+@pytest.mark.parametrize(("kind", "name"), [(kind.name, name) for kind in jobs.kinds() for name in (*kind.files, META)])
 def test_no_changed_byte_of_a_job_is_read_as_if_it_were_right(tmp_path, kind, name):
     file = written(tmp_path, kind, name)
     assert unnoticed(file) == []
@@ -105,7 +106,7 @@ def test_no_changed_byte_of_a_data_set_is_read_as_if_it_were_right(tmp_path):
 
 
 def test_a_file_of_another_run_is_told(tmp_path):
-    written(tmp_path, "run", "model.npz")
+    written(tmp_path, "train", "model.npz")
     results.write_arrays(tmp_path / "model.npz", MODEL | {"b": b + 1})
     with pytest.raises(ResultsError) as caught:
         results.read_model(tmp_path)
@@ -114,7 +115,7 @@ def test_a_file_of_another_run_is_told(tmp_path):
 
 
 def test_a_meta_may_be_laid_out_anew_and_one_without_checksums_is_read(tmp_path):
-    written(tmp_path, "run", "meta.json")
+    written(tmp_path, "train", "meta.json")
     values = json.loads((tmp_path / "meta.json").read_text())
     (tmp_path / "meta.json").write_text(json.dumps(values, indent=7))
     assert results.read_meta(tmp_path) == values

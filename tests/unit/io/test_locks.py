@@ -165,7 +165,7 @@ def test_what_nobody_reads_ends_nothing(monkeypatch, tmp_path):
     with Output(), progress.shown_progress("run") as shown:
         shown(1, 2)
         shown(2, 2)
-    assert main(["couple", "--settings", "no.json", "--out", str(tmp_path)]) == 2
+    assert main(["job", "couple", "--settings", "no.json", "--out", str(tmp_path)]) == 2
 
 
 @pytest.mark.parametrize("text", ["-1", "nan", "soon"])

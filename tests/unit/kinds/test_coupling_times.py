@@ -72,7 +72,7 @@ def test_chains_that_run_in_parts_meet_as_if_they_ran_together(monkeypatch, coup
 
 def test_the_subcommand_writes_times_and_meta(sampler, tmp_path):
     arguments = ["--settings", json.dumps(SETTINGS), "--scale", "tiny", "--out", str(tmp_path / "chains")]
-    assert main(["couple", *arguments]) == 0
+    assert main(["job", "couple", *arguments]) == 0
     times = results.read_table(tmp_path / "chains", "stopping_times.parquet")
     assert times["chain"].tolist() == list(range(503))
     assert times["stopping_time"].tolist() == [*range(1, 29), *[29] * 475]
@@ -83,12 +83,12 @@ def test_the_subcommand_writes_times_and_meta(sampler, tmp_path):
 
 def test_kept_chains_are_no_record_of_a_forecast(sampler, tmp_path):
     arguments = ["--settings", json.dumps(SETTINGS), "--out", str(tmp_path / "chains")]
-    assert main(["couple", *arguments]) == 0
+    assert main(["job", "couple", *arguments]) == 0
     assert records_of(results.read_meta(tmp_path / "chains")) == []
 
 
 def test_wrong_settings_are_one_line(capsys):
-    assert main(["couple", "--settings", json.dumps(SETTINGS | {"coupling": "maximal"}), "--out", "x"]) == 2
+    assert main(["job", "couple", "--settings", json.dumps(SETTINGS | {"coupling": "maximal"}), "--out", "x"]) == 2
     assert "coupling: found 'maximal'; input should be 'general', 'rbm' or 'both_layers'" in capsys.readouterr().err
 
 

@@ -189,7 +189,7 @@ def test_what_cannot_be_shown_is_refused(overlay, changes, message):
 def test_it_trains_one_trial_of_each_algorithm_and_anneals_nothing(overlay):
     found = plan(overlay(algorithms=["cd_1", "pcd_1", "pt_10"]))
     (output,) = [one for one in found.outputs.values() if one.spec.kind == "learned_images"]
-    assert [found.runs[run].settings.trials for run in output.runs] == [1, 1, 1]
-    assert {found.runs[run].settings.seed for run in output.runs} == {found.runs[output.runs[0]].settings.seed}
-    assert output.evaluations == ()
+    assert [found.jobs[run].settings.trials for run in output.jobs] == [1, 1, 1]
+    assert {found.jobs[run].settings.seed for run in output.jobs} == {found.jobs[output.jobs[0]].settings.seed}
+    assert {found.jobs[job].kind for job in output.jobs} == {"train"}
     assert output.spec.panels[0].paper_iterations == 10000

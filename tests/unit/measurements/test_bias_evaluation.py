@@ -125,7 +125,7 @@ def planned(tmp_path, estimator="cd", hidden=8, at="null", bias="bias_bound: {}"
     (tmp_path / "papers" / "toy.yaml").write_text(text.replace("BIAS", bias))
     (tmp_path / "claims" / "toy.yaml").write_text("claims: []")
     (tmp_path / "config.yaml").write_text(yaml.safe_dump({"scale": "tiny", "papers": ["toy"]}))
-    return next(iter(plan(load([tmp_path / "config.yaml"])).runs.values())).settings
+    return next(iter(plan(load([tmp_path / "config.yaml"])).of_kind("train").values())).settings
 
 
 def test_a_panel_may_have_its_own_evaluations(tmp_path):

@@ -303,7 +303,7 @@ def test_certify_refuses_other_data(files, capsys):
 
 def test_the_step_of_the_workflow_writes_table_and_meta(files, found):
     out, settings = files / "out", SETTINGS.model_dump_json()
-    command = ["certificate", "--settings", settings, "--data", f"{files / 'data.npz'}", "--model", f"{files}"]
+    command = ["job", "certificate", "--settings", settings, "--data", f"{files / 'data.npz'}", "--model", f"{files}"]
     assert main([*command, "--out", f"{out}"]) == 0
     table = results.read_table(out, "certificate.parquet")
     assert sorted(table["trial"].unique()) == list(range(TRIALS))

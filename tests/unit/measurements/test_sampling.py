@@ -164,7 +164,7 @@ def test_the_subcommand_writes_likelihoods_samples_and_meta(rbm, data, found, tm
     results.write_arrays(tmp_path / "made-5h-run" / "model.npz", model)
     arguments = ["--settings", json.dumps(SETTINGS), "--data", str(tmp_path / "data.npz"), "--scale", "tiny"]
     arguments += ["--model", str(tmp_path / "made-5h-run"), "--out", str(tmp_path / "samples")]
-    assert main(["sample", *arguments]) == 0
+    assert main(["job", "sample", *arguments]) == 0
     table = results.read_table(tmp_path / "samples", "isl.parquet")
     np.testing.assert_allclose(table["test"], found.likelihoods["test"], rtol=1e-12)
     shown = results.read_arrays(tmp_path / "samples" / "shown.npz", ["gibbs-0", "rates-3", "herding-0"])
@@ -180,5 +180,5 @@ def test_the_subcommand_writes_likelihoods_samples_and_meta(rbm, data, found, tm
 
 def test_wrong_settings_are_one_line(capsys):
     wrong = json.dumps(SETTINGS | {"samplers": {}})
-    assert main(["sample", "--settings", wrong, "--data", "x", "--model", "y", "--out", "z"]) == 2
+    assert main(["job", "sample", "--settings", wrong, "--data", "x", "--model", "y", "--out", "z"]) == 2
     assert "samplers: found a dict; dictionary should have at least 1 item" in capsys.readouterr().err

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from planned import ids_shown
 
 from rbmbench import cli, datasets
 from rbmbench.base.errors import ResultsError
@@ -26,14 +27,17 @@ from rbmbench.base.settings import (
 )
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.config.loading import load
+from rbmbench.estimators import trajectory_tempering
 from rbmbench.io.atomic import write_json
+from rbmbench.jobs import Sizes, _costs, couple, of_name
 from rbmbench.measurements.meeting_times import coupled_stopping_times
 from rbmbench.measurements.sampling import sampled
 from rbmbench.model.rbm import initial_rbm
+from rbmbench.model.work import ASSUMED_STOPPING_TIME, MEGABYTES, SECONDS
 from rbmbench.planning import forecast as forecasts
 from rbmbench.planning import plan
-from rbmbench.planning.forecast import costs, jobs, records, work
-from rbmbench.planning.jobs import Job
+from rbmbench.planning.forecast import costs, jobs, records
+from rbmbench.planning.jobs import Job, Plan
 from rbmbench.training.timing import best_seconds, made_data
 
 MACHINE = "Fast, numba kernels"
@@ -53,7 +57,7 @@ COLUMNS = (
 )
 # A machine whose costs are not the defaults, nor these times one factor.
 FACTORS = (0.7, 1.1, 1.5, 2.0)
-COSTS = {name: cost * FACTORS[number % 4] for number, (name, cost) in enumerate(work.SECONDS.items())}
+COSTS = {name: cost * FACTORS[number % 4] for number, (name, cost) in enumerate(SECONDS.items())}
 ESTIMATORS = [("cd", {"k": 1}), ("cd", {"k": 10}), ("pop_cd", {"k": 1}), ("parallel_tempering", {"temperatures": 7})]
 
 
@@ -67,9 +71,22 @@ def total(costs, counts):
     return sum(costs[name] * count for name, count in counts.items())
 
 
+def sizes_of(settings, rows, m, stopping_time=None):
+    expected = {} if stopping_time is None else {"stopping_time": stopping_time}
+    return Sizes(rows, m, settings.hidden, settings.trials, {}, settings, expected)
+
+
+def training_work(settings, rows, m, stopping_time=None):
+    return of_name("train").work(settings, sizes_of(settings, rows, m, stopping_time))
+
+
+def measuring_work(kind, settings, rows, m, n, trials, held_out=None):
+    return of_name(kind).work(settings, Sizes(rows, m, n, trials, held_out or {}))
+
+
 def run_meta(settings, rows, visible, costs=COSTS, cpu="Fast", busy=1.0):
     """Return the meta of a run that took what it costs, on a machine where the clock goes ``busy`` times as fast."""
-    took = {stage: total(costs, counts) for stage, counts in work.training(settings, rows, visible).stages.items()}
+    took = {stage: total(costs, counts) for stage, counts in training_work(settings, rows, visible).stages.items()}
     wall = {
         "startup_seconds": took["startup"],
         "training_seconds": took["training"] * busy,
@@ -87,7 +104,7 @@ def run_meta(settings, rows, visible, costs=COSTS, cpu="Fast", busy=1.0):
         "backend_products": "tables",
         "hardware": {"cpu": cpu},
         "wall": wall,
-        "peak_memory_mb": total(work.MEGABYTES, work.training(settings, rows, visible).memory),
+        "peak_memory_mb": total(MEGABYTES, training_work(settings, rows, visible).memory),
     }
 
 
@@ -123,7 +140,7 @@ def smoke(repository, tmp_path, monkeypatch):
 @pytest.fixture
 def known():
     """A model of known costs."""
-    return costs.CostModel(COSTS, work.MEGABYTES, "made", (1.1, 1.5), (1.2, 1.7), 1.0)
+    return costs.CostModel(COSTS, MEGABYTES, "made", (1.1, 1.5), (1.2, 1.7), 1.0)
 
 
 def test_known_costs_are_recovered():
@@ -131,9 +148,9 @@ def test_known_costs_are_recovered():
     # The costs of single operations are only known as far as they matter; what runs take is known well.
     defaults_are_off = []
     for unseen in (run_settings(11, 71, 9000, 7, "pop_cd", {"k": 3}), run_settings(307, 211, 4000, 2, "cd", {"k": 5})):
-        counted = work.training(unseen, 3001, 401)
+        counted = training_work(unseen, 3001, 401)
         truth = sum(total(COSTS, counts) for counts in counted.stages.values())
-        default = sum(total(work.SECONDS, counts) for counts in counted.stages.values())
+        default = sum(total(SECONDS, counts) for counts in counted.stages.values())
         assert fitted.seconds_of(counted) == pytest.approx(truth, rel=0.05)
         defaults_are_off.append(default != pytest.approx(truth, rel=0.1))
     assert any(defaults_are_off)
@@ -156,33 +173,14 @@ def test_single_disturbed_runs_do_not_bend_the_fit():
         for kind in ("training_seconds", "training_cpu_seconds", "evaluation_seconds"):
             meta["wall"][kind] *= 8
     fitted = forecasts.fitted_model(made_records(metas), MACHINE, never)
-    counted = work.training(run_settings(307, 211, 4000, 2), 3001, 401)
+    counted = training_work(run_settings(307, 211, 4000, 2), 3001, 401)
     truth = sum(total(COSTS, counts) for counts in counted.stages.values())
     assert fitted.seconds_of(counted) == pytest.approx(truth, rel=0.3)
 
 
-def test_jobs_made_with_dense_products_alone_are_counted_so():
-    settings = run_settings(hidden=101, batch=499)
-    meta = run_meta(settings, 1009, 107)
-    (now,), dense = records.records_of(meta), {key: part for key, part in meta.items() if key != "backend_products"}
-    (before,) = records.records_of(dense)
-    assert before.work.stages["training"]["product"] == now.work.stages["training"]["binary product"] > 0
-    assert "binary product" not in before.work.stages["training"]
-    small = run_meta(run_settings(hidden=13), 1009, 787)
-    (now,), (before,) = (records.records_of(meta) for meta in (small, small | {"backend": "numpy"}))
-    old = before.work.stages["evaluation"]
-    assert old["row product"] == now.work.stages["evaluation"]["binary row product"] > 0
-    rows = 1009 * 787
-    assert old["row entry"] * 2 * 13 == old["row product"]
-    assert old["row entry"] % rows == 0
-
-
-def test_recorded_dense_products_do_not_replace_a_timing_of_binary_ones():
-    metas = [{key: part for key, part in meta.items() if key != "backend_products"} for meta in varied_metas()]
-    timed = made_records(varied_metas())
-    assert "a short timing" in forecasts.fitted_model(made_records(metas), MACHINE, lambda: timed).basis
-    with pytest.raises(AssertionError, match="was timed"):
-        forecasts.fitted_model(made_records(metas), MACHINE, never)
+def test_jobs_of_early_versions_are_no_records():
+    meta = run_meta(run_settings(), 1009, 17)
+    assert records.records_of({key: part for key, part in meta.items() if key != "backend_products"}) == []
 
 
 def test_jobs_that_are_mostly_startup_do_not_count_as_errors():
@@ -196,10 +194,10 @@ def test_jobs_that_are_mostly_startup_do_not_count_as_errors():
 
 def test_without_records_the_machine_is_timed(monkeypatch):
     monkeypatch.setattr(os, "getloadavg", lambda: (1.5, 0.0, 0.0))
-    slow = {name: 4 * cost for name, cost in work.SECONDS.items()}
+    slow = {name: 4 * cost for name, cost in SECONDS.items()}
     timed = [replace(record, jitter=0.0) for record in made_records(varied_metas(slow))]
     fitted = forecasts.fitted_model([], MACHINE, lambda: timed)
-    counted = work.training(run_settings(), 3001, 401)
+    counted = training_work(run_settings(), 3001, 401)
     expected = sum(total(slow, counts) for counts in counted.stages.values())
     assert fitted.seconds_of(counted) == pytest.approx(expected, rel=0.1)
     assert re.fullmatch(r"a short timing of this machine, with a load of \d+\.\d on \d+ cores?", fitted.basis)
@@ -214,16 +212,16 @@ def test_without_records_the_machine_is_timed(monkeypatch):
 def test_the_short_timing_is_sane():
     found = forecasts.calibration_records()
     seconds = [sum(record.seconds.values()) for record in found]
-    expected = [sum(total(work.SECONDS, counts) for counts in record.work.stages.values()) for record in found]
+    expected = [sum(total(SECONDS, counts) for counts in record.work.stages.values()) for record in found]
     # Defaults are of a processor of today; one that is 20 times as fast or slow is not what this runs on.
     assert np.all(np.abs(np.log(np.divide(seconds, expected))) < math.log(20))
     assert {record.machine for record in found} == {forecasts.this_machine()}
 
 
 def test_longer_runs_take_longer():
-    few, many = (work.training(run_settings(iterations=n), 1009, 17).stages["training"] for n in (1000, 3000))
+    few, many = (training_work(run_settings(iterations=n), 1009, 17).stages["training"] for n in (1000, 3000))
     assert {name: 3 * count for name, count in few.items()} == dict(many)
-    cd, pt = (work.training(run_settings(batch=50, **estimator), 1009, 17).stages["training"] for estimator in ({}, PT))
+    cd, pt = (training_work(run_settings(batch=50, **estimator), 1009, 17).stages["training"] for estimator in ({}, PT))
     assert pt["tempered row"] == 20_000 * 3 * 50 * 7
     assert cd["thin product"] == 20_000 * 3 * 2 * 50 * 17 * 16 * 5
     assert pt["thin product"] == 20_000 * 3 * 2 * 50 * 17 * 16 * 3
@@ -234,27 +232,27 @@ PT = {"estimator": "parallel_tempering", "options": {"temperatures": 7}}
 
 def test_chains_and_proxies_are_counted():
     as_many, more = (
-        work.training(run_settings(batch=50, options={"chains": chains}), 1009, 17).stages["training"]
+        training_work(run_settings(batch=50, options={"chains": chains}), 1009, 17).stages["training"]
         for chains in (50, 107)
     )
-    assert as_many == work.training(run_settings(batch=50), 1009, 17).stages["training"]
+    assert as_many == training_work(run_settings(batch=50), 1009, 17).stages["training"]
     assert more["thin product"] == 20_000 * 3 * 2 * 17 * 16 * (2 * 50 + 3 * 107)
     settings = run_settings(iterations=450, options={"chains": 107})
     as_large = run_settings(iterations=450, batch=107)
-    assert work.training(settings, 1009, 17).memory == work.training(as_large, 1009, 17).memory
+    assert training_work(settings, 1009, 17).memory == training_work(as_large, 1009, 17).memory
     plain, proxied = (
-        work.training(settings.model_copy(update={"proxy": proxy}), 1009, 17).stages["evaluation"]
+        training_work(settings.model_copy(update={"proxy": proxy}), 1009, 17).stages["evaluation"]
         for proxy in (None, Proxy(chains=5, steps=3, rows=11))
     )
-    assert plain == work.training(settings, 1009, 17).stages["evaluation"]
+    assert plain == training_work(settings, 1009, 17).stages["evaluation"]
     assert proxied["row"] == 3 * 6 * 11 * 5 * 3  # trials, evaluations, rows, chains, steps
     assert proxied["state"] == plain["state"]
 
 
 def test_coupled_chains_count_with_an_assumed_stopping_time_and_are_no_records():
     cd, ucd = (run_settings(batch=50, **of) for of in ({}, {"estimator": "ucd", "options": {"k": 3}}))
-    plain, coupled = (work.training(settings, 1009, 17).stages["training"] for settings in (cd, ucd))
-    steps = 50 * (work.ASSUMED_STOPPING_TIME - 3)
+    plain, coupled = (training_work(settings, 1009, 17).stages["training"] for settings in (cd, ucd))
+    steps = 50 * (ASSUMED_STOPPING_TIME - 3)
     assert coupled["pair"] == 20_000 * 3 * steps
     assert coupled["thin product"] - plain["thin product"] == 20_000 * 3 * 2 * 17 * 16 * (2 * 2 * 50 + 3 * steps)
     assert "pair" not in plain
@@ -265,17 +263,14 @@ def test_coupled_chains_count_with_an_assumed_stopping_time_and_are_no_records()
 def test_recorded_stopping_times_count_and_are_expected_of_other_runs():
     ucd, later = (run_settings(iterations=iterations, estimator="ucd") for iterations in (20_000, 50_000))
     (record,) = records.records_of(run_meta(ucd, 1009, 17) | {"stopping_time": 23.0})
-    assert record.work == work.training(ucd, 1009, 17, 23.0)
+    assert record.work == training_work(ucd, 1009, 17, 23.0)
     assert record.work.stages["training"]["pair"] == 20_000 * 3 * 50 * 22
     (other,) = records.records_of(run_meta(later, 1009, 17) | {"stopping_time": 5.0})
     met = records.stopping_times([record, other, *made_records(varied_metas())])
     assert met == {("made", 16): 14.0}
-    runs = {"a": SimpleNamespace(id="a", data="d", settings=run_settings(estimator="ucd"))}
-    sizes = {"d": SimpleNamespace(rows=1009, visible=17, options={})}
-    empty = {key: {} for key in ("ground_truths", "estimates", "evaluations", "samples", "certificates", "couplings")}
-    layout = SimpleNamespace(is_done=lambda kind, name: False)
-    planned = SimpleNamespace(runs=runs, data=sizes, layout=layout, **empty)
-    for known, expected in ((met, 14), ({}, work.ASSUMED_STOPPING_TIME), ({("made", 17): 99.0}, 10)):
+    planned = Plan("test", ("made",), {"d": SimpleNamespace(rows=1009, visible=17, options={})})
+    planned.add(Job("a", "train", run_settings(estimator="ucd"), "d"))
+    for known, expected in ((met, 14), ({}, ASSUMED_STOPPING_TIME), ({("made", 17): 99.0}, 10)):
         found = jobs.jobs_of(planned, known)["a"].work.stages["training"]["pair"]
         assert found == 20_000 * 3 * 50 * (expected - 1)
 
@@ -296,7 +291,7 @@ def test_processor_seconds_of_several_threads_are_those_of_all():
 
 def test_variances_of_gradients_are_counted():
     plain, more = (
-        work.training(run_settings(batch=50, options={"variance": variance}), 1009, 17).stages["training"]
+        training_work(run_settings(batch=50, options={"variance": variance}), 1009, 17).stages["training"]
         for variance in (False, True)
     )
     chains = 20_000 * 3 * 50
@@ -308,11 +303,11 @@ def test_trajectory_tempering_counts_its_exchanges_and_is_no_record():
     pcd, tempered = (
         run_settings(batch=50, estimator=name, options={"k": 3}) for name in ("pcd", "trajectory_tempering")
     )
-    plain, more = (work.training(settings, 1009, 17).stages["training"] for settings in (pcd, tempered))
+    plain, more = (training_work(settings, 1009, 17).stages["training"] for settings in (pcd, tempered))
     # Three products, two of them for exchanges, and a share of rounds of 2 k + 2.
-    rows, products = 20_000 * 3 * 50, 3 + work.ASSUMED_FILLING * (2 * 3 + 2)
+    rows, products = 20_000 * 3 * 50, 3 + trajectory_tempering.ASSUMED_FILLING * (2 * 3 + 2)
     assert more["thin product"] - plain["thin product"] == pytest.approx(rows * 2 * 17 * 16 * products)
-    assert more["unit"] - plain["unit"] == pytest.approx(rows * (17 + 16) * (2 + work.ASSUMED_FILLING))
+    assert more["unit"] - plain["unit"] == pytest.approx(rows * (17 + 16) * (2 + trajectory_tempering.ASSUMED_FILLING))
     assert records.records_of(run_meta(tempered, 1009, 17)) == []
     assert len(records.records_of(run_meta(pcd, 1009, 17))) == 1
 
@@ -323,7 +318,9 @@ def test_samples_and_coupled_chains_are_counted():
     tempering = {"name": "parallel_tempering", "options": {"temperatures": 7}}
     values = {"samplers": {"gibbs": gibbs, "rates": rates, "pt": tempering}, "samples": 103, "points": 19}
     settings = parse(SamplingSettings, values | {"rows": 11}, "test")
-    found = work.samples(settings, 1009, 67, 13, 3, {"train": 1009, "validation": 47, "test": 5}).stages["measuring"]
+    found = measuring_work("sample", settings, 1009, 67, 13, 3, {"train": 1009, "validation": 47, "test": 5}).stages[
+        "measuring"
+    ]
     # Rates are a second matrix. Settings that differ in rates alone share their calls.
     assert found["chain product"] == 3 * 103 * 4 * 67 * 13 * (1 + 5) * (1 + 2 * 3)
     assert found["unit"] == 3 * 103 * (67 + 13) * (1 + 5) * (1 + 3)
@@ -333,9 +330,9 @@ def test_samples_and_coupled_chains_are_counted():
     # The best of 35 flips is searched by the validation rows; distances up to 67 are summed in three parts.
     assert found["likelihood term"] == 3 * 19 * (2 + 6 + 1) * (36 * 11 + 5) * 3
     chains = parse(CouplingSettings, {"visible": 17, "hidden": 13, "coupling": "rbm", "replications": 103}, "test")
-    counts = work.couplings(chains, 7.0).stages["measuring"]
+    counts = of_name("couple").work(chains, Sizes(expected={"stopping_time": 7.0})).stages["measuring"]
     assert (counts["pair"], counts["pair unit"]) == (103 * 7, 103 * 7 * 30)
-    assert work.couplings(chains).stages["measuring"]["pair"] == 103 * work.ASSUMED_STOPPING_TIME
+    assert of_name("couple").work(chains, Sizes()).stages["measuring"]["pair"] == 103 * ASSUMED_STOPPING_TIME
 
 
 @pytest.mark.parametrize(("coupling", "width", "longest"), [("rbm", 0.5, 1009), ("general", 0.4, 2003)])
@@ -344,15 +341,15 @@ def test_a_few_pairs_tell_how_soon_many_meet(coupling, width, longest):
     settings = parse(CouplingSettings, sizes | {"replications": 307, "longest": longest}, "test")
     mean = coupled_stopping_times(settings).mean()
     assert mean > 3
-    assert mean / 1.7 < records.meeting_steps(settings) < 1.7 * mean
+    assert mean / 1.7 < couple.meeting_steps(settings) < 1.7 * mean
 
 
 def test_pairs_that_meet_later_than_a_pilot_are_cut_by_the_settings(monkeypatch):
     values = {"visible": 7, "hidden": 5, "coupling": "rbm", "replications": 307, "longest": 2003}
     settings = parse(CouplingSettings, values, "test")
     for pilots, expected in (([1000] * 20, 2003), ([500] * 10 + [1000] * 10, 1500 * (1 - math.exp(-2003 / 1500)))):
-        monkeypatch.setattr(records, "coupled_stopping_times", lambda pilot, times=pilots: np.array(times))
-        assert records.meeting_steps(settings) == pytest.approx(expected)
+        monkeypatch.setattr(couple.meeting_times, "coupled_stopping_times", lambda pilot, times=pilots: np.array(times))
+        assert couple.meeting_steps(settings) == pytest.approx(expected)
 
 
 @pytest.mark.slow
@@ -366,18 +363,18 @@ def test_samples_take_what_is_forecast():
     data = datasets.build("made", "made", source="", preprocessing="", options={}, **parts)
     rbm = initial_rbm(251, 199, Stream(0, range(2), Purpose.INITIAL_PARAMETERS))
     held_out = {name: len(rows) for name, rows in parts.items()}
-    counted = work.samples(settings, 2003, 251, 199, 2, held_out)
+    counted = measuring_work("sample", settings, 2003, 251, 199, 2, held_out)
     (took,) = best_seconds(partial(sampled, rbm, data, settings), seconds=0.1)
     assert took / 2 < total(fitted.seconds, records._without_first_call(counted)) < 2 * took
 
 
 def test_done_samples_and_couplings_cost_nothing(smoke, known, tmp_path):
-    for samples in smoke.samples:
+    for samples in smoke.of_kind("sample"):
         touch(tmp_path / smoke.layout.job("samples", samples), "isl.parquet", "shown.npz", "meta.json")
-    for coupling in smoke.couplings:
-        touch(tmp_path / smoke.layout.job("coupling", coupling), "stopping_times.parquet", "meta.json")
+    for coupling in smoke.of_kind("couple"):
+        touch(tmp_path / smoke.layout.job("couplings", coupling), "stopping_times.parquet", "meta.json")
     done = {name for name, job in jobs.jobs_of(smoke).items() if job.done}
-    assert done == {*smoke.samples, *smoke.couplings}
+    assert done == {*smoke.of_kind("sample"), *smoke.of_kind("couple")}
     table = jobs.forecast(smoke, known, 2).set_index("result")
     assert table.loc["ucd_fig5", "processor_seconds"] == 0 < table.loc["rates_fpcd_fig2", "processor_seconds"]
 
@@ -389,31 +386,29 @@ def touch(folder, *names):
 
 
 def test_evaluation_enumerates_the_smaller_layer_or_keeps_snapshots():
-    small = work.training(run_settings(hidden=11, iterations=450), 1009, 17).stages["evaluation"]
+    small = training_work(run_settings(hidden=11, iterations=450), 1009, 17).stages["evaluation"]
     assert small["state"] == 3 * 6 * 2**11  # iterations 0, 100, ..., 400 and 450
-    large = work.training(run_settings(hidden=101, iterations=450), 1009, 107).stages["evaluation"]
+    large = training_work(run_settings(hidden=101, iterations=450), 1009, 107).stages["evaluation"]
     assert "state" not in large
-    assert work.snapshots(run_settings(hidden=101, iterations=450), 107) == 6
-    assert work.snapshots(run_settings(hidden=11, iterations=450), 107) == 0
+    assert _costs.snapshots(run_settings(hidden=101, iterations=450), 107) == 6
+    assert _costs.snapshots(run_settings(hidden=11, iterations=450), 107) == 0
 
 
 def test_shared_runs_count_once(smoke, known):
     table = jobs.forecast(smoke, known, 2).set_index("result")
-    everything = [smoke.runs, smoke.ground_truths, smoke.estimates, smoke.evaluations]
-    everything += [smoke.samples, smoke.couplings, smoke.certificates]
     smoke.figures["popcd_fig9"] = smoke.figures["popcd_fig1"]
     shared = jobs.forecast(smoke, known, 2).set_index("result")
     assert shared.loc["popcd_fig9", "processor_seconds"] == table.loc["popcd_fig1", "processor_seconds"] > 0
     assert shared.loc["total"].to_dict() == table.loc["total"].to_dict()
-    assert table.loc["total", "jobs"] == sum(map(len, everything))
+    assert table.loc["total", "jobs"] == len(smoke.jobs)
     assert table.loc["total", "processor_seconds"] <= 1.000001 * table["processor_seconds"].drop("total").sum()
 
 
 def test_done_runs_cost_nothing(smoke, known, tmp_path):
     before = jobs.forecast(smoke, known, 2).set_index("result")
-    for run in smoke.figures["popcd_fig1"].runs:
+    for run in ids_shown(smoke, smoke.figures["popcd_fig1"]):
         for name in ("curve.parquet", "model.npz", "meta.json"):
-            file = tmp_path / smoke.layout.job("run", run, name)
+            file = tmp_path / smoke.layout.job("runs", run, name)
             file.parent.mkdir(parents=True, exist_ok=True)
             file.touch()
     after = jobs.forecast(smoke, known, 2).set_index("result")
@@ -427,14 +422,14 @@ def test_done_runs_cost_nothing(smoke, known, tmp_path):
 
 def test_annealed_evaluations_of_a_plan_are_counted(smoke, known):
     before = jobs.forecast(smoke, known, 1).set_index("result")
-    run = smoke.figures["popcd_fig2"].runs[0]
+    run = ids_shown(smoke, smoke.figures["popcd_fig2"])[0]
     budget = AnnealingSettings(particles=512, temperatures=50_000)
-    smoke.evaluations["an-ais"] = Job("an-ais", budget, run=run)
+    smoke.add(Job("an-ais", "evaluate", budget, smoke.jobs[run].data, run))
     figure = smoke.figures["popcd_fig2"]
-    smoke.figures["popcd_fig2"] = replace(figure, evaluations=("an-ais",))
+    smoke.figures["popcd_fig2"] = replace(figure, jobs=(*figure.jobs, "an-ais"))
     after = jobs.forecast(smoke, known, 1).set_index("result")
-    entry, settings = smoke.data[smoke.runs[run].data], smoke.runs[run].settings
-    counts = work.annealing(budget, settings, entry.rows, entry.visible).stages
+    entry, settings = smoke.data[smoke.jobs[run].data], smoke.jobs[run].settings
+    counts = of_name("evaluate").work(budget, sizes_of(settings, entry.rows, entry.visible)).stages
     # 512 chains of 50 000 steps of two products, for each trial and snapshot.
     snapshots = 1 + settings.iterations // settings.evaluate_every
     products = 2 * 2 * 512 * 50_000 * entry.visible * settings.hidden * settings.trials * snapshots
@@ -457,8 +452,8 @@ def test_wall_time_is_bound_by_cores_and_by_what_has_to_wait():
 
 
 def measured_meta(kind, values):
-    meta = run_meta(run_settings(), 1009, 17) | {"settings": values.model_dump(mode="json")}
-    stages = kind(values, 1009, 17, 16, 3).stages
+    meta = run_meta(run_settings(), 1009, 17) | {"settings": values.model_dump(mode="json"), "hidden": 16}
+    stages = measuring_work(kind, values, 1009, 17, 16, 3).stages
     measuring = total(COSTS, stages["measuring"])
     wall = {"measuring_seconds": measuring, "measuring_cpu_seconds": measuring, "total_seconds": measuring + 2.5}
     return meta | {"wall": wall}
@@ -467,10 +462,10 @@ def measured_meta(kind, values):
 @pytest.mark.parametrize(
     ("kind", "values"),
     [
-        (work.ground_truth, GroundTruthSettings(method="exact")),
-        (work.ground_truth, GroundTruthSettings(method="parallel_tempering", chains=11, burn_in=13, samples=170)),
-        (work.estimates, parse(EstimateSettings, {"estimator": {"name": "cd"}, "batch": 31}, "test")),
-        (work.samples, parse(SamplingSettings, {"samplers": {"gibbs": {"name": "gibbs"}}}, "test")),
+        ("ground_truth", GroundTruthSettings(method="exact")),
+        ("ground_truth", GroundTruthSettings(method="parallel_tempering", chains=11, burn_in=13, samples=170)),
+        ("estimate", parse(EstimateSettings, {"estimator": {"name": "cd"}, "batch": 31}, "test")),
+        ("sample", parse(SamplingSettings, {"samplers": {"gibbs": {"name": "gibbs"}}}, "test")),
     ],
 )
 def test_measurements_are_records(kind, values):
@@ -493,7 +488,7 @@ def test_a_run_that_was_annealed_is_two_records():
 def test_damaged_metas_are_named_and_passed_over(tmp_path):
     good, negative = run_meta(run_settings(), 1009, 17), run_meta(run_settings(trials=5), 1009, 17)
     negative["wall"]["evaluation_seconds"] = -1.0
-    lacking = {key: value for key, value in good.items() if key != "trials"} | {"settings": {"method": "exact"}}
+    lacking = {key: value for key, value in good.items() if key != "trials"} | {"settings": {"method": "exact"}, "hidden": 16}
     for name, text in {
         "good": json.dumps(good),
         "cut": json.dumps(good)[:50],
@@ -530,7 +525,6 @@ def test_kept_results_tell_how_far_forecasts_are_off(repository):
     assert notes == []
     assert len(found) >= 60
     machine = found[0].machine
-    # They may be of a version whose products were dense, which asks for a timing of those of this one.
     fitted = forecasts.fitted_model(found, machine, list)
     # What docs/reproducing.md promises.
     for median, most in (fitted.off_alike, fitted.off_new):
@@ -562,7 +556,7 @@ def test_command_prints_and_writes_the_forecast(repository, smoke, tmp_path, cap
     assert "on 3 cores" in printed.out
     assert "Fitted to 16 recorded jobs of this machine." in printed.out
     assert "each forecast without itself: off by a factor of 1." in printed.out
-    assert "odd/meta.json: skipped ('settings' is missing)" in printed.err
+    assert "odd/meta.json: skipped (key 'settings' is missing)" in printed.err
     header, *lines = (tmp_path / "forecast.csv").read_text().splitlines()
     assert header == ",".join(COLUMNS)
     assert [line.split(",")[0] for line in lines] == [*smoke.figures, *smoke.tables, "total"]

@@ -2,6 +2,7 @@
 import re
 
 import pytest
+from planned import ids_shown
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.config.loading import load, merged
@@ -48,7 +49,9 @@ def changed(configuration, change):
 
 def test_paper_scale_is_as_published(paper):
     runs = [
-        run.settings for key in ("popcd_fig1", "popcd_fig2") for run in map(paper.runs.get, paper.figures[key].runs)
+        run.settings
+        for key in ("popcd_fig1", "popcd_fig2")
+        for run in map(paper.jobs.get, ids_shown(paper, paper.figures[key]))
     ]
     assert len(runs) == 8 * 6
     assert {run.trials for run in runs} == {25}
@@ -71,7 +74,7 @@ def test_table_is_as_published(paper):
     table = paper.tables["popcd_table1"]
     assert {
         (run.data.name, run.hidden, run.iterations, run.trials, run.schedule[0].rate, run.schedule[0].estimator.name)
-        for run in (paper.runs[run].settings for run in table.runs)
+        for run in (paper.jobs[run].settings for run in ids_shown(paper, table))
     } == {
         ("bars_and_stripes", 16, 10_000, 1, 0.1, "cd"),
         ("artificial_modes", 16, 10_000, 1, 0.1, "cd"),
@@ -80,21 +83,21 @@ def test_table_is_as_published(paper):
         ("letters", 100, 100_000, 1, 0.1, "cd"),
         ("mnist", 500, 15_000, 1, 0.01, "cd"),
     }
-    estimates = [paper.estimates[one] for one in table.estimates]
+    estimates = [paper.jobs[one] for one in ids_shown(paper, table, "estimate")]
     assert len(estimates) == 24
     assert {one.settings.estimates for one in estimates} == {50_000}
-    methods = [sorted(paper.ground_truths[truth].settings.method for truth in one.ground_truths) for one in estimates]
+    methods = [sorted(paper.jobs[truth].settings.method for truth in one.needs) for one in estimates]
     assert methods == [["exact", "parallel_tempering"]] * 16 + [["parallel_tempering"]] * 8
-    truths = {truth for one in estimates for truth in one.ground_truths}
-    settings = [paper.ground_truths[truth].settings for truth in truths]
+    truths = {truth for one in estimates for truth in one.needs}
+    settings = [paper.jobs[truth].settings for truth in truths]
     tempered = [one for one in settings if one.method == "parallel_tempering"]
     assert {(t.chains, t.burn_in, t.samples) for t in tempered} == {(100, 50_000, 200_000)}
 
 
 def test_the_large_models_are_trained_and_evaluated_as_published(paper):
     figure = paper.figures["popcd_fig3"]
-    runs = [paper.runs[run].settings for run in figure.runs]
-    assert len(runs) == len(figure.evaluations) == 16
+    runs = [paper.jobs[run].settings for run in ids_shown(paper, figure)]
+    assert len(runs) == len(ids_shown(paper, figure, "evaluate")) == 16
     assert {(run.data.name, run.hidden, run.schedule[0].rate, run.iterations, run.trials) for run in runs} == {
         ("letters", 100, 0.1, 500_000, 10),
         ("letters", 100, 0.01, 5_000_000, 10),
@@ -102,34 +105,34 @@ def test_the_large_models_are_trained_and_evaluated_as_published(paper):
         ("mnist", 500, 0.001, 400_000, 1),
     }
     assert {run.schedule[0].estimator.name for run in runs} == {"cd", "pop_cd"}
-    evaluations = [paper.evaluations[one] for one in figure.evaluations]
-    assert [one.run for one in evaluations] == list(figure.runs)
+    evaluations = [paper.jobs[one] for one in ids_shown(paper, figure, "evaluate")]
+    assert [one.run for one in evaluations] == list(ids_shown(paper, figure))
     assert {(one.settings.particles, one.settings.temperatures) for one in evaluations} == {(512, 50_000)}
     folders = [run.folder for panel in figure.spec.panels for run in panel.runs]
-    assert folders == [f"results/paper/evaluations/{one}" for one in figure.evaluations]
-    assert len(paper.evaluations) == 16
+    assert folders == [f"results/paper/evaluations/{one}" for one in ids_shown(paper, figure, "evaluate")]
+    assert len(paper.of_kind("evaluate")) == 16
 
 
 def test_another_annealing_does_not_train_anew(configurations, paper):
     other = plan(changed(configurations["paper"], {"defaults": {"annealing": {"particles": 7}}}))
-    assert set(other.runs) == set(paper.runs)
-    assert not set(other.evaluations) & set(paper.evaluations)
+    assert set(other.of_kind("train")) == set(paper.of_kind("train"))
+    assert not set(other.of_kind("evaluate")) & set(paper.of_kind("evaluate"))
 
 
 def test_algorithms_and_rates_of_a_panel_start_alike(paper):
     seeds = {}
-    for run in paper.runs.values():
+    for run in paper.of_kind("train").values():
         seeds.setdefault((run.data, run.settings.hidden), set()).add(run.settings.seed)
     assert all(len(found) == 1 for found in seeds.values())
     assert len(set.union(*seeds.values())) == len(seeds) == 6
 
 
 def test_purposes_have_different_seeds(paper):
-    of_letters = {run.settings.seed for run in paper.runs.values() if run.id.startswith("letters-16h")}
-    of_estimates = {e.settings.seed for e in paper.estimates.values() if e.run.startswith("letters-16h")}
+    of_letters = {run.settings.seed for run in paper.of_kind("train").values() if run.id.startswith("letters-16h")}
+    of_estimates = {e.settings.seed for e in paper.of_kind("estimate").values() if e.run.startswith("letters-16h")}
     of_truths = {
         t.settings.seed
-        for t in paper.ground_truths.values()
+        for t in paper.of_kind("ground_truth").values()
         if t.run.startswith("letters-16h") and t.settings.method == "parallel_tempering"
     }
     assert [len(of_letters), len(of_estimates), len(of_truths)] == [1, 1, 1]
@@ -145,16 +148,19 @@ def test_plans_are_deterministic(configurations, paper):
 
 def test_ids_do_not_change_by_accident(paper):
     # A run's id names its folder: whoever changes it makes every result of every user stale, and should know.
-    assert "bars_and_stripes-16h-cd_1-0.1-be5407cdca" in paper.runs
+    assert "bars_and_stripes-16h-cd_1-0.1-be5407cdca" in paper.of_kind("train")
 
 
 def test_a_setting_changes_only_what_depends_on_it(configurations, paper):
     longer = {"figures": {"fig1": {"panels": {"a": {"iterations": 60_000}}}}}
     other = plan(changed(configurations["paper"], longer))
-    gone, new = set(paper.runs) - set(other.runs), set(other.runs) - set(paper.runs)
+    gone, new = (
+        set(paper.of_kind("train")) - set(other.of_kind("train")),
+        set(other.of_kind("train")) - set(paper.of_kind("train")),
+    )
     assert len(gone) == len(new) == 6
     assert all(run.startswith("bars_and_stripes-16h-") and "-0.1-" in run for run in gone | new)
-    assert set(other.estimates) == set(paper.estimates)
+    assert set(other.of_kind("estimate")) == set(paper.of_kind("estimate"))
     assert other.tables == paper.tables
     assert other.figures["popcd_fig2"] == paper.figures["popcd_fig2"]
 
@@ -162,7 +168,9 @@ def test_a_setting_changes_only_what_depends_on_it(configurations, paper):
 def test_estimates_depend_on_model_and_ground_truth(configurations, paper):
     for change in ({"ground_truth": {"samples": 7}}, {"rows": {"mnist_16": {"iterations": 7}}}):
         other = plan(changed(configurations["paper"], {"tables": {"table1": change}}))
-        fresh = {other.estimates[one].run.split("-")[0] for one in set(other.estimates) - set(paper.estimates)}
+        fresh = {
+            other.jobs[one].run.split("-")[0] for one in set(other.of_kind("estimate")) - set(paper.of_kind("estimate"))
+        }
         expected = {"mnist"} if "rows" in change else {"mnist", "letters", "bars_and_stripes", "artificial_modes"}
         assert fresh == expected
 
@@ -170,8 +178,8 @@ def test_estimates_depend_on_model_and_ground_truth(configurations, paper):
 def test_what_two_figures_share_is_there_once(configurations):
     figure = configurations["paper"].papers[0].figures["fig1"].model_dump(mode="json")
     other = plan(changed(configurations["paper"], {"figures": {"fig9": figure}}))
-    assert other.figures["popcd_fig9"].runs == other.figures["popcd_fig1"].runs
-    assert set(other.runs) == set(plan(configurations["paper"]).runs)
+    assert ids_shown(other, other.figures["popcd_fig9"]) == ids_shown(other, other.figures["popcd_fig1"])
+    assert set(other.of_kind("train")) == set(plan(configurations["paper"]).of_kind("train"))
 
 
 def test_specs_tell_what_was_cut(configurations):
@@ -180,7 +188,7 @@ def test_specs_tell_what_was_cut(configurations):
     assert (panel.paper_iterations, panel.paper_trials) == (5000, 25)
     assert (panel.iterations, panel.trials) != (5000, 25)
     row = smoke.tables["popcd_table1"].spec.rows[0]
-    counts = {one.settings.estimates for one in smoke.estimates.values()}
+    counts = {one.settings.estimates for one in smoke.of_kind("estimate").values()}
     assert row.paper_estimates == 50_000 > max(counts)
     assert row.paper_ground_truth["samples"] == 200_000 > row.ground_truth["samples"]
 
@@ -194,11 +202,11 @@ def test_specs_name_the_folders(paper):
         "paper",
     )
     folders = [run.folder for panel in spec.panels for run in panel.runs]
-    assert folders == [f"results/paper/runs/{run}" for run in paper.figures["popcd_fig1"].runs]
+    assert folders == [f"results/paper/runs/{run}" for run in ids_shown(paper, paper.figures["popcd_fig1"])]
     tables = (paper.tables[name].spec for name in ("popcd_table1", "popcd_table1_25_models"))
     estimates = [e for table in tables for row in table.rows for e in row.estimates]
     assert [e.k for e in estimates[:4]] == [1, 10, 1, 10]
-    assert {e.folder.rpartition("/")[2] for e in estimates} == set(paper.estimates)
+    assert {e.folder.rpartition("/")[2] for e in estimates} == set(paper.of_kind("estimate"))
 
 
 def test_smoke_needs_no_download(everything):
@@ -229,7 +237,7 @@ STAGED = {
 def test_a_schedule_of_stages_is_the_run_s(configurations):
     change = {"algorithms": {"staged": STAGED}, "figures": {"fig1": {"algorithms": ["staged"]}}}
     other = plan(changed(configurations["paper"], change))
-    run = other.runs[other.figures["popcd_fig1"].runs[0]].settings
+    run = other.jobs[ids_shown(other, other.figures["popcd_fig1"])[0]].settings
     found = [(s.until, s.estimator.name, s.estimator.options, s.rate) for s in run.schedule]
     assert found == [(500, "pcd", {}, 0.1), (50_000, "cd", {"k": 3}, 0.02)]
 
@@ -241,7 +249,7 @@ def test_one_stage_is_the_same_run_as_no_schedule(configurations, paper):
     values["algorithms"]["cd_1"] |= one
     popcd = type(configuration.papers[0]).model_validate(values)
     other = type(configuration)(configuration.main, (popcd,), configuration.published, configuration.published_tables)
-    assert set(plan(other).runs) == set(paper.runs)
+    assert set(plan(other).of_kind("train")) == set(paper.of_kind("train"))
 
 
 def test_an_algorithm_may_have_a_rate_and_a_start_of_its_own(configurations, paper):
@@ -253,12 +261,12 @@ def test_an_algorithm_may_have_a_rate_and_a_start_of_its_own(configurations, pap
     figures = {"fig1": {"panels": {"a": {"algorithms": ["cd_1", *algorithms]}}}}
     other = plan(changed(configurations["paper"], {"algorithms": algorithms, "figures": figures}))
     of_panel = other.figures["popcd_fig1"].spec.panels[0]
-    one, fast, started, slow = (other.runs[run.folder.rpartition("/")[2]].settings for run in of_panel.runs)
+    one, fast, started, slow = (other.jobs[run.folder.rpartition("/")[2]].settings for run in of_panel.runs)
     assert (one.schedule[0].rate, fast.schedule[0].rate) == (0.1, 0.7)
     assert started.initial.model_dump() == start
     # What trains alike is trained once, whatever its name.
     other_panel = other.figures["popcd_fig1"].spec.panels[1]
-    assert slow == other.runs[other_panel.runs[0].folder.rpartition("/")[2]].settings
+    assert slow == other.jobs[other_panel.runs[0].folder.rpartition("/")[2]].settings
     assert of_panel.rates == (0.1, 0.7, 0.01)
 
 
@@ -272,7 +280,7 @@ def test_panels_of_other_metrics_share_their_runs(configurations, paper):
     shown = {"metric": "effective_sample_size", "axis": "log", "algorithms": ["pop_cd_1"]}
     panel = configurations["paper"].papers[0].figures["fig1"].panels["a"].model_dump(mode="json")
     other = plan(changed(configurations["paper"], {"figures": {"fig1": {"panels": {"e": panel | shown}}}}))
-    assert set(other.runs) == set(paper.runs)
+    assert set(other.of_kind("train")) == set(paper.of_kind("train"))
     spec = other.figures["popcd_fig1"].spec.panels[-1]
     assert (spec.metrics, spec.axis) == (("effective_sample_size",), "log")
     assert [run.algorithm for run in spec.runs] == ["pop_cd_1"]
@@ -283,12 +291,14 @@ def test_a_panel_of_a_diagnostic_does_not_wait_for_annealing(configurations, pap
     panel = configurations["paper"].papers[0].figures["fig3"].panels["a"].model_dump(mode="json")
     figure = {"kind": "learning_curves", "title": "t", "panels": {"a": panel | shown}}
     other = plan(changed(configurations["paper"], {"figures": {"fig9": figure}}))
-    assert other.figures["popcd_fig9"].evaluations == ()
+    assert ids_shown(other, other.figures["popcd_fig9"], "evaluate") == ()
     folder = other.figures["popcd_fig9"].spec.panels[0].runs[0].folder
-    assert folder == f"results/paper/runs/{other.figures['popcd_fig9'].runs[0]}"
+    assert folder == f"results/paper/runs/{ids_shown(other, other.figures['popcd_fig9'])[0]}"
     figure["panels"]["a"]["metric"] = ["log_likelihood", "reconstruction_log_likelihood"]
     both = plan(changed(configurations["paper"], {"figures": {"fig9": figure}}))
-    assert set(both.figures["popcd_fig9"].evaluations) < set(paper.figures["popcd_fig3"].evaluations)
+    assert set(ids_shown(both, both.figures["popcd_fig9"], "evaluate")) < set(
+        ids_shown(paper, paper.figures["popcd_fig3"], "evaluate")
+    )
 
 
 def test_a_reference_line_needs_the_data(configurations):
@@ -312,24 +322,24 @@ COUPLED = {
 
 def test_couplings_have_one_model_and_ids_of_their_own(configurations):
     other = plan(changed(configurations["paper"], {"figures": {"fig5": COUPLED}}))
-    first, second = (one.settings for one in other.couplings.values())
+    first, second = (one.settings for one in other.of_kind("couple").values())
     assert (first.coupling, second.coupling) == ("general", "rbm")
     assert first.seed == second.seed
-    assert other.figures["popcd_fig5"].couplings == tuple(other.couplings)
+    assert ids_shown(other, other.figures["popcd_fig5"], "couple") == tuple(other.of_kind("couple"))
     cut = COUPLED | {"replications": 3}
     fewer = plan(changed(configurations["paper"], {"figures": {"fig5": cut}}))
-    assert not set(fewer.couplings) & set(other.couplings)
+    assert not set(fewer.of_kind("couple")) & set(other.of_kind("couple"))
 
 
 def test_run_times_are_those_of_a_panel_s_runs(configurations, paper):
     table = {"kind": "run_times", "title": "t", "panel": "fig3.c", "reference": "cd_1"}
     other = plan(changed(configurations["paper"], {"tables": {"table2": table}}))
-    assert set(other.runs) == set(paper.runs)
-    assert set(other.evaluations) == set(paper.evaluations)
+    assert set(other.of_kind("train")) == set(paper.of_kind("train"))
+    assert set(other.of_kind("evaluate")) == set(paper.of_kind("evaluate"))
     result = other.tables["popcd_table2"]
-    assert len(result.runs) == 4
-    assert len(result.evaluations) == 1
-    assert result.spec.evaluation.folder == f"results/paper/evaluations/{result.evaluations[0]}"
+    assert len(ids_shown(other, result)) == 4
+    assert len(ids_shown(other, result, "evaluate")) == 1
+    assert result.spec.evaluation.folder == f"results/paper/evaluations/{ids_shown(other, result, 'evaluate')[0]}"
     assert (result.spec.panel, result.spec.evaluate_every) == ("fig3.c", 2000)
 
 
@@ -343,7 +353,7 @@ def test_the_bias_of_cd_is_measured_as_published(repository):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(repository)
         made = plan(only(load(["config/config.yaml"]), "cd_bias_bound"))
-    runs = [made.runs[run].settings for run in made.figures["cd_bias_bound_fig1"].runs]
+    runs = [made.jobs[run].settings for run in ids_shown(made, made.figures["cd_bias_bound_fig1"])]
     assert {(run.data.name, run.data.options["d"], run.batch, run.hidden) for run in runs} == {
         ("diag", 6, 7, 6),
         ("one_d_ball", 6, 6, 6),
@@ -355,7 +365,7 @@ def test_the_bias_of_cd_is_measured_as_published(repository):
         assert run.initial.model_dump() == {"kind": "uniform", "width": 0.5, "biases": "zero"}
         assert run.bias_bound is not None
         assert run.evaluate_at[0] == 1
-    beyond = [made.runs[run].settings for run in made.figures["cd_bias_bound_fig2"].runs]
+    beyond = [made.jobs[run].settings for run in ids_shown(made, made.figures["cd_bias_bound_fig2"])]
     assert {run.schedule[0].estimator.options["k"] for run in beyond} == {1, 2, 5, 10}
     assert {run.data.options["d"] for run in beyond} == {4, 6, 8}
     assert {run.schedule[0].update.options.get("decay") for run in beyond} == {None, 0.001, 0.01}
@@ -367,10 +377,10 @@ def test_dc_programming_is_run_as_published(repository):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(repository)
         made = plan(only(load(["config/config.yaml"]), "sdcp"))
-    assert {run.settings.seed for run in made.runs.values() if run.data == "shifting_bar"} == {
+    assert {run.settings.seed for run in made.of_kind("train").values() if run.data == "shifting_bar"} == {
         derived_seed(2017, "train", "shifting_bar", 4)
     }
-    for run in (run.settings for run in made.runs.values()):
+    for run in (run.settings for run in made.of_kind("train").values()):
         (stage,) = run.schedule
         # Gibbs steps an iteration, whatever the update rule.
         steps = stage.estimator.options["k"] * stage.update.options.get("inner_steps", 1)
@@ -381,11 +391,11 @@ def test_dc_programming_is_run_as_published(repository):
         assert run.iterations == (50_000 if small else run.iterations)
     epochs = {
         run.settings.iterations / (made.data[run.data].rows // run.settings.batch)
-        for run in made.runs.values()
+        for run in made.of_kind("train").values()
         if run.settings.hidden == 500
     }
     assert epochs == {200.0, 250.0}
-    shared = [set(made.figures[f"sdcp_{name}"].runs) for name in ("fig3", "fig6", "fig7")]
+    shared = [set(ids_shown(made, made.figures[f"sdcp_{name}"])) for name in ("fig3", "fig6", "fig7")]
     assert len(shared[0] & shared[1]) == 4
     assert len(shared[0] & shared[2]) == 2
     panel = made.figures["sdcp_fig5"].spec.panels[0]
@@ -413,11 +423,11 @@ overrides:
     assert [panel.name for panel in figure.spec.panels] == ["c"]
     assert figure.spec.absent == ("panel a", "panel b", "panel d")
     assert figure.spec.panels[0].without == ("CD-10", "pop-CD-10")
-    assert [run.partition("-0.01")[0] for run in figure.runs] == ["mnist-500h-pop_cd_1", "mnist-500h-cd_1"]
+    assert [run.partition("-0.01")[0] for run in ids_shown(made, figure)] == ["mnist-500h-pop_cd_1", "mnist-500h-cd_1"]
     assert table.spec.absent == ("row letters_100", "row mnist_500")
-    assert not {run for run in table.runs if "500h" in run or "100h" in run}
+    assert not {run for run in ids_shown(made, table) if "500h" in run or "100h" in run}
     whole = plan(load(["config/config.yaml"]))
-    assert set(figure.runs) <= set(whole.figures["popcd_fig3"].runs)
+    assert set(ids_shown(made, figure)) <= set(ids_shown(whole, whole.figures["popcd_fig3"]))
     everything = [one.spec for one in (whole.figures | whole.tables).values()]
     assert not [spec.key for spec in everything if spec.absent]
     panels = [panel for spec in everything for panel in getattr(spec, "panels", ())]

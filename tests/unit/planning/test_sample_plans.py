@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 import yaml
+from planned import ids_shown
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.config.loading import load
@@ -41,8 +42,9 @@ def panel(figure, **values) -> dict:
 
 def test_sheets_and_curves_share_their_samples(config):
     found = plan(loaded(config))
-    assert found.figures["rates_fpcd_fig1"].samples == found.figures["rates_fpcd_fig2_mnist"].samples
-    assert len(found.samples) == 8
+    sheets, curves = (ids_shown(found, found.figures[f"rates_fpcd_{name}"], "sample") for name in ("fig1", "fig2_mnist"))
+    assert sheets == curves
+    assert len(found.of_kind("sample")) == 8
     spec = found.figures["rates_fpcd_fig1"].spec
     assert [one.sampler for one in spec.panels[0].samplers] == [
         "rates_herding",
@@ -50,14 +52,15 @@ def test_sheets_and_curves_share_their_samples(config):
         "sample_penalization",
         "gibbs",
     ]
-    (samples,) = found.figures["rates_fpcd_fig1"].samples
+    (samples,) = ids_shown(found, found.figures["rates_fpcd_fig1"], "sample")
     assert spec.panels[0].samples.folder == f"results/tiny/samples/{samples}"
 
 
 def test_panels_that_train_alike_share_their_models(config):
     found = plan(loaded(config))
-    assert found.figures["rates_fpcd_fig2"].runs[0] == found.figures["rates_fpcd_fig3"].runs[0]
-    seeds = {one.settings.seed for one in found.samples.values() if one.run == found.figures["rates_fpcd_fig2"].runs[0]}
+    run = ids_shown(found, found.figures["rates_fpcd_fig2"])[0]
+    assert run == ids_shown(found, found.figures["rates_fpcd_fig3"])[0]
+    seeds = {job.settings.seed for job in found.of_kind("sample").values() if job.run == run}
     assert len(seeds) == 1
 
 
@@ -69,11 +72,12 @@ def test_what_is_cut_is_in_the_spec(config):
 
 
 def test_a_setting_of_the_grid_is_another_id(config):
-    one, other = (
-        plan(loaded(config, samplers={"gibbs": {"grid": {"k": [k]}}})).figures["rates_fpcd_fig2"] for k in (1, 2)
+    plans = [plan(loaded(config, samplers={"gibbs": {"grid": {"k": [k]}}})) for k in (1, 2)]
+    runs, samples = (
+        [ids_shown(made, made.figures["rates_fpcd_fig2"], kind) for made in plans] for kind in ("train", "sample")
     )
-    assert one.samples != other.samples
-    assert one.runs == other.runs
+    assert samples[0] != samples[1]
+    assert runs[0] == runs[1]
 
 
 SAMPLED = {"data": "usps", "hidden": 7, "rate": 0.1, "iterations": 11, "algorithm": "fpcd", "samples": 103}

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from core_helpers import binary_data, random_rbm
+from planned import ids_shown
 from reporting_results import make_run
 
 from rbmbench.base.errors import SettingsError
@@ -276,7 +277,7 @@ def test_verdicts_on_models_stand_at_the_end_of_their_curves(tmp_path):
     found = certificate(rbm, binary_data(17, 5), budget)
     folder = tmp_path / "certificate"
     results.write_table(folder / "certificate.parquet", found)
-    results.write_meta(folder, "certificate", {"settings": {}})
+    results.write_meta(folder, ("certificate.parquet",), {"settings": {}})
     contest["entries"][0]["certificate"] = f"{folder}"
     spec = spec_of("arena_curves", contest)
     assert f"{folder}/certificate.parquet" in spec.files()
@@ -315,13 +316,13 @@ def test_all_rates_and_algorithms_have_one_budget(changed):
     contest = spec.contests[0]
     names = {(entry.algorithm, entry.rate) for entry in contest.entries}
     assert len(names) == len(contest.entries) == 8
-    runs = [found.runs[identity].settings for identity in found.figures["arena_fig1"].runs]
+    runs = [found.jobs[identity].settings for identity in ids_shown(found, found.figures["arena_fig1"])]
     of_bars = [run for run in runs if run.data.name == "bars_and_stripes"]
     iterations = {run.schedule[0].estimator.name: run.iterations for run in of_bars}
     assert iterations == {"cd": 2000, "pcd": 1667, "pop_cd": 2000}
     assert not any(run.test_likelihood for run in of_bars)
     assert all(run.test_likelihood and run.validation_likelihood for run in runs if run.data.name == "held_out")
-    assert {key: one.runs for key, one in found.outputs.items() if key.startswith("arena")}.keys() == {
+    assert {key for key in found.outputs if key.startswith("arena")} == {
         "arena_fig1", "arena_fig2", "arena_fig3", "arena_fig4", "arena_fig5", "arena_table1"
     }  # fmt: skip
 

@@ -18,8 +18,8 @@ from reporting_results import figure, numbers, rising, stand_in, table
 from rbmbench.base.errors import ResultsError
 from rbmbench.base.settings import RunSettings
 from rbmbench.io.layout import Layout
-from rbmbench.kinds import parse_spec
 from rbmbench.jobs.fingerprints import fingerprint
+from rbmbench.kinds import parse_spec
 from rbmbench.reporting import style, text_tables
 from rbmbench.reporting.claims import judge
 from rbmbench.reporting.page.html import VERDICTS, claims_table, rendered, write_report

@@ -89,7 +89,7 @@ def test_colours_and_dashes_are_checked(key, value):
 @pytest.mark.slow
 def test_no_run_depends_on_the_look_of_its_curve(repository, tmp_path):
     def ids(*overlays):
-        return list(plan(load([repository / "config/config.yaml", *overlays])).runs)
+        return list(plan(load([repository / "config/config.yaml", *overlays])).of_kind("train"))
 
     overlay = tmp_path / "own.yaml"
     looks = "{cd_1: {color: '#112233', dash: long}}"

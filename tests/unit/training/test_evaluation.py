@@ -230,7 +230,7 @@ def folder(tmp_path_factory):
 def evaluate(folder: Path, out: str, **changes):
     settings = json.dumps(ANNEALING.model_dump() | changes)
     files = ["--data", str(folder / "data.npz"), "--model", str(folder / "run"), "--out", str(folder / out)]
-    return main(["evaluate", "--settings", settings, *files, "--checkpoint", str(folder / "state.npz")])
+    return main(["job", "evaluate", "--settings", settings, *files, "--checkpoint", str(folder / "state.npz")])
 
 
 def test_the_command_writes_a_folder_like_a_run_s(folder, result):
@@ -287,9 +287,9 @@ def test_a_run_without_snapshots_is_refused(folder, capsys):
     small = folder / "small"
     results.write_arrays(small / "model.npz", {name: arrays[name] for name in results.MODEL_ARRAYS})
     results.write_table(small / "curve.parquet", results.read_table(folder / "run", "curve.parquet"))
-    results.write_meta(small, "run", results.read_meta(folder / "run"))
+    results.write_meta(small, ("curve.parquet", "model.npz"), results.read_meta(folder / "run"))
     files = ["--data", str(folder / "data.npz"), "--model", str(small), "--out", str(folder / "none")]
-    assert main(["evaluate", "--settings", ANNEALING.canonical(), *files]) == 2
+    assert main(["job", "evaluate", "--settings", ANNEALING.canonical(), *files]) == 2
     assert "model.npz: array 'snapshot_iterations' is missing" in capsys.readouterr().err
 
 

@@ -117,11 +117,11 @@ def test_runs_of_other_code_rows_or_damaged_ones_are_left_alone(train, tmp_path)
     folder = tmp_path / "runs" / "other"
     meta = {key: value for key, value in results.read_meta(folder).items() if key not in ("checksums", "checksum")}
     for key, value in (("code", "0123456789"), ("data", {}), ("backend", "cupy")):
-        results.write_meta(folder, "run", meta | {key: value})
+        results.write_meta(folder, ("curve.parquet", "model.npz"), meta | {key: value})
         assert train(f"run {key}", 3)[1][:2] == [0, 1]
         for file in (tmp_path / "runs" / f"run {key}").iterdir():
             file.unlink()
-    results.write_meta(folder, "run", meta)
+    results.write_meta(folder, ("curve.parquet", "model.npz"), meta)
     (folder / "model.npz").write_bytes(b"damaged")
     assert train("run", 3)[1] == [0, 1, 2]
 
@@ -177,7 +177,14 @@ def evaluate(train, tmp_path, monkeypatch):
         annealed.clear()
         train(f"wide-{name}", trials, hidden=WIDE, data={"name": "wide"}, test_likelihood=True)
         out = tmp_path / "evaluations" / f"wide-ais-{name}"
-        command = ["evaluate", "--data", f"{tmp_path / 'data.npz'}", "--model", f"{tmp_path / 'runs' / f'wide-{name}'}"]
+        command = [
+            "job",
+            "evaluate",
+            "--data",
+            f"{tmp_path / 'data.npz'}",
+            "--model",
+            f"{tmp_path / 'runs' / f'wide-{name}'}",
+        ]
         command += ["--settings", json.dumps(ANNEALING | changes), "--out", f"{out}"]
         assert main([*command, *(["--extends", f"{out.parent}"] * extends)]) == 0
         return results.read_table(out, "curve.parquet"), results.read_meta(out), list(annealed)

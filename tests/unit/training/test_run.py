@@ -66,7 +66,7 @@ def test_the_curve_of_an_evaluation_takes_the_place_of_the_runs(copied):
     other, meta = results.read_table(copied, "curve.parquet"), dict(results.read_meta(copied))
     for name, value in (("evaluation", 13.0), ("elsewhere", 17.0)):
         results.write_table(copied / name / "curve.parquet", other.assign(value=value))
-        results.write_meta(copied / name, "evaluation", meta)
+        results.write_meta(copied / name, ("curve.parquet",), meta)
     assert set(rbmbench.load_run(copied, copied / "elsewhere").curve["value"]) == {17.0}
     # A run with snapshots has no likelihood of its own.
     assert 13.0 not in set(rbmbench.load_run(copied).curve["value"])

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A kind of job takes two places: a file of its own, and the kind of figure that asks for it."""
+
+import copy
+import json
+
+from tiny_paper import FILES, PAPER, add_tiny_paper
+
+JOB = """
+import pandas as pd
+
+from rbmbench.base.settings import Count, Settings
+from rbmbench.jobs import REGISTRY, Measurement, Results
+from rbmbench.model.work import Work
+
+
+class NormSettings(Settings):
+    power: Count = 2
+    seed: int = 0
+
+
+@REGISTRY.register
+class NormJob(Measurement):
+    Settings = NormSettings
+    folder, files = "norms", ("norms.parquet",)
+    rule, infix, title = "measure_norms", "norm", "norm"
+
+    def measure(self, task, rbm, dataset, progress, checkpointer):
+        norms = (rbm.W ** task.settings.power).sum((-2, -1))
+        return Results({"norms.parquet": pd.DataFrame({"trial": range(len(norms)), "norm": norms})})
+
+    def work(self, settings, sizes, pilot=False):
+        return Work({"measuring": {"start": 1, "parameter": sizes.m * sizes.n * sizes.trials}}, {"process": 1})
+
+    def probe(self, settings, visible, hidden, precision):
+        return {"power": __import__("numpy").array([float(settings.power)])}
+"""
+KIND = """
+from typing import Literal
+
+from rbmbench.config.paper import KINDS
+from rbmbench.io.results import read_table
+from rbmbench.jobs import of_name
+from rbmbench.planning.jobs import Output
+from rbmbench.planning.kinds import Kind
+from rbmbench.planning.specs import FigureSpec
+
+
+class NormsSpec(FigureSpec):
+    kind: Literal["norms"]
+    folder: str
+
+    def folders(self):
+        return [self.folder]
+
+    def files(self):
+        return [f"{self.folder}/norms.parquet", f"{self.folder}/meta.json"]
+
+    def read(self):
+        return read_table(self.folder, "norms.parquet")
+
+    def numbers(self, table):
+        return table
+
+    def draw(self, table):
+        from rbmbench.reporting.style import page, theme
+
+        with theme():
+            drawn = page(1)
+            drawn.subplots().plot(table["trial"], table["norm"])
+        return drawn
+
+    def caption(self, table):
+        return "Norms of the weights."
+
+
+@KINDS.register
+class Norms(Kind):
+    kind: Literal["norms"]
+    panel: str
+
+    SPEC = NormsSpec
+
+    def plan(self, planner, key, published):
+        _, panel = planner.paper.panels_of("learning_curves")[self.panel]
+        run = planner.run(panel, "cd_1")
+        settings = of_name("norm").Settings(power=2)
+        norms = planner.measured("norm", f"{run.id.rpartition('-')[0]}-norm", run, settings)
+        spec = NormsSpec(**planner.heading(key, self), folder=planner.plan.folder(norms))
+        return Output(spec, (run.id, norms.id))
+"""
+
+
+def test_a_kind_of_job_is_a_file_and_a_kind_of_figure(workspace):
+    folder = workspace.folder / "plugins"
+    folder.mkdir()
+    (folder / "norm.py").write_text(JOB)
+    (folder / "norms.py").write_text(KIND)
+    paper = copy.deepcopy(PAPER)
+    paper["figures"] = {
+        "fig1": paper["figures"]["fig1"],
+        "fig2": {"kind": "norms", "title": "Norms", "panel": "fig1.a"},
+    }
+    del paper["tables"]
+    add_tiny_paper(workspace, paper)
+    workspace.edit("config/tiny.yaml", "plugins", ["plugins/norm.py", "plugins/norms.py"])
+    workspace.snakemake("tiny_fig2", "forecast", *FILES)
+    (made,) = (workspace.folder / "results/tiny").glob("norms/*/meta.json")
+    meta = json.loads(made.read_text())
+    assert (meta["job"], meta["settings"]) == ("norm", {"power": 2, "seed": 0})
+    assert len(meta["code"]) == 10
+    assert meta["sha256"].keys() == {"norms.parquet"}
+    assert "tiny_fig2" in (workspace.folder / "results/tiny/forecast.csv").read_text()
