@@ -3,6 +3,7 @@
 
 import hashlib
 import json
+import math
 import os
 import shlex
 import sys
@@ -20,7 +21,9 @@ from rbmbench.io.layout import CURVE, META, RUNS
 from rbmbench.io.results import check_writable
 from rbmbench.io.warm import WarmProcess
 from rbmbench.jobs.fingerprints import fingerprint, probe_ahead, recipe_fingerprint
+from rbmbench.planning.blocks import blocks_of
 from rbmbench.planning.forecast import requests
+from rbmbench.planning.forecast.jobs import LEAST_MINUTES
 from rbmbench.planning.plan import plan
 from rbmbench.reporting.claims import files as claim_files
 
@@ -59,7 +62,6 @@ snakemake_scheduler.install()
 OVERLAYS = [os.path.relpath(file) for file in workflow.overwrite_configfiles]
 CONFIGURATION, PLAN = checked_plan()
 LAYOUT = PLAN.layout
-TITLES = Titles(PLAN)
 LOGGED = LoggedWorkflow(workflow, PLAN)
 WARM = WarmProcess()
 FEWEST_JOBS_OF_WARM_PROCESS = 10
@@ -77,34 +79,68 @@ wildcard_constraints:
 # What jobs read, and what they ask a scheduler for. The wildcard `job` is the id of a job of the plan.
 
 
-def data_of_job(wildcards):
+BLOCKS_OF = {name: blocks_of(PLAN, job) for name, job in PLAN.jobs.items()}
+BLOCKS = {os.path.relpath(block.folder, LAYOUT.job("blocks", "")): block for job in BLOCKS_OF.values() for block in job}
+
+
+TITLES = Titles(PLAN, BLOCKS.values())
+
+
+def data_of_job(job):
     """Return the data set that a job reads, as a list of one or none."""
-    job = PLAN.jobs[wildcards.job]
     return [LAYOUT.data_set(job.data)] if job.data else []
 
 
-def files_before(wildcards):
-    """Return the files of the jobs that a job reads."""
-    return [file for name in PLAN.before(PLAN.jobs[wildcards.job]) for file in PLAN.files(PLAN.jobs[name])]
+def files_before(job):
+    """Return the files of the jobs that a job reads, and those of its blocks."""
+    files = [file for name in PLAN.before(job) for file in PLAN.files(PLAN.jobs[name])]
+    return files + [file for block in BLOCKS_OF[job.id] for file in files_of_block(block)]
 
 
-def inputs_of_job(wildcards):
-    """Return the arguments that name what a job reads, and the earlier jobs whose trials it may take."""
-    job, kind = PLAN.jobs[wildcards.job], jobs.of_name(PLAN.jobs[wildcards.job].kind)
+def files_of_block(block):
+    """Return the files of a block of trials."""
+    return [f"{block.folder}/{name}" for name in (*jobs.of_name(block.job.kind).files, META)]
+
+
+def inputs_of_job(job):
+    """Return the arguments that name the files that a job reads."""
     arguments = ["--data", LAYOUT.data_set(job.data)] if job.data else []
     arguments += ["--model", PLAN.folder(PLAN.jobs[job.run])] if job.run else []
-    arguments += ["--needs", *(PLAN.folder(PLAN.jobs[name]) for name in job.needs)] if job.needs else []
-    if kind.name == "train":
-        arguments += ["--run-id", job.id] + ["--keep-state"] * CONFIGURATION.main.keep_states
-    if kind.extends:
-        arguments += ["--extends", os.path.dirname(PLAN.folder(job))]
-    return shlex.join(arguments)
+    return arguments + (["--needs", *(PLAN.folder(PLAN.jobs[name]) for name in job.needs)] if job.needs else [])
+
+
+def arguments_of_job(job):
+    """Return the arguments of the command that computes a job, or joins its blocks."""
+    blocks = ["--blocks", *(block.folder for block in BLOCKS_OF[job.id])] if BLOCKS_OF[job.id] else []
+    run = ["--run-id", job.id] if job.kind == "train" else []
+    return shlex.join([*inputs_of_job(job), *run, *blocks])
+
+
+def settings_of_block(block):
+    """Return the settings of a block, which do not depend on how many trials the job has."""
+    return jobs.of_name(block.job.kind).of_any_trials(block.job.settings).canonical()
+
+
+def arguments_of_block(block):
+    """Return the arguments of the command that computes a block of trials."""
+    return shlex.join([*inputs_of_job(block.job), "--block", f"{block.first}-{block.trials}"])
 
 
 @cache
 def requested():
     """Return what every job asks for, by its id."""
     return requests(PLAN)
+
+
+def request_of_job(name):
+    """Return what a job asks for; to join blocks takes no time."""
+    return requested()[name]._replace(minutes=LEAST_MINUTES) if BLOCKS_OF[name] else requested()[name]
+
+
+def request_of_block(name):
+    """Return what a block asks for: the memory of its job, and its share of the time."""
+    whole, block = requested()[BLOCKS[name].job.id], BLOCKS[name]
+    return whole._replace(minutes=max(LEAST_MINUTES, math.ceil(block.share * whole.minutes)))
 
 
 def more_each_attempt(amount):

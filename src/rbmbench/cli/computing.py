@@ -14,7 +14,6 @@ from rbmbench.cli.parser import ONE_STAGE, plain_data
 from rbmbench.cli.progress import shown_progress
 from rbmbench.cli.stopping import StopSignals
 from rbmbench.io import provenance, results
-from rbmbench.jobs.fingerprints import fingerprint
 from rbmbench.kernels import ways
 from rbmbench.training.arguments import settings_from
 
@@ -28,8 +27,10 @@ def compute(arguments: Namespace) -> None:
     if missing:
         raise SettingsError(f"job {arguments.kind}: {_argument(missing)} must be given, got nothing")
     task = task_of(arguments, _settings(kind.Settings, arguments))
-    task.code = fingerprint(task.settings)
-    kind.compute(task)
+    if arguments.blocks:
+        kind.gather(task, arguments.blocks)
+    else:
+        kind.compute(task)
 
 
 def train(arguments: Namespace) -> None:
@@ -39,15 +40,13 @@ def train(arguments: Namespace) -> None:
 
 def trained(arguments: Namespace, settings: RunSettings, dataset: datasets.Dataset) -> None:
     """Train a run on a data set, and write its files."""
-    task = task_of(arguments, settings)
-    task.code = fingerprint(settings, dataset.train.shape[1])
-    jobs.of_name("train").compute(task, dataset)
+    jobs.of_name("train").compute(task_of(arguments, settings), dataset)
 
 
 def task_of(arguments: Namespace, settings: Settings) -> jobs.Task:
     """Return the task that the arguments of a subcommand ask for."""
     names = ("out", "data", "model", "checkpoint", "checkpoint_seconds", "threads", "scale", "backend")
-    names += ("run_id", "extends", "keep_state")
+    names += ("run_id", "block")
     values = {name: value for name in names if (value := getattr(arguments, name, None)) is not None}
     needs = tuple(getattr(arguments, "needs", None) or ())
     watch = partial(shown_progress, value="mean log-likelihood")

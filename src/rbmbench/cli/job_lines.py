@@ -3,12 +3,13 @@
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from rbmbench.base.errors import RbmbenchError
 from rbmbench.cli.progress import duration
 from rbmbench.io.layout import Layout
+from rbmbench.planning.blocks import Block
 from rbmbench.planning.forecast import Expected, Remaining
 from rbmbench.planning.jobs import Plan, data_name
 from rbmbench.planning.specs import number_of, paper_of
@@ -30,9 +31,11 @@ class Titles:
     Parameters
     ----------
     plan : Plan
+    blocks : iterable of Block
+        Blocks of trials, named by the last two folders of their path.
     """
 
-    def __init__(self, plan: Plan):
+    def __init__(self, plan: Plan, blocks: Iterable[Block] = ()):
         self._titles = {
             name: data_name(str(entry.options.get("data", entry.name))).replace("_", " ")
             for name, entry in plan.data.items()
@@ -42,6 +45,9 @@ class Titles:
             self._titles[key] = shown
             for name in plan.needed(output):
                 self._titles.setdefault(name, f"{shown}: {plan.jobs[name].title}")
+        for block in blocks:
+            trials = f"trials {block.first + 1} to {block.first + block.trials}"
+            self._titles["/".join(block.folder.rsplit("/", 2)[1:])] = f"{self._titles[block.job.id]}, {trials}"
 
     def __format__(self, name: str) -> str:
         """Return the title of an id or key."""

@@ -155,6 +155,14 @@ def _shape(text: str) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
+def _range_of_trials(text: str) -> tuple[int, int]:
+    """Return first trial and number of trials of FIRST-COUNT."""
+    numbers = re.fullmatch(r"(\d{1,9})-([1-9]\d{0,8})", text, re.ASCII)
+    if not numbers:
+        raise ArgumentTypeError(f"must be FIRST-COUNT, such as 10-5, got {text!r}")
+    return int(numbers[1]), int(numbers[2])
+
+
 def _kind_of_parts(text: str) -> str:
     """Return the name of a kind of parts."""
     if text not in PARTS:
@@ -183,12 +191,6 @@ COMPUTATION = {
     "--out": _required_folder(help="folder to write"),
     "--threads": {"type": _count, "default": 1, "metavar": "N", "help": "threads to use (default: 1)"},
     "--scale": {"default": "none", "metavar": "NAME", "help": "name of the scale, for meta.json"},
-}
-EXTENDS = {
-    "--extends": _folder(
-        help="folder of runs: trials, or first iterations, of one that differs in their number are not made again"
-    ),
-    "--keep-state": {"action": "store_true", "help": "keep the final state, from which a longer run can go on"},
 }
 DATA_OR_OWN = {
     "--data": _required_file(help="file of `rbmbench data`, or a matrix of 0 and 1 of your own: .npy, .npz or .csv"),
@@ -318,7 +320,7 @@ def _add_commands(commands) -> None:
         "train",
         "computing:train",
         text,
-        DATA_OR_OWN | EXTENDS,
+        DATA_OR_OWN,
         ONE_STAGE,
         COMPUTATION | _settings_or(ONE_STAGE),
         _resumable(),
@@ -327,7 +329,7 @@ def _add_commands(commands) -> None:
 
     text = "train on a file of your own, and write models, curve, pictures and a page"
     fit = add("fit", "fitting:fit", text, OF_FIT, _resumable(), _backend())
-    fit.set_defaults(settings=None, run_id=None, scale="none", extends=None, keep_state=False)
+    fit.set_defaults(settings=None, run_id=None, scale="none")
 
     own = {
         "model": _file(help="folder of a run, or an .npz file with W (..., m, n), b (..., m) and c (..., n)"),
@@ -410,7 +412,9 @@ def _add_steps(commands) -> None:
         "--data": _file(help="npz file of the data set"),
         "--model": _folder(help="folder of the run whose models are measured"),
         "--needs": _folder(nargs="*", default=[], help="folders of the other jobs that this one reads"),
-        "--extends": _folder(help="folder of evaluations: trials that they have are not annealed again"),
+        "--run-id": DATA_OR_OWN["--run-id"],
+        "--block": {"type": _range_of_trials, "metavar": "FIRST-COUNT", "help": "only so many trials, from one on"},
+        "--blocks": _folder(nargs="+", help="folders of the blocks of trials to gather, in place of computing"),
     }
     text = "compute a job of the workflow: evaluate, ground_truth, estimate, ..."
     job = add("job", "computing:compute", text, own, COMPUTATION | _resumable(), _backend())

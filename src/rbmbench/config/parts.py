@@ -50,9 +50,6 @@ class MainConfig(Settings):
     backend: Literal["auto", "numpy", "cupy"] = Field(
         default="auto", description="arrays to train on: NumPy's, CuPy's on a GPU, or what suits each run"
     )
-    keep_states: bool = Field(
-        default=False, description="whether runs keep their final state, so that longer ones go on from there"
-    )
     plugins: tuple[str, ...] = Field(
         default=(),
         description="files or folders of estimators, update rules, samplers, data sets and kinds of your own; "

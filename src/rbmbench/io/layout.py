@@ -19,8 +19,6 @@
 from dataclasses import dataclass
 
 CURVE, MODEL, META = "curve.parquet", "model.npz", "meta.json"
-STATE = "state.npz"
-"""File in a run's folder with its final state, if it is kept, from which a longer run goes on."""
 EVALUATION = "evaluation"
 """Folder in a run's, with the evaluation that `rbmbench fit` makes of it."""
 FIT_PICTURES, FIT_PAGE = {"curve": "curve.png", "filters": "filters.png", "samples": "samples.png"}, "index.html"
@@ -35,8 +33,8 @@ KEPT_ARENA = f"{REFERENCE}/desktop"
 CONFORMANCE, CONFORMANCE_INDEX = f"{REFERENCE}/conformance", "index.json"
 """Folder of the models by which libraries check themselves, and the file that lists them."""
 
-RUNS, EVALUATIONS = "runs", "evaluations"
-"""Folders of training runs and of their annealed likelihoods. Other kinds of jobs name their own."""
+RUNS, EVALUATIONS, BLOCKS = "runs", "evaluations", "blocks"
+"""Folders of training runs, of their annealed likelihoods and of blocks of trials. Kinds of jobs name their own."""
 PICTURE_ENDINGS = ("pdf", "png", "svg")
 FIGURE_ENDINGS = (*PICTURE_ENDINGS, "md")
 TABLE_ENDINGS, NOTEBOOK_ENDINGS = ("csv", "md", "tex"), ("ipynb", "html")

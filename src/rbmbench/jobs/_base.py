@@ -5,30 +5,29 @@ A job has settings, and a folder of its own in the results of a scale. It reads 
 and the results of other jobs, and writes tables and arrays, and last of all ``meta.json``.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from pydantic import ValidationError
 
 from rbmbench import datasets
-from rbmbench.base.errors import DataError, ResultsError, StoppedError, TrainingError
+from rbmbench.base.errors import DataError, StoppedError, TrainingError
 from rbmbench.base.pace import Stopping
-from rbmbench.base.registry import Registry
 from rbmbench.base.settings import RunSettings, Settings
 from rbmbench.io import provenance, results
 from rbmbench.io.layout import META
+from rbmbench.jobs.fingerprints import fingerprint
 from rbmbench.kernels import backend_name, ways
 from rbmbench.model.rbm import RBM
 from rbmbench.model.work import Work
 from rbmbench.training.checkpoint import Checkpointer, owned
 
-REGISTRY = Registry("rbmbench.jobs", "kind of job", exclude=("fingerprints", "probes"))
+OF_BLOCK = ("trials", "commit", "finished", "hardware", "backend")
+"""Keys of ``meta.json`` that are kept of each block of trials."""
 
 Arrays = dict[str, np.ndarray]
 Progress = Callable[..., None]
@@ -78,14 +77,12 @@ class Task:
         Its value tells the computation to stop, see `rbmbench.base.pace.Stopping`.
     watch : callable
         Returns the context of a computation by its name: the callback that shows its progress.
-    code : str
-        Fingerprint of the code, taken before the computation begins.
     run_id : str, optional
         Id of a training run; by default the name of the folder.
-    extends : Path, optional
-        Folder of earlier jobs of the kind: trials that they have are not computed again.
-    keep_state : bool
-        Whether a training run keeps its final state.
+    block : (int, int), optional
+        First trial, counted from that of the settings, and number of the trials that are computed; by default all.
+    code : str
+        Fingerprint of the code, which a kind takes before its computation begins.
     """
 
     settings: Any
@@ -100,10 +97,9 @@ class Task:
     backend: str = "auto"
     signals: Any = None
     watch: Watch = field(default=lambda name: nullcontext(lambda *_: None))
-    code: str = ""
     run_id: str | None = None
-    extends: Path | None = None
-    keep_state: bool = False
+    block: tuple[int, int] | None = None
+    code: str = ""
 
     def owned(self, files: Iterable[str]) -> AbstractContextManager[None]:
         """Return the lock of the checkpoint, held until the files of the folder are written."""
@@ -170,8 +166,6 @@ class JobKind:
         Attributes of `Task` that must be given: "data", "model" (the folder of a training run).
     takes_gpu : bool
         Whether arrays of a GPU are computed on.
-    extends : bool
-        Whether trials of earlier jobs are taken, see `Task.extends`.
     """
 
     Settings: type[Settings]
@@ -183,7 +177,6 @@ class JobKind:
     summary: str
     inputs: tuple[str, ...] = ("data", "model")
     takes_gpu = False
-    extends = False
 
     @property
     def name(self) -> str:
@@ -199,6 +192,18 @@ class JobKind:
 
         With ``pilot``, a short computation may be made for a cost that does not follow from settings and sizes.
         """
+        raise NotImplementedError
+
+    def trials(self, settings: Any, sizes: Sizes) -> int:
+        """Return the number of trials by which the work of a job can be divided into blocks; 1 if it cannot."""
+        return 1
+
+    def of_any_trials(self, settings: Any) -> Any:
+        """Return the settings without the number of trials: blocks of trials are named after them."""
+        return settings
+
+    def gather(self, task: Task, folders: Sequence[Path]) -> None:
+        """Join the blocks of a job, in the order of their trials, into its folder: the files of all trials at once."""
         raise NotImplementedError
 
     def reduced(self, settings: Any, values: dict[str, Any]) -> dict[str, Any]:
@@ -228,6 +233,7 @@ class Measurement(JobKind):
 
     def compute(self, task: Task) -> None:
         """See `JobKind`."""
+        task.code = fingerprint(task.settings)
         rbm = dataset = None
         if self.inputs:
             dataset = datasets.read(task.data)
@@ -249,6 +255,21 @@ class Measurement(JobKind):
             results.write_meta(task.out, self.files, meta | {"job": self.name} | measured.meta)
 
 
+def gathered_meta(task: Task, metas: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the ``meta.json`` of a job from those of its blocks: times are summed, and each block is named."""
+    blocks = [{key: meta.get(key) for key in OF_BLOCK} for meta in metas]
+    wall = {name: sum(meta["wall"].get(name, 0.0) for meta in metas) for name in metas[0]["wall"]}
+    return metas[0] | {
+        "settings": task.settings.model_dump(mode="json"),
+        "scale": task.scale,
+        "started": min(meta["started"] for meta in metas),
+        "finished": max(meta["finished"] for meta in metas),
+        "peak_memory_mb": max(meta["peak_memory_mb"] for meta in metas),
+        "wall": wall,
+        "blocks": blocks,
+    }
+
+
 def check_width(models: np.ndarray, dataset: datasets.Dataset, folder: Path) -> None:
     """Raise a `DataError` if weights (..., m, n) and data set differ in the number of visible units."""
     units, expected = models.shape[-2], dataset.train.shape[1]
@@ -260,35 +281,3 @@ def spent(checkpointer: Checkpointer, stage: str) -> dict[str, float]:
     """Return wall-clock and processor seconds of a computation, with keys for its stage."""
     clock, processor = checkpointer.spent()
     return {f"{stage}_seconds": clock, f"{stage}_cpu_seconds": processor}
-
-
-@cache
-def of_name(name: str) -> JobKind:
-    """Return the kind of jobs of a name; raise a `SettingsError` if there is none."""
-    return REGISTRY.create(name)
-
-
-def kinds() -> list[JobKind]:
-    """Return all kinds of jobs, training first."""
-    return sorted((of_name(name) for name in REGISTRY.names()), key=lambda kind: kind.infix)
-
-
-def kind_of(settings: Settings) -> JobKind:
-    """Return the kind of jobs with settings of this type."""
-    return next(kind for kind in kinds() if type(settings) is kind.Settings)
-
-
-def kind_of_meta(meta: Mapping[str, Any]) -> tuple[JobKind, Settings]:
-    """Return the kind and the settings of the job of a ``meta.json``; raise a `ResultsError` if it is of none.
-
-    Metas of earlier versions do not name the kind: settings of each kind have keys of their own.
-    """
-    if "settings" not in meta:
-        raise ResultsError("key 'settings' is missing")
-    candidates = [of_name(meta["job"])] if "job" in meta else kinds()
-    for kind in candidates:
-        try:
-            return kind, kind.Settings.model_validate(meta["settings"])
-        except ValidationError:
-            continue
-    raise ResultsError(f"settings: must be those of a kind of job ({', '.join(REGISTRY.names())})")

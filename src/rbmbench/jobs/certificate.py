@@ -4,8 +4,9 @@
 from rbmbench.base.settings import LEAST_SWEEPS, CertificateSettings
 from rbmbench.io.layout import CERTIFICATE
 from rbmbench.jobs import probes
-from rbmbench.jobs._base import REGISTRY, Measurement, Results
+from rbmbench.jobs._base import Measurement, Results
 from rbmbench.jobs._costs import likelihood_of_rows, measuring
+from rbmbench.jobs._registry import REGISTRY
 from rbmbench.measurements.certificate import certificate
 from rbmbench.model.work import Counter, Work, dense_product, product, tempered, times
 

@@ -9,8 +9,9 @@ from rbmbench.base.settings import CouplingSettings
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.io.layout import STOPPING_TIMES
 from rbmbench.jobs import probes
-from rbmbench.jobs._base import REGISTRY, Measurement, Results
+from rbmbench.jobs._base import Measurement, Results
 from rbmbench.jobs._costs import measuring
+from rbmbench.jobs._registry import REGISTRY
 from rbmbench.measurements import meeting_times
 from rbmbench.model.work import ASSUMED_STOPPING_TIME, Counter, Work, product
 from rbmbench.samplers import stopping_times

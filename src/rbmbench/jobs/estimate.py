@@ -11,8 +11,9 @@ from rbmbench.base.settings import EstimateSettings
 from rbmbench.io import results
 from rbmbench.io.layout import BIAS, TRUTH
 from rbmbench.jobs import probes
-from rbmbench.jobs._base import REGISTRY, Measurement, Results
+from rbmbench.jobs._base import Measurement, Results
 from rbmbench.jobs._costs import measurement_memory, measuring
+from rbmbench.jobs._registry import REGISTRY
 from rbmbench.measurements import gradient_bias
 from rbmbench.model.rbm import RBM
 from rbmbench.model.work import Work, times

@@ -4,8 +4,7 @@
 The snapshots of a run are evaluated apart from training: another budget of the annealing does not train anew.
 """
 
-from types import ModuleType
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -15,13 +14,15 @@ from rbmbench.base.settings import HELD_OUT, AnnealingSettings
 from rbmbench.io import results
 from rbmbench.io.layout import CURVE
 from rbmbench.jobs import probes
-from rbmbench.jobs._base import REGISTRY, JobKind, Task, check_width, spent
+from rbmbench.jobs._base import JobKind, Task, check_width, gathered_meta, spent
 from rbmbench.jobs._costs import evaluations, likelihood_of_rows, measuring, snapshots
-from rbmbench.jobs.fingerprints import UNKNOWN
-from rbmbench.kernels import backend_name, backends
+from rbmbench.jobs._registry import REGISTRY
+from rbmbench.jobs.fingerprints import fingerprint
+from rbmbench.kernels import backends
 from rbmbench.model.work import Counter, Work, product, times
-from rbmbench.training import extension
 from rbmbench.training.snapshots import annealed_curve
+
+SPENT = "annealing_seconds", "annealing_cpu_seconds"
 
 
 @REGISTRY.register
@@ -33,37 +34,57 @@ class EvaluateJob(JobKind):
     rule, infix, title = "evaluate_run", "ais", "annealing"
     summary = "evaluate snapshots by annealed importance sampling"
     takes_gpu = True
-    extends = True
 
     def compute(self, task):
         """See `JobKind`."""
-        dataset = datasets.read_file(task.data)
-        run, kept = results.read_meta(task.model), results.read_snapshots(task.model)
-        diagnostics, models = results.read_table(task.model, CURVE), kept["snapshot_W"]
-        check_width(models, dataset, task.model)
+        task.code, dataset = fingerprint(task.settings), datasets.read_file(task.data)
+        run, snapshots = results.read_meta(task.model), results.read_snapshots(task.model)
+        check_width(snapshots["snapshot_W"], dataset, task.model)
+        first, count = task.block or (0, run["settings"]["trials"])
+        chosen_trials = slice(first, first + count)
+        snapshots = {name: part if part.ndim == 1 else part[:, chosen_trials] for name, part in snapshots.items()}
         # Two matrix products per step, for all trials of a snapshot.
+        models = snapshots["snapshot_W"]
         chosen = backends.choose(task.backend, 4.0 * task.settings.particles * models.size / len(models))
-        array = chosen.arrays.empty(0)
-        earlier = None
-        if task.extends and task.code != UNKNOWN:
-            like = f"{task.model.name.rpartition('-')[0]}-*"
-            alike = {"settings": task.settings.model_dump(mode="json"), "code": task.code, "data": dataset.provenance}
-            alike |= {"backend": backend_name(array)}
-            known = diagnostics["metric"].unique()
-            earlier = extension.earlier_evaluation(task.extends, like, run, alike, known)
+        held_out = [part for part in HELD_OUT if run["settings"].get(f"{part}_likelihood")]
         with task.owned(self.files):
-            trials = earlier.trials if earlier else 0
-            curve, seconds = (earlier.curve, earlier.spent) if earlier else (None, {})
-            if trials < run["settings"]["trials"]:
-                new, took = _annealed(task, dataset, run, kept, trials, chosen.arrays)
-                curve = pd.concat([curve, new]).sort_values(["metric", "iteration", "trial"], ignore_index=True)
-                seconds = {name: seconds.get(name, 0.0) + value for name, value in took.items()}
-            own = task.meta(dataset.provenance, array) | {"backend_reason": chosen.reason}
-            if earlier:
-                own["parts"] = earlier.parts(run, own)
-            results.write_table(task.out / CURVE, pd.concat([curve, diagnostics], ignore_index=True))
-            meta = run | {"wall": run["wall"] | seconds, "evaluation": own | {"job": self.name}}
-            results.write_meta(task.out, self.files, meta)
+            with task.resumable() as (checkpointer, progress):
+                curve = annealed_curve(
+                    snapshots,
+                    dataset.train,
+                    task.settings,
+                    held_out={part: getattr(dataset, part) for part in held_out},
+                    first_trial=run["settings"]["first_trial"] + first,
+                    threads=task.threads,
+                    arrays=chosen.arrays,
+                    progress=progress,
+                    checkpointer=checkpointer,
+                )
+            own = task.meta(dataset.provenance, chosen.arrays.empty(0))
+            own |= {"backend_reason": chosen.reason, "job": self.name, "trials": count}
+            self._write(task, run, curve, own, spent(checkpointer, "annealing"))
+
+    def _write(self, task: Task, run: Mapping, curve: pd.DataFrame, own: Mapping, wall: Mapping) -> None:
+        """Write the annealed curve and the diagnostics of training, and the meta of both."""
+        diagnostics = results.read_table(task.model, CURVE)
+        results.write_table(task.out / CURVE, pd.concat([curve, diagnostics], ignore_index=True))
+        results.write_meta(task.out, self.files, run | {"wall": run["wall"] | wall, "evaluation": own})
+
+    def trials(self, settings, sizes):
+        """See `JobKind`."""
+        return sizes.trials
+
+    def gather(self, task, folders):
+        """See `JobKind`."""
+        run, metas = results.read_meta(task.model), [results.read_meta(path) for path in folders]
+        known = set(results.read_table(task.model, CURVE)["metric"])
+        curves = [results.read_table(path, CURVE) for path in folders]
+        annealed = pd.concat([curve[~curve["metric"].isin(known)] for curve in curves])
+        own = [meta["evaluation"] | {"wall": {name: meta["wall"][name] for name in SPENT}} for meta in metas]
+        gathered = gathered_meta(task, own)
+        wall = gathered.pop("wall")
+        curve = annealed.sort_values(["metric", "iteration", "trial"], ignore_index=True)
+        self._write(task, run, curve, gathered | {"trials": run["settings"]["trials"]}, wall)
 
     def work(self, settings, sizes, pilot=False):
         """See `JobKind`."""
@@ -82,28 +103,3 @@ class EvaluateJob(JobKind):
         kept = {f"snapshot_{name}": part[None] for name, part in rbm.parameters._asdict().items()}
         kept["snapshot_iterations"] = np.array([1])
         return probes.by_column(annealed_curve(kept, rows, settings, {"test": rows[: probes.UNSEEN]}), "metric")
-
-
-def _annealed(
-    task: Task,
-    dataset: datasets.Dataset,
-    run: dict[str, Any],
-    kept: dict[str, np.ndarray],
-    first: int,
-    arrays: ModuleType,
-) -> tuple[pd.DataFrame, dict[str, float]]:
-    """Return the annealed curve of the trials of a run from the trial ``first`` on, and the times that it took."""
-    evaluated = [part for part in HELD_OUT if run["settings"].get(f"{part}_likelihood")]
-    with task.resumable() as (checkpointer, progress):
-        curve = annealed_curve(
-            extension.of_trials(kept, slice(first, None)),
-            dataset.train,
-            task.settings,
-            held_out={part: getattr(dataset, part) for part in evaluated},
-            first_trial=run["settings"]["first_trial"] + first,
-            threads=task.threads,
-            arrays=arrays,
-            progress=progress,
-            checkpointer=checkpointer,
-        )
-    return curve, spent(checkpointer, "annealing")

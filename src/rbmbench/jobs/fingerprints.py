@@ -27,7 +27,7 @@ from rbmbench.base.settings import RunSettings, Settings
 from rbmbench.io.atomic import remove, write_json
 from rbmbench.io.results import read_json
 from rbmbench.jobs import probes
-from rbmbench.jobs._base import kind_of
+from rbmbench.jobs._registry import kind_of
 from rbmbench.kernels import is_installed
 from rbmbench.likelihood import is_enumerable
 

@@ -4,8 +4,9 @@
 from rbmbench.base.settings import GroundTruthSettings
 from rbmbench.io.layout import TRUTH
 from rbmbench.jobs import probes
-from rbmbench.jobs._base import REGISTRY, Measurement, Results
+from rbmbench.jobs._base import Measurement, Results
 from rbmbench.jobs._costs import MANY, measurement_memory, measuring
+from rbmbench.jobs._registry import REGISTRY
 from rbmbench.measurements import gradient_bias
 from rbmbench.model.work import Counter, Work, product, tempered, times
 

@@ -10,8 +10,9 @@ from rbmbench import datasets, samplers
 from rbmbench.base.settings import SamplerGrid, SamplingSettings
 from rbmbench.io.layout import ISL, SHOWN
 from rbmbench.jobs import probes
-from rbmbench.jobs._base import REGISTRY, Measurement, Results
+from rbmbench.jobs._base import Measurement, Results
 from rbmbench.jobs._costs import measuring
+from rbmbench.jobs._registry import REGISTRY
 from rbmbench.likelihood.indirect_sampling import FLIPS, STRIDE, TOGETHER
 from rbmbench.measurements import sampling
 from rbmbench.measurements.sampling import ARRAYS_A_REPLICA, COUNT_BYTES

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Training runs: all trials of one algorithm on one data set at one rate."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,17 +9,20 @@ import pandas as pd
 from rbmbench import datasets, estimators, updates
 from rbmbench.base.settings import RunSettings
 from rbmbench.io import provenance, results
-from rbmbench.io.layout import CURVE, MODEL, STATE
+from rbmbench.io.layout import CURVE, MODEL
 from rbmbench.io.meta import STOPPING_TIME
+from rbmbench.io.results import MODEL_ARRAYS
 from rbmbench.jobs import probes
-from rbmbench.jobs._base import REGISTRY, JobKind, Task
+from rbmbench.jobs._base import Arrays, JobKind, Task, gathered_meta
 from rbmbench.jobs._costs import enumerated_bytes, evaluation, evaluations, snapshots
-from rbmbench.jobs.fingerprints import UNKNOWN
-from rbmbench.kernels import backend_name, backends
+from rbmbench.jobs._registry import REGISTRY
+from rbmbench.jobs.fingerprints import fingerprint
 from rbmbench.model.work import Counter, Work, enumerated_steps, product, times
-from rbmbench.training import extension, trainer
-from rbmbench.training.run import TrainingResult
+from rbmbench.training import trainer
 from rbmbench.training.shards import trials_of_shard
+
+TRIAL_AXES = {"W": 0, "b": 0, "c": 0, "snapshot_W": 1, "snapshot_b": 1, "snapshot_c": 1}
+"""Axes of the trials in the arrays of a run."""
 
 
 @REGISTRY.register
@@ -33,45 +35,73 @@ class TrainJob(JobKind):
     summary = "train all trials of a run, or resume it from its checkpoint"
     inputs = ("data",)
     takes_gpu = True
-    extends = True
 
     def compute(self, task, dataset=None):
-        """Train a run, and write its folder; ``dataset`` is that of the task's file, if it has been read already."""
-        dataset = dataset or datasets.read_file(task.data)
+        """See `JobKind`; ``dataset`` is that of the task's file, if it has been read already."""
+        dataset, before = dataset or datasets.read_file(task.data), provenance.seconds_since_start()
+        if task.block:
+            first, count = task.block
+            more = {"first_trial": task.settings.first_trial + first, "trials": count}
+            task.settings = task.settings.model_copy(update=more)
         settings, name = task.settings, task.run_id or task.out.absolute().name
-        before = provenance.seconds_since_start()
-        earlier, begun = _earlier(task, dataset)
-        left = extension.missing(settings, earlier) if earlier else settings
-        if earlier and left and task.checkpoint:
-            task.checkpoint = task.checkpoint.with_stem(f"{task.checkpoint.stem}-from-{left.first_trial}")
+        task.code = fingerprint(settings, dataset.train.shape[1])
         with task.owned(self.files):
-            # The state of some trials is not that of the run.
-            state = task.out / STATE if task.keep_state and not earlier else None
-            result = _newly_trained(task, left, dataset, name, begun, state) if left else earlier
-            if earlier and left:
-                result = extension.joined(earlier, result)
+            with task.stoppable(name) as (stopping, progress):
+                result = trainer.run(
+                    dataset.train,
+                    settings,
+                    checkpoint=task.checkpoint,
+                    progress=progress,
+                    threads=task.threads,
+                    backend=task.backend,
+                    validation=dataset.validation,
+                    test=dataset.test,
+                    checkpoint_seconds=task.checkpoint_seconds,
+                    stopping=stopping,
+                )
             wall, rbm = dict(result.timings), result.rbm
             wall["startup_seconds"] += before
             wall["total_seconds"] = sum(wall[f"{stage}_seconds"] for stage in ("startup", "training", "evaluation"))
             iterations = result.meta["iterations"]
+            meta = task.meta(dataset.provenance, rbm.W) | result.backend | _mean_diagnostics(result.curve)
+            meta |= {"run": name, "job": self.name, "wall": wall, "iterations": iterations, "trials": settings.trials}
             model = {"W": rbm.W, "b": rbm.b, "c": rbm.c, "iteration": iterations, "seed": settings.seed}
-            more = {"run": name, "wall": wall, "iterations": iterations, "trials": settings.trials, "job": self.name}
-            more |= _mean_diagnostics(result.curve)
-            meta = task.meta(dataset.provenance, rbm.W) | result.backend | more
-            if earlier:
-                meta["parts"] = extension.parts_of(earlier, settings.trials, meta)
-            elif begun:
-                meta["parts"] = extension.parts_in_time(begun, meta)
-            results.write_table(task.out / CURVE, result.curve)
-            results.write_arrays(task.out / MODEL, model | result.snapshots)
-            results.write_meta(task.out, self.files, meta)
+            self._write(task, result.curve, model | result.snapshots, meta)
+
+    def _write(self, task: Task, curve: pd.DataFrame, model: Arrays, meta: dict[str, Any]) -> None:
+        results.write_table(task.out / CURVE, curve)
+        results.write_arrays(task.out / MODEL, model)
+        results.write_meta(task.out, self.files, meta)
+
+    def trials(self, settings, sizes):
+        """See `JobKind`. Trials with a budget of products end where the last of them has spent it."""
+        return 1 if settings.products else settings.trials
+
+    def of_any_trials(self, settings):
+        """See `JobKind`."""
+        return settings.model_copy(update={"trials": 1})
+
+    def gather(self, task, folders):
+        """See `JobKind`."""
+        metas, curves = (
+            [results.read_meta(path) for path in folders],
+            [results.read_table(path, CURVE) for path in folders],
+        )
+        arrays = [results.read_arrays(path / MODEL, MODEL_ARRAYS) for path in folders]
+        curve = pd.concat(curves).sort_values(["metric", "iteration", "trial"], ignore_index=True)
+        model = dict(arrays[0])
+        for name, axis in TRIAL_AXES.items():
+            if name in model:
+                model[name] = np.concatenate([part[name] for part in arrays], axis=axis)
+        meta = gathered_meta(task, metas) | _mean_diagnostics(curve)
+        self._write(task, curve, model, meta | {"run": task.run_id, "trials": task.settings.trials})
 
     def work(self, settings, sizes, pilot=False):
         """See `JobKind`."""
         rows, m, n, trials = sizes.rows, sizes.m, settings.hidden, settings.trials
         steps, before = Counter(), 0
         for stage in settings.schedule:
-            rule, estimator = updates.REGISTRY.create(stage.update.name, stage.update.options), None
+            rule = updates.REGISTRY.create(stage.update.name, stage.update.options)
             estimator = estimators.create(stage.estimator.name, **stage.estimator.options)
             cost = rule.cost(estimator, settings.batch, m, n, sizes.expected)
             chains = stage.estimator.options.get("chains") or settings.batch
@@ -131,42 +161,3 @@ def _mean_diagnostics(curve: pd.DataFrame) -> dict[str, float]:
     """Return the diagnostics that the cost of a run follows from, if it has them: means over trials and iterations."""
     values = curve.loc[curve["metric"] == STOPPING_TIME, "value"]
     return {} if values.empty else {STOPPING_TIME: float(values.mean())}
-
-
-def _earlier(task: Task, dataset: datasets.Dataset) -> tuple[TrainingResult | None, tuple[Path, RunSettings] | None]:
-    """Return a run that has some of the trials, or the state of one that has the first iterations, if there is one."""
-    settings: Any = task.settings
-    # Trials that end with a budget of products end where the last of them has spent it.
-    if not task.extends or task.code == UNKNOWN or settings.products:
-        return None, None
-    chosen = backends.choose(task.backend, backends.work(settings, dataset.train.shape[1]))
-    meta = {"code": task.code, "data": dataset.provenance, "backend": backend_name(chosen.arrays.empty(0))}
-    # Ids of the workflow differ in their digest alone where settings differ in the number of trials or iterations.
-    like = f"{task.run_id.rpartition('-')[0]}-*" if task.run_id else "*"
-    earlier = extension.earlier_run(task.extends, like, settings, meta)
-    return earlier, None if earlier else extension.earlier_state(task.extends, like, settings, meta)
-
-
-def _newly_trained(
-    task: Task,
-    settings: RunSettings,
-    dataset: datasets.Dataset,
-    name: str,
-    begun: tuple[Path, RunSettings] | None,
-    state: Path | None,
-) -> TrainingResult:
-    with task.stoppable(name) as (stopping, progress):
-        return trainer.run(
-            dataset.train,
-            settings,
-            checkpoint=task.checkpoint,
-            progress=progress,
-            threads=task.threads,
-            backend=task.backend,
-            validation=dataset.validation,
-            test=dataset.test,
-            checkpoint_seconds=task.checkpoint_seconds,
-            stopping=stopping,
-            begun=begun,
-            state=state,
-        )

@@ -64,6 +64,11 @@ class Work(NamedTuple):
     memory: Counts
 
 
+def default_seconds(work: Work) -> float:
+    """Return the processor seconds of a job by the costs of `SECONDS`: the same on every machine."""
+    return sum(SECONDS[name] * count for counts in work.stages.values() for name, count in counts.items())
+
+
 def times(counts: Counts, number: float) -> Counter:
     """Return counts multiplied by a number."""
     return Counter({name: number * count for name, count in counts.items()})

@@ -27,7 +27,7 @@ from rbmbench.model.rbm import clipped_base_rate, initial_rbm
 from rbmbench.model.rows import binary_rows
 from rbmbench.training import fused
 from rbmbench.training.arguments import settings_from
-from rbmbench.training.checkpoint import Checkpointer, identity, load_checkpoint, save_checkpoint
+from rbmbench.training.checkpoint import Checkpointer, identity
 from rbmbench.training.evaluation import WithBiasBound, WithProxy, check_snapshots_fit, evaluator, held_out_rows
 from rbmbench.training.loop import Loop
 from rbmbench.training.run import TrainingResult
@@ -55,8 +55,6 @@ def run(
     test: np.ndarray | None = None,
     checkpoint_seconds: float | None = None,
     stopping: Stopping | None = None,
-    begun: tuple[Path, RunSettings] | None = None,
-    state: Path | None = None,
 ) -> TrainingResult:
     """Train all trials of a run.
 
@@ -82,11 +80,6 @@ def run(
     stopping : callable, optional
         Called every few seconds, or after each iteration if that takes longer. If it returns the number of a signal,
         the run saves its checkpoint, if any, and raises a `StoppedError`.
-    begun : (Path, RunSettings), optional
-        File with the final state of a shorter run, and its settings, which differ in the last iteration alone. Without
-        a checkpoint the run goes on from there.
-    state : Path, optional
-        File to write the final state to, from which a longer run can go on.
 
     Raises
     ------
@@ -133,10 +126,7 @@ def run(
         evaluate = WithBiasBound(evaluate, data, settings)
     shards = make_shards(rbm, device_data, settings, threads)
     checkpointer = Checkpointer(checkpoint, checkpoint_seconds, stopping)
-    contents = {"train": data} | held_out
-    saved = checkpointer.resume(identity(settings, contents))
-    if saved is None and begun:
-        saved = load_checkpoint(begun[0], identity(begun[1], contents))
+    saved = checkpointer.resume(identity(settings, {"train": data} | held_out))
     # Matrix products use one thread: with several, rounding would depend on the number of threads and trials.
     with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
         loop = Loop(rbm, shards, settings, evaluate, pool, progress)
@@ -146,8 +136,6 @@ def run(
         loop.restore(saved)
         loop.seconds["startup_seconds"] += startup
         loop.run(checkpointer)
-        if state:
-            save_checkpoint(state, loop.state(), identity(settings, contents))
     iterations = "; ".join(f"{name} {way}" for name, way in shards[0].ways.items())
     where = {"backend": backend_name(rbm.W), "backend_reason": chosen.reason, "backend_iterations": iterations}
     if where["backend"] == "numba":

@@ -441,14 +441,16 @@ def test_annealed_evaluations_of_a_plan_are_counted(smoke, known):
 
 
 def test_wall_time_is_bound_by_cores_and_by_what_has_to_wait():
-    run, estimate = (SimpleNamespace(id=name, needs=needs) for name, needs in (("run", ()), ("estimate", ("run",))))
-    others = [SimpleNamespace(id=str(number), needs=()) for number in range(3)]
+    run, estimate = (jobs.Job(name, None, False, needs) for name, needs in (("run", ()), ("estimate", ("run",))))
+    others = [jobs.Job(str(number), None, False) for number in range(3)]
     seconds = {"run": 5.0, "estimate": 4.0, "0": 3.0, "1": 3.0, "2": 3.0}
     assert jobs.makespan([run, estimate, *others], seconds, 1) == 18
     assert jobs.makespan([run, estimate, *others], seconds, 2) == 10  # 5 + 3 and 4 + 3 + 3
     assert jobs.makespan([run, estimate, *others], seconds, 5) == 9
     assert jobs.makespan([], {}, 3) == 0
     assert jobs.makespan([run, estimate, *others], seconds, 10**20) == 9
+    divided = jobs.Job("run", None, False, (), (0.6, 0.4))
+    assert jobs.makespan([divided, estimate, *others], seconds, 5) == 7
 
 
 def measured_meta(kind, values):
@@ -488,7 +490,10 @@ def test_a_run_that_was_annealed_is_two_records():
 def test_damaged_metas_are_named_and_passed_over(tmp_path):
     good, negative = run_meta(run_settings(), 1009, 17), run_meta(run_settings(trials=5), 1009, 17)
     negative["wall"]["evaluation_seconds"] = -1.0
-    lacking = {key: value for key, value in good.items() if key != "trials"} | {"settings": {"method": "exact"}, "hidden": 16}
+    lacking = {key: value for key, value in good.items() if key != "trials"} | {
+        "settings": {"method": "exact"},
+        "hidden": 16,
+    }
     for name, text in {
         "good": json.dumps(good),
         "cut": json.dumps(good)[:50],

@@ -42,7 +42,9 @@ def panel(figure, **values) -> dict:
 
 def test_sheets_and_curves_share_their_samples(config):
     found = plan(loaded(config))
-    sheets, curves = (ids_shown(found, found.figures[f"rates_fpcd_{name}"], "sample") for name in ("fig1", "fig2_mnist"))
+    sheets, curves = (
+        ids_shown(found, found.figures[f"rates_fpcd_{name}"], "sample") for name in ("fig1", "fig2_mnist")
+    )
     assert sheets == curves
     assert len(found.of_kind("sample")) == 8
     spec = found.figures["rates_fpcd_fig1"].spec

@@ -5,12 +5,14 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from heapq import heapreplace
+from typing import NamedTuple
 
 import pandas as pd
 
 from rbmbench.io.meta import STOPPING_TIME
 from rbmbench.jobs import of_name
 from rbmbench.model.work import Work
+from rbmbench.planning.blocks import blocks_of
 from rbmbench.planning.forecast.costs import UNFITTED, CostModel
 from rbmbench.planning.forecast.records import StoppingTimes
 from rbmbench.planning.jobs import Plan
@@ -25,16 +27,16 @@ MEMORY_TIMES_THE_FORECAST, LEAST_MEGABYTES = 1.5, 1000
 
 @dataclass(frozen=True)
 class Job:
-    """A job of a plan, whether its files exist, and the ids of the jobs that it needs."""
+    """A job of a plan, whether its files exist, the ids of the jobs that it needs, and the shares of its blocks."""
 
     id: str
     work: Work
     done: bool
     needs: tuple[str, ...] = ()
+    shares: tuple[float, ...] = (1.0,)
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     """What a job requests at its first attempt, and whether it is short enough to be batched with others."""
 
     minutes: int
@@ -62,7 +64,8 @@ def jobs_of(plan: Plan, met: StoppingTimes | None = None, pilot: bool = False) -
         steps = (met or {}).get((run.data.name, run.hidden)) if job.data else None
         sizes = plan.sizes(job, {} if steps is None else {STOPPING_TIME: steps})
         work = of_name(job.kind).work(job.settings, sizes, pilot and not done)
-        counted[job.id] = Job(job.id, work, done, plan.before(job))
+        shares = tuple(block.share for block in blocks_of(plan, job)) or (1.0,)
+        counted[job.id] = Job(job.id, work, done, plan.before(job), shares)
     return counted
 
 
@@ -100,15 +103,18 @@ def forecast(plan: Plan, model: CostModel, cores: int) -> pd.DataFrame:
 
 def makespan(jobs: Iterable[Job], seconds: dict[str, float], cores: int) -> float:
     """Return the wall time of jobs on some cores: longest first, and at least the longest chain of needs."""
-    ends = [0.0] * max(1, min(cores, len(seconds)))  # a heap
-    for job in sorted(seconds.values(), reverse=True):
-        heapreplace(ends, ends[0] + job)
-    needs = {job.id: job.needs for job in jobs}
+    jobs = {job.id: job for job in jobs}
+    blocks = [share * seconds[name] for name, job in jobs.items() for share in job.shares]
+    ends = [0.0] * max(1, min(cores, len(blocks)))  # a heap
+    for block in sorted(blocks, reverse=True):
+        heapreplace(ends, ends[0] + block)
 
-    def chain(job: str) -> float:
-        return seconds.get(job, 0.0) + max(map(chain, needs.get(job, ())), default=0.0)
+    def chain(name: str) -> float:
+        if name not in jobs:
+            return 0.0
+        return max(jobs[name].shares) * seconds[name] + max(map(chain, jobs[name].needs), default=0.0)
 
-    return max([*ends, *map(chain, needs)])
+    return max([*ends, *map(chain, jobs)])
 
 
 def requests(plan: Plan) -> dict[str, Request]:
