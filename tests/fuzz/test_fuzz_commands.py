@@ -26,8 +26,8 @@ from rbmbench.cli import fitting
 from rbmbench.cli.doctor import self_test
 from rbmbench.io import results as files
 from rbmbench.io.atomic import write_json
+from rbmbench.jobs import fingerprints
 from rbmbench.kinds import parse_spec
-from rbmbench.measurements import fingerprints
 from rbmbench.planning import forecast as forecasts
 from rbmbench.planning.forecast import jobs
 from rbmbench.reporting.page import notebooks

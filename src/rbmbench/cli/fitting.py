@@ -13,6 +13,7 @@ from rbmbench.cli.parser import plain_data
 from rbmbench.cli.progress import shown_progress
 from rbmbench.io.layout import EVALUATION, FIT_PAGE, MODEL
 from rbmbench.io.results import read_parameters
+from rbmbench.jobs import of_name
 from rbmbench.likelihood import is_enumerable
 from rbmbench.measurements.certificate import certificate
 from rbmbench.measurements.verdicts import facts, verdict
@@ -36,7 +37,7 @@ def fit(arguments: Namespace) -> None:
         check_shape(arguments.shape, visible)
     computing.trained(arguments, settings, dataset)
     if not is_enumerable(visible, settings.hidden):
-        computing.compute(_evaluation(arguments))
+        of_name("evaluate").compute(computing.task_of(_evaluation(arguments), ANNEALING))
     result = load_run(arguments.out)
     write_run_page(result, arguments.out, arguments.shape, arguments.samples)
     print(*(f"{title}: {text}" for title, text in result.summary().items()), sep="\n")
@@ -44,8 +45,8 @@ def fit(arguments: Namespace) -> None:
 
 
 def _evaluation(arguments: Namespace) -> Namespace:
-    """Return the arguments of `computing.compute` for the run; its checkpoint is beside that of the run."""
-    given = vars(arguments) | {"kind": "evaluate", "settings": ANNEALING.model_dump_json(), "model": arguments.out}
+    """Return the arguments of `computing.task_of` for the run; its checkpoint is beside that of the run."""
+    given = vars(arguments) | {"model": arguments.out}
     if checkpoint := arguments.checkpoint:
         given["checkpoint"] = Path(f"{checkpoint.with_suffix('')}-{EVALUATION}{checkpoint.suffix}")
     return Namespace(**given | {"out": arguments.out / EVALUATION})

@@ -11,7 +11,7 @@ from own_data import refused
 
 import rbmbench
 from rbmbench.base.errors import StoppedError
-from rbmbench.cli import computing, fitting, main
+from rbmbench.cli import fitting, main
 from rbmbench.io import results
 from rbmbench.training import trainer
 
@@ -99,7 +99,7 @@ def test_an_interrupted_fit_goes_on_from_its_checkpoint(own, tmp_path, monkeypat
 
     run = trainer.run
     with monkeypatch.context() as stopped:
-        stopped.setattr(computing.trainer, "run", lambda *parts, **given: run(*parts, **given | {"stopping": Stop()}))
+        stopped.setattr(trainer, "run", lambda *parts, **given: run(*parts, **given | {"stopping": Stop()}))
         stopped.setattr(trainer.Loop, "_train_until", _by_steps(trainer.Loop._train_until))
         assert fit(own, tmp_path / "run", *options) == 128 + 15
     assert (tmp_path / "c.npz").is_file()
@@ -170,6 +170,6 @@ def test_a_run_that_was_stopped_says_so(own, tmp_path, monkeypatch, capsys):
     def stop(*_, **__):
         raise StoppedError("stopped", 15)
 
-    monkeypatch.setattr(computing.trainer, "run", stop)
+    monkeypatch.setattr(trainer, "run", stop)
     assert fit(own, tmp_path / "run") == 143
     assert capsys.readouterr().err.splitlines()[-1] == "rbmbench: run: stopped"

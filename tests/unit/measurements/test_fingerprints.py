@@ -16,9 +16,9 @@ from rbmbench.base.settings import (
     SamplingSettings,
 )
 from rbmbench.estimators.cd import CD
+from rbmbench.jobs import fingerprints, probes
 from rbmbench.jobs.fingerprints import fingerprint, recipe_fingerprint
 from rbmbench.kernels import reference_kernels
-from rbmbench.measurements import fingerprints, probes
 
 
 @pytest.fixture(autouse=True)

@@ -237,7 +237,7 @@ def test_folders_of_kept_results_are_read_as_those_of_the_workflow(layout, outpu
     (Path(kept.root) / "data").mkdir()
     keep_figure(outputs[0], outputs[0].model_dump(mode="json"), kept)
     for folder in map(Path, outputs[0].folders()):
-        shutil.copytree(folder, kept.job("run", folder.name))
+        shutil.copytree(folder, kept.job("runs", folder.name))
     pd.read_csv(layout.numbers("popcd_fig1")).to_csv(f"{kept.numbers('popcd_fig1')}.gz", index=False)
     of_kept, of_workflow = (block(text).results[0] for text in (written(kept), page))
     assert of_kept.claims == of_workflow.claims
