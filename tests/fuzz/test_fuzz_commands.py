@@ -26,10 +26,9 @@ from rbmbench.cli import fitting
 from rbmbench.cli.doctor import self_test
 from rbmbench.io import results as files
 from rbmbench.io.atomic import write_json
-from rbmbench.jobs import fingerprints
+from rbmbench.jobs import couple, fingerprints
 from rbmbench.kinds import parse_spec
 from rbmbench.planning import forecast as forecasts
-from rbmbench.planning.forecast import jobs
 from rbmbench.reporting.page import notebooks
 from rbmbench.reporting.text_tables import write_csv
 from rbmbench.training import trainer
@@ -330,7 +329,7 @@ def at_work(folder, workplace, tmp_path_factory, monkeypatch):
     monkeypatch.setattr(fitting, "write_run_page", lambda *_: None)
     monkeypatch.setattr(self_test, "self_test", lambda: ())
     monkeypatch.setattr(forecasts, "calibration_records", list)
-    monkeypatch.setattr(jobs, "meeting_steps", lambda _: 7.0)
+    monkeypatch.setattr(couple, "meeting_steps", lambda _: 7.0)
     with writes_only_below(tmp_path_factory.getbasetemp()):
         yield
 

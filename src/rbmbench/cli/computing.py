@@ -2,8 +2,8 @@
 """The subcommands that compute the jobs of `rbmbench.jobs`, and `train` with single arguments."""
 
 from argparse import Namespace
-from collections.abc import Iterable
-from functools import partial
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from typing import Any
 
 from rbmbench import datasets, jobs
@@ -49,7 +49,10 @@ def task_of(arguments: Namespace, settings: Settings) -> jobs.Task:
     names += ("run_id", "block")
     values = {name: value for name in names if (value := getattr(arguments, name, None)) is not None}
     needs = tuple(getattr(arguments, "needs", None) or ())
-    watch = partial(shown_progress, value="mean log-likelihood")
+
+    def watch(name: str) -> AbstractContextManager[Callable[..., None]]:
+        return shown_progress(name, "mean log-likelihood")
+
     return jobs.Task(settings, needs=needs, signals=StopSignals(), watch=watch, **values)
 
 
