@@ -123,7 +123,7 @@ def ais_log_partition(
     schedule, b0 = inverse_temperatures(temperatures), _start_bias(rbm, base)
 
     def start(cut: slice, part: RBM, stream: Stream) -> Array:
-        visible = np.zeros_like(part.b, shape=(len(part.b), particles, len(b0)))
+        visible = np.zeros((len(part.b), particles, len(b0)), part.b.dtype, like=part.b)
         kernels_for(visible).sample_bernoulli(visible, 0 * part.b + like(part.b, b0), stream.next())
         return visible
 
@@ -152,7 +152,7 @@ def reverse_ais_log_partition(
     schedule, b0 = inverse_temperatures(temperatures), _start_bias(rbm, base)
     visible = binary_states(visible, "samples")
     expected = (*rbm.W.shape[:-2], *visible.shape[-2:-1], len(b0))
-    if visible.shape != expected or visible.shape[-2] < 2:
+    if visible.ndim < 2 or visible.shape != expected or visible.shape[-2] < 2:
         allowed = ", ".join(map(str, (*rbm.W.shape[:-2], "at least 2 particles", len(b0))))
         raise SettingsError(f"samples: found shape {visible.shape}; allowed: ({allowed})")
     rows = visible.reshape(-1, *visible.shape[-2:])

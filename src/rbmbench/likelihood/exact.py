@@ -146,7 +146,7 @@ def data_statistics(rbm: RBM, data: np.ndarray) -> Statistics:
     W, c = np.zeros_like(precise.W), np.zeros_like(precise.c)
     for block, _ in packed.blocks:
         v = block.states
-        h, product = (np.empty_like(W, shape=shape) for shape in ((1, len(v), W.shape[2]), (1, *W.shape[1:])))
+        h, product = (np.empty(shape, like=W) for shape in ((1, len(v), W.shape[2]), (1, *W.shape[1:])))
         # One replica at a time, so that the result of a replica does not depend on the others.
         for r in range(len(W)):
             kernels.multiply_packed(block, precise.W[r], h[0])
@@ -184,8 +184,8 @@ def log_likelihood(
     packed = _packed(data, precise, counts)
     kernels, total = kernels_for(precise.W), np.zeros(len(precise.W))
     for block, weights in packed.blocks:
-        activation = np.empty_like(precise.W, shape=(1, len(weights), rbm.hidden_units))
-        softplus = np.empty_like(weights, shape=(1, len(weights)))
+        activation = np.empty((1, len(weights), rbm.hidden_units), like=precise.W)
+        softplus = np.empty((1, len(weights)), like=precise.W)
         # One replica at a time, so that the result of a replica does not depend on the others.
         for r, (W, c) in enumerate(zip(precise.W, precise.c, strict=True)):
             kernels.multiply_packed(block, W, activation[0])

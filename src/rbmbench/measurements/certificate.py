@@ -172,7 +172,7 @@ class _Rows:
         visible = np.concatenate([noise, rows], axis=1).reshape(1, settings.chains, settings.ladder, m)
         sampler, parts = ParallelTemperingSampler(settings.ladder), []
         for _ in range(2 * KEPT_OF_CHAIN):
-            visited = np.empty_like(rbm.W, shape=(1, settings.chains, settings.sweeps // (2 * KEPT_OF_CHAIN), m))
+            visited = np.empty((1, settings.chains, settings.sweeps // (2 * KEPT_OF_CHAIN), m), rbm.W.dtype, like=rbm.W)
             sampler.sweep(rbm, visible, stream, visited)
             parts.append(visited[0, :, -1].astype(np.uint8))
         return np.stack(parts[KEPT_OF_CHAIN:], axis=1)
@@ -212,7 +212,10 @@ class _Rows:
         # Where the likelihood is not concave in the temperature, its model's part alone limits the gain.
         scale = 2 * (curvature if curvature > 0 else of_chains.var() + spread.mean())
         least = max(0.0, abs(gap) - NORMAL * error)
-        return {("temperature_gain", 0): gap**2 / scale, ("temperature_gain_low", 0): least**2 / scale}
+        # Without a gap nothing is gained, also where all states have the same energy and the scale is 0.
+        with np.errstate(divide="ignore"):
+            gain, low = (part**2 / scale if part else 0.0 for part in (gap, least))
+        return {("temperature_gain", 0): gain, ("temperature_gain_low", 0): low}
 
     def _rates(self, rbm: RBM, samples: np.ndarray) -> Quantities:
         """Return the largest of the least divergences that the rates of single units imply."""
