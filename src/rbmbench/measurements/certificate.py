@@ -48,9 +48,9 @@ from rbmbench.likelihood import (
     data_statistics,
     exact_log_partition,
     is_enumerable,
-    log_likelihood,
     reverse_ais_log_partition,
 )
+from rbmbench.likelihood.exact import mean_log_weights, normalised
 from rbmbench.measurements.distances import RowMoments, adversarial_accuracy
 from rbmbench.model.gibbs import Buffers, sample_hidden, sample_visible
 from rbmbench.model.minibatches import random_rows
@@ -188,15 +188,18 @@ class _Rows:
             "reverse": reverse_ais_log_partition(rbm, drawn, keys=[2 * trial + 1], **budget),
         }
         for (name, side), count in zip(sides.items(), (settings.particles, drawn.shape[1]), strict=True):
-            values = side.log_partition, side.standard_error, side.effective_sample_size / count
-            parts = ("log_partition", "error", "share")
-            found |= {(f"{name}_{part}", 0): value[0] for part, value in zip(parts, values, strict=True)}
-        ends = [(side.log_partition[0], NORMAL * side.standard_error[0]) for side in sides.values()]
+            share = side.effective_sample_size[0] / count
+            # Also where the reverse estimate alone has none, as the interval is that of both.
+            error = np.sqrt(max(1 / share - 1, 0.0) / (count - 1))
+            values = {"log_partition": side.log_partition[0], "error": error, "share": share}
+            found |= {(f"{name}_{part}", 0): value for part, value in values.items()}
+        ends = [(found[f"{name}_log_partition", 0], NORMAL * found[f"{name}_error", 0]) for name in sides]
         low, high = min(value - width for value, width in ends), max(value + width for value, width in ends)
         self._packed = self._packed or PackedData(self._data, rbm.W.astype(np.float64))
-        score = log_likelihood(rbm, self._packed, 0.0)[0]
+        score = mean_log_weights(rbm, self._packed)[0]
         found |= {("log_partition_low", 0): low, ("log_partition_high", 0): high}
-        found |= {("log_likelihood_low", 0): score - high, ("log_likelihood_high", 0): score - low}
+        likelihoods = normalised(score, np.array([high, low]))
+        found |= {(f"log_likelihood_{end}", 0): value for end, value in zip(("low", "high"), likelihoods, strict=True)}
         found["independent_log_likelihood", 0] = self._independent
         if is_enumerable(rbm.visible_units, rbm.hidden_units):
             found["exact_log_partition", 0] = exact_log_partition(rbm)[0]
