@@ -98,12 +98,14 @@ def is_array(value) -> bool:
 
 
 def contiguous(array, dtype, like=None):
-    """Return an array in C order, of a plain type in the byte order of the machine; the array itself if it is that.
+    """Return an array in C order, writable, of a type in the byte order of the machine; the array itself if it is that.
 
     Compiled kernels read rows as contiguous numbers of such a type, so every public function converts its arguments.
     The type of the array is that of ``like``, by default of the array itself.
     """
-    return np.asarray(array, np.dtype(dtype).newbyteorder("="), order="C", like=array if like is None else like)
+    like, dtype = array if like is None else like, np.dtype(dtype).newbyteorder("=")
+    # Numba would compile all kernels anew for an array that is read-only or not aligned.
+    return np.require(array, dtype, "CAWE") if is_host_array(like) else np.asarray(array, dtype, order="C", like=like)
 
 
 def is_host_array(array) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbmbench.base.errors import DataError, SettingsError
-from rbmbench.kernels import contiguous, is_array, is_host_array, kernels_for, on_host
+from rbmbench.kernels import contiguous, is_array, kernels_for, on_host
 from rbmbench.model.rows import binary_rows, means
 
 MOST_PARAMETER_BYTES = 2**33
@@ -68,7 +68,7 @@ class RBM:
         _check_shapes(self.parameters)
         dtype = _float_type(*(parameter.dtype for parameter in self.parameters))
         with np.errstate(over="ignore"):
-            parameters = Statistics(*(_own(parameter, dtype) for parameter in self.parameters))
+            parameters = Statistics(*(contiguous(parameter, dtype) for parameter in self.parameters))
         if not energies_fit(parameters).all():
             raise SettingsError(
                 f"RBM: found parameters that are not finite, or too large for energies in {dtype}; "
@@ -281,11 +281,6 @@ def _float_type(*types: np.dtype) -> np.dtype:
         raise SettingsError(f"RBM: types {', '.join(map(str, types))}; allowed: real numbers")
     common = np.result_type(*types)
     return np.dtype(np.float32 if common in (np.float16, np.float32) else np.float64)
-
-
-def _own(parameter: Array, dtype: np.dtype) -> Array:
-    """Return a parameter as training and kernels take it, on its device."""
-    return np.require(parameter, dtype, "CAWE") if is_host_array(parameter) else contiguous(parameter, dtype)
 
 
 def _logistic(a: Array) -> Array:

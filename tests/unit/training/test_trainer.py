@@ -522,7 +522,9 @@ def test_large_parameters_are_trained_on():
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize(("precision", "rate"), [("float32", 1e38), ("float64", 1e308)])
 def test_parameters_too_large_for_a_likelihood_stop_the_run_in_one_line(precision, rate):
-    with pytest.raises(TrainingError, match=r"^trial \d+: parameters are too large for finite energies at iteration 7; "):
+    with pytest.raises(
+        TrainingError, match=r"^trial \d+: parameters are too large for finite energies at iteration 7; "
+    ):
         run(DATA, settings_for(stage("cd", 20, rate), precision=precision))
 
 
