@@ -188,12 +188,10 @@ class _Rows:
             "reverse": reverse_ais_log_partition(rbm, drawn, keys=[2 * trial + 1], **budget),
         }
         for (name, side), count in zip(sides.items(), (settings.particles, drawn.shape[1]), strict=True):
-            share = side.effective_sample_size[0] / count
-            # Also where the reverse estimate alone has none, as the interval is that of both.
-            error = np.sqrt(max(1 / share - 1, 0.0) / (count - 1))
-            values = {"log_partition": side.log_partition[0], "error": error, "share": share}
-            found |= {(f"{name}_{part}", 0): value for part, value in values.items()}
-        ends = [(found[f"{name}_log_partition", 0], NORMAL * found[f"{name}_error", 0]) for name in sides]
+            values = side.log_partition, side.standard_error, side.effective_sample_size / count
+            parts = ("log_partition", "error", "share")
+            found |= {(f"{name}_{part}", 0): value[0] for part, value in zip(parts, values, strict=True)}
+        ends = [(side.log_partition[0], NORMAL * side.standard_error[0]) for side in sides.values()]
         low, high = min(value - width for value, width in ends), max(value + width for value, width in ends)
         self._packed = self._packed or PackedData(self._data, rbm.W.astype(np.float64))
         score = mean_log_weights(rbm, self._packed)[0]
