@@ -103,7 +103,8 @@ def contiguous(array, dtype, like=None):
     Compiled kernels read rows as contiguous numbers of such a type, so every public function converts its arguments.
     The type of the array is that of ``like``, by default of the array itself.
     """
-    like, dtype = array if like is None else like, np.dtype(dtype).newbyteorder("=")
+    like, dtype = array if like is None else like, np.dtype(dtype)
+    dtype = dtype if dtype.isnative else dtype.newbyteorder("=")
     # Numba would compile all kernels anew for an array that is read-only or not aligned.
     return np.require(array, dtype, "CAWE") if is_host_array(like) else np.asarray(array, dtype, order="C", like=like)
 

@@ -202,10 +202,8 @@ def normalised(log_weights: np.ndarray, log_partition) -> np.ndarray:
     """
     values = log_weights - np.asarray(log_partition, np.float64)
     if np.any(values > ROUNDING * (1 + np.abs(log_partition))):
-        text = (
-            "log-likelihood: a value is above 0, the largest one of binary rows: log Z is too low; if it is an estimate"
-        )
-        warnings.warn(f"{text}, more temperatures or particles are needed", RbmbenchWarning, stacklevel=3)
+        text = "log-likelihood of binary rows: must be at most 0, got a value above: log Z is too low; annealing needs"
+        warnings.warn(f"{text} more temperatures or particles", RbmbenchWarning, stacklevel=3)
     return values
 
 

@@ -324,5 +324,5 @@ def test_a_certificate_of_an_annealing_that_failed_gives_a_warning():
     rbm = RBM(np.zeros((1, M, N)), np.full((1, M), 20.0), np.zeros((1, N)))
     rows = np.concatenate([np.ones((29, M)), np.eye(M)[:2]])
     few = CertificateSettings(**SMALL | {"particles": 2, "temperatures": 1}, base="uniform")
-    with pytest.warns(RbmbenchWarning, match="^log-likelihood: a value is above 0"):
+    with pytest.warns(RbmbenchWarning, match="^log-likelihood of binary rows: must be at most 0"):
         assert scalars(certificate(rbm, rows, few))["log_likelihood_high"] > 0

@@ -117,5 +117,5 @@ def test_it_is_a_step_of_a_pipeline():
 def test_a_score_above_0_gives_a_warning():
     model = fitted()
     model.__dict__["log_partition_"] = model.log_partition_ - 100
-    with pytest.warns(RbmbenchWarning, match="^log-likelihood: a value is above 0"):
+    with pytest.warns(RbmbenchWarning, match="^log-likelihood of binary rows: must be at most 0"):
         assert model.score(DATA) > 0
