@@ -166,7 +166,13 @@ def test_what_is_not_allowed_is_one_line(change, message):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("shape", [(2, 7, 5), (3, 7, 4), (3, 1, 5), (7, 5)])
+@pytest.mark.parametrize("shape", [(2, 7, 5), (3, 7, 4), (3, 1, 5), (7, 5), (5,)])
 def test_samples_that_do_not_fit_are_refused(shape):
     with pytest.raises(SettingsError, match=r"^samples: found shape .*; allowed: \(3, at least 2 particles, 5\)$"):
         reverse_ais_log_partition(random_rbm(5, 3, replicas=(3,)), np.zeros(shape), temperatures=5)
+
+
+@pytest.mark.parametrize("samples", [np.zeros(5), np.zeros((1, 5))])
+def test_samples_of_one_model_are_a_matrix(samples):
+    with pytest.raises(SettingsError, match=r"^samples: found shape .*; allowed: \(at least 2 particles, 5\)$"):
+        reverse_ais_log_partition(random_rbm(5, 3), samples, temperatures=5)

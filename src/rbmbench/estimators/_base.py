@@ -10,7 +10,7 @@ from typing import Any
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.registry import Registry
 from rbmbench.base.streams import Stream
-from rbmbench.model.gibbs import Buffers, PhaseSums, Population, hidden_mean, population_sums
+from rbmbench.model.gibbs import Buffers, PhaseSums, Population, hidden_mean, population_sums, states_like
 from rbmbench.model.rbm import RBM, Statistics
 from rbmbench.model.work import dense_product, product
 
@@ -132,7 +132,11 @@ class Estimator:
         raise NotImplementedError
 
     def estimate(self, rbm: RBM, batch: Array, state: State, stream: Stream) -> Estimate:
-        """Return an `Estimate` from a mini-batch (replicas, batch, m) of 0 and 1, of the type of the parameters."""
+        """Return an `Estimate` from a mini-batch (replicas, batch, m) of 0 and 1, which are not checked.
+
+        It is copied if it has another type than the parameters, or rows that are not contiguous.
+        """
+        batch = states_like(rbm.W, batch)
         positive = Population(batch, hidden_mean(rbm, batch, self.buffers, "positive hidden mean"))
         negative, state, diagnostics = self.negative_phase(rbm, positive, state, stream)
         return Estimate(positive, negative, state, diagnostics)

@@ -24,7 +24,7 @@ from rbmbench.estimators._base import REGISTRY, Estimate
 from rbmbench.estimators.pcd import PCD
 from rbmbench.kernels import kernels_for
 from rbmbench.model.gibbs import PhaseSums
-from rbmbench.model.rbm import RBM
+from rbmbench.model.rbm import unchecked_rbm
 
 FAST = ("fast_W", "fast_b", "fast_c")
 
@@ -57,7 +57,7 @@ class FPCD(PCD):
         """Run the persistent chains for k steps under theta + theta_F."""
         parameters = zip(FAST, rbm.parameters, strict=True)
         sums = (np.add(part, state[name], out=self.buffers.get(name, part.shape, part)) for name, part in parameters)
-        return super().negative_phase(RBM(*sums), positive, state, stream)
+        return super().negative_phase(unchecked_rbm(*sums), positive, state, stream)
 
     def estimate(self, rbm, batch, state, stream):
         """Return an estimate, see `Estimator.estimate`, and update the fast parameters."""

@@ -45,7 +45,7 @@ from rbmbench.kernels import kernels_for, on_host
 from rbmbench.likelihood.trajectories import bennett_ratio
 from rbmbench.model.gibbs import Buffers, Population, hidden_mean, sample_hidden, sample_visible, visible_mean
 from rbmbench.model.minibatches import random_rows
-from rbmbench.model.rbm import RBM
+from rbmbench.model.rbm import RBM, unchecked_rbm
 from rbmbench.model.trajectories import between, free_energies, independent_log_partition, independent_model
 from rbmbench.model.work import product
 from rbmbench.samplers.trajectory_tempering import exchanges, expected_acceptance, resampled
@@ -110,9 +110,9 @@ class TrajectoryTempering(Estimator):
         least = 0.5 / chains
         rates = np.clip(rates, least, 1 - least)
         first = independent_model(rbm, np.log(rates / (1 - rates)))
-        members = np.zeros_like(rbm.W, shape=(len(rbm.W), chains * self.members, rbm.visible_units))
+        members = np.zeros((len(rbm.W), chains * self.members, rbm.visible_units), rbm.W.dtype, like=rbm.W)
         kernels_for(members).sample_bernoulli(members, first.b, stream.next())
-        zeros = np.zeros_like(rbm.W, shape=(len(rbm.W),), dtype=np.float64)
+        zeros = np.zeros(len(rbm.W), np.float64, like=rbm.W)
         return dict(zip(FROZEN, first.parameters, strict=True)) | {
             "visible": members[:, :chains].copy(),
             "reservoir": members.astype(np.uint8),
@@ -156,7 +156,7 @@ class TrajectoryTempering(Estimator):
         hidden, hidden_y = (
             _activation(rbm, rows, buffers, name) for rows, name in ((x, "of chains"), (y, "of members"))
         )
-        energy_x = free_energies(RBM(*(state[name] for name in FROZEN)), x, buffers)
+        energy_x = free_energies(unchecked_rbm(*(state[name] for name in FROZEN)), x, buffers)
         of_x = energy_x - free_energies(rbm, x, buffers, hidden)
         of_y = energies[partners] - free_energies(rbm, y, buffers, hidden_y)
         accepted = exchanges(of_y - of_x, uniforms[:, :chains])
@@ -192,7 +192,7 @@ class TrajectoryTempering(Estimator):
         members, products = state["reservoir"].shape[1], 0.0
         steps = _first_steps(rbm) if state["checkpoints"][0] == 0 else 1
         for number in range(MOST_CHECKPOINTS):
-            share, last = 1.0 / max(1, steps - number), RBM(*(state[name].copy() for name in FROZEN))
+            share, last = 1.0 / max(1, steps - number), unchecked_rbm(*(state[name].copy() for name in FROZEN))
             rows = state["reservoir"].astype(rbm.W.dtype)
             while True:
                 model = between(last, rbm, share)
@@ -223,7 +223,7 @@ class TrajectoryTempering(Estimator):
             rounds(len(found))
         thermalised = len(found)
         spacing = math.ceil(2 * _autocorrelation_time(np.array(found)[:, 0]))
-        rows = np.empty_like(model.W, shape=state["reservoir"].shape)
+        rows = np.empty(state["reservoir"].shape, model.W.dtype, like=model.W)
         for number in range(self.members):
             rounds(spacing)
             rows[:, number :: self.members] = state["visible"]

@@ -18,6 +18,7 @@ import numpy as np
 __all__ = [
     "SMALL_PRODUCT",
     "backend_name",
+    "contiguous",
     "fused_kernels",
     "is_array",
     "is_host_array",
@@ -94,6 +95,18 @@ def pair_kernels(array) -> ModuleType | None:
 def is_array(value) -> bool:
     """Return whether there can be kernels for a value: whether it is an array of NumPy or CuPy."""
     return isinstance(value, np.ndarray) or _is_cupy(type(value))
+
+
+def contiguous(array, dtype, like=None):
+    """Return an array in C order, writable, of a type in the byte order of the machine; the array itself if it is that.
+
+    Compiled kernels read rows as contiguous numbers of such a type, so every public function converts its arguments.
+    The type of the array is that of ``like``, by default of the array itself.
+    """
+    like, dtype = array if like is None else like, np.dtype(dtype)
+    dtype = dtype if dtype.isnative else dtype.newbyteorder("=")
+    # Numba would compile all kernels anew for an array that is read-only or not aligned.
+    return np.require(array, dtype, "CAWE") if is_host_array(like) else np.asarray(array, dtype, order="C", like=like)
 
 
 def is_host_array(array) -> bool:

@@ -123,7 +123,7 @@ def ais_log_partition(
     schedule, b0 = inverse_temperatures(temperatures), _start_bias(rbm, base)
 
     def start(cut: slice, part: RBM, stream: Stream) -> Array:
-        visible = np.zeros_like(part.b, shape=(len(part.b), particles, len(b0)))
+        visible = np.zeros((len(part.b), particles, len(b0)), part.b.dtype, like=part.b)
         kernels_for(visible).sample_bernoulli(visible, 0 * part.b + like(part.b, b0), stream.next())
         return visible
 
@@ -148,11 +148,15 @@ def reverse_ais_log_partition(
     ``visible`` (..., particles, m), 0 and 1, holds at least 2 samples of each RBM; the bound holds for exact samples.
     Raises a `SettingsError` if its shape is wrong, a `DataError` if there are other entries. For the rest see
     `ais_log_partition`.
+
+    An interval should rest on both directions, as that of `rbmbench.measurements.certificate` does. Where the effective
+    sample size is below 15 % of the particles, this standard error alone is too small: 1.96 of them held log Z in 62 to
+    72 % of 200 models, those of the forward estimate in 82 to 92 %, and an interval that holds both in 98 %.
     """
     schedule, b0 = inverse_temperatures(temperatures), _start_bias(rbm, base)
     visible = binary_states(visible, "samples")
     expected = (*rbm.W.shape[:-2], *visible.shape[-2:-1], len(b0))
-    if visible.shape != expected or visible.shape[-2] < 2:
+    if visible.ndim < 2 or visible.shape != expected or visible.shape[-2] < 2:
         allowed = ", ".join(map(str, (*rbm.W.shape[:-2], "at least 2 particles", len(b0))))
         raise SettingsError(f"samples: found shape {visible.shape}; allowed: ({allowed})")
     rows = visible.reshape(-1, *visible.shape[-2:])
@@ -172,7 +176,7 @@ def annealed_estimate(log_start, log_weights: np.ndarray, sign: int, shape: tupl
     mean, squares = weights.mean(axis=-1), (weights**2).mean(axis=-1)
     values = (
         log_start + sign * (largest[..., 0] + np.log(mean)),
-        np.sqrt((squares / mean**2 - 1) / (particles - 1)),
+        np.sqrt(np.maximum(squares / mean**2 - 1, 0) / (particles - 1)),
         particles * mean**2 / squares,
     )
     return AnnealedEstimate(*(value.reshape(shape) for value in values))

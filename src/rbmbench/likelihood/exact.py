@@ -6,12 +6,13 @@
 Source: Krause, Fischer, Igel, section 2. All results are float64.
 """
 
+import warnings
 from collections.abc import Iterator
 
 import numpy as np
 
-from rbmbench.base.errors import DataError, SettingsError
-from rbmbench.kernels import kernels_for
+from rbmbench.base.errors import DataError, RbmbenchWarning, SettingsError
+from rbmbench.kernels import contiguous, kernels_for
 from rbmbench.kernels.numpy import binary_states
 from rbmbench.model.rbm import RBM, Statistics
 from rbmbench.model.rows import binary_rows
@@ -19,6 +20,7 @@ from rbmbench.model.rows import binary_rows
 LARGEST_ENUMERABLE_LAYER = 25
 BLOCK_BYTES = 2**22  # stays in the cache while it is used for all replicas
 ROWS = 512  # of data at a time
+ROUNDING = 1e-9  # of log Z, relative
 
 
 def is_enumerable(visible_units: int, hidden_units: int) -> bool:
@@ -106,7 +108,7 @@ class PackedData:
         Raises a `DataError` if the data are not 0 and 1, or the weights are not one positive number or zero for each.
         """
         rows = np.asarray(binary_rows(data), like=like)
-        weights = np.asarray(np.ones(len(rows)) if counts is None else counts, np.float64, like=like)
+        weights = contiguous(np.ones(len(rows)) if counts is None else counts, np.float64, like)
         if weights.shape != rows.shape[:1] or not bool((weights >= 0).all()) or not 0 < float(weights.sum()) < np.inf:
             found = f"shape {weights.shape}, sum {float(weights.sum()):g}"
             raise DataError(f"counts: found {found}; allowed: {len(rows)} numbers >= 0 with a positive sum")
@@ -146,7 +148,7 @@ def data_statistics(rbm: RBM, data: np.ndarray) -> Statistics:
     W, c = np.zeros_like(precise.W), np.zeros_like(precise.c)
     for block, _ in packed.blocks:
         v = block.states
-        h, product = (np.empty_like(W, shape=shape) for shape in ((1, len(v), W.shape[2]), (1, *W.shape[1:])))
+        h, product = (np.empty(shape, like=W) for shape in ((1, len(v), W.shape[2]), (1, *W.shape[1:])))
         # One replica at a time, so that the result of a replica does not depend on the others.
         for r in range(len(W)):
             kernels.multiply_packed(block, precise.W[r], h[0])
@@ -179,17 +181,44 @@ def log_likelihood(
     data : ndarray, shape (rows, m), entries 0 or 1, or PackedData
     counts : ndarray, shape (rows,), optional
         Weight of each row; by default 1. Packed data have their own.
+
+    Raises
+    ------
+    DataError
+        If the data are not rows of 0 and 1, as wide as the RBM, or the weights are not one number >= 0 for each.
+
+    Warns
+    -----
+    RbmbenchWarning
+        If a value is above 0, which shows that log Z is too low.
     """
+    return normalised(mean_log_weights(rbm, data, counts), log_partition)
+
+
+def normalised(log_weights: np.ndarray, log_partition) -> np.ndarray:
+    """Return log p(v) = log p~(v) - log Z of states, or means of it; warn if a value is above 0, more than by rounding.
+
+    An estimate of log Z that is too low shows in that, such as one by annealing that few particles carry.
+    """
+    values = log_weights - np.asarray(log_partition, np.float64)
+    if np.any(values > ROUNDING * (1 + np.abs(log_partition))):
+        text = "log-likelihood of binary rows: must be at most 0, got a value above: log Z is too low; annealing needs"
+        warnings.warn(f"{text} more temperatures or particles", RbmbenchWarning, stacklevel=3)
+    return values
+
+
+def mean_log_weights(rbm: RBM, data: np.ndarray | PackedData, counts: np.ndarray | None = None) -> np.ndarray:
+    """Return the mean over rows of log p~(v), nats; see `log_likelihood`."""
     precise = rbm.astype(np.float64).replicas
     packed = _packed(data, precise, counts)
     kernels, total = kernels_for(precise.W), np.zeros(len(precise.W))
     for block, weights in packed.blocks:
-        activation = np.empty_like(precise.W, shape=(1, len(weights), rbm.hidden_units))
-        softplus = np.empty_like(weights, shape=(1, len(weights)))
+        activation = np.empty((1, len(weights), rbm.hidden_units), like=precise.W)
+        softplus = np.empty((1, len(weights)), like=precise.W)
         # One replica at a time, so that the result of a replica does not depend on the others.
         for r, (W, c) in enumerate(zip(precise.W, precise.c, strict=True)):
             kernels.multiply_packed(block, W, activation[0])
             kernels.softplus_sum(activation, c[None], softplus)
             total[r] += float(softplus[0] @ weights)
     total += [float(packed.visible_sum @ b) for b in precise.b]
-    return (total / packed.weight).reshape(rbm.W.shape[:-2]) - log_partition
+    return (total / packed.weight).reshape(rbm.W.shape[:-2])

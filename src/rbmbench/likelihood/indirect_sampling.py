@@ -50,7 +50,7 @@ class IndirectSampling:
         rows = binary_rows(rows, "rows")
         self._rows = kernels_for(rows).packed_rows(rows)
         self.samples = 0
-        self.counts = np.zeros_like(rows, shape=(replicas, len(rows), rows.shape[1] + 1), dtype=np.int64)
+        self.counts = np.zeros((replicas, len(rows), rows.shape[1] + 1), np.int64, like=rows)
 
     def add(self, samples: Array) -> None:
         """Add samples (replicas, samples, m) of 0 and 1, of any type.
@@ -98,7 +98,7 @@ def _log_sums(counts: Array, flips: np.ndarray) -> np.ndarray:
     """
     rows, lengths = counts.shape
     groups = -(-lengths // TOGETHER)
-    padded = np.zeros_like(counts, shape=(rows, groups * TOGETHER), dtype=np.float64)
+    padded = np.zeros((rows, groups * TOGETHER), np.float64, like=counts)
     padded[:, :lengths] = counts
     log_odds = np.log(flips) - np.log1p(-flips)
     powers = np.asarray(np.exp(np.arange(TOGETHER)[:, None] * log_odds), like=padded)

@@ -61,7 +61,7 @@ class ParticleShard:
     def begin(self, visible: Array) -> None:
         """Start with these states."""
         self.visible = visible
-        self.log_weights = np.zeros_like(visible, shape=visible.shape[:-1], dtype=np.float64)
+        self.log_weights = np.zeros(visible.shape[:-1], np.float64, like=visible)
 
     def restore(self, visible: np.ndarray, log_weights: np.ndarray, draw: int) -> None:
         """Continue from an interrupted annealing."""

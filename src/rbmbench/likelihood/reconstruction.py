@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rbmbench.base.errors import SettingsError
 from rbmbench.base.registry import positive_integer
 from rbmbench.base.streams import Stream
 from rbmbench.kernels import kernels_for, on_host
@@ -39,7 +40,7 @@ Array = Any
 
 
 class Reconstruction(NamedTuple):
-    """The mean over rows, and its standard error over the chains: nats, float64 (replicas,) each."""
+    """The mean over rows, and its standard error over the chains: nats, float64, with the RBM's leading shape."""
 
     value: np.ndarray
     error: np.ndarray
@@ -56,10 +57,10 @@ def reconstruction_log_likelihood(
     Parameters
     ----------
     rbm : RBM
-        With one leading axis of replicas.
+        Any leading axes; the result has its leading shape.
     data : array, shape (rows, m), entries 0 or 1
     stream : Stream
-        With one trial per replica.
+        With one trial per RBM.
     chains, steps : int
         Gibbs chains from each row, and their steps, at least 1.
 
@@ -68,26 +69,30 @@ def reconstruction_log_likelihood(
     DataError
         If the data are not rows of 0 and 1 of as many columns as the RBM has visible units.
     SettingsError
-        If there are no chains or no steps, or too many of them, see `rbmbench.base.settings`.
+        If there are no chains or no steps, or too many of them, see `rbmbench.base.settings`, or the stream has not one
+        trial per RBM.
     """
     chains, steps = positive_integer("chains", chains), positive_integer("steps", steps)
-    data = binary_rows(data, units=rbm.visible_units)
+    data, models = binary_rows(data, units=rbm.visible_units), rbm.replicas
+    if len(stream.trials) != len(models.W):
+        raise SettingsError(f"stream: must have {len(models.W)} trials, one per RBM, got {len(stream.trials)}")
     # The block size determines the random numbers of a row, so it must not depend on the number of replicas.
     bytes_a_row = 8 * chains * (rbm.visible_units + rbm.hidden_units)
     rows = min(len(data), max(1, BLOCK_BYTES // bytes_a_row))
     replicas = max(1, BLOCK_BYTES // (bytes_a_row * rows))
-    total, variance, after = np.zeros(len(rbm.W)), np.zeros(len(rbm.W)), stream
+    total, variance, after = np.zeros(len(models.W)), np.zeros(len(models.W)), stream
     for first in range(0, len(total), replicas):
         cut = slice(first, first + replicas)
         after, buffers = Stream(stream.seed, stream.trials[cut], stream.purpose, stream.number), Buffers()
         for start in range(0, len(data), rows):
             block = np.asarray(data[start : start + rows], rbm.W.dtype, like=rbm.W)
-            found = _log_probabilities(rbm[cut], block, chains, steps, after, buffers)
+            found = _log_probabilities(models[cut], block, chains, steps, after, buffers)
             log_sum = np.logaddexp.reduce(found, axis=-1)
             total[cut] += (log_sum - np.log(chains)).sum(axis=-1)
             variance[cut] += _variances(found - log_sum[..., None]).sum(axis=-1)
     stream.number = after.number
-    return Reconstruction(total / len(data), np.sqrt(variance) / len(data))
+    parts = total / len(data), np.sqrt(variance) / len(data)
+    return Reconstruction(*(part.reshape(rbm.W.shape[:-2]) for part in parts))
 
 
 def _variances(log_weights: np.ndarray) -> np.ndarray:
@@ -104,7 +109,7 @@ def _log_probabilities(rbm: RBM, visible: Array, chains: int, steps: int, stream
     mean = hidden_mean(rbm, np.broadcast_to(visible, (replicas, *visible.shape)), buffers)
     hidden = run_chain(rbm, np.repeat(mean, chains, axis=1), steps + 1, stream, buffers)
     precise, v, h = rbm.astype(np.float64), visible.astype(np.float64), hidden.astype(np.float64)
-    log_normaliser = np.empty_like(h, shape=h.shape[:-1])
+    log_normaliser = np.empty(h.shape[:-1], like=h)
     kernels_for(h).softplus_sum(visible_activation(precise, h, buffers), precise.b, log_normaliser)
     towards_row = (v @ precise.W)[..., None]
     scores = (h.reshape(replicas, rows, chains, -1) @ towards_row)[..., 0] + (v @ precise.b[..., None])

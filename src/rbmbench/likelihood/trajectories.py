@@ -64,6 +64,7 @@ def bennett_log_partition(log_start: float, differences: np.ndarray) -> BennettE
         d(x) in nats for equilibrium samples x of levels t and t + 1, as
         `rbmbench.samplers.TrajectoryTempering.advance` returns them; at least 2 chains.
     """
+    differences = np.asarray(differences, np.float64)
     ratios, errors = [0.0], [np.zeros(differences.shape[-1])]
     for lower, upper in np.moveaxis(differences, 0, 2):
         ratio = bennett_ratio(lower, upper)
@@ -118,7 +119,7 @@ def trajectory_ais_log_partition(
         raise SettingsError("models: found first models with weights; allowed: a trajectory that begins with W = 0")
     rbm, buffers = models[0].replicas, Buffers()
     stream = Stream(seed, keys_of_models(models[0], keys), Purpose.ANNEALING)
-    visible = np.zeros_like(rbm.b, shape=(len(rbm.b), particles, rbm.visible_units))
+    visible = np.zeros((len(rbm.b), particles, rbm.visible_units), rbm.b.dtype, like=rbm.b)
     kernels_for(visible).sample_bernoulli(visible, rbm.b, stream.next())
     log_weights = [np.zeros((len(rbm.b), particles))]
     # With several threads, rounding would depend on their number.

@@ -48,9 +48,9 @@ from rbmbench.likelihood import (
     data_statistics,
     exact_log_partition,
     is_enumerable,
-    log_likelihood,
     reverse_ais_log_partition,
 )
+from rbmbench.likelihood.exact import mean_log_weights, normalised
 from rbmbench.measurements.distances import RowMoments, adversarial_accuracy
 from rbmbench.model.gibbs import Buffers, sample_hidden, sample_visible
 from rbmbench.model.minibatches import random_rows
@@ -172,7 +172,7 @@ class _Rows:
         visible = np.concatenate([noise, rows], axis=1).reshape(1, settings.chains, settings.ladder, m)
         sampler, parts = ParallelTemperingSampler(settings.ladder), []
         for _ in range(2 * KEPT_OF_CHAIN):
-            visited = np.empty_like(rbm.W, shape=(1, settings.chains, settings.sweeps // (2 * KEPT_OF_CHAIN), m))
+            visited = np.empty((1, settings.chains, settings.sweeps // (2 * KEPT_OF_CHAIN), m), rbm.W.dtype, like=rbm.W)
             sampler.sweep(rbm, visible, stream, visited)
             parts.append(visited[0, :, -1].astype(np.uint8))
         return np.stack(parts[KEPT_OF_CHAIN:], axis=1)
@@ -194,9 +194,10 @@ class _Rows:
         ends = [(side.log_partition[0], NORMAL * side.standard_error[0]) for side in sides.values()]
         low, high = min(value - width for value, width in ends), max(value + width for value, width in ends)
         self._packed = self._packed or PackedData(self._data, rbm.W.astype(np.float64))
-        score = log_likelihood(rbm, self._packed, 0.0)[0]
+        score = mean_log_weights(rbm, self._packed)[0]
         found |= {("log_partition_low", 0): low, ("log_partition_high", 0): high}
-        found |= {("log_likelihood_low", 0): score - high, ("log_likelihood_high", 0): score - low}
+        likelihoods = normalised(score, np.array([high, low]))
+        found |= {(f"log_likelihood_{end}", 0): value for end, value in zip(("low", "high"), likelihoods, strict=True)}
         found["independent_log_likelihood", 0] = self._independent
         if is_enumerable(rbm.visible_units, rbm.hidden_units):
             found["exact_log_partition", 0] = exact_log_partition(rbm)[0]
@@ -212,7 +213,10 @@ class _Rows:
         # Where the likelihood is not concave in the temperature, its model's part alone limits the gain.
         scale = 2 * (curvature if curvature > 0 else of_chains.var() + spread.mean())
         least = max(0.0, abs(gap) - NORMAL * error)
-        return {("temperature_gain", 0): gap**2 / scale, ("temperature_gain_low", 0): least**2 / scale}
+        # Without a gap nothing is gained, also where all states have the same energy and the scale is 0.
+        with np.errstate(divide="ignore"):
+            gain, low = (part**2 / scale if part else 0.0 for part in (gap, least))
+        return {("temperature_gain", 0): gain, ("temperature_gain_low", 0): low}
 
     def _rates(self, rbm: RBM, samples: np.ndarray) -> Quantities:
         """Return the largest of the least divergences that the rates of single units imply."""

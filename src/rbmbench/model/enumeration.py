@@ -51,10 +51,10 @@ def product_table(mean: Array) -> Array:
     states of y).
     """
     replicas, given, units = mean.shape
-    table = np.ones_like(mean, shape=(replicas, 1, given))
+    table = np.ones((replicas, 1, given), mean.dtype, like=mean)
     for unit in range(units):
         p = mean[:, None, :, unit]
-        both = np.empty_like(mean, shape=(replicas, table.shape[1], 2, given))
+        both = np.empty((replicas, table.shape[1], 2, given), mean.dtype, like=mean)
         np.multiply(table, 1 - p, out=both[:, :, 0])
         np.multiply(table, p, out=both[:, :, 1])
         table = both.reshape(replicas, -1, given)

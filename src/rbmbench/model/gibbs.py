@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rbmbench.base.streams import Stream
-from rbmbench.kernels import kernels_for
+from rbmbench.kernels import contiguous, kernels_for
 from rbmbench.model.rbm import RBM, Statistics
 
 Array = Any
@@ -31,15 +31,25 @@ class Buffers:
         dtype = like.dtype if dtype is None else np.dtype(dtype)
         array = self._arrays.get(name)
         if array is None or array.shape != shape or array.dtype != dtype:
-            array = self._arrays[name] = np.empty_like(like, shape=shape, dtype=dtype, order="C")
+            array = self._arrays[name] = np.empty(shape, dtype, like=like)
         return array
 
     def ones(self, shape: tuple, like: Array) -> Array:
         """Return an array of ones, which must not be written to."""
         array = self._arrays.get(("ones", shape))
         if array is None or array.dtype != like.dtype:
-            array = self._arrays["ones", shape] = np.ones_like(like, shape=shape)
+            array = self._arrays["ones", shape] = np.ones(shape, like.dtype, like=like)
         return array
+
+
+def states_like(parameter: Array, states: Array) -> Array:
+    """Return states (replicas, rows, units) with the array type and dtype of a parameter, rows of a replica in C order.
+
+    There is no copy of states that are so, also of those of one replica that are broadcast to all.
+    """
+    if type(states) is type(parameter) and states.dtype == parameter.dtype and states[:1].flags.c_contiguous:
+        return states
+    return contiguous(states, parameter.dtype, parameter)
 
 
 class Population(NamedTuple):

@@ -24,7 +24,7 @@ def random_rows(data, rows: int, like, stream: Stream):
     data = binary_rows(data, units=like.shape[1])
     kernels = kernels_for(like)
     index = (kernels.uniforms(stream.next(), rows, np.float64) * len(data)).astype(np.int64)
-    out = np.empty_like(like, shape=(len(index), rows, data.shape[1]))
+    out = np.empty((len(index), rows, data.shape[1]), like.dtype, like=like)
     kernels.gather_rows(data, index, out)
     return out
 
@@ -60,7 +60,7 @@ class MiniBatches:
         if batch == len(data):
             self._out = np.broadcast_to(data.astype(dtype), shape)
         else:
-            self._out = np.empty_like(data, shape=shape, dtype=dtype)
+            self._out = np.empty(shape, dtype, like=data)
 
     def at(self, iteration: int):
         """Return the mini-batch of an iteration (from 0), (replicas, batch, m); valid until the next call."""

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbmbench.base.errors import SettingsError
-from rbmbench.kernels import is_array, kernels_for, on_host
+from rbmbench.base.errors import DataError, SettingsError
+from rbmbench.kernels import contiguous, is_array, kernels_for, on_host
 from rbmbench.model.rows import binary_rows, means
 
 MOST_PARAMETER_BYTES = 2**33
@@ -38,17 +38,22 @@ class Statistics(NamedTuple):
 class RBM:
     """A binary RBM, or several of equal size: E(v, h) = -v'W h - b'v - c'h.
 
+    Parameters are kept in C order, writable, as float32 or float64: without a copy if they are that. All three have the
+    type that NumPy promotes theirs to, float32 in place of float16, and float64 in place of integers, truth values and
+    long double.
+
     Parameters
     ----------
     weights : array, shape (..., m, n)
-        W, floating point.
+        W, real numbers, in any memory layout.
     visible_bias, hidden_bias : array, shapes (..., m), (..., n)
         b and c.
 
     Raises
     ------
     SettingsError
-        If they are not arrays, the shapes are inconsistent or the types differ.
+        If they are not arrays of real numbers, their shapes are inconsistent or empty, or parameters are not finite or
+        so large that energies would overflow.
     """
 
     weights: Array
@@ -56,18 +61,20 @@ class RBM:
     hidden_bias: Array
 
     def __post_init__(self):
-        W, b, c = self.parameters
-        for name, parameter in zip(("weights", "visible bias", "hidden bias"), (W, b, c), strict=True):
+        for name, parameter in zip(("weights", "visible bias", "hidden bias"), self.parameters, strict=True):
             if not is_array(parameter) or np.ma.isMaskedArray(parameter):
                 found = type(parameter).__name__
                 raise SettingsError(f"RBM: {name}: found a {found}; allowed: an array, as numpy.asarray returns it")
-        if W.ndim < 2 or b.shape != W.shape[:-1] or c.shape != (*W.shape[:-2], W.shape[-1]):
+        _check_shapes(self.parameters)
+        dtype = _float_type(*(parameter.dtype for parameter in self.parameters))
+        with np.errstate(over="ignore"):
+            parameters = Statistics(*(contiguous(parameter, dtype) for parameter in self.parameters))
+        if not energies_fit(parameters).all():
             raise SettingsError(
-                f"RBM: weights {W.shape}, visible bias {b.shape} and hidden bias {c.shape} do not fit together; "
-                "allowed: (..., m, n), (..., m), (..., n)"
+                f"RBM: found parameters that are not finite, or too large for energies in {dtype}; "
+                f"allowed: absolute values up to {_largest_allowed(parameters):.1e} for this size"
             )
-        if not (W.dtype == b.dtype == c.dtype and W.dtype.kind == "f"):
-            raise SettingsError(f"RBM: types {W.dtype}, {b.dtype}, {c.dtype}; allowed: one floating point type for all")
+        self.__dict__.update(zip(("weights", "visible_bias", "hidden_bias"), parameters, strict=True))
 
     def __repr__(self):
         return f"RBM(W {self.W.shape}, b {self.b.shape}, c {self.c.shape}, {self.W.dtype})"
@@ -106,27 +113,36 @@ class RBM:
     def replicas(self) -> "RBM":
         """The RBMs with exactly one leading axis, as views."""
         m, n = self.W.shape[-2:]
-        return RBM(self.W.reshape(-1, m, n), self.b.reshape(-1, m), self.c.reshape(-1, n))
+        return unchecked_rbm(self.W.reshape(-1, m, n), self.b.reshape(-1, m), self.c.reshape(-1, n))
 
     def __getitem__(self, index) -> "RBM":
-        """Return the RBMs at an index into the leading axes, as views if slicing gives views."""
-        return RBM(*(p[index] for p in self.parameters))
+        """Return the RBMs at an index into the leading axes: views if slicing gives contiguous ones, else copies."""
+        parameters = Statistics(*(contiguous(p[index], p.dtype) for p in self.parameters))
+        _check_shapes(parameters)
+        return unchecked_rbm(*parameters)
 
     def astype(self, dtype) -> "RBM":
-        """Return the RBMs with parameters of this type; no copy if the type is the same."""
-        return RBM(*(p.astype(dtype, copy=False) for p in self.parameters))
+        """Return the RBMs with parameters of this type, float32 or float64; no copy if the type is the same.
+
+        Raises a `SettingsError` if the parameters are too large for it.
+        """
+        dtype = _float_type(np.dtype(dtype))
+        if dtype.itemsize < self.W.itemsize:
+            with np.errstate(over="ignore"):
+                return RBM(*(p.astype(dtype) for p in self.parameters))
+        return unchecked_rbm(*(p.astype(dtype, copy=False) for p in self.parameters))
 
     def copy(self) -> "RBM":
         """Return a copy with its own parameters."""
-        return RBM(*(p.copy() for p in self.parameters))
+        return unchecked_rbm(*(p.copy() for p in self.parameters))
 
     def like(self, array: Array) -> "RBM":
         """Return the RBMs with the array type of ``array``, on its device; no copy if they are there already."""
-        return RBM(*(np.asarray(p, like=array) for p in self.parameters))
+        return unchecked_rbm(*(np.asarray(p, like=array) for p in self.parameters))
 
     def on_host(self) -> "RBM":
         """Return the RBMs with NumPy arrays as parameters; no copy if they are NumPy arrays."""
-        return RBM(*(on_host(p) for p in self.parameters))
+        return unchecked_rbm(*(on_host(p) for p in self.parameters))
 
     def sample(self, count: int, seed: int = 0, *, sweeps: int = 100, temperatures: int = 10) -> Array:
         """Return samples of v from parallel tempering, one from each of ``count`` independent sets of chains.
@@ -180,8 +196,13 @@ class RBM:
         return cls(*read_parameters(path).values())
 
     def energy(self, visible: Array, hidden: Array) -> Array:
-        """Return E(v, h) in nats for states (..., rows, m) and (..., rows, n): shape (..., rows)."""
+        """Return E(v, h) in nats for states (..., rows, m) and (..., rows, n): shape (..., rows).
+
+        This and the methods below take states 0 and 1, or means, of any type, compute in the type of the parameters,
+        and raise a `DataError` if states are outside [0, 1] or have other axes.
+        """
         visible, hidden = self._visible(visible), self._hidden(hidden)
+        _check_broadcast("axes of visible and hidden states", visible.shape[:-1], hidden.shape[:-1])
         W_h = hidden @ self.W.swapaxes(-1, -2)
         return -((W_h + self.b[..., None, :]) * visible).sum(-1) - (hidden @ self.c[..., None])[..., 0]
 
@@ -201,10 +222,65 @@ class RBM:
         return _logistic(inverse_temperature * activation)
 
     def _visible(self, states: Array) -> Array:
-        return means(states, "visible states", self.visible_units)
+        return self._means(states, "visible states", self.visible_units)
 
     def _hidden(self, states: Array) -> Array:
-        return means(states, "hidden states", self.hidden_units)
+        return self._means(states, "hidden states", self.hidden_units)
+
+    def _means(self, states: Array, what: str, units: int) -> Array:
+        states = means(states, what, units, self.W.dtype)
+        _check_broadcast(f"leading axes of {what} and of the RBM", states.shape[:-2], self.W.shape[:-2])
+        return states
+
+
+def unchecked_rbm(W: Array, b: Array, c: Array) -> RBM:
+    """Return the RBM of parameters computed from those of another RBM, without the conversions and checks of `RBM`.
+
+    They are of one type and in C order. It takes no pass over them, and they may have become infinite in training.
+    """
+    rbm = object.__new__(RBM)
+    rbm.__dict__.update(weights=W, visible_bias=b, hidden_bias=c)
+    return rbm
+
+
+def energies_fit(parameters: Statistics) -> np.ndarray:
+    """Return whether the energies of each RBM, and sums of some of them, are finite in its type: bool (replicas,)."""
+    m, n = parameters.W.shape[-2:]
+    flat = [p.reshape(-1, size) for p, size in zip(parameters, (m * n, m, n), strict=True)]
+    ends = on_host(np.stack([end for p in flat for end in (p.max(axis=1), -p.min(axis=1))]))
+    return ends.max(axis=0) <= _largest_allowed(parameters)
+
+
+def _largest_allowed(parameters: Statistics) -> float:
+    """Return the absolute value up to which the sum of all parameters of an RBM is far from the end of their type."""
+    W = parameters.W
+    m, n = W.shape[-2:]
+    return float(np.finfo(W.dtype).max) / (16 * (m * n + m + n))
+
+
+def _check_shapes(parameters: Statistics) -> None:
+    W, b, c = parameters
+    fit = W.ndim >= 2 and b.shape == W.shape[:-1] and c.shape == (*W.shape[:-2], W.shape[-1])
+    if not fit or 0 in W.shape:
+        raise SettingsError(
+            f"RBM: weights {W.shape}, visible bias {b.shape} and hidden bias {c.shape} "
+            f"{'are empty' if fit else 'do not fit together'}; allowed: (..., m, n), (..., m), (..., n)"
+        )
+
+
+def _check_broadcast(what: str, first: tuple[int, ...], second: tuple[int, ...]) -> None:
+    try:
+        np.broadcast_shapes(first, second)
+    except ValueError:
+        raise DataError(f"{what}: must be equal or broadcast to each other, got {first} and {second}") from None
+
+
+def _float_type(*types: np.dtype) -> np.dtype:
+    """Return the type of parameters that have these types: float32 or float64."""
+    if not all(dtype.kind in "fiub" for dtype in types):
+        raise SettingsError(f"RBM: types {', '.join(map(str, types))}; allowed: real numbers")
+    common = np.result_type(*types)
+    return np.dtype(np.float32 if common in (np.float16, np.float32) else np.float64)
 
 
 def _logistic(a: Array) -> Array:

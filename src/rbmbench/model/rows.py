@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from rbmbench.base.errors import DataError
-from rbmbench.kernels import is_array, on_host
+from rbmbench.kernels import contiguous, is_array, on_host
 
 BLOCK_VALUES = 2**22
 BINARY = "a matrix of 0 and 1, (rows, visible units), such as the part train of a data set"
@@ -41,17 +41,20 @@ def binary_rows(values: Any, what: str = "data", units: int | None = None, *, ma
     rows = binary_states(values, what, 2, units)
     if 0 in rows.shape and not may_be_empty:
         _refuse(what, f"shape {rows.shape}", "at least one row and one column")
-    return np.asarray(rows, np.uint8, order="C", like=rows)
+    return rows
 
 
 def binary_states(values: Any, what: str, axes: int | None = None, units: int | None = None) -> Array:
-    """Return states of 0 and 1 as an array, with ``axes`` axes, the last one ``units`` long; see `binary_rows`."""
+    """Return states of 0 and 1 as a contiguous uint8 array, with ``axes`` axes, the last one ``units`` long.
+
+    For the errors see `binary_rows`.
+    """
     states = _real_array(values, what, BINARY)
     if not states.ndim or axes not in (None, states.ndim):
         _refuse(what, f"shape {states.shape} of {states.dtype}", BINARY)
     _check_width(states, what, units)
     if states.dtype == bool or (states.dtype == np.uint8 and (not states.size or int(states.max()) <= 1)):
-        return states
+        return contiguous(states, np.uint8)
     # In blocks, because the comparison takes as much memory as the states, or more.
     length = max(1, BLOCK_VALUES * len(states) // max(1, states.size))
     for first in range(0, len(states), length):
@@ -59,18 +62,18 @@ def binary_states(values: Any, what: str, axes: int | None = None, units: int | 
         wrong = (block != 0) & (block != 1)
         if bool(wrong.any()):
             _refuse(what, f"the value {on_host(block[wrong][:1])[0]}", "0 and 1")
-    return states
+    return contiguous(states, np.uint8)
 
 
-def means(values: Any, what: str, units: int) -> Array:
-    """Return states or means of units, (..., units), as an array; a `DataError` if they are not in [0, 1]."""
+def means(values: Any, what: str, units: int, dtype) -> Array:
+    """Return states or means of units, (..., units), as an array of this type; a `DataError` if not in [0, 1]."""
     found = _real_array(values, what, MEANS)
     if found.ndim < 1:
         _refuse(what, f"shape {found.shape}", MEANS)
     _check_width(found, what, units)
     if found.size and not bool(((found >= 0) & (found <= 1)).all()):
         _refuse(what, "a number outside of that, or one that is not finite", MEANS)
-    return found
+    return found.astype(dtype, copy=False)
 
 
 def _real_array(values: Any, what: str, allowed: str) -> Array:

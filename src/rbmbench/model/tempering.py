@@ -27,7 +27,7 @@ def tempered_samples(rbm: RBM, count: int, seed: int, sweeps: int, temperatures:
     shape = len(rbm.W), count, temperatures, rbm.visible_units
     uniforms = kernels.uniforms(stream.next(), count * temperatures * rbm.visible_units, rbm.W.dtype)
     visible = (uniforms < 0.5).astype(rbm.W.dtype).reshape(shape)
-    samples = np.empty_like(rbm.W, shape=(len(rbm.W), count, 1, rbm.visible_units))
+    samples = np.empty((len(rbm.W), count, 1, rbm.visible_units), rbm.W.dtype, like=rbm.W)
     for _ in range(positive_integer("sweeps", sweeps)):
         kernels.tempered_sweeps(rbm.W, rbm.b, rbm.c, betas, stream.next(), visible, samples)
     return on_host(samples[:, :, 0]).astype(np.uint8)

@@ -10,7 +10,7 @@ import numpy as np
 
 from rbmbench.kernels import kernels_for
 from rbmbench.model.gibbs import Buffers, hidden_activation
-from rbmbench.model.rbm import RBM
+from rbmbench.model.rbm import RBM, unchecked_rbm
 
 Array = Any
 
@@ -18,7 +18,7 @@ Array = Any
 def independent_model(rbm: RBM, visible_bias: Array) -> RBM:
     """Return RBMs shaped like ``rbm`` whose units are independent: W = 0, b = ``visible_bias`` (..., m), and c = 0."""
     b = np.zeros_like(rbm.b) + np.asarray(visible_bias, rbm.b.dtype, like=rbm.b)
-    return RBM(np.zeros_like(rbm.W), b, np.zeros_like(rbm.c))
+    return unchecked_rbm(np.zeros_like(rbm.W), b, np.zeros_like(rbm.c))
 
 
 def from_independent(models: RBM) -> RBM:
@@ -28,14 +28,14 @@ def from_independent(models: RBM) -> RBM:
     the first of them, so that the two overlap if its W is small.
     """
     both = zip(independent_model(models[:1], models.b[:1]).parameters, models.parameters, strict=True)
-    return RBM(*(np.concatenate(parts) for parts in both))
+    return unchecked_rbm(*(np.concatenate(parts) for parts in both))
 
 
 def between(first: RBM, last: RBM, share: float) -> RBM:
     """Return the RBMs with the parameters (1 - share) first + share last; exactly ``last`` for a share of 1."""
     kind = first.W.dtype.type
     rest, share = kind(1 - share), kind(share)
-    return RBM(*(rest * a + share * b for a, b in zip(first.parameters, last.parameters, strict=True)))
+    return unchecked_rbm(*(rest * a + share * b for a, b in zip(first.parameters, last.parameters, strict=True)))
 
 
 def independent_log_partition(rbm: RBM) -> Array:
@@ -50,6 +50,6 @@ def free_energies(rbm: RBM, visible: Array, buffers: Buffers, activation: Array 
     """
     if activation is None:
         activation = hidden_activation(rbm, visible, buffers)
-    softplus = np.empty_like(activation, shape=activation.shape[:2], dtype=np.float64)
+    softplus = np.empty(activation.shape[:2], np.float64, like=activation)
     kernels_for(activation).softplus_sum(activation, rbm.c, softplus)
     return -softplus - np.matmul(visible, rbm.b[..., None])[..., 0]

@@ -130,8 +130,8 @@ class Pairs:
         return *states, self._couple(rows, *states, self.model.c, draw, True)[1]
 
     def _couple(self, rows: Rows, activation: Array, other: Array, bias: Array, draw: Draw, redraw_both: bool) -> tuple:
-        met = np.empty_like(activation, shape=len(activation), dtype=np.uint8)
-        rejections = np.empty_like(activation, shape=len(activation), dtype=np.int64)
+        met = np.empty(len(activation), np.uint8, like=activation)
+        rejections = np.empty(len(activation), np.int64, like=activation)
         self.kernels.couple_visible(activation, other, bias, rows.keys, draw, redraw_both, met, rejections)
         return on_host(met).astype(bool), on_host(rejections)
 

@@ -26,6 +26,7 @@ from rbmbench.base.errors import SettingsError
 from rbmbench.base.registry import truth_value
 from rbmbench.base.settings import MOST_STEPS, Coupling
 from rbmbench.base.streams import ATTEMPTS, Stream
+from rbmbench.kernels import contiguous
 from rbmbench.model.gibbs import Buffers, hidden_mean
 from rbmbench.model.rbm import RBM
 from rbmbench.model.rows import binary_states
@@ -117,6 +118,7 @@ class CoupledGibbs:
         the stream is taken, and its branch is used. The random numbers of a chain depend on its number, counted from
         ``first_chain``, so that chains may be run in parts.
         """
+        start_mean = contiguous(start_mean, rbm.W.dtype, rbm.W)
         replicas, chains, n = start_mean.shape
         pairs = Pairs(rbm, replicas * chains, self._buffers, stream.branch())
         rows = pairs.rows(*(index.ravel() for index in np.indices((replicas, chains))), self.antithetic, first_chain)
@@ -214,5 +216,5 @@ def stopping_times(
     """
     chains = CoupledGibbs(coupling, max_steps=longest)
     start_visible = binary_states(start_visible, "start", 3, rbm.visible_units)
-    start = hidden_mean(rbm, start_visible, Buffers())
+    start = hidden_mean(rbm, contiguous(start_visible, rbm.W.dtype, rbm.W), Buffers())
     return chains.run(rbm, start, stream, first_chain=first_chain).stopping_time

@@ -17,7 +17,7 @@ import numpy as np
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.registry import positive_integer
 from rbmbench.base.streams import Stream
-from rbmbench.kernels import kernels_for
+from rbmbench.kernels import contiguous, kernels_for
 from rbmbench.model.minibatches import random_rows
 from rbmbench.model.rbm import RBM
 from rbmbench.samplers._base import REGISTRY, Sampler
@@ -41,7 +41,11 @@ class ParallelTemperingSampler:
         """
         draw = stream.take(samples.shape[2])
         betas = self.inverse_temperatures.astype(rbm.W.dtype)
-        kernels_for(visible).tempered_sweeps(rbm.W, rbm.b, rbm.c, betas, draw, visible, samples)
+        states, drawn = (contiguous(array, rbm.W.dtype, rbm.W) for array in (visible, samples))
+        kernels_for(states).tempered_sweeps(rbm.W, rbm.b, rbm.c, betas, draw, states, drawn)
+        for array, changed in ((visible, states), (samples, drawn)):
+            if changed is not array:
+                array[...] = changed
 
 
 @REGISTRY.register

@@ -27,7 +27,7 @@ from rbmbench.base.registry import LARGEST_FAST_RATE
 from rbmbench.kernels import is_host_array, kernels_for
 from rbmbench.likelihood.exact import data_statistics
 from rbmbench.model.gibbs import Buffers, hidden_activation
-from rbmbench.model.rbm import RBM, Statistics
+from rbmbench.model.rbm import RBM, Statistics, unchecked_rbm
 from rbmbench.samplers._base import REGISTRY, check_numbers, per_replica_values
 from rbmbench.samplers.gibbs import Gibbs
 
@@ -76,7 +76,7 @@ class RatesFPCD(Gibbs):
 
     def parameters(self, rbm, state):
         """Return the parameters of the state, as views; with lazy updates W alone is incomplete, see `whole`."""
-        return RBM(*(state[name] for name in PARAMETERS))
+        return unchecked_rbm(*(state[name] for name in PARAMETERS))
 
     def whole(self, state) -> RBM:
         """Return theta + theta_F, with lazy updates applied."""
@@ -84,7 +84,7 @@ class RatesFPCD(Gibbs):
         if "scale" in state:
             scale, factor = (state[name].astype(W.dtype)[:, None, None] for name in ("scale", "factor"))
             W = scale * W + factor * state["drift_W"]
-        return RBM(W, b, c)
+        return unchecked_rbm(W, b, c)
 
     def next_visible(self, rbm, state, hidden, stream):
         """Return x ~ p(x|h), in a buffer."""

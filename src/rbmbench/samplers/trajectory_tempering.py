@@ -22,7 +22,7 @@ import numpy as np
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.registry import positive_integer
 from rbmbench.base.streams import Purpose, Stream
-from rbmbench.kernels import kernels_for, on_host
+from rbmbench.kernels import contiguous, kernels_for, on_host
 from rbmbench.model.gibbs import Buffers, sample_hidden, sample_visible
 from rbmbench.model.rbm import RBM
 from rbmbench.model.trajectories import free_energies
@@ -43,13 +43,14 @@ class TrajectoryTempering:
                 f"models: found W of shape {models.W.shape}; allowed: (levels, m, n), at least 2 levels"
             )
         self.models, self.k = models, positive_integer("k", k)
-        self._pairs = [(models[first:-1:2].copy(), models[first + 1 :: 2].copy()) for first in (0, 1)]
+        starts = range(min(2, len(models.W) - 1))
+        self._pairs = [(models[first:-1:2].copy(), models[first + 1 :: 2].copy()) for first in starts]
         self._buffers = Buffers()
 
     def start(self, chains: int, stream: Stream) -> Array:
         """Return states (levels, chains, m), at all levels with the visible biases of level 0; one draw is taken."""
         models = self.models
-        visible = np.zeros_like(models.W, shape=(len(models.W), chains, models.visible_units))
+        visible = np.zeros((len(models.W), chains, models.visible_units), models.W.dtype, like=models.W)
         kernels_for(visible).sample_bernoulli(visible, models.b[:1] + 0 * models.b, stream.next())
         return visible
 
@@ -63,21 +64,22 @@ class TrajectoryTempering:
             for those of level l + 1: see `acceptance` and `rbmbench.likelihood.bennett_log_partition`.
         """
         differences = np.empty((rounds, len(self.models.W) - 1, 2, visible.shape[1]))
+        states = contiguous(visible, self.models.W.dtype, self.models.W)
         for found in differences:
-            self._exchange(visible, stream, found)
+            self._exchange(states, stream, found)
             for _ in range(self.k):
-                hidden = sample_hidden(self.models, visible, stream, self._buffers)
-                visible[...] = sample_visible(self.models, hidden, stream, self._buffers)
+                hidden = sample_hidden(self.models, states, stream, self._buffers)
+                states[...] = sample_visible(self.models, hidden, stream, self._buffers)
+        visible[...] = states
         return differences
 
     def _exchange(self, visible: Array, stream: Stream, differences: np.ndarray) -> None:
         own = free_energies(self.models, visible, self._buffers)
+        draws = stream.next(), stream.next()
         for first, (lower, upper) in enumerate(self._pairs):
-            uniforms = kernels_for(visible).uniforms(stream.next(), visible.shape[1], np.float64)
+            uniforms = kernels_for(visible).uniforms(draws[first], visible.shape[1], np.float64)
             low, high = slice(first, len(visible) - 1, 2), slice(first + 1, None, 2)
             x, y = visible[low], visible[high]
-            if not len(x):
-                continue
             upper_x = free_energies(upper, x, self._buffers)
             lower_y = free_energies(lower, y, self._buffers)
             of_x, of_y = own[low] - upper_x, lower_y - own[high]

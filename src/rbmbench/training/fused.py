@@ -68,10 +68,10 @@ class FusedIterations:
         0.
         """
         W, b, c = self._rbm.W, self._rbm.b, self._rbm.c
-        not_finite = np.zeros_like(W, shape=(len(W),), dtype=np.int64)
+        not_finite = np.zeros(len(W), np.int64, like=W)
         sizes = None
         if self._weighted:
-            sizes = sums.setdefault("effective_sample_size", np.zeros_like(W, shape=(len(W),), dtype=np.float64))
+            sizes = sums.setdefault("effective_sample_size", np.zeros(len(W), np.float64, like=W))
         mean = 1.0 / self._batches.batch
         rates = rate * mean, rate * (1.0 if self._weighted else mean)
         for index, iterations in self._batches.indices(first, last):

@@ -119,6 +119,8 @@ class Loop:
 
     def _evaluate(self) -> None:
         started = perf_counter()
+        for shard in self.shards:
+            shard.check_energies(self.iteration)
         metrics = self.evaluate(self.rbm, self.iteration)
         self.curve.add(self.trials, self.iteration, metrics | self._diagnostics())
         if self.settings.products:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.registry import positive_integer
 from rbmbench.likelihood import ais_log_partition, base_rate_bias, exact_log_partition, is_enumerable
+from rbmbench.likelihood.exact import normalised
 from rbmbench.model.rbm import RBM
 from rbmbench.training.trainer import train
 
@@ -116,7 +117,7 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def score_samples(self, X):
         """Return log p(v) of rows X (rows, m), in nats: float64 (rows,)."""
         check_is_fitted(self)
-        return -self.rbm_.astype(np.float64).free_energy(self._states(X)) - self.log_partition_
+        return normalised(-self.rbm_.astype(np.float64).free_energy(self._states(X)), self.log_partition_)
 
     def score(self, X, y=None):
         """Return the mean of log p(v) over rows X, in nats; y is ignored."""

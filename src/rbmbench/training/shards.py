@@ -12,7 +12,7 @@ from rbmbench.base.settings import RunSettings
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.kernels import is_host_array, on_host
 from rbmbench.model.minibatches import MiniBatches
-from rbmbench.model.rbm import RBM
+from rbmbench.model.rbm import RBM, energies_fit
 from rbmbench.training import fused
 from rbmbench.training.fused import FusedIterations
 
@@ -88,9 +88,15 @@ class Shard:
         if not finite.all():
             raise self._not_finite(finite.argmin(), iteration)
 
-    def _not_finite(self, replica, iteration) -> TrainingError:
+    def check_energies(self, iteration: int) -> None:
+        """Raise a `TrainingError` if parameters are so large that energies and likelihoods would not be finite."""
+        fit = energies_fit(self.rbm.parameters)
+        if not fit.all():
+            raise self._not_finite(fit.argmin(), iteration, "too large for finite energies")
+
+    def _not_finite(self, replica, iteration, what="not finite") -> TrainingError:
         return TrainingError(
-            f"trial {self.trials[replica]}: parameters are not finite at iteration {iteration}; "
+            f"trial {self.trials[replica]}: parameters are {what} at iteration {iteration}; "
             f"found learning rate {self._stage.rate}, allowed: a smaller one"
         )
 

@@ -8,9 +8,10 @@ import pytest
 from core_helpers import Enumerated, all_states, binary_data, random_rbm
 
 import rbmbench
-from rbmbench.base.errors import SettingsError
+from rbmbench.base.errors import RbmbenchWarning, SettingsError
 from rbmbench.likelihood import (
     LARGEST_ENUMERABLE_LAYER,
+    ais_log_partition,
     exact,
     exact_gradient,
     exact_log_partition,
@@ -203,3 +204,21 @@ def test_either_layer_gives_the_same_sum():
     by_hand = np.logaddexp.reduce(h @ rbm.b + np.logaddexp(0, h @ rbm.W + rbm.c).sum(axis=1))
     for model in (rbm, swapped):
         np.testing.assert_allclose(exact_log_partition(model), by_hand, rtol=1e-13)
+
+
+def test_a_likelihood_above_0_gives_a_warning():
+    # Two particles in one step miss the state that nearly all of Z comes from.
+    rbm, rows = RBM(np.zeros((2, 11, 5)), np.full((2, 11), 20.0), np.zeros((2, 5))), np.ones((3, 11))
+    with pytest.warns(
+        RbmbenchWarning, match="^log-likelihood of binary rows: must be at most 0, .*: log Z is too low"
+    ) as caught:
+        assert (log_likelihood(rbm, rows, ais_log_partition(rbm, 2, 1).log_partition) > 12).all()
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.filterwarnings("error")
+def test_rounding_of_a_likelihood_of_0_gives_none():
+    for scale in (1e1, 1e5, 1e9):
+        rbm = RBM(np.zeros((11, 5)), scale * np.linspace(3, 7, 11), -scale * np.ones(5))
+        assert abs(log_likelihood(rbm, np.ones((97, 11)), exact_log_partition(rbm))) < 1e-9 * scale

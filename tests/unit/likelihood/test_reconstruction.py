@@ -105,6 +105,18 @@ def test_a_replica_is_the_same_alone_and_among_others_in_blocks(monkeypatch):
     assert len(set(found[:, 0])) == 5
 
 
+@pytest.mark.parametrize("leading", [(), (2, 3)])
+def test_leading_axes_are_those_of_the_models(leading):
+    rbm, rows, count = random_rbm(M, N, leading), binary_data(7, M), int(np.prod(leading))
+    found = reconstruction_log_likelihood(rbm, rows, stream_of(count), chains=3, steps=2)
+    expected = reconstruction_log_likelihood(rbm.replicas, rows, stream_of(count), chains=3, steps=2)
+    for ours, theirs in zip(found, expected, strict=True):
+        assert ours.shape == leading
+        np.testing.assert_array_equal(ours.ravel(), theirs)
+    with pytest.raises(SettingsError, match=rf"^stream: must have {count} trials, one per RBM, got 5$"):
+        reconstruction_log_likelihood(rbm, rows, stream_of(5))
+
+
 @pytest.mark.parametrize("wrong", ["chains", "steps"])
 def test_without_chains_or_steps_there_is_none(wrong):
     counts = {"chains": 1, "steps": 1} | {wrong: 0}

@@ -8,7 +8,7 @@ from core_helpers import all_states, binary_data, random_rbm
 from scipy.stats import norm
 
 from rbmbench import datasets
-from rbmbench.base.errors import DataError, SettingsError, StoppedError
+from rbmbench.base.errors import DataError, RbmbenchWarning, SettingsError, StoppedError
 from rbmbench.base.settings import CertificateSettings
 from rbmbench.cli import main
 from rbmbench.io import results
@@ -308,3 +308,21 @@ def test_the_step_of_the_workflow_writes_table_and_meta(files, found):
     table = results.read_table(out, "certificate.parquet")
     assert sorted(table["trial"].unique()) == list(range(TRIALS))
     assert results.read_meta(out)["settings"]["sweeps"] == SETTINGS.sweeps
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_model_without_parameters_gains_nothing_at_another_temperature(rows):
+    flat = RBM(np.zeros((1, M, N)), np.zeros((1, M)), np.zeros((1, N)))
+    quantities = certificate(flat, rows, SETTINGS)
+    values = scalars(quantities)
+    assert np.isfinite(quantities["value"]).all()
+    assert (values["temperature_gain"], values["temperature_gain_low"]) == (0, 0)
+    assert not any("nan" in line for line in facts(quantities))
+
+
+def test_a_certificate_of_an_annealing_that_failed_gives_a_warning():
+    rbm = RBM(np.zeros((1, M, N)), np.full((1, M), 20.0), np.zeros((1, N)))
+    rows = np.concatenate([np.ones((29, M)), np.eye(M)[:2]])
+    few = CertificateSettings(**SMALL | {"particles": 2, "temperatures": 1}, base="uniform")
+    with pytest.warns(RbmbenchWarning, match="^log-likelihood of binary rows: must be at most 0"):
+        assert scalars(certificate(rbm, rows, few))["log_likelihood_high"] > 0

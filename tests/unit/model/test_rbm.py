@@ -6,7 +6,8 @@ import pytest
 from core_helpers import Enumerated, random_rbm, training_stream
 from scipy.stats import kstest
 
-from rbmbench.base.errors import SettingsError
+from rbmbench.base.errors import DataError, SettingsError
+from rbmbench.likelihood import ais_log_partition
 from rbmbench.model.rbm import RBM, Statistics, clipped_base_rate, initial_rbm
 
 M, N = 5, 3
@@ -119,12 +120,105 @@ def test_shapes_that_do_not_fit_are_one_line(W, b, c):
 
 
 @pytest.mark.parametrize(
-    "types", [(np.float64, np.float32, np.float32), (np.int64,) * 3, (np.float32, np.float32, np.int8)]
+    ("types", "kept"),
+    [
+        ((np.float32,) * 3, np.float32),
+        ((np.float16,) * 3, np.float32),
+        ((np.float32, np.float32, np.int8), np.float32),
+        ((np.float32, np.float16, bool), np.float32),
+        ((np.float64, np.float32, np.float32), np.float64),
+        ((np.float32, np.float32, np.int64), np.float64),
+        ((np.longdouble,) * 3, np.float64),
+        ((np.int64,) * 3, np.float64),
+        ((bool,) * 3, np.float64),
+        ((">f4",) * 3, np.float32),
+        ((">f8", "<f4", ">i2"), np.float64),
+    ],
 )
-def test_types_that_differ_are_one_line(types):
-    parameters = [np.zeros(shape, dtype) for shape, dtype in zip([(5, 3), (5,), (3,)], types, strict=True)]
-    with pytest.raises(SettingsError, match=r"^RBM: types .*; allowed: one floating point type for all$"):
+def test_parameters_have_one_type_of_the_machine(types, kept):
+    values = [np.arange(size).reshape(shape) % 2 for size, shape in ((15, (5, 3)), (5, 5), (3, 3))]
+    rbm = RBM(*(value.astype(dtype) for value, dtype in zip(values, types, strict=True)))
+    for parameter, value in zip(rbm.parameters, values, strict=True):
+        assert parameter.dtype == kept
+        assert parameter.dtype.isnative
+        np.testing.assert_array_equal(parameter, value)
+
+
+@pytest.mark.parametrize("dtype", [complex, "U3", object, "M8[s]"])
+def test_parameters_that_are_no_real_numbers_are_one_line(dtype):
+    with pytest.raises(SettingsError, match=r"^RBM: types .*, float64, float64; allowed: real numbers$"):
+        RBM(np.zeros((5, 3), dtype), np.zeros(5), np.zeros(3))
+
+
+def test_parameters_as_they_should_be_are_not_copied():
+    parameters = [np.zeros(shape, np.float32) for shape in ((2, 5, 3), (2, 5), (2, 3))]
+    rbm = RBM(*parameters)
+    assert all(ours is given for ours, given in zip(rbm.parameters, parameters, strict=True))
+    # The parts of a run are trained in place.
+    for part in (rbm.replicas, rbm[1:], rbm[1]):
+        part.W[...] = part.b[...] = part.c[...] = 7
+        assert all((given[1] == 7).all() for given in parameters)
+        parameters[0][...] = parameters[1][...] = parameters[2][...] = 0
+
+
+@pytest.mark.parametrize("index", [slice(None, None, 2), slice(None, None, -1), (slice(None), 1), [2, 0]])
+def test_parts_that_are_no_block_are_in_order_again(index):
+    many = random_rbm(M, N, (3, 2), seed=2)
+    for part, whole in zip(many[index].parameters, many.parameters, strict=True):
+        assert part.flags.c_contiguous
+        np.testing.assert_array_equal(part, whole[index])
+
+
+@pytest.mark.parametrize("spoilt", ["W", "b", "c"])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_parameters_are_finite(spoilt, value):
+    rbm = random_rbm(M, N, (2,))
+    parameters = rbm.copy().parameters
+    getattr(parameters, spoilt)[1, -1] = value
+    with pytest.raises(SettingsError, match=r"^RBM: found parameters that are not finite, or too large .*float64; "):
         RBM(*parameters)
+
+
+@pytest.mark.parametrize(("dtype", "large"), [(np.float32, 1e38), (np.float64, 1e308)])
+def test_energies_do_not_overflow(dtype, large):
+    parameters = [np.full(shape, large, dtype) for shape in ((5, 3), (5,), (3,))]
+    with pytest.raises(SettingsError, match="too large for energies in") as caught:
+        RBM(*parameters)
+    allowed = float(str(caught.value).split(" up to ")[1].split()[0])
+    rbm = RBM(*(np.full_like(part, 0.9 * allowed) for part in parameters))
+    ones = np.ones((1, 5)), np.ones((1, 3))
+    np.testing.assert_allclose(rbm.energy(*ones), -23 * 0.9 * allowed, rtol=1e-6)
+    np.testing.assert_allclose(rbm.free_energy(ones[0]), -23 * 0.9 * allowed, rtol=1e-6)
+    estimate = ais_log_partition(rbm, 7, 11)
+    assert np.isfinite(estimate.log_partition)
+    if dtype == np.float64:
+        with pytest.raises(SettingsError, match="too large for energies in float32"):
+            rbm.astype(np.float32)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (5, 0), (0, 5, 3)])
+def test_there_are_units_and_models(shape):
+    parameters = np.zeros(shape), np.zeros(shape[:-1]), np.zeros((*shape[:-2], shape[-1]))
+    with pytest.raises(SettingsError, match="are empty; allowed"):
+        RBM(*parameters)
+    with pytest.raises(SettingsError, match="are empty; allowed"):
+        random_rbm(M, N, (2,))[2:]
+
+
+def test_matrices_are_arrays():
+    rbm = random_rbm(M, N)
+    rows = np.eye(M)
+    found = RBM(np.matrix(rbm.W), rbm.b, rbm.c).free_energy(np.matrix(rows))
+    assert type(found) is np.ndarray
+    np.testing.assert_array_equal(found, rbm.free_energy(rows))
+
+
+def test_states_that_do_not_fit_together_are_one_line():
+    rbm = random_rbm(M, N, (2,))
+    with pytest.raises(DataError, match=r"^axes of visible and hidden states: must be .*, got \(7,\) and \(11,\)$"):
+        rbm.energy(np.zeros((7, M)), np.zeros((11, N)))
+    with pytest.raises(DataError, match=r"^leading axes of visible states and of the RBM: .*, got \(3,\) and \(2,\)$"):
+        rbm.free_energy(np.zeros((3, 7, M)))
 
 
 def test_statistics_subtract_and_flatten_in_the_documented_order():

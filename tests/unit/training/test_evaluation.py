@@ -4,6 +4,7 @@
 import json
 import re
 import shutil
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -301,3 +302,16 @@ def test_the_backend_is_named_by_the_environment(folder, monkeypatch, capsys):
     monkeypatch.delenv("RBMBENCH_BACKEND")
     assert evaluate(folder, "here") == 0
     assert results.read_meta(folder / "here")["evaluation"]["backend"] in ("numpy", "numba")
+
+
+def test_an_annealing_that_fails_gives_one_warning_for_all_snapshots():
+    parameters = {"W": np.zeros((3, 1, M, N)), "b": np.full((3, 1, M), 20.0), "c": np.zeros((3, 1, N))}
+    snapshots = {"snapshot_iterations": np.arange(3)} | {f"snapshot_{name}": p for name, p in parameters.items()}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        curve = annealed_curve(
+            snapshots, np.ones((5, M)), AnnealingSettings(particles=2, temperatures=1, base="uniform")
+        )
+    assert (by_metric(curve, "log_likelihood") > 0).all(axis=None)
+    (warning,) = caught
+    assert str(warning.message).startswith("log-likelihood of binary rows: must be at most 0")

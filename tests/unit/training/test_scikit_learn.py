@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rbmbench
 from rbmbench import RBMTransformer, from_scikit_learn, to_scikit_learn
-from rbmbench.base.errors import SettingsError
+from rbmbench.base.errors import RbmbenchWarning, SettingsError
 from rbmbench.training import scikit_learn
 
 DATA = binary_data(23, 7)
@@ -112,3 +112,10 @@ def test_what_is_no_single_fitted_model_is_one_line():
 def test_it_is_a_step_of_a_pipeline():
     features = make_pipeline(RBMTransformer(n_components=5, n_iter=1), RBMTransformer(n_components=3, n_iter=1))
     assert features.fit_transform(DATA).shape == (23, 3)
+
+
+def test_a_score_above_0_gives_a_warning():
+    model = fitted()
+    model.__dict__["log_partition_"] = model.log_partition_ - 100
+    with pytest.warns(RbmbenchWarning, match="^log-likelihood of binary rows: must be at most 0"):
+        assert model.score(DATA) > 0

@@ -510,11 +510,22 @@ def test_a_rate_beyond_float32_stops_the_run_in_one_line(name):
         run(DATA, settings_for(stage(name, 10), stage(name, 20, 1e39), first_trial=3))
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_finite_parameters_near_the_largest_float_are_trained_on():
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_large_parameters_are_trained_on():
     # Evaluations in between must not change the result; here iterations are left out between them.
-    one, other = (run(DATA, settings_for(stage("cd", 20, 1e38), evaluate_every=every)) for every in (1, 20))
+    one, other = (run(DATA, settings_for(stage("cd", 20, 1e33), evaluate_every=every)) for every in (1, 20))
+    assert np.abs(one.rbm.W).max() > 1e31
     assert bytes_of(one.rbm) == bytes_of(other.rbm)
+    assert np.isfinite(one.curve["value"]).all()
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize(("precision", "rate"), [("float32", 1e38), ("float64", 1e308)])
+def test_parameters_too_large_for_a_likelihood_stop_the_run_in_one_line(precision, rate):
+    with pytest.raises(
+        TrainingError, match=r"^trial \d+: parameters are too large for finite energies at iteration 7; "
+    ):
+        run(DATA, settings_for(stage("cd", 20, rate), precision=precision))
 
 
 @pytest.mark.parametrize("data", [DATA * 3, DATA + 0.5, DATA - 1.0, DATA[0]])
