@@ -22,6 +22,8 @@ For each model of a run:
   so a mode that no row is in shows in the unit that is on there. It is bounded from below, with the rate of the chains
   moved towards that of the rows by 3 standard errors.
 - **Nearest neighbours** of rows and long chains: adversarial accuracy, of training and of test rows.
+- **Modes**: the mass of regions of states that rows are in and long chains are not, and the reverse
+  (`rbmbench.measurements.modes`).
 
 `rbmbench.measurements.verdicts` judges these.
 
@@ -51,7 +53,8 @@ from rbmbench.likelihood import (
     log_likelihood,
     reverse_ais_log_partition,
 )
-from rbmbench.measurements.distances import RowMoments, adversarial_accuracy
+from rbmbench.measurements.distances import RowMoments, adversarial_accuracy, spread
+from rbmbench.measurements.modes import CELLS, mass_of_modes
 from rbmbench.model.gibbs import Buffers, sample_hidden, sample_visible
 from rbmbench.model.minibatches import random_rows
 from rbmbench.model.rbm import RBM
@@ -67,7 +70,8 @@ LEAST_RATE = 1e-6
 TINY = np.finfo(np.float64).tiny
 KEPT_OF_CHAIN = 16
 """Samples of each set of tempered chains, at equal distances in the second half of its sweeps."""
-
+OFTEN = 4
+"""Times as many samples are compared with rows to find modes."""
 CAUTION = 3.0
 """Standard errors for the extreme of all units."""
 BLOCK = 5000
@@ -110,7 +114,8 @@ def certificate(
         independent units), temperature_gain and temperature_gain_low, rate_divergence_low (of the unit where it is
         largest). Shares of the particles: forward_share and
         reverse_share (effective sample sizes). Relative distances of moments, each with one named ``_error``: distance,
-        from_noise and from_rows (by step). R hat: r_hat. Adversarial accuracies: accuracy, test_accuracy.
+        from_noise and from_rows (by step). R hat: r_hat. Adversarial accuracies: accuracy, test_accuracy. Masses:
+        see `rbmbench.measurements.modes.mass_of_modes`.
 
     Raises
     ------
@@ -142,18 +147,19 @@ class _Rows:
     """The rows that models are held against, and what is known of them."""
 
     def __init__(self, data: np.ndarray, test: np.ndarray | None, settings: CertificateSettings):
-        self._data, self._settings = data, settings
+        self._data, self._test, self._settings = data, test, settings
         self._packed: PackedData | None = None
         self._moments, self._bias = RowMoments(data), base_rate_bias(data)
         self._independent = (data @ self._bias).mean() - np.logaddexp(0, self._bias).sum()
-        self._few = {"accuracy": _spread(data, settings.rows)}
+        self._few = {"accuracy": spread(data, settings.rows)}
         if test is not None:
-            self._few["test_accuracy"] = _spread(test, settings.rows)
+            self._few["test_accuracy"] = spread(test, settings.rows)
 
     def quantities(self, rbm: RBM, trial: int) -> Quantities:
         """Return all quantities of one model, (1, m, n)."""
         stream = Stream(self._settings.seed, [trial], Purpose.CERTIFICATE)
-        samples = self._tempered(rbm, stream)
+        often = self._tempered(rbm, stream)
+        samples = often[:, OFTEN - 1 :: OFTEN]
         found = self._log_partition(rbm, samples, trial) | self._temperature(rbm, samples)
         found |= self._rates(rbm, samples)
         found |= _named("distance", self._moments.distance(samples))
@@ -161,7 +167,10 @@ class _Rows:
         for steps, walked in self._walks(rbm, stream):
             for name, states in walked.items():
                 found |= _named(name, self._moments.distance(states[:, None]), steps)
-        drawn = _spread(samples.reshape(-1, samples.shape[-1]), self._settings.rows)
+        uniforms = kernels_for(rbm.W).uniforms(stream.next(), CELLS, np.float64)[0]
+        masses = mass_of_modes(rbm, often, self._data, self._test, uniforms)
+        found |= {(name, 0): value for name, value in masses.items()}
+        drawn = spread(samples.reshape(-1, samples.shape[-1]), self._settings.rows)
         return found | {(name, 0): adversarial_accuracy(rows, drawn) for name, rows in self._few.items()}
 
     def _tempered(self, rbm: RBM, stream: Stream) -> np.ndarray:
@@ -171,18 +180,20 @@ class _Rows:
         rows = random_rows(self._data, (settings.chains - noisy) * settings.ladder, rbm.W, stream)
         visible = np.concatenate([noise, rows], axis=1).reshape(1, settings.chains, settings.ladder, m)
         sampler, parts = ParallelTemperingSampler(settings.ladder), []
+        each = settings.sweeps // (2 * KEPT_OF_CHAIN)
+        kept = np.arange(1, OFTEN + 1) * each // OFTEN - 1
         for _ in range(2 * KEPT_OF_CHAIN):
-            visited = np.empty_like(rbm.W, shape=(1, settings.chains, settings.sweeps // (2 * KEPT_OF_CHAIN), m))
+            visited = np.empty_like(rbm.W, shape=(1, settings.chains, each, m))
             sampler.sweep(rbm, visible, stream, visited)
-            parts.append(visited[0, :, -1].astype(np.uint8))
-        return np.stack(parts[KEPT_OF_CHAIN:], axis=1)
+            parts.append(visited[0][:, kept].astype(np.uint8))
+        return np.concatenate(parts[KEPT_OF_CHAIN:], axis=1)
 
     def _log_partition(self, rbm: RBM, samples: np.ndarray, trial: int) -> Quantities:
         """Return log Z and the log-likelihood of the rows from both sides."""
         settings, found = self._settings, {}
         base = self._bias if settings.base == "base_rate" else None
         budget = {"temperatures": settings.temperatures, "seed": settings.seed, "base": base}
-        drawn = _spread(samples.reshape(-1, samples.shape[-1]), settings.particles)[None]
+        drawn = spread(samples.reshape(-1, samples.shape[-1]), settings.particles)[None]
         sides = {
             "forward": ais_log_partition(rbm, settings.particles, keys=[2 * trial], **budget),
             "reverse": reverse_ais_log_partition(rbm, drawn, keys=[2 * trial + 1], **budget),
@@ -255,11 +266,6 @@ def _noise(rbm: RBM, count: int, stream: Stream) -> np.ndarray:
     m = rbm.visible_units
     uniforms = kernels_for(rbm.W).uniforms(stream.next(), count * m, rbm.W.dtype)
     return (uniforms < 0.5).astype(rbm.W.dtype).reshape(1, count, m)
-
-
-def _spread(rows: np.ndarray, count: int) -> np.ndarray:
-    """Return at most ``count`` rows at equal distances."""
-    return rows[np.linspace(0, len(rows) - 1, min(count, len(rows))).astype(int)]
 
 
 def _activation(rbm: RBM, visible: np.ndarray) -> np.ndarray:
