@@ -163,7 +163,7 @@ class _Rows:
         found = self._log_partition(rbm, samples, trial) | self._temperature(rbm, samples)
         found |= self._rates(rbm, samples)
         found |= _named("distance", self._moments.distance(samples))
-        found |= {("r_hat", 0): r_hat(_free_energies(rbm, samples))}
+        found |= {("r_hat", 0): r_hat(rbm.astype(np.float64)[0].free_energy(samples))}
         for steps, walked in self._walks(rbm, stream):
             for name, states in walked.items():
                 found |= _named(name, self._moments.distance(states[:, None]), steps)
@@ -291,9 +291,3 @@ def _energies(rbm: RBM, visible: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         mean = -(block @ rbm.b[0].astype(np.float64)) - (activation * on).sum(axis=-1)
         parts.append((mean, (activation**2 * on * (1 - on)).sum(axis=-1)))
     return tuple(np.concatenate(part).reshape(visible.shape[:-1]) for part in zip(*parts, strict=True))
-
-
-def _free_energies(rbm: RBM, visible: np.ndarray) -> np.ndarray:
-    """Return F(v), nats, for states (..., m)."""
-    softplus = np.logaddexp(0, _activation(rbm, visible)).sum(axis=-1, dtype=np.float64)
-    return -(visible @ rbm.b[0].astype(np.float64)) - softplus

@@ -3,11 +3,8 @@
 
 A model is **not certified** if something is wrong: its log Z is not known, its long chains show another model than
 its short ones, or one that is worse than independent units, or another temperature or other rates of its units would
-make it much better, or it lacks modes of the rows or has others. It is **doubtful** where a milder threshold is passed.
-Where neither is, nothing wrong was found: "certified" in files, `Verdict.in_words` for people.
-
-Modes are judged by rows that were not trained on, if these are enough to see modes of `FEW_ROWS`. If training rows do
-not show the same, the model is overfitted, which is a remark.
+make it much better, or modes of the rows are missing, or others are there. It is **doubtful** where a milder threshold
+is passed. Otherwise nothing wrong was found: "certified" in files, `Verdict.in_words` for people.
 """
 
 import math
@@ -35,13 +32,11 @@ LEAST_GAIN = 0.02
 """Nats per row below which a gain does not count."""
 RATES = 0.1, 0.05
 """Divergence that the rate of one unit implies, nats per row."""
-ROWS = {"test_": "held-out", "": "training"}
-"""Rows that modes are judged by, the better ones first; by what precedes the names of quantities."""
 FEW_ROWS = 0.2
-"""Share of a mode from which on rows are too few, as smaller ones would not have been seen."""
+"""Share of the mass from which on modes must be seen for the rows to be enough."""
 MODES = {
-    "missing": "{:.1%} of the {} rows are where the model has less than a third of that",
-    "spurious": "{:.1%} of the samples are where the {} rows have less than a third of that",
+    "missing": "at least {:.1%} of the {} rows are where the model has less than a third of that mass",
+    "spurious": "at least {:.1%} of the model's samples are where less than a third of that share of the {} rows is",
 }
 UNLIKE, COPIED = 0.9, 0.1
 """Adversarial accuracy from which samples differ from rows; test accuracy less that of training rows: overfitted."""
@@ -52,8 +47,8 @@ class Verdict:
     """What a certificate says: one of "certified", "doubtful", "not certified".
 
     ``reasons`` say what speaks against the model, the most serious first; ``remarks`` what is no fault. ``detectable``
-    is the least share of the mass of a mode, missing or spurious, that would have been seen with probability 0.9; 1 if
-    the rows are too few for any, None if modes were not tested.
+    is the least share of the mass of a mode, missing or spurious, that would have been seen with probability 0.9: 1 if
+    none would, None in certificates of versions that did not test for modes.
     """
 
     word: str
@@ -63,16 +58,16 @@ class Verdict:
 
     @property
     def in_words(self) -> str:
-        """The verdict for people, with the size of fault that could have been seen where there is none."""
+        """The verdict for people: where nothing is wrong, with the size of fault that would have been seen."""
         if self.word != CERTIFIED:
             return str(self)
         if self.detectable is None:
             return "nothing wrong found; modes were not tested"
+        size = "of at least {:.1%} of the mass".format(math.ceil(1000 * self.detectable) / 1000)
         if self.detectable > FEW_ROWS:
-            smaller = f" of less than {self.detectable:.0%} of the mass" if self.detectable < 1 else ""
-            return f"nothing wrong found, but there are too few rows to see missing or spurious modes{smaller}"
-        size = f"{math.ceil(1000 * self.detectable) / 10:g} %"
-        return f"nothing wrong found: missing or spurious modes of at least {size} of the mass would have been seen"
+            only = f": only those {size} would have been seen" if self.detectable < 1 else ""
+            return f"nothing wrong found, but the rows are too few to see missing or spurious modes{only}"
+        return f"nothing wrong found: missing or spurious modes {size} would have been seen"
 
     def __str__(self):
         return f"{self.word}: {'; '.join(self.reasons)}" if self.reasons else self.word
@@ -88,8 +83,7 @@ def verdict(quantities: pd.DataFrame) -> Verdict:
                 reasons.append(words)
                 break
     word = NOT_CERTIFIED if grave else DOUBTFUL if mild else CERTIFIED
-    rows = _rows_of_modes(scalars)
-    detectable = None if rows is None else max(scalars[f"{rows}{name}_detectable"] for name in MODES)
+    detectable = max((scalars[f"{name}_detectable"] for name in MODES if "held_out" in scalars), default=None)
     return Verdict(word, (*grave, *mild), tuple(_remarks(scalars)), detectable)
 
 
@@ -113,11 +107,11 @@ def facts(quantities: pd.DataFrame) -> Iterator[str]:
     yield f"R hat of tempered chains: {found['r_hat']:.3f}"
     yield f"another temperature gains at least {found['temperature_gain_low']:.2g} nats per row"
     yield f"rates of single units cost at least {found['rate_divergence_low']:.2g} nats per row"
+    if "held_out" in found:
+        shares = (f"{name} {found[f'{name}_low']:.1%} to {found[f'{name}_high']:.1%}" for name in MODES)
+        rows = f"{found['compared_rows']:.0f} {_rows(found)} rows"
+        yield f"mass that is off by more than a factor of {RATIO:g} beside {rows}: {', '.join(shares)}"
     held_out = f", of test rows {found['test_accuracy']:.2f}" if "test_accuracy" in found else ""
-    if (rows := _rows_of_modes(found)) is not None:
-        shares = {name: [found[f"{rows}{name}{end}"] for end in ("_low", "_high", "_detectable")] for name in MODES}
-        words = (f"{name} {a:.1%} to {b:.1%} (seen from {c:.1%} on)" for name, (a, b, c) in shares.items())
-        yield f"mass of modes beside {ROWS[rows]} rows, off by more than a factor of {RATIO:g}: {', '.join(words)}"
     yield f"adversarial accuracy of samples beside training rows: {found['accuracy']:.2f}{held_out}"
     yield from verdict(quantities).remarks
 
@@ -162,28 +156,18 @@ def _of_fit(found: Mapping[str, float]) -> Iterator[Graded]:
     yield f"the rate of one unit alone costs {rates:.2g} nats per row", tuple(rates > limit for limit in RATES)
 
 
-def _rows_of_modes(found: Mapping[str, float]) -> str | None:
-    """Return a key of `ROWS`, the rows that modes are judged by; None if modes were not tested."""
-    tested = [rows for rows in ROWS if f"{rows}missing_low" in found]
-    enough = [rows for rows in tested if all(found[f"{rows}{name}_detectable"] <= FEW_ROWS for name in MODES)]
-    return (enough or tested or [None])[0]
-
-
 def _of_modes(found: Mapping[str, float]) -> Iterator[Graded]:
     """Yield what speaks against the modes."""
-    rows = _rows_of_modes(found)
-    for name, words in MODES.items() if rows is not None else ():
-        low, of_training = (found[f"{which}{name}_low"] for which in (rows, ""))
-        both = of_training > SHARES[1]
-        yield words.format(low, ROWS[rows]), tuple(both and low > limit for limit in SHARES)
+    for name, words in MODES.items() if "held_out" in found else ():
+        low = found[f"{name}_low"]
+        yield words.format(low, _rows(found)), tuple(low > limit for limit in SHARES)
+
+
+def _rows(found: Mapping[str, float]) -> str:
+    return "held-out" if found["held_out"] else "training"
 
 
 def _remarks(found: Mapping[str, float]) -> Iterator[str]:
-    if (rows := _rows_of_modes(found)) is not None:
-        for name, words in MODES.items():
-            low, of_training = (found[f"{which}{name}_low"] for which in (rows, ""))
-            if low > SHARES[1] >= of_training:
-                yield f"overfitted: {words.format(low, ROWS[rows])}, unlike beside training rows"
     accuracy = found["accuracy"]
     if accuracy > UNLIKE:
         yield f"underfitted: samples are told from rows with an accuracy of {accuracy:.2f}"
