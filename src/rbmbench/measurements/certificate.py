@@ -36,6 +36,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
+from scipy.special import rel_entr
 from threadpoolctl import threadpool_limits
 
 from rbmbench.base.errors import SettingsError
@@ -67,7 +68,6 @@ NORMAL = 1.96
 """Standard errors from an estimate to an end of its interval."""
 LEAST_RATE = 1e-6
 """Of a unit that no sample has on, or all have."""
-TINY = np.finfo(np.float64).tiny
 KEPT_OF_CHAIN = 16
 """Samples of each set of tempered chains, at equal distances in the second half of its sweeps."""
 OFTEN = 4
@@ -229,12 +229,14 @@ class _Rows:
         """Return the largest of the least divergences that the rates of single units imply."""
         statistics = data_statistics(rbm, self._packed)
         of_rows = np.concatenate([statistics.b[0], statistics.c[0]])
-        means = 0.5 + 0.5 * np.tanh(_activation(rbm, samples).astype(np.float64) / 2)
+        means = rbm.astype(np.float64)[0].hidden_mean(samples)
         by_chain = np.concatenate([samples, means], axis=-1).mean(axis=1)
         errors = CAUTION * by_chain.std(axis=0, ddof=1) / np.sqrt(len(by_chain))
         of_model = by_chain.mean(axis=0)
         nearest = np.clip(of_rows, of_model - errors, of_model + errors)
-        return {("rate_divergence_low", 0): _bernoulli_divergence(of_rows, nearest).max()}
+        pairs = (of_rows, nearest), (1 - of_rows, 1 - nearest)
+        divergence = sum(rel_entr(p, np.maximum(q, LEAST_RATE)) for p, q in pairs)
+        return {("rate_divergence_low", 0): divergence.max()}
 
     def _walks(self, rbm: RBM, stream: Stream) -> Iterator[tuple[int, dict[str, np.ndarray]]]:
         """Yield powers of 2 up to the number of steps, and the states (walkers, m) of the Gibbs chains then."""
@@ -268,25 +270,12 @@ def _noise(rbm: RBM, count: int, stream: Stream) -> np.ndarray:
     return (uniforms < 0.5).astype(rbm.W.dtype).reshape(1, count, m)
 
 
-def _activation(rbm: RBM, visible: np.ndarray) -> np.ndarray:
-    return visible.astype(rbm.W.dtype) @ rbm.W[0] + rbm.c[0]
-
-
-def _bernoulli_divergence(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Return KL(Bernoulli(p) || Bernoulli(q)), nats."""
-    on, off = (
-        part * np.log(np.maximum(part, TINY) / np.maximum(other, LEAST_RATE))
-        for part, other in ((p, q), (1 - p, 1 - q))
-    )
-    return on + off
-
-
 def _energies(rbm: RBM, visible: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return mean and variance of E(v, h) given v, float64, for states (..., m)."""
     flat, parts = visible.reshape(-1, visible.shape[-1]), []
     for start in range(0, len(flat), BLOCK):
         block = flat[start : start + BLOCK]
-        activation = _activation(rbm, block).astype(np.float64)
+        activation = (block.astype(rbm.W.dtype) @ rbm.W[0] + rbm.c[0]).astype(np.float64)
         on = 0.5 + 0.5 * np.tanh(activation / 2)
         mean = -(block @ rbm.b[0].astype(np.float64)) - (activation * on).sum(axis=-1)
         parts.append((mean, (activation**2 * on * (1 - on)).sum(axis=-1)))

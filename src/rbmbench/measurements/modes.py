@@ -35,7 +35,7 @@ TAILS = 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999
 OF_REGION = LEVEL / 2 / (CELLS + len(TAILS))
 APART = 5
 """One of so many training rows and chains is for centres alone."""
-LEAST_ROWS, MOST_ROWS = 200, 10_000
+LEAST_ROWS, MOST_ROWS = 200, 5000
 """Held-out rows to judge by; rows that are counted."""
 
 
@@ -50,25 +50,26 @@ def mass_of_modes(
         One leading axis of one model.
     samples : ndarray, shape (chains, samples of a chain, m)
         Samples of independent chains.
-    data : ndarray, shape (rows, m)
-        The training rows.
-    test : ndarray, shape (rows, m), optional
-        Rows that were not trained on, ignored if fewer than `LEAST_ROWS`. A region counts if it does beside both.
+    data, test : ndarray, shape (rows, m)
+        The training rows, and rows that were not trained on, if there are: ignored if fewer than `LEAST_ROWS`. A region
+        counts if it does beside both, so that overfitting is no fault.
     uniforms : ndarray, shape (`CELLS`,)
         Random numbers in (0, 1), for centres.
 
     Returns
     -------
     dict
-        compared_rows, held_out (whether they are test rows); missing and spurious (share of these rows, and of the
-        samples, in the regions that count), each also with _low and _high (its interval) and with _detectable: the
-        least share of a mode that is found with probability `POWER`, if it has a region for itself and no mass on the
-        other side; 1 if none is. Intervals end there or above.
+        compared_rows, held_out (1 if these are test rows); missing and spurious: shares of these rows, and of samples,
+        in the regions that count, each also with _low and _high (its interval) and _detectable: the least share of a
+        mode that is found with probability `POWER` if it fills a region that is empty on the other side; 1 if none is.
+        Intervals end there or above.
     """
     spare, samples = samples[::APART].reshape(-1, samples.shape[-1]), np.delete(samples, np.s_[::APART], axis=0)
     centres = spread_centres(np.concatenate([spread(data[::APART], len(spare)), spare]), uniforms)
-    sets = [np.delete(data, np.s_[::APART], axis=0), *([test] if test is not None and len(test) >= LEAST_ROWS else [])]
-    states = [spread(rows, MOST_ROWS) for rows in sets]
+    counted = np.delete(np.arange(len(data)), np.s_[::APART])
+    states = [data[spread(counted, MOST_ROWS)]]
+    if held_out := test is not None and len(test) >= LEAST_ROWS:
+        states.append(spread(test, MOST_ROWS))
     # Equal states have equal energies to so many digits, wherever they are computed.
     energies = [np.round(rbm.astype(np.float64)[0].free_energy(part), 6) for part in (samples, *states)]
     tails = np.quantile(energies[0], TAILS)
@@ -79,14 +80,17 @@ def mass_of_modes(
     size = samples[..., 0].size / _dispersion(in_samples)
     of_samples = in_samples.mean(axis=(0, 1)) * size, size
     pairs = [((inside.sum(axis=0), len(inside)), of_samples) for inside in in_rows]
-    found = {"compared_rows": float(len(in_rows[-1])), "held_out": float(len(sets) - 1)}
+    found = {"compared_rows": float(len(in_rows[-1])), "held_out": float(held_out)}
     for name, way, inside in (("missing", 1, in_rows[-1]), ("spurious", -1, in_samples)):
         counts = np.all([_exceeds(*pair[::way]) for pair in pairs], axis=0)
         mass = inside[..., counts].any(axis=-1)
         number = mass.size / (_dispersion(mass[..., None])[0] if way < 0 else 1)
-        low, high = _interval(mass.mean() * number, number)
-        least = max(detectable(*(float(np.median(size)) for _, size in pair[::way])) for pair in pairs)
-        found |= {name: mass.mean(), f"{name}_low": low, f"{name}_high": max(high, least), f"{name}_detectable": least}
+        count, rest = number * mass.mean(), number * (1 - mass.mean())
+        low = betaincinv(count, rest + 1, LEVEL / 2) if count else 0.0
+        high = betaincinv(count + 1, rest, 1 - LEVEL / 2) if rest else 1.0
+        least = max(detectable(*(float(np.median(total)) for _, total in pair[::way])) for pair in pairs)
+        found |= {name: mass.mean(), f"{name}_low": low, f"{name}_high": max(high, least)}
+        found[f"{name}_detectable"] = least
     return found
 
 
@@ -111,14 +115,14 @@ def _tail(count, rest, chance) -> np.ndarray:
 
 def spread_centres(states: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
     """Return different states, each drawn with a probability proportional to its distance from those before it."""
-    chosen, nearest = [], np.ones(len(states))
-    for uniform in uniforms:
-        ends = np.cumsum(nearest)
+    chosen = [int(uniforms[0] * len(states))]
+    nearest = differing(states, states[chosen])[:, 0]
+    for uniform in uniforms[1:]:
+        ends = np.cumsum(nearest, dtype=np.float64)
         if not ends[-1]:
             break
         chosen.append(int(np.searchsorted(ends, uniform * ends[-1], side="right")))
-        apart = differing(states, states[chosen[-1:]])[:, 0].astype(np.float64)
-        nearest = np.minimum(nearest, apart) if len(chosen) > 1 else apart
+        nearest = np.minimum(nearest, differing(states, states[chosen[-1:]])[:, 0])
     return states[chosen]
 
 
@@ -135,10 +139,3 @@ def _dispersion(inside: np.ndarray) -> np.ndarray:
     share = inside.mean(axis=(0, 1))
     independent = np.maximum(share * (1 - share), 1e-9) / inside.shape[1]
     return np.maximum(inside.mean(axis=1).var(axis=0, ddof=1) / independent, 1.0)
-
-
-def _interval(count: float, size: float) -> tuple[float, float]:
-    """Return Clopper and Pearson's interval of level 1 - `LEVEL` for a share."""
-    low = betaincinv(count, size - count + 1, LEVEL / 2) if count > 0 else 0.0
-    high = betaincinv(count + 1, size - count, 1 - LEVEL / 2) if count < size else 1.0
-    return float(low), float(high)

@@ -32,12 +32,14 @@ LEAST_GAIN = 0.02
 """Nats per row below which a gain does not count."""
 RATES = 0.1, 0.05
 """Divergence that the rate of one unit implies, nats per row."""
-FEW_ROWS = 0.2
-"""Share of the mass from which on modes must be seen for the rows to be enough."""
 MODES = {
-    "missing": "at least {:.1%} of the {} rows are where the model has less than a third of that mass",
-    "spurious": "at least {:.1%} of the model's samples are where less than a third of that share of the {} rows is",
+    "missing": "at least {:.1%} of the rows are where the model has less than a third of that mass",
+    "spurious": "at least {:.1%} of the model's samples are where less than a third of that share of the rows is",
 }
+ENOUGH = "missing or spurious modes of at least {:.1%} of the mass would have been seen"
+FEW = "the rows are too few to see missing or spurious modes of less than {:.1%} of the mass"
+FEW_ROWS = 0.2
+"""Size of a mode that must be seen for the rows to be enough."""
 UNLIKE, COPIED = 0.9, 0.1
 """Adversarial accuracy from which samples differ from rows; test accuracy less that of training rows: overfitted."""
 
@@ -61,13 +63,11 @@ class Verdict:
         """The verdict for people: where nothing is wrong, with the size of fault that would have been seen."""
         if self.word != CERTIFIED:
             return str(self)
-        if self.detectable is None:
-            return "nothing wrong found; modes were not tested"
-        size = "of at least {:.1%} of the mass".format(math.ceil(1000 * self.detectable) / 1000)
-        if self.detectable > FEW_ROWS:
-            only = f": only those {size} would have been seen" if self.detectable < 1 else ""
-            return f"nothing wrong found, but the rows are too few to see missing or spurious modes{only}"
-        return f"nothing wrong found: missing or spurious modes {size} would have been seen"
+        seen = "modes were not tested"
+        if self.detectable is not None:
+            words = FEW if self.detectable > FEW_ROWS else ENOUGH
+            seen = words.format(math.ceil(1000 * self.detectable) / 1000)
+        return f"nothing wrong found: {seen}"
 
     def __str__(self):
         return f"{self.word}: {'; '.join(self.reasons)}" if self.reasons else self.word
@@ -109,7 +109,7 @@ def facts(quantities: pd.DataFrame) -> Iterator[str]:
     yield f"rates of single units cost at least {found['rate_divergence_low']:.2g} nats per row"
     if "held_out" in found:
         shares = (f"{name} {found[f'{name}_low']:.1%} to {found[f'{name}_high']:.1%}" for name in MODES)
-        rows = f"{found['compared_rows']:.0f} {_rows(found)} rows"
+        rows = f"{found['compared_rows']:.0f} {'held-out' if found['held_out'] else 'training'} rows"
         yield f"mass that is off by more than a factor of {RATIO:g} beside {rows}: {', '.join(shares)}"
     held_out = f", of test rows {found['test_accuracy']:.2f}" if "test_accuracy" in found else ""
     yield f"adversarial accuracy of samples beside training rows: {found['accuracy']:.2f}{held_out}"
@@ -160,11 +160,7 @@ def _of_modes(found: Mapping[str, float]) -> Iterator[Graded]:
     """Yield what speaks against the modes."""
     for name, words in MODES.items() if "held_out" in found else ():
         low = found[f"{name}_low"]
-        yield words.format(low, _rows(found)), tuple(low > limit for limit in SHARES)
-
-
-def _rows(found: Mapping[str, float]) -> str:
-    return "held-out" if found["held_out"] else "training"
+        yield words.format(low), tuple(low > limit for limit in SHARES)
 
 
 def _remarks(found: Mapping[str, float]) -> Iterator[str]:

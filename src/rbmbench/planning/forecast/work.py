@@ -27,6 +27,7 @@ from rbmbench.base.settings import (
 from rbmbench.kernels.ways import AUTO, takes_tables
 from rbmbench.likelihood.exact import LARGEST_ENUMERABLE_LAYER
 from rbmbench.likelihood.indirect_sampling import FLIPS, STRIDE, TOGETHER
+from rbmbench.measurements.modes import MOST_ROWS
 from rbmbench.measurements.sampling import ARRAYS_A_REPLICA, COUNT_BYTES
 from rbmbench.training.shards import SHARD_BYTES
 
@@ -182,7 +183,8 @@ def certificate(settings: CertificateSettings, rows: int, m: int, n: int, trials
     each["call"] += 2 * settings.temperatures + settings.steps + settings.sweeps
     each[_dense_product(m, n)] += 2 * rows * m * (m + n)
     each.update(_rows(rows, m, n))
-    memory = {"process": 1, "read entry": rows * m, "byte": 8 * rows * n + 16 * settings.walkers**2 + 16 * m * m}
+    kept = 8 * rows * n + 16 * settings.walkers**2 + 16 * m * m + 8 * max(MOST_ROWS, 64 * settings.chains) * (m + 2 * n)
+    memory = {"process": 1, "read entry": rows * m, "byte": kept}
     return Work(_measuring(_times(each, settings.models or trials)), memory)
 
 
