@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Modes that a model lacks or invents: rows and samples of the model, counted in regions of states.
 
-Regions are the cells of the states nearest, in Hamming distance, to each of some centres, and the states above some
+Regions are the cells of the states nearest, in Hamming distance, to each of some centres, which differ in more than an
+eighth of the units: noise around a mode is no mode. Mass that is missing is also looked for in the states above some
 quantiles of the free energy F(v) of samples. Mass is missing from a region if the share of the rows there exceeds
 `RATIO` times that of the samples, and spurious in the reverse case. At exactly `RATIO` = r, x of X rows and y of Y
 samples (or the reverse) in a region have, given x + y and for small shares,
@@ -29,7 +30,7 @@ POWER = 0.9
 RATIO = 3.0
 SHARES = 0.05, 0.01
 """Least share of mass missing or spurious: not certified, doubtful."""
-CELLS = 64
+CELLS, WIDTH = 64, 8
 TAILS = 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999
 """Quantiles of the free energy."""
 OF_REGION = LEVEL / 2 / (CELLS + len(TAILS))
@@ -83,6 +84,7 @@ def mass_of_modes(
     found = {"compared_rows": float(len(in_rows[-1])), "held_out": float(held_out)}
     for name, way, inside in (("missing", 1, in_rows[-1]), ("spurious", -1, in_samples)):
         counts = np.all([_exceeds(*pair[::way]) for pair in pairs], axis=0)
+        counts &= (way > 0) | (np.arange(len(counts)) < len(centres))
         mass = inside[..., counts].any(axis=-1)
         number = mass.size / (_dispersion(mass[..., None])[0] if way < 0 else 1)
         count, rest = number * mass.mean(), number * (1 - mass.mean())
@@ -114,11 +116,11 @@ def _tail(count, rest, chance) -> np.ndarray:
 
 
 def spread_centres(states: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
-    """Return different states, each drawn with a probability proportional to its distance from those before it."""
+    """Return states that differ in more than 1 of `WIDTH` units, each drawn with a probability like its distance."""
     chosen = [int(uniforms[0] * len(states))]
     nearest = differing(states, states[chosen])[:, 0]
     for uniform in uniforms[1:]:
-        ends = np.cumsum(nearest, dtype=np.float64)
+        ends = np.cumsum(np.where(nearest > states.shape[1] // WIDTH, nearest, 0), dtype=np.float64)
         if not ends[-1]:
             break
         chosen.append(int(np.searchsorted(ends, uniform * ends[-1], side="right")))

@@ -31,14 +31,23 @@ def compared(generator, rows, samples):
     return mass_of_modes(FLAT, samples, np.repeat(rows, 2, axis=0), rows, generator.random(CELLS))
 
 
-def test_centres_are_different_states_and_distant_ones_among_them():
+def test_centres_are_apart_and_a_distant_state_is_among_them():
     generator = np.random.default_rng(1)
-    states = np.repeat(np.eye(7, M, dtype=np.uint8), 5, axis=0)
-    centres = spread_centres(states, generator.random(11))
-    assert len(centres) == 7
-    assert len(np.unique(centres, axis=0)) == 7
+    apart = np.kron(np.eye(5), np.ones(3))[:, :M].astype(np.uint8)  # in 6 of 15 units
+    close = np.repeat(apart, 7, axis=0) ^ (np.arange(15) == 14)  # in 1
+    centres = spread_centres(np.concatenate([np.repeat(apart, 5, axis=0), close]), generator.random(11))
+    assert len(centres) == 5
+    assert len(np.unique(centres[:, :14], axis=0)) == 5
     lonely = np.concatenate([in_two_modes(generator, (997,), 0.0), np.ones((1, M), np.uint8)])
-    assert any((spread_centres(lonely, generator.random(CELLS)).sum(axis=1) == M).tolist())
+    assert (spread_centres(lonely, generator.random(CELLS)).sum(axis=1) == M).any()
+
+
+def test_noise_around_a_mode_is_no_spurious_mode():
+    """Rows are one state, samples have an eighth of their units wrong at most."""
+    generator = np.random.default_rng(8)
+    rows, samples = np.zeros((1009, M), np.uint8), np.zeros((50, 32, M), np.uint8)
+    samples[..., :2] = generator.random((50, 32, 2)) < 0.5
+    assert compared(generator, rows, samples)["spurious_low"] == 0
 
 
 @pytest.mark.slow
