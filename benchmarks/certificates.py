@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What certificates say of small models of which everything is known: sound ones, and ones with a planted fault.
 
-    python benchmarks/certificates.py --seed 2 --count 80 --out results/benchmarks/certificates.csv
+    python benchmarks/certificates.py --seed 4 --count 40 --out results/benchmarks/certificates.csv
 
-Each group has ``count`` models of random data, sizes, rates and lengths of training:
+Each group has ``count`` models of random data and sizes. The first four also have random rates and lengths of training:
 
 - **sound**: trained with the exact gradient or parallel tempering, until the likelihood hardly rises any more.
 - **far from equilibrium**: trained by CD-1 until the exact log-likelihood has lost a quarter of what it had gained.
@@ -12,11 +12,24 @@ Each group has ``count`` models of random data, sizes, rates and lengths of trai
 - **hidden mode**: a sound model with one more hidden unit, which holds a share of 0.2 to 0.8 of the probability in
   states far from all rows, and costs at least 0.1 nats per row.
 
-docs/reliability.md has the table.
+The others are trained with the exact gradient on 2000 rows, and examined with as many others of the same law; of digits
+there are fewer:
+
+- **nothing planted**.
+- **own rows**: the same models, examined with exact samples of themselves.
+- **missing mode**: the same models, but a share of 0.02, 0.05, 0.1 or 0.2 of the rows that they are examined with, of
+  those trained on too, is replaced by a mode: a random state, each bit flipped with probability 0 or 0.05.
+- **spurious mode**: trained on rows with such a mode, examined with rows without it.
+
+A mode is there if 20 000 exact samples of the model have at most a tenth of a missing mode's mass within m // 8 bits of
+its state, or at least half of a spurious one's and the rows at most a tenth.
+
+docs/reliability.md has the tables.
 """
 
 import argparse
-from functools import cache, partial
+from collections.abc import Iterator
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
@@ -26,6 +39,7 @@ import pandas as pd
 
 from rbmbench import datasets, train
 from rbmbench.base.settings import CertificateSettings
+from rbmbench.base.streams import Purpose, Stream
 from rbmbench.likelihood import (
     base_rate_bias,
     data_statistics,
@@ -34,15 +48,19 @@ from rbmbench.likelihood import (
     log_likelihood,
 )
 from rbmbench.measurements.certificate import certificate
+from rbmbench.measurements.modes import SHARES as LIMITS
 from rbmbench.measurements.verdicts import CERTIFIED, NOT_CERTIFIED, verdict
 from rbmbench.model.rbm import RBM
 from rbmbench.reporting.claims.intervals import share as share_interval
+from rbmbench.samplers.exact import exact_samples
 
 INITIAL = {"kind": "normal", "width": 0.01, "biases": "base_rate"}
-BUDGETS = {  # of annealing; the rest of the certificate is the same
-    "usual": {},
-    "small": {"particles": 100, "temperatures": 100},
-}
+SHARES = 0.02, 0.05, 0.1, 0.2
+"""Of the mass, of planted modes."""
+ROWS = 2000
+"""Rows that models with planted modes are trained on, and examined with."""
+BUDGET = {"particles": 100, "temperatures": 200, "walkers": 64, "steps": 64}
+"""Of what does not count for modes, where they are planted."""
 LEAST_RISE = 0.3
 """Nats per row that a model must be better than the initial one."""
 MOST_MODES = 50
@@ -59,22 +77,22 @@ class Made(NamedTuple):
     how: str
 
 
-def drawn_rows(generator: np.random.Generator) -> tuple[str, np.ndarray]:
-    """Return a random data set: its name and rows."""
+def drawn_rows(generator: np.random.Generator, rows: int = 2000) -> tuple[str, np.ndarray]:
+    """Return a random data set: its name and rows, about so many where they are drawn."""
     draw = generator.integers
     options = {
         "bars_and_stripes": {"side": int(draw(3, 5))},
         "artificial_modes": {
             "dim": int(draw(12, 21)),
             "modes": int(draw(3, 7)),
-            "copies": 500,
+            "copies": rows // 4,
             "seed": int(draw(1000)),
         },
         "shifting_bar": {"d": int(draw(9, 15)), "bar": int(draw(1, 4))},
         "simulated_rbm": {
             "visible": int(draw(15, 31)),
             "hidden": int(draw(4, 9)),
-            "rows": 2000,
+            "rows": rows,
             "seed": int(draw(1000)),
         },
         "digits": {},
@@ -195,44 +213,120 @@ def made_of(group: str, seed: int, number: int) -> Made:
     return hidden_mode(generator, made_of("sound", seed, number))
 
 
-def examined(group: str, seed: int, number: int) -> list[dict]:
-    """Return the verdicts on one model, by the budget of annealing."""
-    made = made_of(group, seed, number)
-    exact, found = float(exact_log_partition(made.rbm)[0]), []
-    for budget, options in BUDGETS.items():
-        quantities = certificate(made.rbm, made.rows, CertificateSettings(**options, seed=number))
-        scalars = quantities[quantities["step"] == 0].set_index("quantity")["value"]
-        judged = verdict(quantities)
-        holds = scalars["log_partition_low"] <= exact <= scalars["log_partition_high"]
-        of_model = {"group": group, "number": number, "budget": budget, "how": made.how, "verdict": judged.word}
-        found.append(of_model | {"holds": holds, "reasons": "; ".join(judged.reasons)} | scalars.to_dict())
-    return found
+class Fault(NamedTuple):
+    """A model, (1, m, n), the rows that it is examined with, others that it was not trained on, and its mode's mass."""
+
+    rbm: RBM
+    rows: np.ndarray
+    test: np.ndarray
+    share: float = 0.0
+    there: bool = True
+
+
+def with_modes(seed: int, number: int) -> Iterator[tuple[str, Fault]]:
+    """Yield models with planted modes, and without, by their group."""
+    generator = np.random.default_rng([seed, number, len(GROUPS)])
+    name, rows = drawn_rows(generator, 2 * ROWS)
+    few = name in ("bars_and_stripes", "shifting_bar")  # whose rows are all their states
+    order = generator.integers(len(rows), size=2 * ROWS) if few else generator.permutation(len(rows))[: 2 * ROWS]
+    parts, m = np.array_split(rows[order], 2), rows.shape[1]
+    hidden, flip = int(generator.integers(4, 13)), float(generator.choice([0.0, 0.05]))
+    state = generator.integers(0, 2, m).astype(np.uint8)
+    noisy = [state ^ (generator.random(part.shape) < flip) for part in parts]
+
+    def fitted(data: np.ndarray) -> RBM:
+        options = {"rate": 0.1, "seed": number, "evaluate_every": 4000, "initial": INITIAL}
+        return train(data, hidden=hidden, batch=100, iterations=4000, estimator="exact", **options).rbm
+
+    def drawn(rbm: RBM) -> np.ndarray:
+        stream = Stream(seed, [number], Purpose.DATA)
+        return exact_samples(rbm.astype(np.float64), 20_000, stream)[0].astype(np.uint8)
+
+    def mass(states: np.ndarray) -> float:
+        return float(((states != state).sum(axis=1) <= m // 8).mean())
+
+    sound = fitted(parts[0])
+    samples = drawn(sound)
+    yield "nothing planted", Fault(sound, *parts)
+    yield "own rows", Fault(sound, *np.array_split(samples[: 2 * ROWS], 2))
+    for share in SHARES:
+        pairs = zip(parts, noisy, strict=True)
+        mixed = [np.concatenate([one[int(share * len(one)) :], other[: int(share * len(one))]]) for one, other in pairs]
+        yield "missing mode", Fault(sound, *mixed, share, mass(samples) <= share / 10)
+        other = fitted(mixed[0])
+        there = mass(drawn(other)) >= share / 2 and mass(parts[1]) <= share / 10
+        yield "spurious mode", Fault(other, *parts, share, there)
+
+
+def judged(made: Made, group: str, number: int, test: np.ndarray | None = None, **budget: int) -> dict:
+    """Return the verdict on a model and what it rests on."""
+    quantities = certificate(made.rbm, made.rows, CertificateSettings(seed=number, **budget), test)
+    scalars = quantities[quantities["step"] == 0].set_index("quantity")["value"].to_dict()
+    exact, found = float(exact_log_partition(made.rbm)[0]), verdict(quantities)
+    holds = scalars["log_partition_low"] <= exact <= scalars["log_partition_high"]
+    of_model = {"group": group, "number": number, "how": made.how, "verdict": found.word, "holds": holds}
+    return of_model | {"detectable": found.detectable, "reasons": "; ".join(found.reasons)} | scalars
+
+
+def examined(group: str, seed: int, number: int) -> dict:
+    """Return the verdict on one model of the first four groups."""
+    return judged(made_of(group, seed, number), group, number)
+
+
+def examined_modes(seed: int, number: int) -> Iterator[dict]:
+    """Yield the verdicts on models with planted modes, and without.
+
+    "seen" is the lower end of the mass on the side of the fault (of both, without one), "before" whether the model
+    without a mode had any on that side.
+    """
+    sides, before = {"missing mode": ["missing"], "spurious mode": ["spurious"]}, {}
+    for group, fault in with_modes(seed, number):
+        made = Made(fault.rbm, fault.rows, f"{fault.rbm.visible_units}x{fault.rbm.hidden_units}")
+        found = judged(made, group, number, fault.test, **BUDGET)
+        lows = {side: found[f"{side}_low"] for side in ("missing", "spurious")}
+        before = before or {side: low > 0 for side, low in lows.items()}
+        of_group = sides.get(group, list(lows))
+        seen = {"seen": max(lows[side] for side in of_group), "before": any(before[side] for side in of_group)}
+        yield {"share": fault.share, "there": fault.there} | seen | found
+
+
+def rate(count: int, models: int) -> str:
+    """Return a share with its exact 95 % interval."""
+    return "{:.0%} ({:.0%} to {:.0%})".format(*share_interval(count, models)) if models else "-"
 
 
 def summary(found: pd.DataFrame) -> pd.DataFrame:
-    """Return counts of verdicts by group and budget, and how many intervals of certified models hold log Z."""
-    rows = []
-    for (group, budget), part in found.groupby(["group", "budget"], sort=False):
-        sure, refused = part[part["verdict"] == CERTIFIED], part["verdict"] == NOT_CERTIFIED
-        row = {"group": group, "budget": budget, "models": len(part), "certified": len(sure)}
-        row |= {"not certified": int(refused.sum()), "intervals that hold": int(sure["holds"].sum())}
-        low, high = share_interval(len(sure), len(part))[1:]
-        rows.append(row | {"share certified": f"{len(sure) / len(part):.3f} ({low:.3f} to {high:.3f})"})
+    """Return counts of verdicts by group and share of the mode, and how many intervals of certified models hold log Z.
+
+    Planted modes count if they are there, and if nothing was found on their side before.
+    """
+    found, rows = found.fillna({"share": 0.0}), []
+    counted = (found["share"] == 0) | ((found["there"] == True) & (found["before"] == False))  # noqa: E712  # or NaN
+    for (group, share), part in found[counted].groupby(["group", "share"], sort=False):
+        sure = part[part["verdict"] == CERTIFIED]
+        row = {"group": group, "share": share, "models": len(part), "certified": len(sure)}
+        row |= {"not certified": int((part["verdict"] == NOT_CERTIFIED).sum()), "held": int(sure["holds"].sum())}
+        row["share certified"] = rate(len(sure), len(part))
+        if part["seen"].notna().all():
+            row |= {f"above {limit:g}": rate(int((part["seen"] > limit).sum()), len(part)) for limit in LIMITS[::-1]}
+            row["could be seen"] = f"{part['detectable'].median():.1%}"
+        rows.append(row)
     return pd.DataFrame(rows)
 
 
 def main() -> None:
     """Make all models, examine them, and write what was found after each."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name, default in (("--seed", 2), ("--count", 80)):
+    for name, default in (("--seed", 4), ("--first", 0), ("--count", 40)):
         parser.add_argument(name, type=int, default=default)
+    parser.add_argument("--modes", action="store_true", help="the groups with planted modes, and without, alone")
     parser.add_argument("--out", type=Path, default=Path("results/benchmarks/certificates.csv"))
     arguments = parser.parse_args()
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     found: list[dict] = []
-    for number in range(arguments.count):
-        for examine in (partial(examined, group) for group in GROUPS):
-            found += examine(arguments.seed, number)
+    for number in range(arguments.first, arguments.first + arguments.count):
+        found += examined_modes(arguments.seed, number)
+        found += (examined(group, arguments.seed, number) for group in GROUPS if not arguments.modes)
         pd.DataFrame(found).to_csv(arguments.out, index=False, float_format="%.5g")
     print(summary(pd.DataFrame(found)).to_string(index=False))
 

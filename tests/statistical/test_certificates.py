@@ -9,27 +9,20 @@ from scipy.stats import binom
 
 MODELS = 10  # of each group
 SEED = 3  # not that of the table in docs/reliability.md, nor that by which thresholds were set
+MODES_OF = 4  # data sets, with ten models each
 ERROR_RATE = 1e-3
 """Probability that a test fails although the promise holds."""
 FAULTS = ["far from equilibrium", "wrong temperature", "hidden mode"]
 
 
 @pytest.fixture(scope="module")
-def examined(repository):
-    """Return the verdicts on models of a group, by the usual budget."""
+def certificates(repository):
+    """Return the benchmark that makes the tables of docs/reliability.md."""
     sys.path.insert(0, str(repository / "benchmarks"))
     try:
-        certificates = import_module("certificates")
+        return import_module("certificates")
     finally:
         sys.path.remove(str(repository / "benchmarks"))
-    usual = {"usual": certificates.BUDGETS["usual"]}
-
-    def examined(group):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(certificates, "BUDGETS", usual)
-            return [one for number in range(MODELS) for one in certificates.examined(group, SEED, number)]
-
-    return examined
 
 
 def most(count, rate):
@@ -38,16 +31,31 @@ def most(count, rate):
 
 
 @pytest.mark.slow
-def test_at_most_one_sound_model_of_twenty_is_refused(examined):
-    found = examined("sound")
-    refused = [one["how"] for one in found if one["verdict"] == "not certified"]
+def test_at_most_one_sound_model_of_twenty_is_refused_but_for_modes(certificates):
+    """Modes apart: a model that is trained until it hardly becomes better can lack some."""
+    found = [certificates.examined("sound", SEED, number) for number in range(MODELS)]
+    refused = [
+        one["how"] for one in found if one["verdict"] == "not certified" and "less than a third" not in one["reasons"]
+    ]
     assert len(refused) <= most(len(found), 0.05), refused
     sure = [one["holds"] for one in found if one["verdict"] == "certified"]
     assert len(sure) - sum(sure) <= most(len(sure), 0.07)
 
 
 @pytest.mark.slow
-def test_at_most_one_planted_fault_of_twenty_is_certified(examined):
-    found = [one for group in FAULTS for one in examined(group)]
+def test_at_most_one_planted_fault_of_twenty_is_certified(certificates):
+    found = [certificates.examined(group, SEED, number) for group in FAULTS for number in range(MODELS)]
     certified = [one["how"] for one in found if one["verdict"] == "certified"]
     assert len(certified) <= most(len(found), 0.05), certified
+
+
+@pytest.mark.slow
+def test_planted_modes_are_seen_and_models_of_their_own_rows_are_not_refused_for_modes(certificates):
+    """Of modes of 10 % and more at most one of twenty is missed, with samples of the model as rows hardly any seen."""
+    found = [one for number in range(MODES_OF) for one in certificates.examined_modes(SEED, number)]
+    own = [one["seen"] > 0 for one in found if one["group"] == "own rows"]
+    assert sum(own) <= most(len(own), 0.01)
+    large = [one for one in found if one["share"] >= 0.1 and one["there"] and not one["before"]]
+    missed = [(one["group"], one["share"], one["how"]) for one in large if one["verdict"] == "certified"]
+    assert len(large) > MODES_OF
+    assert len(missed) <= most(len(large), 0.05), missed

@@ -65,4 +65,4 @@ def certify(arguments: Namespace) -> None:
     if arguments.out:
         write_csv(quantities, arguments.out)
     for trial, of_model in quantities.groupby("trial"):
-        print(f"model {trial}: {verdict(of_model)}", *(f"  {line}" for line in facts(of_model)), sep="\n")
+        print(f"model {trial}: {verdict(of_model).in_words}", *(f"  {line}" for line in facts(of_model)), sep="\n")

@@ -8,6 +8,7 @@ from rbmbench.jobs._base import Measurement, Results
 from rbmbench.jobs._costs import likelihood_of_rows, measuring
 from rbmbench.jobs._registry import REGISTRY
 from rbmbench.measurements.certificate import certificate
+from rbmbench.measurements.modes import MOST_ROWS
 from rbmbench.model.work import Counter, Work, dense_product, product, tempered, times
 
 
@@ -36,7 +37,9 @@ class CertificateJob(Measurement):
         each["call"] += 2 * settings.temperatures + settings.steps + settings.sweeps
         each[dense_product(m, n)] += 2 * rows * m * (m + n)
         each += Counter(likelihood_of_rows(rows, m, n))
-        memory = {"process": 1, "read entry": rows * m, "byte": 8 * rows * n + 16 * settings.walkers**2 + 16 * m * m}
+        kept = 8 * rows * n + 16 * settings.walkers**2 + 16 * m * m
+        kept += 8 * max(MOST_ROWS, 64 * settings.chains) * (m + 2 * n)
+        memory = {"process": 1, "read entry": rows * m, "byte": kept}
         return Work(measuring(times(each, settings.models or sizes.trials)), memory)
 
     def reduced(self, settings, values):

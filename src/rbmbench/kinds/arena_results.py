@@ -46,8 +46,8 @@ class ArenaResultsSpec(OfContestsSpec, TableSpec):
             parts.append(TextPart(caption, _cells(of_contest), 1))
         notes = [
             "Held-out log-likelihood: mean over judged trials, nats per row, with Student's 95 % interval. Rank: mean"
-            " over trials. * the chosen rate is an end of the grid. Certified: judged models with the verdict"
-            " 'certified' on log Z, equilibrium and fit, of those that were examined.",
+            " over trials. * the chosen rate is an end of the grid. No fault found: judged models whose"
+            " certificate finds nothing wrong, of those that were examined.",
             contests_in_words(self.contests, numbers),
         ]
         return TextTable(tuple(parts), tuple(notes))
@@ -66,7 +66,7 @@ def _cells(numbers: pd.DataFrame) -> pd.DataFrame:
             "log-likelihood": _values(products, by_interval),
             "95 % interval": [interval(*ends) for ends in zip(products["low"], products["high"], strict=True)],
             "rank": products["rank"].map(lambda rank: f"{rank:.1f}"),
-            "certified": [_share(*one) for one in zip(products["certified"], products["examined"], strict=True)],
+            "no fault found": [_share(*one) for one in zip(products["certified"], products["examined"], strict=True)],
             "seconds": products["seconds"].map(significant),
             "log-likelihood, equal seconds": _values(seconds, by_interval),
             "rank, equal seconds": seconds["rank"].map(lambda rank: f"{rank:.1f}"),

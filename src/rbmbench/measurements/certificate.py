@@ -22,6 +22,8 @@ For each model of a run:
   so a mode that no row is in shows in the unit that is on there. It is bounded from below, with the rate of the chains
   moved towards that of the rows by 3 standard errors.
 - **Nearest neighbours** of rows and long chains: adversarial accuracy, of training and of test rows.
+- **Modes**: the mass of regions of states that rows are in and long chains are not, and the reverse
+  (`rbmbench.measurements.modes`).
 
 `rbmbench.measurements.verdicts` judges these.
 
@@ -34,6 +36,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
+from scipy.special import rel_entr
 from threadpoolctl import threadpool_limits
 
 from rbmbench.base.errors import SettingsError
@@ -51,7 +54,8 @@ from rbmbench.likelihood import (
     reverse_ais_log_partition,
 )
 from rbmbench.likelihood.exact import mean_log_weights, normalised
-from rbmbench.measurements.distances import RowMoments, adversarial_accuracy
+from rbmbench.measurements.distances import RowMoments, adversarial_accuracy, spread
+from rbmbench.measurements.modes import CELLS, mass_of_modes
 from rbmbench.model.gibbs import Buffers, sample_hidden, sample_visible
 from rbmbench.model.minibatches import random_rows
 from rbmbench.model.rbm import RBM
@@ -64,10 +68,10 @@ NORMAL = 1.96
 """Standard errors from an estimate to an end of its interval."""
 LEAST_RATE = 1e-6
 """Of a unit that no sample has on, or all have."""
-TINY = np.finfo(np.float64).tiny
 KEPT_OF_CHAIN = 16
 """Samples of each set of tempered chains, at equal distances in the second half of its sweeps."""
-
+OFTEN = 4
+"""Times as many samples are compared with rows to find modes."""
 CAUTION = 3.0
 """Standard errors for the extreme of all units."""
 BLOCK = 5000
@@ -110,7 +114,8 @@ def certificate(
         independent units), temperature_gain and temperature_gain_low, rate_divergence_low (of the unit where it is
         largest). Shares of the particles: forward_share and
         reverse_share (effective sample sizes). Relative distances of moments, each with one named ``_error``: distance,
-        from_noise and from_rows (by step). R hat: r_hat. Adversarial accuracies: accuracy, test_accuracy.
+        from_noise and from_rows (by step). R hat: r_hat. Adversarial accuracies: accuracy, test_accuracy. Masses:
+        see `rbmbench.measurements.modes.mass_of_modes`.
 
     Raises
     ------
@@ -142,26 +147,30 @@ class _Rows:
     """The rows that models are held against, and what is known of them."""
 
     def __init__(self, data: np.ndarray, test: np.ndarray | None, settings: CertificateSettings):
-        self._data, self._settings = data, settings
+        self._data, self._test, self._settings = data, test, settings
         self._packed: PackedData | None = None
         self._moments, self._bias = RowMoments(data), base_rate_bias(data)
         self._independent = (data @ self._bias).mean() - np.logaddexp(0, self._bias).sum()
-        self._few = {"accuracy": _spread(data, settings.rows)}
+        self._few = {"accuracy": spread(data, settings.rows)}
         if test is not None:
-            self._few["test_accuracy"] = _spread(test, settings.rows)
+            self._few["test_accuracy"] = spread(test, settings.rows)
 
     def quantities(self, rbm: RBM, trial: int) -> Quantities:
         """Return all quantities of one model, (1, m, n)."""
         stream = Stream(self._settings.seed, [trial], Purpose.CERTIFICATE)
-        samples = self._tempered(rbm, stream)
+        often = self._tempered(rbm, stream)
+        samples = often[:, OFTEN - 1 :: OFTEN]
         found = self._log_partition(rbm, samples, trial) | self._temperature(rbm, samples)
         found |= self._rates(rbm, samples)
         found |= _named("distance", self._moments.distance(samples))
-        found |= {("r_hat", 0): r_hat(_free_energies(rbm, samples))}
+        found |= {("r_hat", 0): r_hat(rbm.astype(np.float64)[0].free_energy(samples))}
         for steps, walked in self._walks(rbm, stream):
             for name, states in walked.items():
                 found |= _named(name, self._moments.distance(states[:, None]), steps)
-        drawn = _spread(samples.reshape(-1, samples.shape[-1]), self._settings.rows)
+        uniforms = kernels_for(rbm.W).uniforms(stream.next(), CELLS, np.float64)[0]
+        masses = mass_of_modes(rbm, often, self._data, self._test, uniforms)
+        found |= {(name, 0): value for name, value in masses.items()}
+        drawn = spread(samples.reshape(-1, samples.shape[-1]), self._settings.rows)
         return found | {(name, 0): adversarial_accuracy(rows, drawn) for name, rows in self._few.items()}
 
     def _tempered(self, rbm: RBM, stream: Stream) -> np.ndarray:
@@ -171,18 +180,20 @@ class _Rows:
         rows = random_rows(self._data, (settings.chains - noisy) * settings.ladder, rbm.W, stream)
         visible = np.concatenate([noise, rows], axis=1).reshape(1, settings.chains, settings.ladder, m)
         sampler, parts = ParallelTemperingSampler(settings.ladder), []
+        each = settings.sweeps // (2 * KEPT_OF_CHAIN)
+        kept = np.arange(1, OFTEN + 1) * each // OFTEN - 1
         for _ in range(2 * KEPT_OF_CHAIN):
-            visited = np.empty((1, settings.chains, settings.sweeps // (2 * KEPT_OF_CHAIN), m), rbm.W.dtype, like=rbm.W)
+            visited = np.empty((1, settings.chains, each, m), rbm.W.dtype, like=rbm.W)
             sampler.sweep(rbm, visible, stream, visited)
-            parts.append(visited[0, :, -1].astype(np.uint8))
-        return np.stack(parts[KEPT_OF_CHAIN:], axis=1)
+            parts.append(visited[0][:, kept].astype(np.uint8))
+        return np.concatenate(parts[KEPT_OF_CHAIN:], axis=1)
 
     def _log_partition(self, rbm: RBM, samples: np.ndarray, trial: int) -> Quantities:
         """Return log Z and the log-likelihood of the rows from both sides."""
         settings, found = self._settings, {}
         base = self._bias if settings.base == "base_rate" else None
         budget = {"temperatures": settings.temperatures, "seed": settings.seed, "base": base}
-        drawn = _spread(samples.reshape(-1, samples.shape[-1]), settings.particles)[None]
+        drawn = spread(samples.reshape(-1, samples.shape[-1]), settings.particles)[None]
         sides = {
             "forward": ais_log_partition(rbm, settings.particles, keys=[2 * trial], **budget),
             "reverse": reverse_ais_log_partition(rbm, drawn, keys=[2 * trial + 1], **budget),
@@ -222,12 +233,14 @@ class _Rows:
         """Return the largest of the least divergences that the rates of single units imply."""
         statistics = data_statistics(rbm, self._packed)
         of_rows = np.concatenate([statistics.b[0], statistics.c[0]])
-        means = 0.5 + 0.5 * np.tanh(_activation(rbm, samples).astype(np.float64) / 2)
+        means = rbm.astype(np.float64)[0].hidden_mean(samples)
         by_chain = np.concatenate([samples, means], axis=-1).mean(axis=1)
         errors = CAUTION * by_chain.std(axis=0, ddof=1) / np.sqrt(len(by_chain))
         of_model = by_chain.mean(axis=0)
         nearest = np.clip(of_rows, of_model - errors, of_model + errors)
-        return {("rate_divergence_low", 0): _bernoulli_divergence(of_rows, nearest).max()}
+        pairs = (of_rows, nearest), (1 - of_rows, 1 - nearest)
+        divergence = sum(rel_entr(p, np.maximum(q, LEAST_RATE)) for p, q in pairs)
+        return {("rate_divergence_low", 0): divergence.max()}
 
     def _walks(self, rbm: RBM, stream: Stream) -> Iterator[tuple[int, dict[str, np.ndarray]]]:
         """Yield powers of 2 up to the number of steps, and the states (walkers, m) of the Gibbs chains then."""
@@ -261,37 +274,13 @@ def _noise(rbm: RBM, count: int, stream: Stream) -> np.ndarray:
     return (uniforms < 0.5).astype(rbm.W.dtype).reshape(1, count, m)
 
 
-def _spread(rows: np.ndarray, count: int) -> np.ndarray:
-    """Return at most ``count`` rows at equal distances."""
-    return rows[np.linspace(0, len(rows) - 1, min(count, len(rows))).astype(int)]
-
-
-def _activation(rbm: RBM, visible: np.ndarray) -> np.ndarray:
-    return visible.astype(rbm.W.dtype) @ rbm.W[0] + rbm.c[0]
-
-
-def _bernoulli_divergence(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Return KL(Bernoulli(p) || Bernoulli(q)), nats."""
-    on, off = (
-        part * np.log(np.maximum(part, TINY) / np.maximum(other, LEAST_RATE))
-        for part, other in ((p, q), (1 - p, 1 - q))
-    )
-    return on + off
-
-
 def _energies(rbm: RBM, visible: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return mean and variance of E(v, h) given v, float64, for states (..., m)."""
     flat, parts = visible.reshape(-1, visible.shape[-1]), []
     for start in range(0, len(flat), BLOCK):
         block = flat[start : start + BLOCK]
-        activation = _activation(rbm, block).astype(np.float64)
+        activation = (block.astype(rbm.W.dtype) @ rbm.W[0] + rbm.c[0]).astype(np.float64)
         on = 0.5 + 0.5 * np.tanh(activation / 2)
         mean = -(block @ rbm.b[0].astype(np.float64)) - (activation * on).sum(axis=-1)
         parts.append((mean, (activation**2 * on * (1 - on)).sum(axis=-1)))
     return tuple(np.concatenate(part).reshape(visible.shape[:-1]) for part in zip(*parts, strict=True))
-
-
-def _free_energies(rbm: RBM, visible: np.ndarray) -> np.ndarray:
-    """Return F(v), nats, for states (..., m)."""
-    softplus = np.logaddexp(0, _activation(rbm, visible)).sum(axis=-1, dtype=np.float64)
-    return -(visible @ rbm.b[0].astype(np.float64)) - softplus

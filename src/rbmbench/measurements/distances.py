@@ -59,15 +59,20 @@ def _products(rows: np.ndarray) -> np.ndarray:
 
 def adversarial_accuracy(rows: np.ndarray, samples: np.ndarray) -> float:
     """Return the adversarial accuracy of samples (samples, m) among rows (rows, m), at least 2 of each."""
-    rows, samples = rows.astype(np.float32), samples.astype(np.float32)
-    across, within = _differing(rows, samples), []
+    across, within = differing(rows, samples), []
     for one in (rows, samples):
-        within.append(_differing(one, one))
+        within.append(differing(one, one))
         np.fill_diagonal(within[-1], np.inf)
     sides = zip((across.min(axis=1), across.min(axis=0)), (one.min(axis=1) for one in within), strict=True)
     return float(np.mean([((other > own) + 0.5 * (other == own)).mean() for other, own in sides]))
 
 
-def _differing(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return the number of units in which states differ, (states, other states)."""
+def differing(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return the number of units in which states of 0 and 1 differ, float32 (states, other states)."""
+    one, other = one.astype(np.float32), other.astype(np.float32)
     return one.sum(axis=1)[:, None] + other.sum(axis=1) - 2 * (one @ other.T)
+
+
+def spread(rows: np.ndarray, count: int) -> np.ndarray:
+    """Return at most ``count`` rows at equal distances."""
+    return rows[np.linspace(0, len(rows) - 1, min(count, len(rows))).astype(int)]

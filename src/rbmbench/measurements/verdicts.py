@@ -3,14 +3,17 @@
 
 A model is **not certified** if something is wrong: its log Z is not known, its long chains show another model than
 its short ones, or one that is worse than independent units, or another temperature or other rates of its units would
-make it much better. It is **doubtful** where a milder threshold is passed. The thresholds were set on models drawn
-with other seeds than those that docs/reliability.md counts.
+make it much better, or modes of the rows are missing, or others are there. It is **doubtful** where a milder threshold
+is passed. Otherwise nothing wrong was found: "certified" in files, `Verdict.in_words` for people.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import pandas as pd
+
+from rbmbench.measurements.modes import RATIO, SHARES
 
 CERTIFIED, DOUBTFUL, NOT_CERTIFIED = "certified", "doubtful", "not certified"
 WIDTH = 1.0, 0.3
@@ -29,6 +32,14 @@ LEAST_GAIN = 0.02
 """Nats per row below which a gain does not count."""
 RATES = 0.1, 0.05
 """Divergence that the rate of one unit implies, nats per row."""
+MODES = {
+    "missing": "at least {:.1%} of the rows are where the model has less than a third of that mass",
+    "spurious": "at least {:.1%} of the model's samples are where less than a third of that share of the rows is",
+}
+ENOUGH = "missing or spurious modes of at least {:.1%} of the mass would have been seen"
+FEW = "the rows are too few to see missing or spurious modes of less than {:.1%} of the mass"
+FEW_ROWS = 0.2
+"""Size of a mode that must be seen for the rows to be enough."""
 UNLIKE, COPIED = 0.9, 0.1
 """Adversarial accuracy from which samples differ from rows; test accuracy less that of training rows: overfitted."""
 
@@ -37,12 +48,26 @@ UNLIKE, COPIED = 0.9, 0.1
 class Verdict:
     """What a certificate says: one of "certified", "doubtful", "not certified".
 
-    ``reasons`` say what speaks against the model, the most serious first; ``remarks`` what is no fault.
+    ``reasons`` say what speaks against the model, the most serious first; ``remarks`` what is no fault. ``detectable``
+    is the least share of the mass of a mode, missing or spurious, that would have been seen with probability 0.9: 1 if
+    none would, None in certificates of versions that did not test for modes.
     """
 
     word: str
     reasons: tuple[str, ...]
     remarks: tuple[str, ...]
+    detectable: float | None = None
+
+    @property
+    def in_words(self) -> str:
+        """The verdict for people: where nothing is wrong, with the size of fault that would have been seen."""
+        if self.word != CERTIFIED:
+            return str(self)
+        seen = "modes were not tested"
+        if self.detectable is not None:
+            words = FEW if self.detectable > FEW_ROWS else ENOUGH
+            seen = words.format(math.ceil(1000 * self.detectable) / 1000)
+        return f"nothing wrong found: {seen}"
 
     def __str__(self):
         return f"{self.word}: {'; '.join(self.reasons)}" if self.reasons else self.word
@@ -52,13 +77,14 @@ def verdict(quantities: pd.DataFrame) -> Verdict:
     """Return the verdict on one model from the rows of its certificate; see `rbmbench.measurements.certificate`."""
     scalars, walks = _read(quantities)
     grave, mild = [], []
-    for words, grades in (*_of_partition(scalars), *_of_chains(scalars, walks), *_of_fit(scalars)):
+    for words, grades in (*_of_partition(scalars), *_of_chains(scalars, walks), *_of_fit(scalars), *_of_modes(scalars)):
         for found, reasons in zip(grades, (grave, mild), strict=True):
             if found:
                 reasons.append(words)
                 break
     word = NOT_CERTIFIED if grave else DOUBTFUL if mild else CERTIFIED
-    return Verdict(word, (*grave, *mild), tuple(_remarks(scalars)))
+    detectable = max((scalars[f"{name}_detectable"] for name in MODES if "held_out" in scalars), default=None)
+    return Verdict(word, (*grave, *mild), tuple(_remarks(scalars)), detectable)
 
 
 def facts(quantities: pd.DataFrame) -> Iterator[str]:
@@ -81,6 +107,10 @@ def facts(quantities: pd.DataFrame) -> Iterator[str]:
     yield f"R hat of tempered chains: {found['r_hat']:.3f}"
     yield f"another temperature gains at least {found['temperature_gain_low']:.2g} nats per row"
     yield f"rates of single units cost at least {found['rate_divergence_low']:.2g} nats per row"
+    if "held_out" in found:
+        shares = (f"{name} {found[f'{name}_low']:.1%} to {found[f'{name}_high']:.1%}" for name in MODES)
+        rows = f"{found['compared_rows']:.0f} {'held-out' if found['held_out'] else 'training'} rows"
+        yield f"mass that is off by more than a factor of {RATIO:g} beside {rows}: {', '.join(shares)}"
     held_out = f", of test rows {found['test_accuracy']:.2f}" if "test_accuracy" in found else ""
     yield f"adversarial accuracy of samples beside training rows: {found['accuracy']:.2f}{held_out}"
     yield from verdict(quantities).remarks
@@ -124,6 +154,13 @@ def _of_fit(found: Mapping[str, float]) -> Iterator[Graded]:
     yield f"another temperature gains {gain:.2g} nats per row", large
     rates = found["rate_divergence_low"]
     yield f"the rate of one unit alone costs {rates:.2g} nats per row", tuple(rates > limit for limit in RATES)
+
+
+def _of_modes(found: Mapping[str, float]) -> Iterator[Graded]:
+    """Yield what speaks against the modes."""
+    for name, words in MODES.items() if "held_out" in found else ():
+        low = found[f"{name}_low"]
+        yield words.format(low), tuple(low > limit for limit in SHARES)
 
 
 def _remarks(found: Mapping[str, float]) -> Iterator[str]:

@@ -217,7 +217,11 @@ GOOD = {
     "r_hat": 1.01,
     "accuracy": 0.55,
     "test_accuracy": 0.56,
+    "compared_rows": 997.0,
+    "held_out": 1.0,
 }
+for side in ("missing", "spurious"):
+    GOOD |= {side: 0.0, f"{side}_low": 0.0, f"{side}_high": 0.0312, f"{side}_detectable": 0.0312}
 WALKS = {1: 0.9, 2: 0.3, 4: 0.1}
 
 
@@ -234,6 +238,36 @@ def test_nothing_speaks_against_a_good_model():
 
 
 @pytest.mark.parametrize(
+    ("detectable", "words"),
+    [
+        (0.0312, "nothing wrong found: missing or spurious modes of at least 3.2% of the mass would have been seen"),
+        (0.37, "the rows are too few to see missing or spurious modes of less than 37.0% of the mass"),
+        (1.0, "the rows are too few to see missing or spurious modes of less than 100.0% of the mass"),
+    ],
+)
+def test_where_nothing_is_wrong_the_words_are_of_faults_that_could_be_seen(detectable, words):
+    found = verdict(judged(spurious_detectable=detectable))
+    assert words in found.in_words
+    assert found.detectable == detectable
+    assert (found.word, f"{found}") == (CERTIFIED, CERTIFIED)
+
+
+def test_a_certificate_of_an_earlier_version_says_that_modes_were_not_tested():
+    new = {name for name in GOOD if name in ("compared_rows", "held_out") or name.startswith(("missing", "spurious"))}
+    kept = judged()
+    kept = kept[~kept["quantity"].isin(new)]
+    found = verdict(kept)
+    assert (found.word, found.detectable) == (CERTIFIED, None)
+    assert found.in_words == "nothing wrong found: modes were not tested"
+    assert len(list(facts(kept))) == len(list(facts(judged()))) - 1
+
+
+def test_the_rows_that_modes_are_judged_by_are_named():
+    for held_out, words in ((1.0, "beside 997 held-out rows"), (0.0, "beside 997 training rows")):
+        assert any(words in line for line in facts(judged(held_out=held_out)))
+
+
+@pytest.mark.parametrize(
     ("changes", "word", "reason"),
     [
         ({"log_partition_high": 12.0}, NOT_CERTIFIED, "log Z is known to 2.1 nats only"),
@@ -245,13 +279,18 @@ def test_nothing_speaks_against_a_good_model():
         ({"log_likelihood_high": -8.5}, NOT_CERTIFIED, "0.5 nats per row worse than independent units"),
         ({"temperature_gain_low": 0.9}, NOT_CERTIFIED, "another temperature gains 0.9 nats per row"),
         ({"rate_divergence_low": 0.7}, NOT_CERTIFIED, "the rate of one unit alone costs 0.7 nats per row"),
+        ({"missing_low": 0.06}, NOT_CERTIFIED, "at least 6.0% of the rows are where the model has less than a third"),
+        ({"missing_low": 0.02}, DOUBTFUL, "at least 2.0% of the rows are where the model has less than a third"),
+        ({"spurious_low": 0.06}, NOT_CERTIFIED, "at least 6.0% of the model's samples are where less than a third"),
+        ({"spurious_low": 0.02}, DOUBTFUL, "at least 2.0% of the model's samples are where less than a third"),
         ({"log_partition_high": np.nan}, NOT_CERTIFIED, "log Z is known to nan nats only"),
     ],
 )
 def test_each_fault_has_its_reason(changes, word, reason):
     found = verdict(judged(**changes))
     assert found.word == word
-    assert reason in found.reasons
+    assert any(words.startswith(reason) for words in found.reasons)
+    assert found.in_words == f"{found}"
 
 
 def test_a_distance_that_is_not_clear_is_no_fault():
@@ -290,7 +329,7 @@ def test_certify_prints_a_verdict_for_each_model(files, capsys):
     command = ["certify", f"{files / 'model.npz'}", "--data", f"{files / 'data.npz'}", "--settings", budget]
     assert main([*command, "--out", f"{out}"]) == 0
     printed = capsys.readouterr().out
-    words = f"({CERTIFIED}|{DOUBTFUL}|{NOT_CERTIFIED})"
+    words = f"(nothing wrong found|{DOUBTFUL}|{NOT_CERTIFIED}): "
     assert len(pd.Series(printed.splitlines()).str.extract(rf"^model \d: {words}").dropna()) == TRIALS
     assert set(pd.read_csv(out).columns) == set(module.COLUMNS)
 
