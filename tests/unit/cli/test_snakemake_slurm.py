@@ -2,10 +2,12 @@
 """What is told to the plugin of SLURM of states that cannot be queried, and of jobs that have left the queue."""
 
 import asyncio
+import sys
+from types import SimpleNamespace
 
 import pytest
 
-from rbmbench.cli.snakemake_slurm import ENDED_MISSING, ENDED_PREEMPTED, LOOKS, PASSING, lenient
+from rbmbench.cli.snakemake_slurm import ENDED_MISSING, ENDED_PREEMPTED, LOOKS, PASSING, PLUGIN, install, lenient
 
 COMMAND = "squeue --name 7"
 
@@ -51,6 +53,25 @@ def test_a_preempted_job_has_ended_unless_it_is_requeued():
 def test_the_accounting_database_may_be_late():
     gone = [{}] * 2 * LOOKS
     assert answers("sacct --name 7", {"11": "RUNNING"}, *gone)[-1] == {}
+
+
+class OtherExecutor:
+    """An executor that submits jobs in another way."""
+
+    def run_job(self, job):
+        self.submit(job)
+
+
+def test_a_plugin_that_is_not_known_stays_as_it_is(monkeypatch, capsys):
+    pytest.importorskip("snakemake")
+    plugin = SimpleNamespace(Executor=OtherExecutor, query_job_status=None)
+    monkeypatch.setitem(sys.modules, PLUGIN, plugin)
+    install()
+    assert f"rbmbench: warning: run_job of Snakemake or {PLUGIN} is another" in capsys.readouterr().err
+    assert vars(plugin) == {"Executor": OtherExecutor, "query_job_status": None}
+    monkeypatch.delitem(sys.modules, PLUGIN)
+    install()
+    assert capsys.readouterr().err == ""
 
 
 # As SLURM prints them, see slurm_errno.c and the reasons of pending jobs in its documentation.
