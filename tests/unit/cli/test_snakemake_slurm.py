@@ -63,7 +63,7 @@ class OtherExecutor:
 
 
 def test_a_plugin_that_is_not_known_stays_as_it_is(monkeypatch, capsys):
-    pytest.importorskip("snakemake")
+    pytest.importorskip("snakemake.workflow")
     plugin = SimpleNamespace(Executor=OtherExecutor, query_job_status=None)
     monkeypatch.setitem(sys.modules, PLUGIN, plugin)
     install()
