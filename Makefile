@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Everything here needs only make and Python 3.11 or later; the rest is installed into $(VENV) once.
 #
+#   make install              nothing but the installation
 #   make figures              every figure, table and verdict at the smoke scale, in minutes
 #   make test                 the tests; `make test-slow`, `make test-cluster` and `make test-browser` run the others
 #   make lint                 style of code and workflow
@@ -20,10 +21,12 @@ CONFIGFILE ?= config/smoke.yaml
 CORES ?= all
 TARGETS ?= all
 
-.PHONY: figures unlock test test-slow test-cluster test-browser lint docs format lock schema clean help
+.PHONY: install figures unlock test test-slow test-cluster test-browser lint docs format lock schema clean help
 
 # Names as words that no shell reads anything into; $(value) keeps make from it, too.
 quoted = $(foreach word,$(value $(1)),'$(subst ','\'',$(word))')
+
+install: $(INSTALLED)  ## install everything into $(VENV), and nothing else
 
 figures: $(INSTALLED)  ## every figure, table and verdict of $(CONFIGFILE)
 	exec $(BIN)/snakemake --cores $(call quoted,CORES) --configfile $(call quoted,CONFIGFILE) -- $(call quoted,TARGETS)

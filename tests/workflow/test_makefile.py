@@ -89,6 +89,17 @@ def test_an_environment_without_pip_is_completed(checkout, left):
     assert "venv .venv\n" in (checkout / "calls").read_text()
 
 
+def test_install_installs_and_does_nothing_else(installed):
+    (installed / ".venv/.installed").unlink()
+    program(installed / ".venv/bin/python", "#!/bin/sh\n")
+    program(installed / "python", "#!/bin/sh\n")
+    before = {path.name for path in installed.iterdir()}
+    assert make(installed, "install", f"PYTHON={installed}/python").startswith("Installing the pinned packages")
+    assert (installed / ".venv/.installed").exists()
+    assert {path.name for path in installed.iterdir()} == before  # no calls of Snakemake
+    assert make(installed, "install") == ""
+
+
 def test_an_environment_with_pip_stays(checkout):
     program(checkout / "python", PYTHON)
     (checkout / ".venv/bin").mkdir(parents=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 from rbmbench import datasets, jobs
 from rbmbench.base import plugins
 from rbmbench.base.errors import RbmbenchError, SettingsError
-from rbmbench.cli import snakemake_scheduler
+from rbmbench.cli import snakemake_scheduler, snakemake_slurm
 from rbmbench.cli.job_lines import Titles
 from rbmbench.cli.snakemake_logger import LoggedWorkflow
 from rbmbench.config.loading import load
@@ -59,6 +59,7 @@ def step_environment():
 
 
 snakemake_scheduler.install()
+snakemake_slurm.install()
 OVERLAYS = [os.path.relpath(file) for file in workflow.overwrite_configfiles]
 CONFIGURATION, PLAN = checked_plan()
 LAYOUT = PLAN.layout

@@ -19,7 +19,7 @@ for kind in jobs.kinds():
         wildcard_constraints:
             job=rf"[^/]+{'-' * bool(kind.infix)}{kind.infix}-[0-9a-f]{{10}}",
         group:
-            batch_of(f"short_{kind.name}")
+            batch_of(f"short_{kind.folder}")
         threads: 1
         resources:
             mem_mb=lambda wildcards, attempt: request_of_job(wildcards.job).megabytes_at(attempt),

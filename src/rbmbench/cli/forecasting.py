@@ -2,13 +2,13 @@
 """The subcommand ``forecast``."""
 
 import math
-import os
 import sys
 from argparse import Namespace
 
 import pandas as pd
 from tabulate import tabulate
 
+from rbmbench.base.machine import usable_cores
 from rbmbench.cli.making import scale_overlay
 from rbmbench.cli.parser import plain_data
 from rbmbench.cli.progress import duration
@@ -26,7 +26,7 @@ def forecast(arguments: Namespace) -> None:
     overlays = [*scale_overlay(arguments, arguments.config), *arguments.configfile]
     asked = plan(load([arguments.config, *overlays], values))
     records, notes = forecasts.read_records(arguments.results)
-    cores = arguments.cores or os.cpu_count() or 1
+    cores = arguments.cores or usable_cores()
     model = forecasts.fitted_model(records, forecasts.this_machine(), forecasts.calibration_records)
     table = forecasts.forecast(asked, model, cores)
     for note in notes:

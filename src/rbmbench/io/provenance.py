@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from rbmbench.base import plugins
+from rbmbench.base.machine import usable_cores, usable_memory
 
 PACKAGES = ("rbmbench", "numpy", "numba", "llvmlite", "scipy", "pandas", "pyarrow", "scikit-learn", "snakemake")
 
@@ -35,13 +36,11 @@ def collect() -> dict[str, Any]:
 
 
 def hardware() -> dict[str, Any]:
-    """Return cpu (name), cores (logical), memory_gb, gpu (names or None) and platform."""
-    import psutil
-
+    """Return cpu (name), cores and memory_gb (that this process may use), gpu (names or None) and platform."""
     return {
         "cpu": _cpu_name(),
-        "cores": os.cpu_count(),
-        "memory_gb": round(psutil.virtual_memory().total / 2**30, 1),
+        "cores": usable_cores(),
+        "memory_gb": round(usable_memory() / 2**30, 1),
         "gpu": _gpu_names(),
         "platform": platform.platform(terse=True),
     }

@@ -24,7 +24,7 @@ def git(folder: Path, *command: str) -> str:
 
 def copied_package(folder: Path) -> Path:
     """Copy what tells the commit into ``folder``, as a package of the same layout."""
-    of_base = ("base/__init__.py", "base/errors.py", "base/plugins.py")
+    of_base = ("base/__init__.py", "base/errors.py", "base/machine.py", "base/plugins.py")
     for part in ("__init__.py", *of_base, "io/__init__.py", "io/provenance.py"):
         (folder / "rbmbench" / part).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(PACKAGE / part, folder / "rbmbench" / part)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from rbmbench.base.errors import SettingsError
+from rbmbench.base.machine import usable_cores, usable_memory
 from rbmbench.cli.doctor import FAILED, WARNING, Finding
 from rbmbench.io import provenance
 from rbmbench.kernels import backend_name, backends, is_installed, ways
@@ -44,13 +45,13 @@ def hardware() -> Iterator[Finding]:
     """Yield platform, processor, cores (that this process may use, and all) and memory."""
     import psutil
 
-    found, memory = provenance.hardware(), psutil.virtual_memory()
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else found["cores"]
+    found, usable, total = provenance.hardware(), usable_cores(), usable_memory()
+    available = min(psutil.virtual_memory().available, total)
     yield Finding("system", found["platform"])
     yield Finding("processor", found["cpu"])
-    yield Finding("cores", f"{usable} usable of {found['cores']}", values={"usable": usable})
-    sizes = {"total_bytes": memory.total, "available_bytes": memory.available}
-    yield Finding("memory", f"{_gigabytes(memory.available)} free of {_gigabytes(memory.total)}", values=sizes)
+    yield Finding("cores", f"{usable} usable of {os.cpu_count()}", values={"usable": usable})
+    sizes = {"total_bytes": total, "available_bytes": available}
+    yield Finding("memory", f"{_gigabytes(available)} free of {_gigabytes(total)}", values=sizes)
 
 
 def gpus() -> Iterator[Finding]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from rbmbench.base.machine import usable_cores
 from rbmbench.model.work import MEGABYTES, SECONDS, Counts, Work
 from rbmbench.planning.forecast.records import Record, StoppingTimes, stopping_times
 
@@ -93,7 +94,7 @@ def kept_costs(records: Sequence[Record], machine: str) -> CostModel:
 
 def doing() -> str:
     """Return in words how busy the machine is."""
-    cores = os.cpu_count() or 1
+    cores = usable_cores()
     load = f"with a load of {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "under an unknown load"
     return f"{load} on {cores} core{'s' * (cores > 1)}"
 
