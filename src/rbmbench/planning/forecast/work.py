@@ -257,7 +257,8 @@ def _iteration(stage: Stage, settings: RunSettings, m: int, stopping_time: float
     estimate = _estimate(stage.estimator, m, n, settings.batch, trials, settings.precision, stopping_time)
     counts = _times(estimate, stage.update.options.get("inner_steps", 1))
     if stage.update.name == "ssd":
-        counts[_dense_product(m, n)] += 60 * trials * m * n * min(m, n)
+        large = min(m, n) > LARGEST_ENUMERABLE_LAYER  # see `rbmbench.updates.ssd.spectral_step`
+        counts[_dense_product(m, n)] += (20 if large else 60) * trials * m * n * min(m, n)
     return counts
 
 
