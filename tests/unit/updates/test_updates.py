@@ -298,7 +298,8 @@ def test_the_spectral_step_is_zero_on_the_null_space_of_a_large_gradient(shape, 
 
 
 def test_the_spectral_step_of_few_rows_has_their_rank():
-    phases = [Population(*(binary_data(3, side, seed=side + i)[None].astype("f4") for side in (53, 37))) for i in (0, 4)]
+    states = [binary_data(3, units, seed=units)[None].astype(np.float32) for units in (53, 37, 59, 41)]
+    phases = Population(states[0], states[1]), Population(states[2][..., :53], states[3][..., :37])
     gradient = Estimator().gradient(Estimate(*phases, {}))
     assert np.linalg.matrix_rank(spectral_step(gradient.W, RATE)) == 6
 
