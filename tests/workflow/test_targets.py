@@ -2,6 +2,7 @@
 """Every target exists at every scale, and asks for the files it promises."""
 
 import pytest
+import yaml
 from tiny_paper import FILES as FILES_OF_TINY
 
 FIGURE_FILES = [
@@ -50,6 +51,17 @@ def test_targets_make_their_files(workspace, target):
     workspace.keep_one_paper("popcd")
     planned = planned_files(workspace, "smoke", target)
     assert {f"results/smoke/{file}" for file in FILES[target]} <= planned
+
+
+def test_the_arena_is_a_target_of_its_own(workspace):
+    file = workspace.folder / "config/smoke.yaml"
+    values = yaml.safe_load(file.read_text(encoding="utf-8"))
+    papers = {key: values["overrides"][key] for key in ("cd_bias_bound", "arena")}
+    file.write_text(yaml.safe_dump(values | {"papers": list(papers), "overrides": papers}), encoding="utf-8")
+    arena, figures, everything = (planned_files(workspace, "smoke", name) for name in ("arena", "all_figures", "all"))
+    assert {"results/smoke/figures/arena_fig1.png", "results/smoke/tables/arena_table1.md"} <= arena < everything
+    assert "results/smoke/figures/cd_bias_bound_fig1.png" in figures
+    assert not [file for file in figures if "arena" in file]
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The names people ask for: all of a sort, of a paper or a study, or one figure or table. `all` is in the Snakefile.
-
-
-rule all_figures:
-    input:
-        [file for key in PLAN.figures for file in files_of(key)],
-
-
-rule all_tables:
-    input:
-        [file for key in PLAN.tables for file in files_of(key)],
+# The names people ask for: all of the papers, of one paper or study, or one figure or table. `all` is in the Snakefile.
 
 
 rule claims:
@@ -31,19 +21,11 @@ rule benchmarks:
         LAYOUT.notebooks("benchmarks"),
 
 
-for paper in PLAN.papers:
+for target, keys in PLAN.targets.items():
+    if target != "all":
 
-    rule:
-        name:
-            f"paper_{paper}" if Path(CONFIG).with_name("papers").joinpath(f"{paper}.yaml").is_file() else paper
-        input:
-            [file for key in PLAN.of_paper(paper) for file in files_of(key)],
-
-
-for key in PLAN.outputs:
-
-    rule:
-        name:
-            key
-        input:
-            files_of(key),
+        rule:
+            name:
+                target
+            input:
+                [file for key in keys for file in files_of(key)],

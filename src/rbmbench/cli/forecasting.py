@@ -21,10 +21,10 @@ from rbmbench.planning.plan import plan
 
 
 def forecast(arguments: Namespace) -> None:
-    """Print what is left to compute for every figure and table of a scale, and write it as CSV."""
+    """Print what is left to compute for the figures and tables of targets, and write it as CSV."""
     values = None if arguments.values is None else plain_data("--values", arguments.values)
     overlays = [*scale_overlay(arguments, arguments.config), *arguments.configfile]
-    asked = plan(load([arguments.config, *overlays], values))
+    asked = plan(load([arguments.config, *overlays], values)).only(arguments.target)
     records, notes = forecasts.read_records(arguments.results)
     cores = arguments.cores or usable_cores()
     model = forecasts.fitted_model(records, forecasts.this_machine(), forecasts.calibration_records)

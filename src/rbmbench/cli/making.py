@@ -148,7 +148,7 @@ def run_times(arguments: Namespace) -> None:
 
 
 def config_check(arguments: Namespace) -> None:
-    """Check the configuration with the claims, and print what it asks for."""
+    """Check the configuration with the claims, and print how much it asks for."""
     from rbmbench.config.loading import load
     from rbmbench.planning.plan import plan
     from rbmbench.reporting.claims import files
@@ -157,8 +157,8 @@ def config_check(arguments: Namespace) -> None:
     configuration = load([config, *scale_overlay(arguments, config), *overlays])
     files.check(config.parent / "claims", configuration)
     found = plan(configuration)
-    results = ", ".join(found.outputs)
-    print(f"{found.scale} scale: {results}: {len(found.jobs)} jobs")
+    counts = f"{len(found.figures)} figures, {len(found.tables)} tables, {len(found.jobs)} jobs"
+    print(f"ok: {found.scale} scale, {counts}")
 
 
 def config_schema(arguments: Namespace) -> None:

@@ -291,6 +291,7 @@ def _add_commands(commands) -> None:
         "--config": _file(default=Path("config/config.yaml"), help="config.yaml"),
         "--configfile": _file(nargs="*", default=[], help="overlays, in order"),
         **VALUES,
+        "--target": {"nargs": "+", "default": ["all"], "help": "targets, as popcd_table1 or arena (default: all)"},
         "--results": _folder(nargs="+", default=[Path("results")], help="folders of recorded runs"),
         "--cores": {"type": _count, "metavar": "N", "help": "jobs that run at a time (default: all cores)"},
         "--out": _file(help="CSV file to write"),
@@ -300,7 +301,7 @@ def _add_commands(commands) -> None:
     config = commands.add_parser("config", help="check the configuration, or write its JSON schemas")
     actions = config.add_subparsers(metavar="ACTION", required=True)
     own = {"files": _file(nargs="*", help="config.yaml, then overlays (default: config/config.yaml)")}
-    text = "check config.yaml with its overlays, and list the results"
+    text = "check config.yaml with its overlays, and count the results"
     _add(actions, "check", "making:config_check", text, OVERLAY, own)
     own = {"--out": _folder(default=Path("config/schemas"))}
     _add(actions, "schema", "making:config_schema", "write the JSON schemas of the configuration", own)

@@ -26,6 +26,8 @@ class Configuration:
     """Each paper without the overrides, by its key."""
     published_tables: Mapping[str, Mapping[str, Any]]
     """By the papers' keys, then by table: the printed numbers, from ``config/claims/KEY.yaml``."""
+    studies: tuple[str, ...] = ()
+    """The keys of studies of our own among the papers: their files are beside config.yaml."""
 
 
 def load(files: Iterable[str | Path], config: Mapping[str, Any] | None = None) -> Configuration:
@@ -46,12 +48,14 @@ def load(files: Iterable[str | Path], config: Mapping[str, Any] | None = None) -
     for key in main.overrides:
         if key not in main.papers:
             raise layers.refuse(("overrides", key), unknown_name("paper", key, main.papers))
-    published, papers = {}, []
+    published, papers, studies = {}, [], []
     for key in main.papers:
         file = paper_file(files[0].parent, key)
         if not file.is_file():
             known = sorted(path.stem for path in (files[0].parent / "papers").glob("*.yaml"))
             raise layers.refuse(("papers",), unknown_name("paper", key, known))
+        if file.parent == files[0].parent:
+            studies.append(key)
         own = read_yaml(file)
         published[key] = checked_paper(key, Layers(((str(file), own),)), own)
         overrides = [
@@ -62,7 +66,7 @@ def load(files: Iterable[str | Path], config: Mapping[str, Any] | None = None) -
         values = _without_nulls(merged(own, main.overrides.get(key, {})), own)
         papers.append(checked_paper(key, Layers(((str(file), own), *overrides)), values))
     tables = {key: _published_tables(files[0].parent / "claims" / f"{key}.yaml") for key in main.papers}
-    return Configuration(main, tuple(papers), published, tables)
+    return Configuration(main, tuple(papers), published, tables, tuple(studies))
 
 
 def _load_plugins(layers: Layers, main: MainConfig) -> None:

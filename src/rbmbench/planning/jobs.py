@@ -3,10 +3,11 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from rbmbench.base.errors import SettingsError, unknown_name
 from rbmbench.config.parts import DataEntry
 from rbmbench.io.layout import META, Layout
 from rbmbench.jobs import Sizes, of_name
@@ -56,7 +57,8 @@ class Plan:
     """All that one scale computes, each job by its id, and all that it shows, by key."""
 
     scale: str
-    papers: tuple[str, ...]
+    papers: tuple[str, ...]  # and studies
+    studies: tuple[str, ...] = ()
     data: dict[str, DataEntry] = field(default_factory=dict)
     jobs: dict[str, Job] = field(default_factory=dict)
     run_ids: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -110,9 +112,29 @@ class Plan:
         """Return the ids of the jobs whose results a job reads."""
         return (*((job.run,) if job.run else ()), *job.needs)
 
-    def of_paper(self, paper: str) -> list[str]:
-        """Return the keys of a paper's figures and tables."""
-        return [key for key, output in self.outputs.items() if output.spec.paper == paper]
+    @property
+    def targets(self) -> dict[str, list[str]]:
+        """Figures and tables by target; those of studies are not in ``all_figures`` and ``all_tables``."""
+        papers = {key: output.spec.paper for key, output in self.outputs.items()}
+        names = {key: key if key in self.studies else f"paper_{key}" for key in self.papers}
+        return {
+            "all": list(papers),
+            "all_figures": [key for key in self.figures if papers[key] not in self.studies],
+            "all_tables": [key for key in self.tables if papers[key] not in self.studies],
+            **{name: [key for key in papers if papers[key] == paper] for paper, name in names.items()},
+            **{key: [key] for key in papers},
+        }
+
+    def only(self, targets: Iterable[str]) -> "Plan":
+        """Return the plan of some targets; `SettingsError` for the first one that is unknown."""
+        known, keys = self.targets, set()
+        for target in targets:
+            if target not in known:
+                raise SettingsError(unknown_name("target", target, known))
+            keys.update(known[target])
+        kept = keys.union(*(self.needed(self.outputs[key]) for key in keys))
+        parts = {name: part for name, part in vars(self).items() if isinstance(part, dict) and name != "data"}
+        return replace(self, **{name: {id: part[id] for id in part if id in kept} for name, part in parts.items()})
 
 
 DATA_TITLES = {"mnist": "MNIST", "letters": "Letters"}

@@ -24,7 +24,7 @@ MOST_BYTES = 100_000
 
 def plan(configuration: Configuration) -> Plan:
     """Return what has to be computed and shown; `SettingsError` if two papers mean different data sets by one key."""
-    result = Plan(configuration.main.scale, configuration.main.papers)
+    result = Plan(configuration.main.scale, configuration.main.papers, configuration.studies)
     for paper in configuration.papers:
         _add_data(result, paper)
         planner = Planner(result, paper, configuration.published[paper.key])

@@ -13,22 +13,53 @@ Shapes: U (replicas, m, min(m, n)), V' (replicas, min(m, n), n).
 import numpy as np
 
 from rbmbench.estimators import NOTHING
+from rbmbench.likelihood.exact import LARGEST_ENUMERABLE_LAYER
 from rbmbench.model.work import dense_product
 from rbmbench.updates import REGISTRY
 from rbmbench.updates._base import UpdateRule
 
 
 def spectral_step(gradient, rate):
-    """Return rate ||G||_* U V' for the matrix G of each replica, (replicas, m, n); NaN if G is not finite."""
+    """Return rate ||G||_* U V' for the matrix G of each replica, (replicas, m, n); NaN if G is not finite.
+
+    The step is not determined on the null space of G. Where the smaller side of G has more than 25 entries, the step is
+    0 there: it is computed in float64 from the eigendecomposition of the smaller of G'G and GG', and singular values
+    of at most sqrt(max(m, n) 2**-52) times the largest one count as 0. Smaller matrices are decomposed by
+    `numpy.linalg.svd`, where rounding decides which orthonormal vectors complete U V' on the null space.
+
+    For gradients in float32, 784x500, the error of U V' in the spectral norm is 5e-8 for condition numbers up to 1e4,
+    3e-7 for 1e5 and 2e-5 for 1e6. The rounding of G to float32 alone changes U V' by 4e-5, 4e-4 and 3e-3.
+    """
     finite = np.isfinite(gradient).all(axis=(-2, -1))[..., None, None]
-    left, singular, right = np.linalg.svd(np.where(finite, gradient, 0), full_matrices=False)
-    length = rate * singular.sum(axis=-1)[..., None, None]
-    return np.where(finite, length * (left @ right), np.nan)
+    G = np.where(finite, gradient, 0)
+    # For small matrices no time is gained, and kept results were made by the singular value decomposition.
+    nuclear, direction = _by_svd(G) if min(G.shape[-2:]) <= LARGEST_ENUMERABLE_LAYER else _by_gram_matrix(G)
+    return np.where(finite, rate * nuclear * direction, np.nan).astype(gradient.dtype)
+
+
+def _by_svd(G):
+    """Return ||G||_*, (replicas, 1, 1), and U V'."""
+    left, singular, right = np.linalg.svd(G, full_matrices=False)
+    return singular.sum(axis=-1)[..., None, None], left @ right
+
+
+def _by_gram_matrix(G):
+    """Return ||G||_* and U V' = G (G'G)^(-1/2) on the range of G in float64; from G' where it has fewer columns."""
+    if G.shape[-2] < G.shape[-1]:
+        nuclear, direction = _by_gram_matrix(G.swapaxes(-1, -2))
+        return nuclear, direction.swapaxes(-1, -2)
+    G = G.astype(np.float64)
+    eigenvalues, vectors = np.linalg.eigh(G.swapaxes(-1, -2) @ G)
+    in_range = eigenvalues > G.shape[-2] * np.finfo(np.float64).eps * eigenvalues[..., -1:]
+    singular = np.sqrt(np.where(in_range, eigenvalues, np.inf))
+    scaled = vectors / np.sqrt(singular)[..., None, :]
+    nuclear = np.where(in_range, singular, 0).sum(axis=-1)[..., None, None]
+    return nuclear, G @ (scaled @ scaled.swapaxes(-1, -2))
 
 
 @REGISTRY.register
 class SSD(UpdateRule):
-    """Spectral descent with a constant learning rate; one singular value decomposition per trial and iteration."""
+    """Spectral descent with a constant learning rate; one matrix decomposition per trial and iteration."""
 
     def products(self, estimator, batch, visible_units, hidden_units, diagnostics=NOTHING):
         """Return those of the estimate, and the singular value decomposition by its operations.
@@ -43,7 +74,7 @@ class SSD(UpdateRule):
         """Return the operations of the estimate, and of the decomposition."""
         counts = super().cost(estimator, batch, visible_units, hidden_units, diagnostics)
         m, n = visible_units, hidden_units
-        counts[dense_product(m, n)] += 60 * m * n * min(m, n)
+        counts[dense_product(m, n)] += (20 if min(m, n) > LARGEST_ENUMERABLE_LAYER else 60) * m * n * min(m, n)
         return counts
 
     def step(self, rbm, estimator, batch, state, stream, rate, memory):

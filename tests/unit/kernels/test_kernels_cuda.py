@@ -25,6 +25,7 @@ from rbmbench.kernels.cupy import _device, tempering
 from rbmbench.likelihood import ais_log_partition, data_statistics, exact_gradient, exact_log_partition, log_likelihood
 from rbmbench.measurements import gradient_bias
 from rbmbench.training import trainer
+from rbmbench.updates.ssd import spectral_step
 from shim import NEEDS_COMPILER, DeviceArray, cuda_on_cpu, runs_on_cpu
 
 OPTIONS = {"parallel_tempering": {"temperatures": 4}, "pop_cd_mixture": {"tau": 3}}
@@ -115,6 +116,12 @@ def test_update_rules_on_a_device_are_those_of_the_host(device, rule):
     ours, theirs = (trainer.run(DATA, settings, backend=backend).rbm for backend in ("cupy", "numpy"))
     for found, expected in zip((ours.W, ours.b, ours.c), (theirs.W, theirs.b, theirs.c), strict=True):
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("shape", [(7, 5), (53, 31), (31, 53)])
+def test_spectral_steps_on_a_device_are_those_of_the_host(shape):
+    G = np.random.default_rng(1).normal(size=(2, *shape)).astype(np.float32)
+    np.testing.assert_array_equal(spectral_step(DeviceArray(G), 0.5).get(), spectral_step(G, 0.5))
 
 
 @NEEDS_COMPILER

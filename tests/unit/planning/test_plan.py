@@ -182,6 +182,35 @@ def test_what_two_figures_share_is_there_once(configurations):
     assert set(other.of_kind("train")) == set(plan(configurations["paper"]).of_kind("train"))
 
 
+def test_targets_of_papers_leave_out_studies(everything):
+    smoke = plan(everything)
+    own = [key for key in smoke.outputs if key.startswith("arena_")]
+    assert smoke.targets["arena"] == own != []
+    assert smoke.targets["all_figures"] == [key for key in smoke.figures if key not in own]
+    assert smoke.targets["all_tables"] == [key for key in smoke.tables if key not in own]
+    assert smoke.targets["all"] == list(smoke.outputs)
+    assert smoke.targets["paper_cd_bias_bound"] == ["cd_bias_bound_fig1", "cd_bias_bound_fig2"]
+    assert smoke.targets["popcd_table1"] == ["popcd_table1"]
+
+
+def test_a_plan_of_targets_has_their_jobs_alone(everything):
+    whole = plan(everything)
+    for target in ("popcd_table1", "ucd_fig5", "paper_sdcp", "arena"):
+        keys = set(whole.targets[target])
+        part = whole.only([target])
+        assert set(part.outputs) == keys
+        assert {job.id for job in part.jobs} == {job for key in keys for job in whole.needed(whole.outputs[key])}
+        # What a job needs is there, too.
+        assert {job.run for job in part.jobs} - {""} <= set(part.runs)
+        assert {truth for job in part.jobs for truth in job.ground_truths} <= set(part.ground_truths)
+    assert whole.only(["all"]) == whole
+
+
+def test_an_unknown_target_is_told_with_the_nearest(everything):
+    with pytest.raises(SettingsError, match=r"^unknown target 'paper_popdc'; nearest: 'paper_popcd'; allowed: all, "):
+        plan(everything).only(["popcd_fig1", "paper_popdc"])
+
+
 def test_specs_tell_what_was_cut(configurations):
     smoke = plan(configurations["smoke"])
     panel = smoke.figures["popcd_fig2"].spec.panels[0]

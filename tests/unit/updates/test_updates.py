@@ -9,7 +9,9 @@ from rbmbench import estimators, updates
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import RunSettings
+from rbmbench.estimators._base import Estimate, Estimator
 from rbmbench.kernels import numba
+from rbmbench.model.gibbs import Population
 from rbmbench.model.rbm import RBM
 from rbmbench.training import trainer
 from rbmbench.updates import _offsets
@@ -224,7 +226,7 @@ def test_the_exact_inner_steps_climb_the_concave_function():
 # Spectral descent.
 
 
-@pytest.mark.parametrize("shape", [(7, 5), (3, 11), (1, 2)])
+@pytest.mark.parametrize("shape", [(7, 5), (3, 11), (1, 2), (31, 53), (53, 29)])
 def test_the_spectral_step_maximises_the_linear_model(shape):
     rng = np.random.default_rng(2)
     G = rng.normal(size=(R, *shape))
@@ -255,12 +257,68 @@ def test_ssd_goes_up_the_biases_plainly():
         np.testing.assert_allclose(found, RATE * gradient[M * N :], rtol=0, atol=1e-13)
 
 
-def test_a_gradient_that_is_not_finite_gives_no_step_and_spares_the_others():
-    G = np.random.default_rng(2).normal(size=(3, M, N))
+@pytest.mark.parametrize("shape", [(7, 5), (31, 53)])
+def test_a_gradient_that_is_not_finite_gives_no_step_and_spares_the_others(shape):
+    G = np.random.default_rng(2).normal(size=(3, *shape))
     G[1, 2, 3] = np.inf
     step = spectral_step(G, RATE)
     assert np.isnan(step[1]).all()
     np.testing.assert_array_equal(step[[0, 2]], spectral_step(G[[0, 2]], RATE))
+
+
+def of_rank(rank, shape, condition, rng):
+    """A matrix with these many singular values above 0, in a geometric series, and its U V'."""
+    U, V = (np.linalg.qr(rng.normal(size=(side, rank)))[0] for side in shape)
+    return (U * np.geomspace(1, 1 / condition, rank)) @ V.T, U @ V.T
+
+
+def spectral_error(found, expected):
+    return np.linalg.norm(found.astype(float) - expected, ord=2)
+
+
+@pytest.mark.parametrize("shape", [(101, 67), (67, 101), (53, 53)])
+@pytest.mark.parametrize("condition", [1e1, 1e2, 1e3, 1e4, 1e5, 1e6])
+def test_the_spectral_step_is_as_exact_as_a_gradient_in_float32(shape, condition):
+    exact, direction = of_rank(min(shape), shape, condition, np.random.default_rng(3))
+    G = exact.astype(np.float32)
+    U, s, V = np.linalg.svd(G.astype(float), full_matrices=False)
+    step = spectral_step(G[None], RATE)
+    assert step.dtype == np.float32
+    # What rounding the gradient changes, and rounding the entries of the step, whose columns have length 1.
+    allowed = spectral_error(U @ V, direction) + np.sqrt(min(shape)) * 2.0**-24
+    assert spectral_error(step[0] / np.float64(RATE * s.sum()), U @ V) <= allowed
+
+
+@pytest.mark.parametrize("shape", [(101, 67), (67, 101)])
+@pytest.mark.parametrize("rank", [1, 13, 66])
+def test_the_spectral_step_is_zero_on_the_null_space_of_a_large_gradient(shape, rank):
+    G, direction = of_rank(rank, shape, 10.0, np.random.default_rng(5))
+    step = spectral_step(G[None], RATE)[0] / (RATE * np.linalg.norm(G, ord="nuc"))
+    assert spectral_error(step, direction) < 1e-11
+
+
+def test_the_spectral_step_of_few_rows_has_their_rank():
+    states = [binary_data(3, units, seed=units)[None].astype(np.float32) for units in (53, 37, 59, 41)]
+    phases = Population(states[0], states[1]), Population(states[2][..., :53], states[3][..., :37])
+    gradient = Estimator().gradient(Estimate(*phases, {}))
+    assert np.linalg.matrix_rank(spectral_step(gradient.W, RATE)) == 6
+
+
+def test_the_spectral_step_of_a_small_gradient_has_full_rank():
+    G, _ = of_rank(2, (7, 5), 10.0, np.random.default_rng(5))
+    step = spectral_step(G[None], 1.0)[0]
+    np.testing.assert_allclose(np.linalg.svd(step, compute_uv=False), np.linalg.norm(G, ord="nuc"), rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(7, 5), (53, 31)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_spectral_steps_of_trials_are_independent(shape, dtype):
+    rng = np.random.default_rng(7)
+    G = np.stack([of_rank(rank, shape, 10.0, rng)[0] for rank in (5, 2, 3)] + [np.zeros(shape)]).astype(dtype)
+    steps = spectral_step(G, RATE)
+    assert not steps[3].any()
+    for number in range(len(G)):
+        np.testing.assert_array_equal(steps[number], spectral_step(G[[number]], RATE)[0])
 
 
 # What is refused.
