@@ -3,7 +3,7 @@
 #
 #   make install              nothing but the installation
 #   make figures              every figure, table and verdict at the smoke scale, in minutes
-#   make test                 the tests; `make test-slow`, `make test-cluster` and `make test-browser` run the others
+#   make test                 the tests; `make help` lists the targets of the others
 #   make lint                 style of code and workflow
 #   make docs                 the documentation, into site/
 #   make figures CONFIGFILE=config/desktop.yaml CORES=2
@@ -12,6 +12,8 @@
 .SILENT:
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
+# Each job and many a test is a process, which would compile this package to byte code anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -21,7 +23,8 @@ CONFIGFILE ?= config/smoke.yaml
 CORES ?= all
 TARGETS ?= all
 
-.PHONY: install figures unlock test test-slow test-cluster test-browser lint docs format lock schema clean help
+.PHONY: install figures unlock test test-processor test-slow test-cluster test-browser lint docs format lock schema clean \
+	help
 
 # Names as words that no shell reads anything into; $(value) keeps make from it, too.
 quoted = $(foreach word,$(value $(1)),'$(subst ','\'',$(word))')
@@ -37,6 +40,16 @@ unlock: $(INSTALLED)  ## remove the lock that a killed Snakemake has left; run `
 # Three at a time on two cores: some wait for Snakemake.
 test: $(INSTALLED)  ## the tests
 	$(BIN)/python -m pytest -n 3 --dist worksteal
+
+# NumPy, OpenBLAS, glibc and Numba round as on an x86-64 processor of 2008: no test may rest on the rounding of this one.
+OLD_PROCESSOR := NPY_DISABLE_CPU_FEATURES='X86_V3 X86_V4 AVX512_ICL AVX512_SPR' OPENBLAS_CORETYPE=Nehalem \
+	NUMBA_CPU_NAME=nehalem NUMBA_CPU_FEATURES= \
+	GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX,-AVX2,-FMA,-FMA4,-AVX512F,-AVX512VL,-AVX512BW,-AVX512DQ,-AVX512CD
+NUMERICAL := kernels likelihood model estimators samplers updates measurements
+
+test-processor: $(INSTALLED)  ## the numerical tests as on an x86-64 processor without AVX
+	$(OLD_PROCESSOR) $(BIN)/python -m pytest -n 2 --dist worksteal $(NUMERICAL:%=tests/unit/%) \
+		--ignore=tests/unit/kernels/test_kernels_cuda.py
 
 test-slow: $(INSTALLED)  ## the tests that take long
 	$(BIN)/python -m pytest -n 2 -m slow

@@ -141,8 +141,8 @@ def jobs(tmp_path):
     ("moment", "number"),
     [
         (IN_SELECTION, signal.SIGTERM),
-        (IN_SELECTION, signal.SIGINT),
-        (BEFORE_SCHEDULER, signal.SIGTERM),
+        pytest.param(IN_SELECTION, signal.SIGINT, marks=pytest.mark.slow),
+        pytest.param(BEFORE_SCHEDULER, signal.SIGTERM, marks=pytest.mark.slow),
         (BEFORE_SCHEDULER, signal.SIGHUP),
     ],
     ids=["SIGTERM in selection", "SIGINT in selection", "SIGTERM before", "SIGHUP before"],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The subcommands of the conformance set: make it, and check libraries against it."""
+"""The subcommands of the conformance set: compute its numbers, and check libraries against it."""
 
 from argparse import Namespace
 
@@ -13,7 +13,7 @@ HEADER = ("function", "number", "models", "difference", "allowed", "passes", "fa
 
 
 def make(arguments: Namespace) -> None:
-    """Write the models and their exact numbers."""
+    """Write the kept models, and their exact numbers computed anew."""
     for model in conformance.make(arguments.folder):
         print(f"{arguments.folder / model.name}.npz: {model.what}")
 

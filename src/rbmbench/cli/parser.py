@@ -314,7 +314,7 @@ def _add_commands(commands) -> None:
     }
     _add(actions, "check", "conformance:check", "compare libraries with the models, and print a table of each", own)
     own = {"folder": _folder(help="folder to write")}
-    _add(actions, "make", "conformance:make", "compute the models and their exact numbers anew", own)
+    _add(actions, "make", "conformance:make", f"write the models of {CONFORMANCE}, with numbers computed anew", own)
 
     text = "train all trials of a run, or resume it from its checkpoint"
     add(

@@ -115,7 +115,7 @@ def test_a_log_on_a_full_disk_is_told_once(data, tmp_path, capfd, monkeypatch):
     assert len(capfd.readouterr().err.splitlines()) == 1
 
 
-@pytest.mark.parametrize("streams", ["2>&-", "2>/dev/full", "0<&- 1>&- 2>&-", "2>&1 | true", ">/dev/full"])
+@pytest.mark.parametrize("streams", ["0<&- 1>&- 2>&-", "2>&1 | true", ">/dev/full 2>&1"])
 def test_a_run_ends_well_whatever_becomes_of_its_output(data, tmp_path, streams):
     assert main(data) == 0
     command = [sys.executable, "-m", "rbmbench", "train", "--settings", json.dumps(RUN), "--data", data[-1]]

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Libraries against the conformance set: what is right passes, and what is wrong does not."""
 
+import json
+import shutil
 import sys
 from dataclasses import replace
 
@@ -8,7 +10,8 @@ import numpy as np
 import pytest
 
 from rbmbench.cli import main
-from rbmbench.io.layout import CONFORMANCE
+from rbmbench.io.layout import CONFORMANCE, CONFORMANCE_INDEX
+from rbmbench.io.results import read_json
 from rbmbench.measurements import conformance, peers
 from rbmbench.measurements.peers import Found, compare, difference
 
@@ -127,16 +130,24 @@ def test_a_library_that_cannot_be_imported_is_told(repository, monkeypatch, caps
 
 
 def test_the_command_prints_a_table(repository, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(conformance, "SMALL", {"random-2x3": conformance.SMALL["random-2x3"]})
-    monkeypatch.setattr(conformance, "LARGE", {})
-    assert main(["conformance", "make", str(tmp_path)]) == 0
-    assert main(["conformance", "check", "BernoulliRBM", "--folder", str(tmp_path)]) == 0
+    kept, made = tmp_path / CONFORMANCE, tmp_path / "set"
+    kept.mkdir(parents=True)
+    shutil.copy(repository / CONFORMANCE / "random-2x3.npz", kept)
+    entry = read_json(repository / CONFORMANCE / CONFORMANCE_INDEX)["random-2x3"]
+    (kept / CONFORMANCE_INDEX).write_text(json.dumps({"random-2x3": entry}))
+    monkeypatch.chdir(tmp_path)
+    assert main(["conformance", "make", "set"]) == 0
+    assert main(["conformance", "check", "BernoulliRBM", "--folder", str(made)]) == 0
     lines = capsys.readouterr().out.splitlines()
     (row,) = [line for line in lines if line.startswith("score_samples ")]
     assert row.split()[1:3] == ["log_likelihood", "1"]
     assert row.split()[-2:] == ["no", "random-2x3"]
 
 
-def test_a_folder_without_the_set_is_one_line(tmp_path, capsys):
-    assert main(["conformance", "check", "--folder", str(tmp_path)]) == 2
-    assert "index.json" in capsys.readouterr().err
+@pytest.mark.parametrize("command", [["check", "--folder", "."], ["make", "set"]])
+def test_a_folder_without_the_set_is_one_line(tmp_path, monkeypatch, capsys, command):
+    monkeypatch.chdir(tmp_path)
+    assert main(["conformance", *command]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "index.json" in line
+    assert not list(tmp_path.iterdir())

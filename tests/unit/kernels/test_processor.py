@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `make test-processor` sets takes effect; the other tests then show that they rest on no rounding of this one."""
+
+import os
+
+import numpy as np
+import pytest
+import threadpoolctl
+
+pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_CPU_NAME") != "nehalem", reason="for `make test-processor`")
+
+
+def test_numpy_and_openblas_compute_as_on_an_old_processor():
+    numpy = np._core._multiarray_umath
+    assert numpy.__cpu_dispatch__
+    assert [name for name in numpy.__cpu_dispatch__ if numpy.__cpu_features__[name]] == []
+    assert {library.get("architecture") for library in threadpoolctl.threadpool_info()} == {"Nehalem"}
+
+
+def test_kernels_are_compiled_for_an_old_processor():
+    numba = pytest.importorskip("numba")
+    pytest.importorskip("rbmbench.kernels.numba")  # which sets features where the user has named no processor
+    assert (numba.config.CPU_NAME, numba.config.CPU_FEATURES) == ("nehalem", "")
