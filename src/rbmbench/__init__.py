@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     __version__: str
 
+import_module("rbmbench.base.sources")  # reads the sources of all that is imported from now on
+
 __all__ = [
     "RBM",
     "RBMTransformer",

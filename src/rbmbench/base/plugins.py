@@ -14,7 +14,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
@@ -43,14 +43,17 @@ class Plugin:
         The file as it was named, or the entry point and its package, for messages and lists.
     sources : tuple of Path
         The module's file, and those it shares code with.
+    contents : tuple of bytes
+        Of these files when they were imported.
     sha256 : str
-        Of the content of these files.
+        Of these contents.
     package, version : str
         Of an entry point.
     """
 
     place: str
     sources: tuple[Path, ...]
+    contents: tuple[bytes, ...] = field(repr=False)
     sha256: str
     package: str = ""
     version: str = ""
@@ -128,12 +131,18 @@ def place_of(point: Any) -> str:
 
 def load_point(point: Any) -> ModuleType:
     """Return the imported module of an entry point; `SettingsError` if it cannot be imported."""
-    place = place_of(point)
-    module = _imported(place, lambda: import_module(point.module), "a module that registers a part of its name")
-    folders = folders_of(point.module.partition(".")[0])
-    files = [file for folder in folders for file in sorted(Path(folder).rglob("*.py"))] or [Path(str(module.__file__))]
-    _add(module.__name__, place, files, package=point.dist.name, version=point.dist.version)
-    return module
+    place, package = place_of(point), point.module.partition(".")[0]
+    allowed = "a module that registers a part of its name"
+
+    def run() -> ModuleType:
+        folders = folders_of(package)
+        files = [file for folder in folders for file in sorted(Path(folder).rglob("*.py"))]
+        if not files and (found := find_spec(point.module)) and found.origin:
+            files = [Path(found.origin)]
+        _add(point.module, place, files, package=point.dist.name, version=point.dist.version)
+        return import_module(point.module)
+
+    return _imported(place, run, allowed)
 
 
 def folders_of(package: str) -> list[str]:
@@ -243,11 +252,11 @@ def _imported(place: str, run: Callable[[], Any], allowed: str) -> Any:
 
 
 def _add(module: str, place: str, sources: Sequence[Path], **of_package: str) -> None:
-    digest = hashlib.sha256()
-    for file in sources:
-        content = file.read_bytes()
+    """Note a plug-in and the contents of its files, before they are imported."""
+    digest, contents = hashlib.sha256(), tuple(file.read_bytes() for file in sources)
+    for file, content in zip(sources, contents, strict=True):
         digest.update(f"{file.name} {len(content)} ".encode() + content)
-    _plugins[module] = Plugin(place, tuple(sources), digest.hexdigest(), **of_package)
+    _plugins[module] = Plugin(place, tuple(sources), contents, digest.hexdigest(), **of_package)
 
 
 def _with_shared(file: Path) -> list[Path]:

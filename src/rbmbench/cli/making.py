@@ -114,6 +114,9 @@ def redraw(arguments: Namespace) -> None:
     from rbmbench.reporting.style import PAGE, PUBLICATION
 
     arguments.folder = _one_folder(arguments)
+    names = sorted(file.stem for file in (arguments.folder / "specs").glob("*_*.json"))
+    if not names:
+        raise ResultsError(f"{arguments.folder}: specs: found no figure or table; allowed: a folder that has some")
     old = drawing.outdated(arguments.folder) if arguments.check else []
     if old:
         raise ResultsError(f"{arguments.folder}: drawn by other code: {', '.join(old)}; run `rbmbench redraw` for it")
@@ -121,7 +124,6 @@ def redraw(arguments: Namespace) -> None:
         return
     if arguments.width and not arguments.out:
         raise SettingsError("--width: needs --out, so that the pictures of the page stay")
-    names = sorted(file.stem for file in (arguments.folder / "specs").glob("*_*.json"))
     sheet = PUBLICATION[arguments.width] if arguments.width else PAGE
     for key in arguments.keys or names:
         done = drawing.redraw(arguments.folder, key, arguments.out or arguments.folder, sheet)

@@ -13,7 +13,9 @@ from rbmbench.base.errors import DataError
 from rbmbench.datasets import REGISTRY, Dataset
 from rbmbench.datasets._recipe import Recipe, text
 from rbmbench.io.arrays import npy_array, npz_arrays, text_array
-from rbmbench.io.guard import UnreadableError, bounded_bytes
+from rbmbench.io.guard import UnreadableError, bounded_bytes, most_array_bytes
+
+MOST_CSV_BYTES = 2**27  # its numbers take four times the memory of its text
 
 
 @REGISTRY.register
@@ -49,7 +51,8 @@ class UserFile(Recipe):
         """Return the data set."""
         path = Path(self.path)
         try:
-            content = bounded_bytes(path, _MOST_BYTES[path.suffix])
+            most = MOST_CSV_BYTES if path.suffix == ".csv" else most_array_bytes()
+            content = bounded_bytes(path, most)
         except (OSError, UnreadableError) as error:
             raise DataError(f"{path}: cannot be read ({getattr(error, 'strerror', error)})") from error
         try:
@@ -73,8 +76,6 @@ def _from_npz(content: bytes, key: str) -> dict:
     return {"train": found[key]} | {part: found[part] for part in ("validation", "test") if part in found}
 
 
-# The numbers of a .csv file take four times the memory of its text.
-_MOST_BYTES = {".npy": 2**30, ".npz": 2**30, ".csv": 2**27}
 _READERS = {
     ".npy": lambda content, _key: {"train": npy_array(content)},
     ".npz": _from_npz,

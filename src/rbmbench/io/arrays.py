@@ -15,10 +15,10 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 import numpy as np
 
-from rbmbench.io.guard import MOST_BYTES, UnreadableError, one_line, regular_file
+from rbmbench.io.guard import UnreadableError, most_array_bytes, one_line, regular_file
 
-# Bytes that the arrays of an archive may unpack to: MOST_BYTES, or MOST_RATIO times the archive if that is more.
 MOST_RATIO = 64
+"""Times the size of an archive that its arrays may unpack to, if that is more than `most_array_bytes`."""
 KINDS = "buifU"
 
 
@@ -50,8 +50,9 @@ def npz_arrays(file: str | os.PathLike | BinaryIO, names: Iterable[str] | None =
         chosen = list(members) if names is None else [name for name in names if name in members]
         size = archive.fp.seek(0, os.SEEK_END)
         # zipfile reads no more of a member than is declared.
-        declared, most = sum(members[name].file_size for name in chosen), max(MOST_BYTES, MOST_RATIO * size)
-        if declared > most:
+        declared = sum(members[name].file_size for name in chosen)
+        if declared > MOST_RATIO * size and declared > (most := most_array_bytes()):
+            most = max(most, MOST_RATIO * size)
             raise UnreadableError(f"declares {declared} bytes; allowed: at most {most} for a file of {size}")
         arrays = {}
         for name in chosen:

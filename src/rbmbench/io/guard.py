@@ -11,6 +11,8 @@ MOST_CHARACTERS = 500
 BLOCK_BYTES = 2**16
 MOST_BYTES = 2**29
 """Of a file, or of the arrays or the table that it holds, unless its reader says otherwise."""
+SHARE_OF_MEMORY = 0.25
+"""Of the free memory that the rows of a data set or the arrays of an archive may take: readers make copies of them."""
 
 
 class UnreadableError(ValueError):
@@ -61,6 +63,19 @@ def _regular_handle(path: str | os.PathLike, flags: int) -> int:
         return handle
     os.close(handle)
     raise UnreadableError("is not a regular file")
+
+
+def most_array_bytes() -> int:
+    """Return how many bytes of arrays are read: `MOST_BYTES`, or a share of the memory that is free, if more."""
+    import resource
+
+    import psutil
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    free = psutil.virtual_memory().available
+    if limit != resource.RLIM_INFINITY:
+        free = min(free, limit - psutil.Process().memory_info().vms)
+    return max(MOST_BYTES, int(SHARE_OF_MEMORY * free))
 
 
 def bounded_bytes(path: str | os.PathLike, most: int = MOST_BYTES) -> bytes:

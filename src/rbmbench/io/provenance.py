@@ -15,7 +15,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from rbmbench.base import plugins
+from rbmbench.base import plugins, sources
 from rbmbench.base.machine import usable_cores, usable_memory
 
 PACKAGES = ("rbmbench", "numpy", "numba", "llvmlite", "scipy", "pandas", "pyarrow", "scikit-learn", "snakemake")
@@ -59,10 +59,11 @@ def versions() -> dict[str, str]:
 def commit() -> str | None:
     """Return the commit that holds this package; None unless its files are part of a repository.
 
-    "+changes" is added if a file of the package differs from the commit, or is not in it. The commit is looked up once,
-    so that a process which asks at its start gets what it runs, whatever is committed later.
+    "+changes" is added if a file of the package differs from the commit, is not in it, or was edited since it was
+    imported. The commit is looked up once, so that a process which asks at its start gets what it runs, and its forks
+    do, whatever is committed later.
     """
-    package = Path(__file__).parents[1]
+    package = sources.PACKAGE
     try:
         if not _git(package, "ls-files", "--", "__init__.py"):
             return None
@@ -71,7 +72,7 @@ def commit() -> str | None:
         changes = _git(package, "status", "--porcelain", "--untracked-files=all", "--", *files)
     except (OSError, subprocess.SubprocessError):
         return None
-    return f"{head}+changes" if changes else head
+    return f"{head}+changes" if changes or sources.are_changed() else head
 
 
 def _git(folder: Path, *command: str) -> str:

@@ -140,6 +140,14 @@ def read_meta(folder: Location) -> Meta:
     return checked_meta(read_json(path), str(path))
 
 
+def check_files(folder: Location) -> None:
+    """Raise a `ResultsError` if a file of a result is not as its meta says; files may have been deleted."""
+    for name in read_meta(folder).get(CHECKSUMS, {}):
+        path = Path(folder) / name
+        if path.is_file():
+            _check_sum(path)
+
+
 def _check_sum(path: Path) -> None:
     """Raise an error if the meta beside a file has another checksum of it; files without one are not checked."""
     if not (path.parent / META).is_file():

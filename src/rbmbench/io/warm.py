@@ -4,8 +4,8 @@
 Imports and compiled kernels cost a command a second or two, and most jobs of a small scale take less. A *warm process*
 pays that once. Where the variable RBMBENCH_WARM names its socket, a command hands over its arguments, folder,
 environment and standard files, waits for the fork that runs it, and ends with its exit code. It passes signals on; if
-it is killed, so is the fork. Where there is no such process, or a command asks for more than one thread, it runs as
-ever. No result depends on it.
+it is killed, so is the fork. Where there is no such process, where it has imported other sources than the command, or a
+command asks for more than one thread, it runs as ever. No result depends on it.
 
     [sys.executable, "-c", RUN, PROGRAM, ARGUMENT...]     runs a program, a module of Python, in a fork or by itself
 """
@@ -26,6 +26,9 @@ from importlib import import_module
 from pathlib import Path
 from struct import Struct
 from typing import NoReturn, TextIO
+
+from rbmbench.base import sources
+from rbmbench.io import provenance
 
 VARIABLE = "RBMBENCH_WARM"
 RUN = f"from {__name__} import run; run()"
@@ -73,7 +76,7 @@ def run_elsewhere(program: str, arguments: Sequence[str]) -> int | None:
     content = json.dumps(request).encode()
     with socket.socket(socket.AF_UNIX) as connection:
         try:
-            connection.connect(path)
+            connection.connect(_of_sources(path))
             socket.send_fds(connection, [LENGTH.pack(len(content))], STANDARD)
             connection.sendall(content)
         except OSError:
@@ -90,6 +93,11 @@ def run_elsewhere(program: str, arguments: Sequence[str]) -> int | None:
         signal.signal(-code, signal.SIG_DFL) if -code != signal.SIGKILL else None
         os.kill(os.getpid(), -code)
     return code
+
+
+def _of_sources(path: str) -> str:
+    """Return the socket of a warm process with the sources of this one."""
+    return f"{path}-{sources.digest()[:16]}"
 
 
 def _has_one_thread(arguments: Sequence[str]) -> bool:
@@ -132,6 +140,7 @@ class WarmProcess:
 
 def serve(path: str, parent: int) -> None:
     """Run what commands hand over at a socket, until SIGTERM, or until the process ``parent`` has ended."""
+    provenance.commit()  # before anything else is imported: forks name the commit that they run
     for module in PRELOADED:
         with suppress(ImportError):
             import_module(module)
@@ -158,7 +167,7 @@ class _Server:
         # The name appears once connections are accepted: before that commands run by themselves.
         self._listener.bind(f"{path}.new")
         self._listener.listen(1024)
-        os.rename(f"{path}.new", path)
+        os.rename(f"{path}.new", _of_sources(path))
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._listener, selectors.EVENT_READ)
         self._forks: dict[int, socket.socket] = {}

@@ -2,10 +2,11 @@
 """Fingerprints of code: equal for code that computes the same, see `rbmbench.jobs.probes`.
 
 They are recorded in ``meta.json`` and are parameters of the workflow's rules, so that a job runs again when what its
-code computes has changed. They are no settings, and not part of ids. Each is computed once for the sources as they are,
-and kept in the user's cache folder.
+code computes has changed. They are no settings, and not part of ids. Each is computed once for the sources that this
+process imported, and kept in the user's cache folder.
 """
 
+import ast
 import hashlib
 import io
 import re
@@ -15,16 +16,17 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from itertools import chain
+from importlib.util import decode_source
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from rbmbench import datasets, estimators, samplers, updates
-from rbmbench.base import plugins
+from rbmbench.base import plugins, sources
 from rbmbench.base.errors import RbmbenchError
 from rbmbench.base.settings import RunSettings, Settings
 from rbmbench.io.atomic import remove, write_json
+from rbmbench.io.caches import user_cache
 from rbmbench.io.results import read_json
 from rbmbench.jobs import probes
 from rbmbench.jobs._registry import kind_of
@@ -32,7 +34,6 @@ from rbmbench.kernels import is_installed
 from rbmbench.likelihood import is_enumerable
 
 UNKNOWN = "unknown"
-PACKAGE = Path(__file__).parents[1]
 COMPUTING = ("base", "estimators", "jobs", "kernels", "likelihood", "measurements", "model", "samplers")
 COMPUTING += ("training", "updates")
 """The packages whose code decides what jobs compute, apart from data sets."""
@@ -98,18 +99,20 @@ def _probe(jobs: Iterable[tuple[Settings, int | None]]) -> None:
 def recipe_fingerprint(name: str, options: Mapping[str, Any] | None = None) -> str:
     """Return the fingerprint of the code of a data set: of its module and of those that it takes readers or rows from.
 
-    Comments, docstrings and the layout of lines do not matter; another way to write the same does.
+    Imports, comments, docstrings and the layout of lines do not matter, nor do names and folders of the modules that
+    it imports; another way to write the same does.
     """
     names = name, *datasets.REGISTRY.create(name, options).made_from
-    return hashlib.sha256("".join(chain(*map(_recipe, names))).encode()).hexdigest()[:10]
+    codes = set().union(*map(_recipe, names))
+    return hashlib.sha256("".join(sorted(codes)).encode()).hexdigest()[:10]
 
 
-def _recipe(name: str) -> tuple[str, ...]:
+def _recipe(name: str) -> set[str]:
     """Return the code of a data set of this package or of a plug-in."""
     module = datasets.REGISTRY.get(name).__module__
     if module == f"{datasets.__name__}.{name}":
-        return _statements(name)
-    return tuple(bare(file.read_text(encoding="utf-8")) for file in plugins.plugin_of(module).sources)
+        return _codes(f"datasets/{name}.py", set())
+    return {bare(_without_imports(decode_source(content))) for content in plugins.plugin_of(module).contents}
 
 
 def _of_plugins(settings: Settings) -> list[str]:
@@ -134,13 +137,47 @@ def _names(values: Any) -> Iterator[str]:
             yield from _names(value)
 
 
-@cache
-def _statements(name: str) -> tuple[str, ...]:
-    """Return the code of a module of data sets, and of the modules beside it that it imports."""
-    source = (PACKAGE / "datasets" / f"{name}.py").read_text(encoding="utf-8")
-    imported = re.findall(r"^from rbmbench\.datasets\.(_\w+) import", source, re.MULTILINE)
-    others = (statement for other in imported if other not in WITHOUT_ROWS for statement in _statements(other))
-    return bare(source), *others
+def _codes(path: str, seen: set[str]) -> set[str]:
+    """Return the code of a module of data sets, and of those that it imports and that were not ``seen``."""
+    seen.add(path)
+    source = decode_source(sources.IMPORTED[path])
+    codes = {bare(_without_imports(source))}
+    for other in _helpers(source):
+        codes |= _codes(other, seen) if other not in seen else set()
+    return codes
+
+
+def _helpers(source: str) -> list[str]:
+    """Return the files of data sets that a source imports, but for those on which rows do not depend."""
+    names: set[str] = set()
+    for statement in ast.walk(ast.parse(source)):
+        if isinstance(statement, ast.ImportFrom) and statement.module:
+            names |= {statement.module, *(f"{statement.module}.{alias.name}" for alias in statement.names)}
+        elif isinstance(statement, ast.Import):
+            names |= {alias.name for alias in statement.names}
+    modules = {path: path.removesuffix(".py").removesuffix("/__init__") for path in sources.IMPORTED}
+    return [
+        path
+        for path, module in modules.items()
+        if f"rbmbench.{module.replace('/', '.')}" in names
+        and module.startswith("datasets/")
+        and module.rpartition("/")[2] not in WITHOUT_ROWS
+    ]
+
+
+def _without_imports(source: str) -> str:
+    """Return a source with blanks in place of its imports, and of an ``if`` of nothing else, as for checks of types."""
+    lines = source.encode().split(b"\n")
+    for statement in (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt)):
+        parts = statement.body if isinstance(statement, ast.If) and not statement.orelse else [statement]
+        if not all(isinstance(part, ast.Import | ast.ImportFrom) for part in parts):
+            continue
+        first, last = statement.lineno - 1, (statement.end_lineno or statement.lineno) - 1
+        for row in range(first, last + 1):
+            begin = statement.col_offset if row == first else 0
+            end = statement.end_col_offset if row == last else len(lines[row])
+            lines[row] = lines[row][:begin] + b" " * ((end or 0) - begin) + lines[row][end:]
+    return b"\n".join(lines).decode()
 
 
 def bare(source: str) -> str:
@@ -158,41 +195,37 @@ def bare(source: str) -> str:
 
 
 @cache
-def _sources() -> str:
-    """Return the sha256 of all that computes, and of whether kernels are compiled."""
-    digest = hashlib.sha256(f"numba {is_installed('numba')}".encode())
-    for file in sorted(file for part in COMPUTING for file in (PACKAGE / part).rglob("*.py")):
-        content = file.read_bytes()
-        digest.update(f"{file.relative_to(PACKAGE)} {len(content)} ".encode() + content)
-    return digest.hexdigest()[:16]
-
-
-@cache
 def _file() -> Path | None:
-    """Return the file of the fingerprints for the sources as they are; None without a home for caches."""
-    from platformdirs import user_cache_path
+    """Return the file of the fingerprints for these sources and for kernels that are compiled, or not.
 
-    with suppress(RuntimeError, OSError):
-        return user_cache_path("rbmbench") / "fingerprints" / f"{_sources()}.json"
-    return None
+    None without a home for caches.
+    """
+    folder = user_cache("fingerprints")
+    key = hashlib.sha256(f"numba {is_installed('numba')} {sources.digest(*COMPUTING)}".encode()).hexdigest()[:16]
+    return folder and folder / f"{key}.json"
 
 
 @cache
 def _known() -> dict[str, str]:
-    """Return the fingerprints that are known for the sources as they are; further ones are added to it."""
+    """Return the fingerprints that are known for these sources; further ones are added to it."""
     return dict(_kept())
 
 
 def _kept() -> dict[str, str]:
+    """Return the fingerprints in the file; none if sources were edited, of which this process may import some."""
     with suppress(RbmbenchError, OSError, AttributeError):
-        return {key: value for key, value in read_json(_file()).items() if isinstance(value, str)}
+        if (file := _file()) and not sources.are_changed():
+            return {key: value for key, value in read_json(file).items() if isinstance(value, str)}
     return {}
 
 
 def _keep(known: dict[str, str]) -> None:
-    """Write the known fingerprints, with those that other processes have written; remove those of old sources."""
+    """Write the known fingerprints, with those that other processes have written; remove those of old sources.
+
+    If sources were edited, nothing is written: what was computed may be of old and new ones.
+    """
     with suppress(RbmbenchError, OSError):
-        if file := _file():
+        if (file := _file()) and not sources.are_changed():
             write_json(file, _kept() | known)
             ages = sorted(file.parent.glob("*.json"), key=lambda path: path.stat().st_mtime)
             for old in ages[:-MOST_KEPT]:

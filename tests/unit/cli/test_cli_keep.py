@@ -139,7 +139,7 @@ def test_meta_of_figures_on_the_same_runs_is_kept_once(made, tmp_path, capsys):
     assert keep(made, "--figures", "popcd_fig1", "popcd_fig2") == 0
     metas, named = (json.loads((made / "kept" / "meta" / f"popcd_fig{n}.json").read_text()) for n in (1, 2))
     assert named == {"same_as": "popcd_fig1", "content_sha256": content_checksum(metas)}
-    shown = ["report", str(made / "kept"), "--out", str(tmp_path / "report.html")]
+    shown = ["report", str(made / "kept"), "--config", "none.yaml", "--out", str(tmp_path / "report.html")]
     assert cli.main(shown) == 0
     # Of another run in place of one of both, the second figure does not say so.
     metas["popcd_fig1-a-cd_1"] |= {"commit": "fedcba9876543210"}

@@ -5,15 +5,17 @@ import os
 import signal
 import stat
 
+import numpy as np
+import psutil
 import pytest
 
 from rbmbench import datasets
-from rbmbench.base.errors import RbmbenchError
+from rbmbench.base.errors import DataError, RbmbenchError
 from rbmbench.cli.keeping import _copy
 from rbmbench.config.layers import read_yaml
 from rbmbench.datasets import Sources
 from rbmbench.datasets._downloads import File, fetch
-from rbmbench.io import results
+from rbmbench.io import arrays, guard, results
 from rbmbench.io.guard import UnreadableError, bounded_bytes
 from rbmbench.io.text import plain_yaml
 from rbmbench.reporting.page.reader import _content
@@ -87,3 +89,20 @@ def test_a_reader_of_text_gets_what_the_file_holds(tmp_path):
     assert plain_yaml(bounded_bytes(tmp_path / "a.yaml", 5)) == {"a": 1}
     with pytest.raises(UnreadableError, match=r"^found 5 bytes; allowed: at most 4$"):
         bounded_bytes(tmp_path / "a.yaml", 4)
+
+
+@pytest.mark.parametrize(("free", "is_read"), [(2**40, True), (2**18, False)])
+def test_sparse_rows_are_read_where_they_fit_in_a_share_of_the_memory(monkeypatch, tmp_path, free, is_read):
+    for module in (guard, arrays):
+        monkeypatch.setattr(module, "MOST_BYTES", 2**10, raising=False)
+    memory = psutil.virtual_memory()._replace(available=free)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: memory)
+    rows = np.zeros((211, 1009), np.uint8)
+    rows[3, 5] = 1
+    saved = datasets.build("sparse", "Sparse", train=rows, source="test", preprocessing="none", options={})
+    datasets.save(saved, tmp_path / "sparse.npz")
+    if is_read:
+        assert (datasets.read(tmp_path / "sparse.npz").train == rows).all()
+    else:
+        with pytest.raises(DataError, match=r"sparse\.npz: .* declares \d+ bytes; allowed: at most \d+ for"):
+            datasets.read(tmp_path / "sparse.npz")

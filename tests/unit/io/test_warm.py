@@ -30,7 +30,7 @@ def server(tmp_path_factory):
     """Return the socket of a warm process that has imported nothing yet."""
     path = tmp_path_factory.mktemp("warm") / "w"
     process = subprocess.Popen([sys.executable, "-c", SERVER.format(str(path), os.getpid())])
-    until(path.exists)
+    until(Path(warm._of_sources(str(path))).exists)
     yield path
     process.terminate()
     assert process.wait(PATIENCE) == 0
@@ -154,7 +154,7 @@ def test_the_process_ends_with_the_one_that_it_serves(tmp_path):
         f"import os, subprocess, sys, time\n"
         f"code = {SERVER.format(str(path), 'PARENT')!r}.replace('PARENT', str(os.getpid()))\n"
         f"print(subprocess.Popen([sys.executable, '-c', code]).pid, flush=True)\n"
-        f"while not os.path.exists({str(path)!r}): time.sleep(0.02)\n"
+        f"while not os.path.exists({warm._of_sources(str(path))!r}): time.sleep(0.02)\n"
     )
     found = subprocess.run([sys.executable, "-c", parent], capture_output=True, text=True, timeout=PATIENCE)
     until(lambda: is_gone(int(found.stdout)))

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from rbmbench.base.errors import RbmbenchWarning
 from rbmbench.kernels import backend_name
 
 pytestmark = pytest.mark.skipif(backend_name(np.empty(0)) != "numba", reason="Numba is not installed")
@@ -39,6 +40,42 @@ def test_numba_still_confuses_them(tmp_path, monkeypatch):
 
     with pytest.raises(AssertionError):
         check_that_overloads_keep_their_code(IndexDataCacheFile, tmp_path, monkeypatch)
+
+
+DAMAGES = {
+    "empty": lambda content: b"",
+    "cut": lambda content: content[: len(content) // 2],
+    "blank": lambda content: bytes(len(content)),
+    "text": lambda content: b"not a cache",
+    "flipped": lambda content: content[:-40] + bytes([content[-40] ^ 1]) + content[-39:],
+    "longer": lambda content: content + b"\n",
+    "not text": lambda content: b"\x80\x05\x8c\x02\xff\xfe." + content[6:],
+}
+
+
+@pytest.mark.parametrize("name", ["function-7.py311.nbi", "function-7.py311.1.nbc"])
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_file_is_removed_with_a_line_and_its_code_compiled_again(tmp_path, damage, name):
+    from rbmbench.kernels.numba import LockedCacheFile
+
+    cache, path = LockedCacheFile(str(tmp_path), "function-7.py311", "stamp"), tmp_path / name
+    cache.save("float32", ("name", b"code"))
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.warns(RbmbenchWarning, match=f"{name}: damaged, removed; its kernel is compiled again"):
+        assert cache.load("float32") is None
+    assert not path.exists()
+    cache.save("float32", ("name", b"new code"))
+    assert cache.load("float32") == ("name", b"new code")
+
+
+def test_a_file_of_the_cache_that_was_removed_is_compiled_again(tmp_path):
+    from rbmbench.kernels.numba import LockedCacheFile
+
+    cache = LockedCacheFile(str(tmp_path), "function-7.py311", "stamp")
+    assert cache.load("float32") is None
+    cache.save("float32", b"code")
+    (tmp_path / "function-7.py311.1.nbc").unlink()
+    assert cache.load("float32") is None
 
 
 def test_kernels_take_turns_and_other_functions_are_left_alone():

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Fingerprints tell code that computes something else from code that computes the same."""
 
+import os
 import shutil
+import subprocess
+import sys
 import time
 
 import numpy as np
 import pytest
 
 from rbmbench import estimators, samplers, updates
+from rbmbench.base import plugins, sources
 from rbmbench.base.settings import (
     AnnealingSettings,
     CouplingSettings,
@@ -15,6 +19,7 @@ from rbmbench.base.settings import (
     RunSettings,
     SamplingSettings,
 )
+from rbmbench.datasets import REGISTRY
 from rbmbench.estimators.cd import CD
 from rbmbench.jobs import fingerprints, probes
 from rbmbench.jobs.fingerprints import fingerprint, recipe_fingerprint
@@ -25,7 +30,7 @@ from rbmbench.kernels import reference_kernels
 def forgotten(monkeypatch, tmp_path):
     """Nothing is known, and the user's cache is empty."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    caches = fingerprints._known, fingerprints._file, fingerprints._statements
+    caches = fingerprints._known, fingerprints._file
     for cached in caches:
         cached.cache_clear()
     yield
@@ -150,16 +155,40 @@ def test_without_a_cache_it_is_computed(monkeypatch, tmp_path):
     assert fingerprint(run(), 784) == found
 
 
-def edited_recipe(monkeypatch, tmp_path, name: str, old: str, new: str) -> str:
+EDITED = """
+import sys
+sys.modules["numba"] = None  # whose kernels would have to be compiled for the copy
+from pathlib import Path
+from rbmbench.base.settings import RunSettings
+from rbmbench.estimators import cd
+from rbmbench.measurements import fingerprints, probes
+if "edit" in sys.argv:
+    file = Path(cd.__file__)
+    file.write_text(file.read_text().replace("def negative_phase", "def another_phase"))
+stage = {"until": 5000, "estimator": {"name": "cd"}, "rate": 0.01}
+print(fingerprints.fingerprint(RunSettings(data={"name": "mnist"}, hidden=17, batch=5, schedule=[stage]), 7))
+"""
+
+
+def test_what_a_process_computes_after_an_edit_is_not_kept_as_that_of_the_new_code(tmp_path):
+    shutil.copytree(sources.PACKAGE, tmp_path / "rbmbench", ignore=shutil.ignore_patterns("__pycache__"))
+
+    def fingerprint_of(cache: str, *arguments: str) -> str:
+        own = os.environ | {"PYTHONPATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / cache)}
+        command = [sys.executable, "-c", EDITED, *arguments]
+        return subprocess.run(command, env=own, capture_output=True, text=True, check=True).stdout.strip()
+
+    old = fingerprint_of("other")
+    assert fingerprint_of("cache", "edit") == old  # which this process had imported
+    assert fingerprint_of("cache") == fingerprint_of("empty") == fingerprints.UNKNOWN
+
+
+def edited_recipe(monkeypatch, name: str, old: str, new: str) -> str:
     """Return the fingerprint of MNIST after a change in a module of data sets."""
-    package = tmp_path / "package"
-    shutil.copytree(fingerprints.PACKAGE / "datasets", package / "datasets")
-    file = package / "datasets" / f"{name}.py"
-    source = file.read_text(encoding="utf-8")
+    path = f"datasets/{name}.py"
+    source = sources.IMPORTED[path].decode()
     assert old in source
-    file.write_text(source.replace(old, new), encoding="utf-8")
-    monkeypatch.setattr(fingerprints, "PACKAGE", package)
-    fingerprints._statements.cache_clear()
+    monkeypatch.setitem(sources.IMPORTED, path, source.replace(old, new).encode())
     return recipe_fingerprint("mnist")
 
 
@@ -169,11 +198,38 @@ def edited_recipe(monkeypatch, tmp_path, name: str, old: str, new: str) -> str:
         ("mnist", "    def load(self", "    # A remark.\n\n    def load(self", False),
         ("mnist", "MNIST (LeCun", "A threshold = 3 (LeCun", False),
         ("mnist", "sources", "the_sources", True),
+        ("mnist", "import REGISTRY, Dataset\n", "import (\n    REGISTRY,\n    Dataset,\n)\n", False),
+        ("mnist", "from typing import Annotated", "import typing\nfrom typing import Annotated", False),
+        ("mnist", "@REGISTRY.register", "if TYPE_CHECKING:\n    import numpy\n\n\n@REGISTRY.register", False),
+        ("mnist", "@REGISTRY.register", "import numpy; numpy.seterr()\n@REGISTRY.register", True),
         ("_images", "return", "return 1 -", True),
+        ("_images", "import numpy as np", "import numpy as np, json", False),
         ("_downloads", "import os", "import os, json", False),
+        ("_downloads", "return", "return 1 -", False),
         ("diag", "return", "return 1 -", False),
     ],
 )
-def test_the_code_of_a_data_set_and_of_its_readers_counts(monkeypatch, tmp_path, name, old, new, is_noticed):
+def test_the_code_of_a_data_set_and_of_its_readers_counts(monkeypatch, name, old, new, is_noticed):
     before = recipe_fingerprint("mnist")
-    assert (edited_recipe(monkeypatch, tmp_path, name, old, new) != before) == is_noticed
+    assert (edited_recipe(monkeypatch, name, old, new) != before) == is_noticed
+
+
+@pytest.mark.parametrize("place", ["grey_values", "pixels/grey", "pixels/grey/__init__"])
+def test_a_reader_that_moves_leaves_the_data_as_they_are(monkeypatch, place):
+    before, content = recipe_fingerprint("mnist"), sources.IMPORTED["datasets/_images.py"]
+    module = place.removesuffix("/__init__").replace("/", ".")
+    monkeypatch.setitem(sources.IMPORTED, f"datasets/{place}.py", content)
+    monkeypatch.delitem(sources.IMPORTED, "datasets/_images.py")
+    assert edited_recipe(monkeypatch, "mnist", "rbmbench.datasets._images", f"rbmbench.datasets.{module}") == before
+    monkeypatch.setitem(sources.IMPORTED, f"datasets/{place}.py", content.replace(b"return", b"return 1 -"))
+    assert recipe_fingerprint("mnist") != before
+
+
+def test_the_code_of_a_data_set_of_a_plug_in_is_that_which_was_imported(monkeypatch, tmp_path):
+    file = tmp_path / "own_rows.py"
+    text = "from rbmbench.datasets import REGISTRY, Recipe\n\n@REGISTRY.register\nclass Own(Recipe):\n    value = 1\n"
+    file.write_text(text)
+    plugins.load_plugins(file)
+    before = recipe_fingerprint("own_rows"), plugins.plugin_of(REGISTRY.get("own_rows").__module__).sha256
+    file.write_text(text.replace("1", "2"))
+    assert before == (recipe_fingerprint("own_rows"), plugins.plugin_of(REGISTRY.get("own_rows").__module__).sha256)

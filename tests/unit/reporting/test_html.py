@@ -18,6 +18,7 @@ from reporting_results import figure, numbers, rising, stand_in, table
 from rbmbench.base.errors import ResultsError
 from rbmbench.base.settings import RunSettings
 from rbmbench.io.layout import Layout
+from rbmbench.io.meta import content_checksum
 from rbmbench.jobs.fingerprints import fingerprint
 from rbmbench.kinds import parse_spec
 from rbmbench.reporting import style, text_tables
@@ -308,6 +309,34 @@ def test_numbers_of_nothing_are_one_line(layout, outputs):
     Path(layout.numbers("popcd_fig1")).write_text("metric,panel\n1,a\n")
     with pytest.raises(ResultsError, match=r"popcd_fig1\.csv: does not hold the numbers of a figure \(KeyError"):
         written(layout)
+
+
+def gradient(tmp_path: Path) -> Path:
+    return tmp_path / "gradients" / "toy_3-cd_1"
+
+
+def test_a_meta_without_settings_is_one_line(layout, outputs, tmp_path):
+    (gradient(tmp_path) / "meta.json").write_text("{}")
+    with pytest.raises(ResultsError, match=r"toy_3-cd_1/meta\.json: key 'settings' is missing; found nothing"):
+        written(layout)
+
+
+@pytest.mark.parametrize("file", ["gradients/toy_3-cd_1/bias.parquet", "runs/popcd_table1-toy_3/curve.parquet"])
+def test_a_file_that_was_emptied_after_it_was_written_is_one_line(layout, outputs, tmp_path, file):
+    path, meta = tmp_path / file, (tmp_path / file).with_name("meta.json")
+    whole = hashlib.sha256(path.read_bytes()).hexdigest()
+    values = json.loads(meta.read_text()) | {"sha256": {path.name: whole, "deleted.npz": whole}}
+    meta.write_text(json.dumps(values | {"content_sha256": content_checksum(values)}))
+    written(layout)
+    path.write_bytes(b"")
+    with pytest.raises(ResultsError, match=f"{file}: was changed after it was written"):
+        written(layout)
+
+
+def test_a_claim_that_the_configuration_does_not_have_is_one_line(layout, outputs, repository):
+    Path(layout.claims).write_text(Path(layout.claims).read_text().replace("popcd_1.a", "popcd_1.no_such_claim"))
+    with pytest.raises(ResultsError, match=r"claims\.csv: unknown claim 'popcd_1\.no_such_claim'; allowed: those of"):
+        write_report([layout.root], Path(layout.root) / "page.html", config=repository / "config" / "config.yaml")
 
 
 def test_page_without_tables_can_be_written(layout, outputs, tmp_path):

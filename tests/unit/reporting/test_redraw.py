@@ -56,6 +56,12 @@ def test_figures_that_other_code_drew_are_named(kept, capsys):
     assert run(kept, "--check") == 0
 
 
+@pytest.mark.parametrize("options", [[], ["--check"]])
+def test_a_folder_without_specs_is_one_line(tmp_path, capsys, options):
+    assert run(tmp_path, *options) == 2
+    assert f"{tmp_path}: specs: found no figure or table; allowed: " in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("width", ["3.3", "6.9"])
 def test_pictures_for_a_publication_have_its_width_and_no_title(kept, tmp_path, width):
     values = json.loads((kept / f"specs/{KEY}.json").read_text())

@@ -6,10 +6,17 @@ of functions called by a compiled function. Processes that compile at the same t
 folder can be written, code is compiled by every process.
 """
 
+import pickle
+import warnings
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+
 import numba
 from filelock import FileLock
 from numba.core import caching
 
+from rbmbench.base.errors import RbmbenchWarning
 from rbmbench.kernels import numpy as _reference
 from rbmbench.kernels.numba.compiling import CACHE_FOLDER, warn_of_no_cache
 
@@ -24,11 +31,15 @@ def _use_full_vectors() -> None:
         numba.config.CPU_FEATURES = ",".join([*names, "-prefer-256-bit"])
 
 
+DIGEST = sha256().digest_size
+
+
 class LockedCacheFile(caching.IndexDataCacheFile):
-    """Numba's cache of one function, for writers that take turns.
+    """Numba's cache of one function, for writers that take turns, with checksums.
 
     Otherwise two processes that compile two overloads at the same time may give their files one name, and the code of
-    one overload is loaded for the other. See https://github.com/numba/numba/issues/4807.
+    one overload is loaded for the other. See https://github.com/numba/numba/issues/4807. And a damaged file would end
+    the process, by an error of pickle or by what it runs: it is removed, and its code compiled again.
     """
 
     def save(self, key, data):
@@ -38,6 +49,29 @@ class LockedCacheFile(caching.IndexDataCacheFile):
                 super().save(key, data)
         except OSError as error:  # such as a full disk
             warn_of_no_cache(f"{self._index_path}: {error.strerror or error}")
+
+    def _dump(self, obj):
+        content = super()._dump(obj)
+        return content + sha256(content).digest()  # after the end of a pickle, which passes over it
+
+    def _load_index(self):
+        # Numba writes its version before the rest.
+        begin = len(pickle.dumps(self._version, protocol=-1))
+        return super()._load_index() if _is_intact(self._index_path, begin) else {}
+
+    def _load_data(self, name):
+        return super()._load_data(name) if _is_intact(self._data_path(name)) else None
+
+
+def _is_intact(path: str, begin: int = 0) -> bool:
+    """Return whether a file of the cache has the checksum at its end; if not, it is removed with a warning."""
+    with suppress(FileNotFoundError):  # as Numba bears
+        content = Path(path).read_bytes()
+        if content[-DIGEST:] != sha256(content[begin:-DIGEST]).digest():
+            Path(path).unlink(missing_ok=True)
+            warnings.warn(f"{path}: damaged, removed; its kernel is compiled again", RbmbenchWarning, stacklevel=2)
+            return False
+    return True
 
 
 if numba.config.CPU_FEATURES is None and numba.config.CPU_NAME is None:

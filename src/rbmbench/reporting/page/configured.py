@@ -30,12 +30,15 @@ class Configured:
         The same at the published settings, each with its paper.
     claims : mapping
         The claims as their files have them, by id.
+    judged : set of str
+        The papers of which there is a file of claims.
     """
 
     papers: tuple[Paper, ...] = ()
     shown: Mapping[str, Any] = field(default_factory=dict)
     published: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
     claims: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    judged: frozenset[str] = frozenset()
 
     @classmethod
     def read(cls, files: Sequence[Path], values: Mapping[str, Any] | None = None) -> "Configured":
@@ -43,14 +46,13 @@ class Configured:
         if not files or not files[0].is_file():
             return cls()
         found = load(files, values)
-        claims = [
-            claim for paper in found.papers for claim in _claims(files[0].parent / "claims" / f"{paper.key}.yaml")
-        ]
+        claims = {paper.key: _claims(files[0].parent / "claims" / f"{paper.key}.yaml") for paper in found.papers}
         return cls(
             tuple(_paper(paper) for paper in found.published.values()),
             {key: one for paper in found.papers for key, one in _shown(paper).items()},
             {key: (one, paper) for paper in found.published.values() for key, one in _shown(paper).items()},
-            {str(claim.get("id")): claim for claim in claims},
+            {str(claim.get("id")): claim for of_paper in claims.values() for claim in of_paper},
+            frozenset(paper for paper, of_paper in claims.items() if of_paper),
         )
 
     def about(self, claim: str) -> str:

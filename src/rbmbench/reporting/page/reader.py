@@ -23,7 +23,7 @@ from rbmbench.base.errors import ResultsError
 from rbmbench.io.guard import UnreadableError, bounded_bytes
 from rbmbench.io.layout import EVALUATIONS, RUNS, Layout
 from rbmbench.io.meta import OWN_CHECKSUM, SAME_AS, checked_meta, content_checksum
-from rbmbench.io.results import numbers_file, read_csv, read_json, read_meta
+from rbmbench.io.results import check_files, numbers_file, read_csv, read_json, read_meta
 from rbmbench.planning.specs import FigureSpec, number_of, paper_of, read_spec
 from rbmbench.planning.specs import Shown as Spec
 from rbmbench.reporting.claims import judge
@@ -88,6 +88,10 @@ class Folder:
 
     def _read(self) -> Results:
         verdicts = judge.read_claims(self.layout.claims)
+        for claim in verdicts.loc[verdicts["paper"].isin(self.configured.judged), "claim"]:
+            if claim not in self.configured.claims:
+                text = f"unknown claim {claim!r}; allowed: those of the configuration's files of claims"
+                raise ResultsError(f"{self.layout.claims}: {text}; judge the claims again")
         keys = list(self.specs or self.kept)
         metas = {key: self._metas(key) for key in keys}
         every = {name: meta for of_key in metas.values() for name, meta in of_key.items()}
@@ -108,7 +112,7 @@ class Folder:
     def _metas(self, key: str) -> Mapping[str, Mapping[str, Any]]:
         """Return the meta of all results behind a figure or a table, by the name of their folder."""
         if key in self.specs:
-            return {Path(folder).name: read_meta(folder) for folder in self.specs[key].folders()}
+            return {Path(folder).name: _intact(folder) for folder in self.specs[key].folders()}
         metas, file = self._kept_metas(key), self.kept[key]
         if SAME_AS in metas:
             named, other = metas, str(metas[SAME_AS])
@@ -238,6 +242,14 @@ class Folder:
             return ()
         published = self.configured.published[key]
         return tuple(_checked(self.layout.root, cuts, *published, numbers, metas.values()))
+
+
+def _intact(folder: str) -> Mapping[str, Any]:
+    """Return the meta of a result of which no file was changed."""
+    meta = read_meta(folder)
+    meta["settings"]  # which every job has: raises an error
+    check_files(folder)
+    return meta
 
 
 def _is_run(meta: Mapping[str, Any]) -> bool:

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The sources of this package as they were when it was imported, before any other module: what this process runs.
+
+A process that is forked later has them, too. Files that are edited meanwhile are those of other processes.
+"""
+
+import hashlib
+import os
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[1]
+
+
+def _read() -> dict[str, bytes]:
+    """Return the content of the package's Python files by their paths in it."""
+    folders = os.walk(PACKAGE)
+    files = sorted(Path(folder, name) for folder, _, names in folders for name in names if name.endswith(".py"))
+    return {file.relative_to(PACKAGE).as_posix(): file.read_bytes() for file in files}
+
+
+IMPORTED = _read()
+
+
+def are_changed() -> bool:
+    """Return whether a file of the package differs from what it was: modules imported from now on may be of others."""
+    try:
+        return _read() != IMPORTED
+    except OSError:  # removed in the meantime
+        return True
+
+
+def digest(*packages: str) -> str:
+    """Return the sha256 of the imported sources of some packages of this one, by default of all."""
+    found = hashlib.sha256()
+    for path, content in IMPORTED.items():
+        if not packages or path.partition("/")[0] in packages:
+            found.update(f"{path} {len(content)} ".encode() + content)
+    return found.hexdigest()
