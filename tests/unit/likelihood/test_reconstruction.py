@@ -237,7 +237,7 @@ def planned(folder, rows):
 
 
 def test_the_configuration_asks_for_it(tmp_path):
-    a, b = (run.settings.proxy for run in planned(tmp_path, 7).runs.values())
+    a, b = (run.settings.proxy for run in planned(tmp_path, 7).of_kind("train").values())
     assert (a.chains, a.steps, a.rows) == (5, 2, None)
     assert (b.chains, b.steps, b.rows) == (30, 10, 7)
 

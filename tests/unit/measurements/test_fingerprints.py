@@ -161,7 +161,7 @@ sys.modules["numba"] = None  # whose kernels would have to be compiled for the c
 from pathlib import Path
 from rbmbench.base.settings import RunSettings
 from rbmbench.estimators import cd
-from rbmbench.measurements import fingerprints, probes
+from rbmbench.jobs import fingerprints, probes
 if "edit" in sys.argv:
     file = Path(cd.__file__)
     file.write_text(file.read_text().replace("def negative_phase", "def another_phase"))

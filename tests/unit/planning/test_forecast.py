@@ -268,7 +268,7 @@ def test_recorded_stopping_times_count_and_are_expected_of_other_runs():
     (other,) = records.records_of(run_meta(later, 1009, 17) | {"stopping_time": 5.0})
     met = records.stopping_times([record, other, *made_records(varied_metas())])
     assert met == {("made", 16): 14.0}
-    planned = Plan("test", ("made",), {"d": SimpleNamespace(rows=1009, visible=17, options={})})
+    planned = Plan("test", ("made",), data={"d": SimpleNamespace(rows=1009, visible=17, options={})})
     planned.add(Job("a", "train", run_settings(estimator="ucd"), "d"))
     for known, expected in ((met, 14), ({}, ASSUMED_STOPPING_TIME), ({("made", 17): 99.0}, 10)):
         found = jobs.jobs_of(planned, known)["a"].work.stages["training"]["pair"]
