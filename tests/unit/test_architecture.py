@@ -54,3 +54,10 @@ def test_files_are_one_subject_and_packages_are_small(package, repository):
     counts = Counter(path.parent.relative_to(package).as_posix() for path in sources)
     crowded = {name for name, count in counts.items() if count > MOST_FILES}
     assert crowded <= {"datasets", "estimators", "samplers", "reporting"}
+
+
+def test_buffers_are_in_c_order(package):
+    """`np.empty_like(array, shape=...)` keeps the order of the array, which compiled kernels read as C order."""
+    kept = re.compile(r"\b(?:empty|zeros|ones|full)_like\([^)]*\bshape=")
+    found = [path.relative_to(package) for path in package.rglob("*.py") if kept.search(path.read_text())]
+    assert found == []

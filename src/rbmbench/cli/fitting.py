@@ -12,7 +12,6 @@ from rbmbench.cli import computing
 from rbmbench.cli.parser import plain_data
 from rbmbench.cli.progress import shown_progress
 from rbmbench.io.layout import EVALUATION, FIT_PAGE, MODEL
-from rbmbench.io.results import read_parameters
 from rbmbench.jobs import of_name
 from rbmbench.likelihood import is_enumerable
 from rbmbench.measurements.certificate import certificate
@@ -56,8 +55,7 @@ def certify(arguments: Namespace) -> None:
     """Print the verdict on each model of a file, and what it rests on."""
     file = arguments.model / MODEL if arguments.model.is_dir() else arguments.model
     settings = parse(CertificateSettings, plain_data("--settings", arguments.settings), "--settings")
-    dataset, parameters = datasets.read_file(arguments.data), read_parameters(file)
-    rbm = RBM(parameters["W"], parameters["b"], parameters["c"]).replicas
+    dataset, rbm = datasets.read_file(arguments.data), RBM.load(file).replicas
     if (found := dataset.train.shape[1]) != rbm.visible_units:
         raise DataError(f"{arguments.data}: found {found} columns; {file} has {rbm.visible_units} visible units")
     with shown_progress(file.name, "models") as progress:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbmbench.base.errors import DataError, SettingsError
+from rbmbench.base.errors import DataError, ResultsError, SettingsError
 from rbmbench.kernels import contiguous, is_array, kernels_for, on_host
 from rbmbench.model.rows import binary_rows, means
 
@@ -189,11 +189,16 @@ class RBM:
     def load(cls, path: str | os.PathLike) -> "RBM":
         """Return the RBMs of a file of `save`, or of ``model.npz`` of a run.
 
-        `ResultsError` if the file is missing or damaged, or holds no W, b and c of finite float32 or float64.
+        `ResultsError` if the file is missing or damaged, or holds no W, b and c of finite float32 or float64, or if
+        energies would overflow.
         """
         from rbmbench.io.results import read_parameters
 
-        return cls(*read_parameters(path).values())
+        parameters = read_parameters(path).values()
+        try:
+            return cls(*parameters)
+        except SettingsError as error:
+            raise ResultsError(f"{path}: {error}") from None
 
     def energy(self, visible: Array, hidden: Array) -> Array:
         """Return E(v, h) in nats for states (..., rows, m) and (..., rows, n): shape (..., rows).

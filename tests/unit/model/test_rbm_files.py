@@ -82,3 +82,9 @@ def test_files_that_cannot_be_read_or_written_are_one_line(tmp_path):
 def test_models_are_named_by_their_shapes():
     assert repr(random_rbm(M, N, (2,))) == "RBM(W (2, 5, 3), b (2, 5), c (2, 3), float64)"
     assert rbmbench.RBM is RBM
+
+
+def test_parameters_too_large_for_energies_are_one_line_with_the_file(tmp_path):
+    np.savez(tmp_path / "large.npz", W=np.full((M, N), 1e38, np.float32), b=np.zeros(M, "f4"), c=np.zeros(N, "f4"))
+    with pytest.raises(ResultsError, match=r"large\.npz: RBM: found parameters that are not finite, or too large"):
+        RBM.load(tmp_path / "large.npz")
