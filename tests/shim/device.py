@@ -2,6 +2,7 @@
 """A device that is this machine's CPU: kernels.cu compiled by g++ and called by ctypes, arrays in host memory."""
 
 import ctypes
+import hashlib
 import re
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from filelock import FileLock
 
 from rbmbench.kernels.cupy import _device, _grids
 from shim.host_array import DeviceArray
@@ -48,19 +50,28 @@ def signatures() -> dict[str, list[tuple[str, bool]]]:
 
 @cache
 def _library(dtype: str) -> ctypes.CDLL:
-    """Return the kernels compiled for one type of array."""
-    folder = Path(tempfile.mkdtemp(prefix="rbmbench-shim-"))
+    """Return the kernels compiled for one type of array: once for all processes, as g++ takes seconds."""
     source = '#include "cuda_shim.h"\n' + _device.source() + "".join(f"\nEXPORT({name})" for name in signatures())
-    (folder / "kernels.cpp").write_text(source + "\n", encoding="utf-8")
     flags = ["-std=c++17", "-O2", "-Wall", "-Wextra", "-Wno-unknown-pragmas", "-Wno-sign-compare", "-shared", "-fPIC"]
     command = ["g++", *flags, f"-DREAL={_device.TYPES[dtype]}", f"-I{Path(__file__).parent}"]
-    files = [str(folder / "kernels.cpp"), "-o", str(folder / "kernels.so")]
-    result = subprocess.run([*command, *files], capture_output=True, text=True)
-    assert result.returncode == 0, result.stderr
-    assert "warning" not in result.stderr, result.stderr
-    library = ctypes.CDLL(str(folder / "kernels.so"))
-    shutil.rmtree(folder)
-    return library
+    header = (Path(__file__).parent / "cuda_shim.h").read_text(encoding="utf-8")
+    key = hashlib.sha256("\n".join([*command, header, source]).encode()).hexdigest()[:16]
+    library = Path(__file__).parent / "__pycache__" / f"kernels-{key}.so"
+    library.parent.mkdir(exist_ok=True)
+    with FileLock(library.with_suffix(".lock")):
+        if not library.exists():
+            _compile(command, source, library)
+    return ctypes.CDLL(str(library))
+
+
+def _compile(command: list[str], source: str, library: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=library.parent) as folder:
+        file, made = Path(folder) / "kernels.cpp", Path(folder) / "kernels.so"
+        file.write_text(f"{source}\n", encoding="utf-8")
+        result = subprocess.run([*command, str(file), "-o", str(made)], capture_output=True, text=True)
+        assert result.returncode == 0, result.stderr
+        assert "warning" not in result.stderr, result.stderr
+        made.rename(library)
 
 
 SHIMMED = ("launch", "empty", "copy_in", "most_shared_bytes", "multiply_halves")

@@ -17,7 +17,7 @@ from rbmbench.model.rbm import RBM
 
 ERROR_RATE = 1e-4
 M, N = 23, 16
-STARTS = pytest.mark.parametrize("base", [None, np.linspace(-1.5, 1.0, M)], ids=["uniform", "given rates"])
+RATES = np.linspace(-1.5, 1.0, M)
 
 
 def exact_samples(rbm, count, seed):
@@ -27,8 +27,15 @@ def exact_samples(rbm, count, seed):
     return table.visible[np.random.default_rng(seed).choice(len(p_v), size=count, p=p_v)]
 
 
-@STARTS
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("base", "dtype"),
+    [
+        (None, np.float64),
+        (RATES, np.float32),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in [(None, np.float32), (RATES, np.float64)]),
+    ],
+    ids=["uniform-float64", "given rates-float32", "uniform-float32", "given rates-float64"],
+)
 def test_estimates_lie_within_their_error_of_the_exact_values(base, dtype):
     # 20 models, at most one in 10^4 such tests fails: by a single model, or by all together.
     rbm = random_rbm(M, N, replicas=(20,), scale=0.6, seed=8, dtype=dtype)

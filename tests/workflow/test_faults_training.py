@@ -134,7 +134,9 @@ def test_a_signal_to_stop_saves_a_checkpoint_and_tells(training, whole, name, mo
     assert_ends_as(training, whole)
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP"])
+@pytest.mark.parametrize(
+    "name", ["SIGTERM", *(pytest.param(name, marks=pytest.mark.slow) for name in ("SIGINT", "SIGHUP"))]
+)
 def test_a_signal_to_one_that_starts_ends_it_at_once(begun, whole, name):
     before, number = begun.checkpoint.read_bytes(), getattr(signal, name)
     output = run_cli(begun.arguments(), code=128 + number, fault=f"{name} warm_up 1")

@@ -85,18 +85,14 @@ def test_another_formula_of_an_estimator_trains_its_runs_only(copied):
     assert jobs(copied) == {"train_run": 2}
 
 
-def test_a_remark_and_another_name_train_nothing(copied):
-    edit(copied, "estimators/pop_cd.py", "log_weights", "logarithms_of_weights")
-    edit(copied, "estimators/cd.py", "class CD", "# A remark.\nclass CD")
-    assert jobs(copied) == {}
-
-
 def test_another_kernel_runs_all_that_uses_it(copied):
     edit(copied, "kernels/numpy/elementary.py", "/ (1 + decay)", "/ (1.01 + decay)")
     assert jobs(copied) == {"train_run": 5, "compute_ground_truth": 2, "measure_bias": 1}
 
 
-def test_another_measurement_trains_nothing(copied):
+def test_another_measurement_a_remark_and_another_name_train_nothing(copied):
+    edit(copied, "estimators/pop_cd.py", "log_weights", "logarithms_of_weights")
+    edit(copied, "estimators/cd.py", "class CD", "# A remark.\nclass CD")
     edit(copied, "measurements/gradient_bias.py", "debiased = raw - floor", "debiased = raw - 2 * floor")
     assert jobs(copied) == {"measure_bias": 1}
 

@@ -96,6 +96,9 @@ def _gpu_names() -> str | None:
 
 def peak_memory_mb() -> float:
     """Return the largest resident memory this process has had, in MB of 2**20 bytes."""
+    # On Linux ru_maxrss begins with the peak of the process that started this one.
+    with suppress(OSError, TypeError):
+        return int(re.search(r"^VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text(), re.MULTILINE)[1]) / 2**10
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (2**20 if sys.platform == "darwin" else 2**10)
 

@@ -145,3 +145,13 @@ def test_a_process_knows_for_how_long_it_has_been_running():
     begun = time.monotonic()
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert 0.3 <= float(done.stdout) <= time.monotonic() - begun + 0.02  # the kernel counts hundredths
+
+
+def test_the_memory_of_a_process_is_not_that_of_the_one_that_started_it():
+    large = bytearray(b"x") * 2**28
+    own = provenance.peak_memory_mb()
+    assert own > 256
+    print_it = "from rbmbench.io import provenance; print(provenance.peak_memory_mb())"
+    done = subprocess.run([sys.executable, "-c", print_it], capture_output=True, text=True, check=True)
+    assert len(large) == 2**28
+    assert 1 < float(done.stdout) < own - 128

@@ -535,12 +535,11 @@ def test_kept_results_tell_how_far_forecasts_are_off(repository):
     for median, most in (fitted.off_alike, fitted.off_new):
         assert 1 <= median < 1.2
         assert median < most < 1.6
-    # Kept results are of several commits; at the first of them MNIST took half as much memory again (715 MB for 450),
-    # and its records say nothing of what it takes now.
-    ratios = {record.name: fitted.megabytes_of(record.work) / record.megabytes for record in found}
-    off = {name: np.exp(abs(np.log(ratio))) for name, ratio in ratios.items()}
-    assert np.median(list(off.values())) < 1.15
-    assert max(of for name, of in off.items() if not name.startswith("mnist-16h")) < 1.6
+    # Many kept records are not of the job alone, but begin with the peak of the Snakemake that started it (several jobs
+    # have the same 675.4 MB): they bound what it took from above only.
+    ratios = [fitted.megabytes_of(record.work) / record.megabytes for record in found]
+    assert np.median(np.exp(np.abs(np.log(ratios)))) < 1.15
+    assert max(ratios) < 1.6
 
 
 def asked(repository, *arguments):

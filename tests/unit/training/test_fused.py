@@ -68,9 +68,8 @@ def test_a_run_is_that_of_the_reference(device, name, k, batch):
 
 
 @ESTIMATOR
-@BATCH
-def test_a_run_in_float32_draws_the_same_states(device, name, k, batch):
-    ours, theirs = (trained(name, k, backend, batch, precision="float32") for backend in ("cupy", "numpy"))
+def test_a_run_in_float32_draws_the_same_states(device, name, k):
+    ours, theirs = (trained(name, k, backend, precision="float32") for backend in ("cupy", "numpy"))
     # One unit that turned would move its weight by rate / batch = 1e-3; what rounding does is below 1e-5.
     hold(ours, theirs, 1e-5)
 
@@ -94,7 +93,7 @@ def test_layers_smaller_and_larger_than_what_a_block_takes_at_once(device, name,
     hold(ours, theirs, 1e-11)
 
 
-@ESTIMATOR
+@pytest.mark.parametrize(("name", "k"), [("cd", 3), ("pcd", 2), ("pop_cd", 1)])
 def test_neither_halts_nor_other_trials_nor_the_order_of_threads_change_a_result(device, name, k):
     plain = trained(name, k)
     hold(trained(name, k, evaluate_every=1), plain, 0)
