@@ -12,10 +12,15 @@ PACKAGE = Path(__file__).parents[1]
 
 
 def _read() -> dict[str, bytes]:
-    """Return the content of the package's Python files by their paths in it."""
-    folders = os.walk(PACKAGE)
-    files = sorted(Path(folder, name) for folder, _, names in folders for name in names if name.endswith(".py"))
-    return {file.relative_to(PACKAGE).as_posix(): file.read_bytes() for file in files}
+    """Return the content of the package's Python files by their paths in it; without pathlib, which takes longer."""
+    found = {}
+    for folder, folders, names in os.walk(PACKAGE):
+        folders[:] = sorted(name for name in folders if name != "__pycache__")
+        for name in sorted(name for name in names if name.endswith(".py")):
+            path = os.path.join(folder, name)
+            with open(path, "rb", buffering=0) as file:
+                found[path[len(str(PACKAGE)) + 1 :].replace(os.sep, "/")] = file.read()
+    return found
 
 
 IMPORTED = _read()
