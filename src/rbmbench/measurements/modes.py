@@ -30,7 +30,7 @@ POWER = 0.9
 RATIO = 3.0
 SHARES = 0.05, 0.01
 """Least share of mass missing or spurious: not certified, doubtful."""
-CELLS, WIDTH = 64, 8
+CELLS, WIDTH = 32, 8
 TAILS = 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999
 """Quantiles of the free energy."""
 OF_REGION = LEVEL / 2 / (CELLS + len(TAILS))
