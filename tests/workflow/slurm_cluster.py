@@ -14,7 +14,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +32,7 @@ SlurmctldPort={controller_port}
 SlurmdPort={node_port}
 CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
 SlurmUser=root
-AuthInfo=socket={folder}/munge.socket
+AuthInfo=socket={folder}/munge.socket,cred_expire=5
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool
 SlurmctldPidFile={folder}/slurmctld.pid
@@ -48,12 +48,16 @@ SelectTypeParameters=CR_Core_Memory
 SchedulerParameters=batch_sched_delay=0,sched_min_interval=0
 MpiDefault=none
 ReturnToService=2
-MinJobAge=300
+MinJobAge=3600
 KillWait=1
 DefMemPerCPU=200
 GresTypes=gpu
 NodeName={host} NodeAddr=127.0.0.1 CPUs=2 RealMemory=8000 Gres=gpu:fake:1
-PartitionName=main Nodes={host} Default=YES MaxTime=1-00:00:00
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+PartitionName=main Nodes={host} Default=YES MaxTime=1-00:00:00 PriorityTier=2 PreemptMode=OFF
+PartitionName=requeued Nodes={host} MaxTime=1-00:00:00
+PartitionName=cancelled Nodes={host} MaxTime=1-00:00:00 PreemptMode=CANCEL
 """
 GRES_CONF = "Name=gpu Type=fake File=/dev/null\n"
 
@@ -89,6 +93,14 @@ class Cluster:
         words = self.command("scontrol", "--oneliner", "show", "job", job).split()
         return dict(word.split("=", 1) for word in words if "=" in word)
 
+    def stop_controller(self) -> None:
+        """Stop the controller; jobs go on."""
+        _stop(self.folder, ["slurmctld"])
+
+    def start_controller(self) -> None:
+        """Start the controller again, with the jobs it had."""
+        _start_daemon("slurmctld")
+
 
 @contextmanager
 def running_cluster() -> Iterator[Cluster]:
@@ -111,6 +123,8 @@ def _clear(folder: Path | None) -> None:
     """Stop the daemons of a folder, and take it and the links to it away."""
     if folder is None:
         return
+    if _node_state():
+        subprocess.run(["scancel", "--quiet", "--user=root"], check=False, capture_output=True)
     _stop(folder)
     for name in FILES:
         (PLACE / name).unlink(missing_ok=True)
@@ -146,20 +160,22 @@ def _start(folder: Path) -> None:
     """Start the daemons, each of which goes to the background, and wait for the node."""
     options = {name: f"--{name}-file={folder}/munged.{name}" for name in ("pid", "log", "seed")}
     munge = [f"--socket={folder}/munge.socket", f"--key-file={folder}/munge.key", *options.values()]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("SLURM_")}
     for words in (["munged", "--force", *munge], ["slurmctld", "-c"], ["slurmd"]):
-        done = subprocess.run(
-            [_program(words[0]), *words[1:]], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True
-        )
-        assert done.returncode == 0, (words[0], done.stdout, done.stderr)
+        _start_daemon(*words)
     _wait_until(lambda: _node_state() == "idle", folder)
 
 
-def _stop(folder: Path) -> None:
-    """End the daemons and what they run, by their pid files."""
-    if _node_state():
-        subprocess.run(["scancel", "--quiet", "--user=root"], check=False, capture_output=True)
-    for name in ("slurmd", "slurmctld", "munged"):
+def _start_daemon(name: str, *options: str) -> None:
+    """Start a daemon."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("SLURM_")}
+    words = [_program(name), *options]
+    done = subprocess.run(words, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert done.returncode == 0, (name, done.stdout, done.stderr)
+
+
+def _stop(folder: Path, names: Sequence[str] = ("slurmd", "slurmctld", "munged")) -> None:
+    """End daemons, by their pid files."""
+    for name in names:
         pid_file = folder / f"{name}.pid"
         if not pid_file.exists():
             continue

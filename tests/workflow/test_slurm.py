@@ -20,7 +20,8 @@ from rbmbench.io.results import read_table
 PROFILE = "workflow/profiles/slurm"
 # Jobs are looked after more often than on a cluster that others use too.
 SLURM = ("--workflow-profile", PROFILE, "--cores", "1", "--latency-wait", "10")
-SLURM += ("--slurm-init-seconds-before-status-checks", "1")
+SLURM += ("--slurm-init-seconds-before-status-checks", "1", "--max-status-checks-per-second", "10")
+SLURM += ("--max-jobs-per-timespan", "100/1s")
 PATIENT = {"seconds": 600.0, "pause": 0.2}
 SMOKE = ("--configfile", "config/smoke.yaml")
 # Tells which GPUs it was given, and makes do without. Checkpoints are written at every evaluation, see workspaces.py.
@@ -122,9 +123,20 @@ def test_results_are_those_of_this_machine(cluster, repository, workspace, tmp_p
 @pytest.fixture
 def two_long_runs(eager) -> tuple[Workspace, list[str]]:
     """Two runs of some seconds, which share a job, and their models."""
-    panel = PAPER["figures"]["fig1"]["panels"]["a"] | {"iterations": 50_000, "evaluate_every": 250}
-    eager.edit("config/papers/tiny.yaml", "figures", "fig1", "panels", "a", panel)
-    return eager, [name for name in planned(eager) if name.endswith("model.npz")]
+    return eager, models_of(eager, iterations=50_000)
+
+
+@pytest.fixture
+def two_runs(eager) -> tuple[Workspace, list[str]]:
+    """The same, of a tenth of the length."""
+    return eager, models_of(eager, iterations=5_000)
+
+
+def models_of(workspace, iterations: int) -> list[str]:
+    """Return the models of the two runs of Figure 1, given a length."""
+    panel = PAPER["figures"]["fig1"]["panels"]["a"] | {"iterations": iterations, "evaluate_every": 250}
+    workspace.edit("config/papers/tiny.yaml", "figures", "fig1", "panels", "a", panel)
+    return [name for name in planned(workspace) if name.endswith("model.npz")]
 
 
 def test_jobs_that_die_are_repeated_and_go_on_to_the_same_bytes(cluster, submit, two_long_runs, tmp_path_factory):
@@ -194,12 +206,16 @@ def kill_processes(cluster, job) -> str:
     return "FAILED"
 
 
-def test_a_gpu_is_asked_for_and_given(cluster, eager):
+@pytest.mark.parametrize(
+    ("resources", "field"),
+    [(["gpu_model=fake"], "TresPerJob"), (["gpu=0", "gres=gpu:fake:1"], "TresPerNode")],
+)
+def test_a_gpu_is_asked_for_and_given(cluster, eager, resources, field):
     eager.edit("config/tiny.yaml", "backend", "cupy")
     meta = next(name for name in planned(eager) if name.endswith("meta.json"))
-    eager.snakemake(*SLURM, *FILES, "--set-resources", "train_run:gpu_model=fake", "--", meta)
+    eager.snakemake(*SLURM, *FILES, "--set-resources", *(f"train_run:{each}" for each in resources), "--", meta)
     (job,) = cluster.jobs("train_run")
-    assert "gres:gpu:fake:1" in cluster.show(job)["TresPerJob"]
+    assert "gres:gpu:fake:1" in cluster.show(job)[field]
     assert (eager.folder / "gpus_seen.txt").read_text() == "0"
     (data,) = cluster.jobs("prepare_data")
     assert "TresPerJob" not in cluster.show(data)
@@ -208,3 +224,50 @@ def test_a_gpu_is_asked_for_and_given(cluster, eager):
 def planned(workspace) -> list[str]:
     """Return the files of training runs that Figure 1 needs."""
     return [name for name in workspace.planned(*FILES, "--", "tiny_fig1") if "/runs/" in name]
+
+
+def requests(cluster, comment: str = "short_runs") -> list[tuple[str, str]]:
+    """Return time and memory of all jobs whose comment holds a text."""
+    shown = [cluster.show(job) for job in cluster.jobs(comment)]
+    return [(job["TimeLimit"], job["MinMemoryNode"]) for job in shown]
+
+
+def test_a_controller_that_is_away_while_jobs_run(cluster, submit, two_runs):
+    workspace, models = two_runs
+    process = submit(workspace, *FILES, "--", *models)
+    wait_for(trainings, process, **PATIENT)
+    cluster.stop_controller()
+    # The jobs end meanwhile; what they take is longer than the plugin's attempts to query them, all within a second.
+    wait_for(lambda: not trainings(), process, **PATIENT)
+    cluster.start_controller()
+    output, _ = process.communicate(timeout=600)
+    assert process.returncode == 0, output
+    assert requests(cluster) == [("00:40:00", "1000M")]
+
+
+def test_a_partition_that_accepts_no_jobs(cluster, submit, tiny):
+    data = next(name for name in tiny.planned(*FILES, "--", "tiny_fig1") if "/datasets/" in name)
+    cluster.command("scontrol", "update", "partition=main", "state=drain")
+    process = submit(tiny, *FILES, "--", data)
+    messages = []
+    while len([line for line in messages if line.startswith("waiting: SLURM accepts no jobs")]) <= 4:  # the attempts
+        assert process.poll() is None, messages
+        messages.append(process.stdout.readline())
+    assert cluster.jobs("") == []
+    cluster.command("scontrol", "update", "partition=main", "state=up")
+    output, _ = process.communicate(timeout=600)
+    assert process.returncode == 0, output
+    assert requests(cluster, "prepare_data") == [("00:30:00", "2000M")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("partition", "submissions"), [("requeued", 1), ("cancelled", 2)])
+def test_preempted_jobs_run_again_with_the_same_request(cluster, submit, two_long_runs, partition, submissions):
+    workspace, models = two_long_runs
+    process = submit(workspace, *FILES, "--default-resources", f"slurm_partition={partition}", "--", *models)
+    wait_for(lambda: progress(workspace) > 0, process, **PATIENT)
+    cluster.command("sbatch", "--partition=main", "--exclusive", "--time=1", "--output=/dev/null", "--wrap=sleep 5")
+    output, _ = process.communicate(timeout=600)
+    assert process.returncode == 0, output
+    assert requests(cluster) == [("00:40:00", "1000M")] * submissions
+    assert max(starts(workspace)) > 0

@@ -11,7 +11,7 @@ from pathlib import Path
 from rbmbench import datasets
 from rbmbench.base import plugins
 from rbmbench.base.errors import RbmbenchError, SettingsError
-from rbmbench.cli import snakemake_scheduler
+from rbmbench.cli import snakemake_scheduler, snakemake_slurm
 from rbmbench.cli.snakemake_logger import LoggedWorkflow
 from rbmbench.config.loading import load
 from rbmbench.io.layout import BIAS, CERTIFICATE, CURVE, ISL, META, MODEL, SHOWN, STOPPING_TIMES, TRUTH
@@ -54,6 +54,7 @@ def step_environment():
 
 
 snakemake_scheduler.install()
+snakemake_slurm.install()
 OVERLAYS = [os.path.relpath(file) for file in workflow.overwrite_configfiles]
 CONFIGURATION, PLAN = checked_plan()
 LAYOUT = PLAN.layout
