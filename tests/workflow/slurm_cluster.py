@@ -48,7 +48,7 @@ SelectTypeParameters=CR_Core_Memory
 SchedulerParameters=batch_sched_delay=0,sched_min_interval=0
 MpiDefault=none
 ReturnToService=2
-MinJobAge=300
+MinJobAge=3600
 KillWait=1
 DefMemPerCPU=200
 GresTypes=gpu

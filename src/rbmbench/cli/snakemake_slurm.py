@@ -48,7 +48,7 @@ def install() -> None:
     for owner, name, names in relied_upon:
         code = getattr(getattr(owner, name, None), "__code__", None)
         if not code or not names <= {*code.co_names}:
-            write_now(f"rbmbench: warning: {name} of Snakemake or {PLUGIN} is another; jobs may hang if SLURM does\n")
+            write_now(f"rbmbench: warning: unknown version of {PLUGIN} or Snakemake ({name}); jobs may get lost\n")
             return
     plugin.query_job_status = lenient(plugin.query_job_status)
     plugin.Executor.run_job = _unless_refused(plugin.Executor.run_job)
