@@ -32,29 +32,26 @@ def spectral_step(gradient, rate):
     """
     finite = np.isfinite(gradient).all(axis=(-2, -1))[..., None, None]
     G = np.where(finite, gradient, 0)
-    # For small matrices no time is gained, and kept results were made by the singular value decomposition.
-    nuclear, direction = _by_svd(G) if min(G.shape[-2:]) <= LARGEST_ENUMERABLE_LAYER else _by_gram_matrix(G)
+    if min(G.shape[-2:]) <= LARGEST_ENUMERABLE_LAYER:  # no time is gained here, and kept results were made this way
+        left, singular, right = np.linalg.svd(G, full_matrices=False)
+        direction = left @ right
+    else:
+        singular, direction = _by_gram_matrix(G)
+    nuclear = singular.sum(axis=-1)[..., None, None]
     return np.where(finite, rate * nuclear * direction, np.nan).astype(gradient.dtype)
 
 
-def _by_svd(G):
-    """Return ||G||_*, (replicas, 1, 1), and U V'."""
-    left, singular, right = np.linalg.svd(G, full_matrices=False)
-    return singular.sum(axis=-1)[..., None, None], left @ right
-
-
 def _by_gram_matrix(G):
-    """Return ||G||_* and U V' = G (G'G)^(-1/2) on the range of G in float64; from G' where it has fewer columns."""
+    """Return the singular values, and U V' = G (G'G)^(-1/2) on the range of G, in float64."""
     if G.shape[-2] < G.shape[-1]:
-        nuclear, direction = _by_gram_matrix(G.swapaxes(-1, -2))
-        return nuclear, direction.swapaxes(-1, -2)
+        singular, direction = _by_gram_matrix(G.swapaxes(-1, -2))
+        return singular, direction.swapaxes(-1, -2)
     G = G.astype(np.float64)
     eigenvalues, vectors = np.linalg.eigh(G.swapaxes(-1, -2) @ G)
     in_range = eigenvalues > G.shape[-2] * np.finfo(np.float64).eps * eigenvalues[..., -1:]
     singular = np.sqrt(np.where(in_range, eigenvalues, np.inf))
     scaled = vectors / np.sqrt(singular)[..., None, :]
-    nuclear = np.where(in_range, singular, 0).sum(axis=-1)[..., None, None]
-    return nuclear, G @ (scaled @ scaled.swapaxes(-1, -2))
+    return np.where(in_range, singular, 0), G @ (scaled @ scaled.swapaxes(-1, -2))
 
 
 @REGISTRY.register
