@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rbmbench import samplers
+from rbmbench import samplers, updates
 from rbmbench.base.settings import (
     AnnealingBudget,
     CertificateSettings,
@@ -93,11 +93,16 @@ def training(settings: RunSettings, rows: int, m: int, stopping_time: float = AS
     ``stopping_time`` is that of coupled chains, the mean over the iterations.
     """
     n, trials = settings.hidden, settings.trials
-    steps, before = Counter(), 0
+    steps, before, left = Counter(), 0, settings.products
     for stage in settings.schedule:
-        steps.update(_times(_iteration(stage, settings, m, stopping_time), stage.until - before))
+        iterations: float = stage.until - before
+        if left is not None:
+            cost = _products_of_iteration(stage, settings, m, stopping_time)
+            iterations = min(iterations, left / cost)
+            left -= iterations * cost
+        steps.update(_times(_iteration(stage, settings, m, stopping_time), iterations))
+        steps["parameter"] += iterations * trials * m * n
         before = stage.until
-    steps["parameter"] += settings.iterations * trials * m * n
     stages = {
         "startup": {"start": 1, "read entry": rows * m},
         "training": steps,
@@ -261,6 +266,15 @@ def _iteration(stage: Stage, settings: RunSettings, m: int, stopping_time: float
     return counts
 
 
+def _products_of_iteration(stage: Stage, settings: RunSettings, m: int, stopping_time: float) -> float:
+    """Return the matrix products that a budget is spent by in an iteration, as expected."""
+    k = stage.estimator.options.get("k", 1)
+    chains = stage.estimator.options.get("chains") or settings.batch
+    exchanging = ((2 * k + 3) + ASSUMED_FILLING * (2 * k + 2)) * chains
+    cost = updates.products_of(stage.estimator, stage.update, (settings.batch, m, settings.hidden))
+    return cost({"stopping_time": max(stopping_time, 2), "row_products": exchanging})
+
+
 def _estimate(
     chosen: Choice,
     m: int,
@@ -386,7 +400,8 @@ def _dense_product(m: int, n: int) -> str:
 
 def _evaluations(settings: RunSettings) -> int:
     """Return how often a run is evaluated: before the first iteration, at every interval, and at the end."""
-    return 1 + -(-settings.iterations // settings.evaluate_every) + len(settings.evaluate_at)
+    further = len(settings.evaluate_at) + len(settings.evaluate_at_products)
+    return 1 + -(-settings.iterations // settings.evaluate_every) + further
 
 
 def _shards(m: int, n: int, rows: int, trials: int, precision: str) -> int:
