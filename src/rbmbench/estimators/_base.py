@@ -58,11 +58,14 @@ class Estimator:
     which may compute something else.
 
     ``cost_varies`` says whether `products` depends on diagnostics: a run with a budget of products may end early then.
+    ``left`` are the products that are left of such a budget, (replicas,), else None. An estimate that takes more is not
+    used, so that it need not be completed, but its diagnostics must say that it took more.
     """
 
     fused: str | None = None
     continues_from: str | None = None
     cost_varies: bool = False
+    left: Array | None = None
 
     def __init__(self):
         self.buffers = Buffers()

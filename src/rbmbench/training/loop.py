@@ -114,7 +114,12 @@ class Loop:
         What an iteration costs may be known only afterwards. Trials that have ended are computed, and undone, until
         the last one ends.
         """
-        before, earlier = np.minimum(self._spent(), budget).mean(), self.rbm.copy()
+        spent, earlier, stage = self._spent(), self.rbm.copy(), self._stage()
+        before = np.minimum(spent, budget).mean()
+        ends = np.cumsum([len(shard.trials) for shard in self.shards])
+        for shard, left in zip(self.shards, np.split(budget - spent, ends[:-1]), strict=True):
+            shard.enter(stage, start=True)
+            shard.estimator.left = left
         self._train_until(self.iteration + 1)
         spent = self._spent()
         over = np.asarray(np.flatnonzero(spent > budget), like=self.rbm.W)

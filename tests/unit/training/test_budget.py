@@ -63,6 +63,15 @@ def test_a_first_iteration_that_exceeds_the_budget_leaves_the_initial_model():
     np.testing.assert_array_equal(likelihoods.loc[1], likelihoods.loc[0])
 
 
+def test_reservoirs_are_not_filled_beyond_the_budget():
+    """They are given up after some rounds; a run whose first reservoir does not fit takes little more than it may."""
+    options = OPTIONS | {"iterations": 1, "evaluate_every": 1, "estimator": "trajectory_tempering"}
+    whole, _ = spent(train(ROWS, **options).curve, "trajectory_tempering")
+    short, _ = spent(train(ROWS, **options, products=100.0).curve, "trajectory_tempering")
+    assert min(cost[1] for cost in whole.values()) > 140
+    assert all(100 < cost[1] < 120 for cost in short.values())
+
+
 def test_runs_are_evaluated_by_what_trials_have_made():
     points = [60.0, 100.0, 150.0]
     found = train(
