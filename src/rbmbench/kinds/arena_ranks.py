@@ -55,7 +55,7 @@ class ArenaRanksSpec(OfContestsSpec, FigureSpec):
         ranks = standings(found).query("algorithm == @name")
         if ranks.empty:
             return None
-        budget = {"trials": (ranks.groupby(["cost", "contest"]).size().min(), None)}
+        budget = {"trials": (ranks.dropna(subset="rank").groupby(["cost", "contest"]).size().min(), None)}
         return Source(label=self.labels[name], frame=ranks, budget=budget, stand_in=max(found["stand_in"]))
 
     def picture(self, numbers: pd.DataFrame, facts: Mapping[str, Any], sheet: Any = None) -> Figure:

@@ -114,8 +114,8 @@ def _products(run: RunData, evaluations: pd.DataFrame) -> pd.DataFrame:
 def values_at(at: np.ndarray, costs: np.ndarray, values: np.ndarray, widest: float) -> np.ndarray:
     """Return the values (..., evaluations) of a curve at costs (n,): (..., n).
 
-    At an evaluation it is the measured value; between two that are at most ``widest`` apart it is linear; elsewhere, and
-    beyond the last evaluation, NaN.
+    At an evaluation it is the measured value; between two that are at most ``widest`` apart it is linear; elsewhere,
+    and beyond the last evaluation, NaN.
     """
     after = np.minimum(np.searchsorted(costs, at * (1 - ROUNDING)), len(costs) - 1)
     before = np.maximum(after - 1, 0)
@@ -129,8 +129,9 @@ def values_at(at: np.ndarray, costs: np.ndarray, values: np.ndarray, widest: flo
 def at_cost(curves: pd.DataFrame, cost: str, budgets: Mapping[str, float]) -> pd.DataFrame:
     """Return tuning, value and seconds of every trial at a cost, by contest; see `values_at`.
 
-    Column refused says that the trial has no evaluation near this cost. Other missing values are of trials whose first
-    iteration exceeds the budget of products.
+    Column refused says that the trial has no evaluation near this cost; tuning, which only chooses rates, is then that
+    of the last evaluation before. Other missing values are of trials whose first iteration exceeds the budget of
+    products.
     """
     keys = [*ENTRANT, "label", "rate", "trial", "judged"]
     # Thousands of short curves: arrays are ten times as fast as frames.
@@ -147,7 +148,13 @@ def at_cost(curves: pd.DataFrame, cost: str, budgets: Mapping[str, float]) -> pd
         for at, of_trial, trial in zip(budget, costs, values, strict=True)
     ]
     *columns, known = np.transpose(found)
-    return reached.assign(**dict(zip(names, columns, strict=True)), refused=np.isnan(known))
+    refused = np.isnan(known)
+    before = [
+        trial[np.searchsorted(of_trial, at, side="right") - 1, 0]
+        for at, of_trial, trial in zip(budget, costs, values, strict=True)
+    ]
+    columns[0] = np.where(refused, before, columns[0])
+    return reached.assign(**dict(zip(names, columns, strict=True)), refused=refused)
 
 
 def along(curves: pd.DataFrame, cost: str, budget: float) -> tuple[np.ndarray, np.ndarray]:
@@ -163,19 +170,12 @@ def along(curves: pd.DataFrame, cost: str, budget: float) -> tuple[np.ndarray, n
     return grid, np.array(found)
 
 
-def chosen_rates(reached: pd.DataFrame, otherwise: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Return for each contest and algorithm the rate with the best mean tuning value of the trials that tune.
-
-    Rates at which one of these has no evaluation near the budget are passed over. Where they all are, the rate is that
-    of ``otherwise``, the rates chosen for another budget.
-    """
-    tuning = reached[~reached["judged"]]
-    known = tuning["tuning"].fillna(-np.inf).mask(tuning["refused"])
-    means = known.groupby([tuning[name] for name in [*ENTRANT, "rate"]], sort=False)
-    means = means.agg(lambda values: values.to_numpy().mean()).dropna().reset_index()
-    best = means.loc[means.groupby(ENTRANT, sort=False)["tuning"].idxmax(), [*ENTRANT, "rate"]]
-    both = best if otherwise is None else pd.concat([best, otherwise]).drop_duplicates(ENTRANT)
-    return both.reset_index(drop=True)
+def chosen_rates(reached: pd.DataFrame) -> pd.DataFrame:
+    """Return for each contest and algorithm the rate with the best mean tuning value of the trials that tune."""
+    tuning = reached[~reached["judged"]].fillna({"tuning": -np.inf})
+    means = tuning.groupby([*ENTRANT, "rate"], sort=False)["tuning"].mean().reset_index()
+    best = means.groupby(ENTRANT, sort=False)["tuning"].idxmax()
+    return means.loc[best, [*ENTRANT, "rate"]].reset_index(drop=True)
 
 
 @dataclass(frozen=True)
@@ -199,12 +199,10 @@ class Budgeted:
     rates: pd.DataFrame
 
     @classmethod
-    def of(
-        cls, curves: pd.DataFrame, cost: str, budgets: dict[str, float], otherwise: pd.DataFrame | None = None
-    ) -> Self:
-        """Return all trials at these budgets; for ``otherwise`` see `chosen_rates`."""
+    def of(cls, curves: pd.DataFrame, cost: str, budgets: dict[str, float]) -> Self:
+        """Return all trials at these budgets."""
         reached = at_cost(curves, cost, budgets)
-        return cls(cost, budgets, reached, chosen_rates(reached, otherwise))
+        return cls(cost, budgets, reached, chosen_rates(reached))
 
     @property
     def at_best(self) -> pd.DataFrame:
@@ -229,7 +227,7 @@ def under_budgets(curves: pd.DataFrame) -> tuple[Budgeted, Budgeted]:
     products = under_products(curves)
     times = products.at_best.dropna(subset="value").groupby(ENTRANT, sort=False)["seconds"].mean()
     budgets = times.groupby("contest", sort=False).min().to_dict()
-    return products, Budgeted.of(curves, "seconds", budgets, products.rates)
+    return products, Budgeted.of(curves, "seconds", budgets)
 
 
 def standings(curves: pd.DataFrame) -> pd.DataFrame:

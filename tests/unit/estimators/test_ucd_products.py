@@ -33,7 +33,7 @@ class Counted:
 
 
 def estimated(rbm, row, k, tau, rng):
-    """Return g = f(v, p) - f(xi_k) - sum_{t=k+1}^{tau-1} (f(xi_t) - f(eta_{t-1})) of a row, for chains that meet at tau.
+    """Return f(v, p) - f(xi_k) - sum_{t=k+1}^{tau-1} (f(xi_t) - f(eta_{t-1})) of a row, for chains that meet at tau.
 
     Chains are coupled by equal uniforms; that they meet at tau and not before is forced, which costs no product.
     """

@@ -2,6 +2,7 @@
 """Arenas: costs of runs, rates that other trials choose, ranks, targets; and what the figures are planned from."""
 
 import copy
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -174,18 +175,20 @@ def test_values_and_targets_are_of_one_curve():
         assert reached == (value >= levels - 1e-9).mean()
 
 
-def test_rates_without_an_evaluation_near_the_budget_are_not_chosen():
-    """At equal seconds the larger rate is unknown: a slower run, whose evaluations are half a budget apart."""
+def test_rates_are_chosen_by_the_last_evaluation_where_none_is_near():
+    """At equal seconds the larger rate is that of a slower run, whose only evaluation before is the initial one."""
     better = [curve("toy", "cd", 0.3, t, [-9.0, -6.0, -5.0], judged=t > 0, seconds=3.0) for t in range(4)]
     known = [dense("cd", t, -7.0) for t in range(4)]
     fast = [dense("pcd", t, -8.0, seconds=0.4) for t in range(4)]
     products, seconds = contests.under_budgets(pd.concat([*better, *known, *fast], ignore_index=True))
     assert products.rates.set_index("algorithm")["rate"].to_dict() == {"cd": 0.3, "pcd": 0.1}
     assert seconds.rates.set_index("algorithm")["rate"].to_dict() == {"cd": 0.1, "pcd": 0.1}
+    assert set(seconds.reached.query("rate == 0.3")["tuning"]) == {-9.0}
 
 
 def test_a_method_whose_first_iteration_exceeds_the_budget_is_last_and_named(tmp_path):
-    settings = {"products": 100.0, "schedule": [{"until": 20, "rate": 0.1, "estimator": {"name": "trajectory_tempering"}}]}
+    tempering = {"until": 20, "rate": 0.1, "estimator": {"name": "trajectory_tempering"}}
+    settings = {"products": 100.0, "schedule": [tempering]}
     made = {"products": [[0, 300.0, 310.0], [0, 320.0, 330.0], [0, 20.0, 110.0]]}
     dear = contest_of(tmp_path / "dear", iterations=[0, 1, 2], settings=settings, diagnostics=made)
     cheap = contest_of(tmp_path / "cheap")
@@ -289,6 +292,19 @@ def test_claims_compare_ranks_contest_by_contest(tmp_path):
     assert found.what.endswith(" at equal processor seconds (a)")
     with pytest.raises(NotRun):
         MEASUREMENTS["rank_difference"](evidence, ranks="fig2.fpcd", against="fig2.pcd")
+
+
+def test_claims_on_contests_without_ranks_are_not_judged(tmp_path, monkeypatch):
+    contest = contest_of(tmp_path / "run")
+    evidence = Evidence("arena", [spec_of("arena_ranks", contest)])
+    slow = [curve("toy", "one", 0.1, t, [-9.0, -8.0, -5.0], judged=t > 0, seconds=3.0) for t in range(4)]
+    fast = [dense("two", t, -6.0, seconds=1.0) for t in range(4)]
+    monkeypatch.setattr("rbmbench.kinds._contests.OfContestsSpec.read", lambda _: pd.concat([*slow, *fast]))
+    monkeypatch.setattr("rbmbench.kinds._contests.OfContestsSpec.labels", {"one": "One", "two": "Two"})
+    measure = partial(MEASUREMENTS["rank_difference"], evidence, ranks="fig1.one", against="fig1.two")
+    assert measure(cost="products").value == -1.0
+    with pytest.raises(NotRun, match="no contest has ranks at equal processor seconds"):
+        measure(cost="seconds")
 
 
 def test_results_count_the_judged_models_that_are_certified_at_the_chosen_rate():
