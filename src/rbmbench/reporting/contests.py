@@ -112,7 +112,7 @@ def _products(run: RunData, evaluations: pd.DataFrame) -> pd.DataFrame:
 
 
 def values_at(at: np.ndarray, costs: np.ndarray, values: np.ndarray, widest: float) -> np.ndarray:
-    """Return the values (..., evaluations) of a curve at costs (n,): (..., n).
+    """Return the values (..., evaluations) of a curve at a cost, or at costs (n,): (...,) or (..., n).
 
     At an evaluation it is the measured value; between two that are at most ``widest`` apart it is linear; elsewhere,
     and beyond the last evaluation, NaN.
@@ -121,7 +121,7 @@ def values_at(at: np.ndarray, costs: np.ndarray, values: np.ndarray, widest: flo
     before = np.maximum(after - 1, 0)
     measured, gap = np.abs(costs[after] - at) <= ROUNDING * at, costs[after] - costs[before]
     near = (costs[before] <= at) & (at <= costs[after]) & (gap <= widest)
-    weight = np.divide(at - costs[before], gap, out=np.ones_like(gap), where=gap > 0)
+    weight = (at - costs[before]) / np.where(gap > 0, gap, 1)
     between = (1 - weight) * values[..., before] + weight * values[..., after]
     return np.where(measured, values[..., after], np.where(near, between, np.nan))
 
@@ -143,16 +143,10 @@ def at_cost(curves: pd.DataFrame, cost: str, budgets: Mapping[str, float]) -> pd
     names = ["tuning", "value", "seconds"]
     costs = np.split(curves[cost].to_numpy(dtype=float)[order], starts[1:])
     values = np.split(curves[names].assign(known=1.0).to_numpy(dtype=float)[order], starts[1:])
-    found = [
-        values_at(np.array([at]), of_trial, trial.T, WIDEST * at)[:, 0]
-        for at, of_trial, trial in zip(budget, costs, values, strict=True)
-    ]
-    *columns, known = np.transpose(found)
+    trials = list(zip(budget, costs, values, strict=True))
+    *columns, known = np.transpose([values_at(at, spent, of_trial.T, WIDEST * at) for at, spent, of_trial in trials])
     refused = np.isnan(known)
-    before = [
-        trial[np.searchsorted(of_trial, at, side="right") - 1, 0]
-        for at, of_trial, trial in zip(budget, costs, values, strict=True)
-    ]
+    before = [of_trial[np.searchsorted(spent, at, side="right") - 1, 0] for at, spent, of_trial in trials]
     columns[0] = np.where(refused, before, columns[0])
     return reached.assign(**dict(zip(names, columns, strict=True)), refused=refused)
 
@@ -162,12 +156,12 @@ def along(curves: pd.DataFrame, cost: str, budget: float) -> tuple[np.ndarray, n
 
     The costs are those of the evaluations, means over the trials, and the `SHARES` of the budget. See `values_at`.
     """
-    tables = (curves.pivot(index="trial", columns="iteration", values=name).to_numpy() for name in (cost, "value"))
-    costs, values = tables
-    of_evaluations = costs.mean(axis=0)
-    grid = np.unique(np.concatenate([of_evaluations[of_evaluations < budget * (1 - ROUNDING)], SHARES * budget]))
-    found = [values_at(grid, *trial, WIDEST * budget) for trial in zip(costs, values, strict=True)]
-    return grid, np.array(found)
+    costs, values = (
+        curves.pivot(index="trial", columns="iteration", values=name).to_numpy() for name in (cost, "value")
+    )
+    evaluated = costs.mean(axis=0)
+    grid = np.unique(np.concatenate([evaluated[evaluated < budget * (1 - ROUNDING)], SHARES * budget]))
+    return grid, np.array([values_at(grid, *trial, WIDEST * budget) for trial in zip(costs, values, strict=True)])
 
 
 def chosen_rates(reached: pd.DataFrame) -> pd.DataFrame:
