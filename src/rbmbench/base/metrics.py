@@ -52,6 +52,8 @@ METRICS = {
     "rejections": Metric("mean rejected proposals", "per chain"),
     "forced_meetings": Metric("share of chains that met by force"),
     "truncated_attempts": Metric("share of chains whose rejection sampling was cut off"),
+    "pair_products": Metric("products of a row with W, of a pair of chains", "per iteration"),
+    "products": Metric("matrix products", "of a trial", momentary=True),
     "swap_acceptance": Metric("acceptance of exchanges with the last checkpoint"),
     "checkpoints": Metric("checkpoints frozen"),
     "row_products": Metric("products of a row with W, of the negative phase", "per iteration"),

@@ -63,13 +63,14 @@ Positive = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True), Befor
 Seed = Annotated[int, Field(ge=0, lt=2**32, strict=True)]
 
 
-def _ascending(values: tuple[int, ...]) -> tuple[int, ...]:
+def _ascending(values: tuple[float, ...]) -> tuple[float, ...]:
     if any(later <= earlier for earlier, later in pairwise(values)):
         raise ValueError("should ascend")
     return values
 
 
 Iterations = Annotated[tuple[Count, ...], AfterValidator(_ascending)]
+Costs = Annotated[tuple[Positive, ...], AfterValidator(_ascending)]
 # A setting that the canonical JSON omits unless it is set, so that older run ids stay valid.
 _IfSet = partial(Field, exclude_if=not_)
 MOST_COMBINATIONS = 10_000
@@ -152,7 +153,11 @@ class RunSettings(Settings):
     validation_likelihood: bool = _IfSet(default=False, description="also evaluate that of the validation rows")
     test_likelihood: bool = _IfSet(default=False, description="also evaluate the log-likelihood of the test rows")
     products: Positive | None = _IfSet(
-        default=None, description="matrix products of a trial, once all have made them the run ends; null: no limit"
+        default=None,
+        description="most matrix products of a trial, which keeps its last model inside them; null: no limit",
+    )
+    evaluate_at_products: Costs = _IfSet(
+        default=(), description="with products: means over the trials at which the run is evaluated, too"
     )
 
     @property

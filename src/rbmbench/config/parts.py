@@ -10,6 +10,7 @@ from rbmbench.base.settings import (
     AnnealingBudget,
     BiasBound,
     Choice,
+    Costs,
     Count,
     Initial,
     Iterations,
@@ -186,7 +187,11 @@ class Panel(Settings):
     validation_likelihood: bool | None = Field(default=None, description="see defaults; null: as there")
     test_likelihood: bool | None = Field(default=None, description="see defaults; null: as there")
     products: Positive | None = Field(
-        default=None, description="matrix products of a trial after which a run ends early; null: no limit"
+        default=None, description="most matrix products of a trial, see evaluate_at_products; null: no limit"
+    )
+    evaluate_at_products: Costs | None = Field(
+        default=None,
+        description="with products: means over the trials at which a run is evaluated, too; it ends with an evaluation",
     )
     printed: tuple[Printed, ...] = Field(default=(), description="numbers that the paper prints, drawn as hollow marks")
 

@@ -61,12 +61,15 @@ class Estimator:
 
     ``cost_varies`` says whether `products` depends on diagnostics: a run with a budget of products may end early then.
     ``cost_depends_on`` has the names of diagnostics without which `cost` is a guess.
+    ``left`` are the products that are left of such a budget, (replicas,), else None. An estimate that takes more is not
+    used, so that it need not be completed, but its diagnostics must say that it took more.
     """
 
     fused: str | None = None
     continues_from: str | None = None
     cost_varies: bool = False
     cost_depends_on: tuple[str, ...] = ()
+    left: Array | None = None
 
     def __init__(self):
         self.buffers = Buffers()
@@ -86,6 +89,10 @@ class Estimator:
         """
         chains = getattr(self, "chains", None) or batch
         return 2 + (2 * getattr(self, "k", 1) + 1) * chains / batch
+
+    def assumed(self, batch: int) -> Mapping[str, float]:
+        """Return diagnostics that the cost depends on, as assumed where no run is recorded."""
+        return NOTHING
 
     @property
     def gibbs_steps(self) -> int:

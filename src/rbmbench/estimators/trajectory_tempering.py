@@ -93,6 +93,11 @@ class TrajectoryTempering(Estimator):
         chains = self.chains or batch
         return 2 + (diagnostics.get("row_products", (2 * self.k + 3) * chains) + chains) / batch
 
+    def assumed(self, batch):
+        """Return the products with an assumed share of rounds that fill reservoirs."""
+        rounds = 2 * self.k + 3 + ASSUMED_FILLING * (2 * self.k + 2)
+        return {"row_products": rounds * (self.chains or batch)}
+
     def cost(self, batch, visible_units, hidden_units, diagnostics=NOTHING):
         """Return the operations of the chains, of exchanges, and of an assumed share of rounds that fill reservoirs."""
         m, n, chains = visible_units, hidden_units, self.chains or batch
@@ -126,10 +131,11 @@ class TrajectoryTempering(Estimator):
         """Freeze checkpoints where they are due, exchange, and run the persistent chains for k steps."""
         replicas, chains, _ = state["visible"].shape
         branch, products = stream.branch(), np.full(replicas, (2.0 * self.k + 3) * chains)
+        left = np.full(replicas, np.inf) if self.left is None else self.left * positive.visible.shape[1]
         for r in np.flatnonzero(on_host(state["acceptance"]) < self.threshold):
             own = slice(r, r + 1)
             alone = Stream(int(branch.seed), branch.trials[own], int(branch.purpose), branch.number)
-            products[r] += self._freeze(rbm[own], {name: part[own] for name, part in state.items()}, alone)
+            products[r] += self._freeze(rbm[own], {name: part[own] for name, part in state.items()}, alone, left[r])
         of_chains, of_members = self._round(rbm, state, stream, self.buffers)
         accepted = np.exp(np.minimum(of_members - of_chains, 0)).mean(axis=1)
         state["acceptance"] += SMOOTHING * (accepted - state["acceptance"])
@@ -184,10 +190,11 @@ class TrajectoryTempering(Estimator):
         size = chains * self.members
         return group * self.members + within + size * np.arange(replicas, like=first)[:, None]
 
-    def _freeze(self, rbm: RBM, state: dict, stream: Stream) -> float:
+    def _freeze(self, rbm: RBM, state: dict, stream: Stream, left: float) -> float:
         """Make the model of a single replica the next checkpoint, over others between if need be.
 
-        The state is changed in place. Returns the number of rows that were multiplied with W.
+        The state is changed in place. Returns the number of rows that were multiplied with W; once they are more than
+        ``left`` the last checkpoint stays.
         """
         members, products = state["reservoir"].shape[1], 0.0
         steps = _first_steps(rbm) if state["checkpoints"][0] == 0 else 1
@@ -205,26 +212,30 @@ class TrajectoryTempering(Estimator):
                 share /= 2
             uniforms = on_host(kernels_for(rows).uniforms(stream.next(), members // self.members, np.float64))[0]
             state["visible"][...] = rows[:, resampled(log_weights, uniforms)]
-            products += self._fill(model, state, stream)
-            if share == 1:
+            products += self._fill(model, state, stream, left - products)
+            if share == 1 or products > left:
                 break
         return products
 
-    def _fill(self, model: RBM, state: dict, stream: Stream) -> float:
+    def _fill(self, model: RBM, state: dict, stream: Stream, left: float) -> float:
         """Make a model of a single replica the next checkpoint: see steps 2 and 3 in the text of the module."""
         chains, found = state["visible"].shape[1], []
+        of_round = (2 * self.k + 2) * chains
 
         def rounds(number: int) -> None:
             for _ in range(number):
                 found.append([on_host(part)[0] for part in self._round(model, state, stream, self._alone)])
 
         rounds(THERMALISING)
-        while len(found) < min(MOST_ROUNDS, THERMALISING * _autocorrelation_time(np.array(found)[:, 0])):
+        most = min(MOST_ROUNDS, left / of_round)
+        while len(found) < min(most, THERMALISING * _autocorrelation_time(np.array(found)[:, 0])):
             rounds(len(found))
         thermalised = len(found)
         spacing = math.ceil(2 * _autocorrelation_time(np.array(found)[:, 0]))
         rows = np.empty(state["reservoir"].shape, model.W.dtype, like=model.W)
         for number in range(self.members):
+            if len(found) * of_round > left:
+                return float(len(found) * of_round)
             rounds(spacing)
             rows[:, number :: self.members] = state["visible"]
         of_chains, of_members = np.moveaxis(np.array(found[thermalised:]), 1, 0)
@@ -235,7 +246,7 @@ class TrajectoryTempering(Estimator):
         state["log_partition"] += bennett_ratio(of_members, of_chains)
         state["checkpoints"] += 1
         state["acceptance"][...] = 1
-        return float(len(found) * (2 * self.k + 2) * chains + rows.shape[1])
+        return float(len(found) * of_round + rows.shape[1])
 
 
 def _first_steps(rbm: RBM) -> int:

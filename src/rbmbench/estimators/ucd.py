@@ -15,6 +15,8 @@ Shapes: chains (rows, m) and (rows, n), with a row for each pair of any replica 
 
 from collections import Counter
 
+import numpy as np
+
 from rbmbench.base.registry import positive_integer, truth_value
 from rbmbench.estimators._base import NOTHING, REGISTRY, Estimator
 from rbmbench.estimators._chains import chain_starts, number_of_chains
@@ -24,13 +26,42 @@ from rbmbench.samplers._terms import TermSums
 from rbmbench.samplers.coupled_gibbs import CoupledGibbs
 
 
+def products_of_pair(k, stopping_time):
+    """Return the products of a row of one layer with W that a pair of chains takes, as the formulas are written.
+
+    With states xi_t = (v_t, h_t) and eta_t = (v'_t, h'_t), both from (v_0, h_0), and tau >= 2 the first t at which
+    v_t = v'_(t-1), a step of a chain takes W h for v, and v W for h and the mean p(h|v):
+
+    - xi_1, ..., xi_k: two products each, and the statistic of f(xi_k): 2 k + 1;
+    - eta_1, ..., eta_(tau-2): two products each, and W h'_(tau-2), which proposes the v'_(tau-1) that meets v_tau:
+      2 (tau - 2) + 1. Both chains then are one;
+    - if tau > k, for t = k + 1, ..., tau - 1 two products of xi_t, and the statistics of f(xi_t) and f(eta_(t-1)); and
+      W h_(tau-1), which proposes v_tau: 4 (tau - 1 - k) + 1.
+
+    With k = 1 the sum is 6 tau - 7: 5 for pairs that meet at once.
+
+    Parameters
+    ----------
+    k : int
+    stopping_time : float or ndarray
+        tau. With k = 1 it may be a mean over pairs, in which the sum is linear.
+
+    Returns
+    -------
+    ndarray, of the shape of ``stopping_time``
+    """
+    later = np.where(stopping_time > k, 4 * (stopping_time - 1 - k) + 1, 0)
+    return 2 * k + 1 + 2 * (stopping_time - 2) + 1 + later
+
+
 @REGISTRY.register
 class UCD(Estimator):
     """UCD with ``chains`` pairs of chains (None: one from each row of the mini-batch); other options as `CoupledGibbs`.
 
     Diagnostics, means over the pairs: stopping_time (tau), rejections (rejected proposals), forced_meetings (share of
     pairs merged at ``max_steps``), truncated_attempts (share of pairs whose rejection sampling may have been cut off);
-    with ``variance`` that of the paper's form of the estimate, see `rbmbench.estimators._variance`.
+    with ``variance`` that of the paper's form of the estimate, see `rbmbench.estimators._variance`; with k > 1
+    pair_products, see `products_of_pair`.
     """
 
     cost_varies = True
@@ -53,12 +84,19 @@ class UCD(Estimator):
         self.sums = TermSums()
 
     def products(self, batch, visible_units, hidden_units, diagnostics=NOTHING):
-        """Return the products of the first k steps of a chain, and of later steps of pairs with two statistics each.
+        """Return the products of both phases, see `products_of_pair`.
 
-        Without ``diagnostics`` pairs meet as soon as they can, which is the least that an estimate costs.
+        Without ``diagnostics`` pairs meet at tau = 2, the first time at which they can: the least that an estimate
+        costs.
         """
-        later = diagnostics.get("stopping_time", self.coupled.k + 1) - self.coupled.k
-        return 2 + (2 * self.coupled.k + 1 + 6 * later) * (self.chains or batch) / batch
+        of_pair = diagnostics.get("pair_products")
+        if of_pair is None:
+            of_pair = products_of_pair(self.coupled.k, diagnostics.get("stopping_time", 2))
+        return 2 + float(of_pair) * (self.chains or batch) / batch
+
+    def assumed(self, batch):
+        """Return an assumed stopping time."""
+        return {"stopping_time": ASSUMED_STOPPING_TIME}
 
     def cost(self, batch, visible_units, hidden_units, diagnostics=NOTHING):
         """Return the operations of the chains, and of the steps of pairs until they meet."""
@@ -82,4 +120,6 @@ class UCD(Estimator):
             "forced_meetings": met.forced.mean(axis=1),
             "truncated_attempts": met.truncated.mean(axis=1),
         }
+        if self.coupled.k > 1:  # else the mean of tau says the same
+            diagnostics["pair_products"] = products_of_pair(self.coupled.k, met.stopping_time).mean(axis=1)
         return self.sums.mean(), state, diagnostics | (terms.variances() if self.variance else {})

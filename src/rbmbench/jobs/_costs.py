@@ -44,7 +44,8 @@ def evaluation(rows: int, m: int, n: int) -> Counts:
 
 def evaluations(settings: RunSettings) -> int:
     """Return how often a run is evaluated: before the first iteration, at every interval, and at the end."""
-    return 1 + -(-settings.iterations // settings.evaluate_every) + len(settings.evaluate_at)
+    further = len(settings.evaluate_at) + len(settings.evaluate_at_products)
+    return 1 + -(-settings.iterations // settings.evaluate_every) + further
 
 
 def snapshots(settings: RunSettings, m: int) -> int:

@@ -99,17 +99,23 @@ class TrainJob(JobKind):
     def work(self, settings, sizes, pilot=False):
         """See `JobKind`."""
         rows, m, n, trials = sizes.rows, sizes.m, settings.hidden, settings.trials
-        steps, before = Counter(), 0
+        steps, before, left = Counter(), 0, settings.products
         for stage in settings.schedule:
             rule = updates.REGISTRY.create(stage.update.name, stage.update.options)
             estimator = estimators.create(stage.estimator.name, **stage.estimator.options)
-            cost = rule.cost(estimator, settings.batch, m, n, sizes.expected)
+            diagnostics = {**estimator.assumed(settings.batch), **sizes.expected}
+            cost = rule.cost(estimator, settings.batch, m, n, diagnostics)
             chains = stage.estimator.options.get("chains") or settings.batch
             size = trials_of_shard(max(settings.batch, chains), m, n, np.dtype(settings.precision).itemsize)
             of_trials = times(cost, trials) | {"call": cost["call"] * -(-trials // min(size, trials))}
-            steps.update(times(of_trials, stage.until - before))
+            iterations: float = stage.until - before
+            if left is not None:
+                products = rule.products(estimator, settings.batch, m, n, diagnostics)
+                iterations = min(iterations, left / products)
+                left -= iterations * products
+            steps.update(times(of_trials, iterations))
+            steps["parameter"] += iterations * trials * m * n
             before = stage.until
-        steps["parameter"] += settings.iterations * trials * m * n
         stages = {
             "startup": {"start": 1, "read entry": rows * m},
             "training": steps,

@@ -9,7 +9,6 @@ are judged, by rows that are used for nothing else.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from math import ceil
 from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
@@ -29,9 +28,10 @@ from rbmbench.planning.jobs import Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import Curve, Shown, Source, Spec
-from rbmbench.reporting.contests import contest_curves, products_of
+from rbmbench.reporting.contests import COSTS, contest_curves
 from rbmbench.reporting.frames import RunData
 from rbmbench.reporting.words import count, stand_ins
+from rbmbench.updates import products_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,8 +42,10 @@ LINE = 100
 """Letters of a line of a title."""
 LEGEND_COLUMNS = 5
 """Of algorithms, on a page."""
-EARLIEST = 0.002
-"""Share of the budget that is spent at the first evaluation of trained models."""
+EARLIEST, LATE = 0.002, 0.1
+"""Shares of the budget at the first evaluation of trained models, and from which on evaluations are dense."""
+LATE_EVALUATIONS = 0.7
+"""Share of the evaluations that are in the last part, from `LATE` on."""
 Metric = Literal["log_likelihood", "validation_log_likelihood", "test_log_likelihood"]
 
 
@@ -60,9 +62,8 @@ class Contest(Settings):
     )
     batch: Count | None = Field(default=None, description="rows of a mini-batch; null: those of the data set's entry")
     trials: Count | None = Field(default=None, description="trials of every run; null: those of defaults")
-    evaluations: Count = Field(default=25, description="evaluations of a run, the first half of them early")
-    expected: dict[str, Positive] = Field(
-        default={}, description="diagnostics that the cost of algorithms depends on, such as stopping_time, as expected"
+    evaluations: Count = Field(
+        default=40, description="evaluations of a run at equal ratios of its cost, most of them in its last nine tenths"
     )
     algorithms: Names | None = Field(default=None, description="keys of the algorithms; null: those of the figure")
     tuned_by: Metric = Field(default="validation_log_likelihood", description="metric that the rate is chosen by")
@@ -73,17 +74,33 @@ class Contest(Settings):
         default=None, description="budget of the certificates of judged trials; null: that of the figure"
     )
 
-    def panel(self, rate: float, iterations: int, cost_varies: bool) -> Panel:
-        """Return what one algorithm trains at one rate; it ends with the budget where its cost is not known before."""
+    @property
+    def shares(self) -> np.ndarray:
+        """Shares of the budget at which runs are evaluated, but for its end.
+
+        With 40 evaluations two neighbours are at most a tenth of their cost apart from `LATE` on: values are then
+        known at any budget of seconds from a tenth of a run's time on.
+        """
+        late = max(1, round(LATE_EVALUATIONS * self.evaluations))
+        early = np.geomspace(EARLIEST, LATE, self.evaluations - late)
+        return np.concatenate([early, np.geomspace(LATE, 1, late + 1)[1:-1]])
+
+    def panel(self, rate: float, least: float, cost_varies: bool) -> Panel:
+        """Return what one algorithm trains at one rate, if an iteration makes ``least`` products, or at least so many.
+
+        A run ends with its last iteration inside the budget.
+        """
         shared = self.model_dump(include={"data", "hidden", "batch", "trials", "initial", "annealing"})
         asked = {f"{part}_likelihood": True for part in ("validation", "test") if f"{part}_" in self._metrics}
-        linear = -(-self.evaluations // 2)
-        # Early evaluations at equal ratios, for axes of costs are logarithmic; later ones at equal distances.
-        early = np.geomspace(iterations * EARLIEST, iterations / linear, self.evaluations - linear + 1)[:-1]
-        shared["evaluate_at"] = tuple(np.unique(np.ceil(early).astype(int)).tolist())
-        shared |= {"products": self.products} if cost_varies else {}
-        every = max(1, iterations // linear)
-        return Panel(**shared, **asked, rate=rate, iterations=iterations, evaluate_every=every)
+        iterations = max(1, int(self.products / least))
+        if cost_varies:
+            # The first iteration alone may exceed the budget, and one more than there can be inside it does.
+            costs = {"products": self.products, "evaluate_at": (1,)}
+            costs["evaluate_at_products"] = tuple((self.shares * self.products).tolist())
+            iterations += 1
+        else:
+            costs = {"evaluate_at": tuple(np.unique(np.ceil(self.shares * iterations).astype(int)).tolist())}
+        return Panel(**shared, **asked, **costs, rate=rate, iterations=iterations, evaluate_every=iterations)
 
     @property
     def _metrics(self) -> str:
@@ -117,10 +134,10 @@ class Contests(Settings):
         for name in self.algorithms_of(paper, contest):
             stage = paper.algorithms[name].stages[0]
             estimator = Choice(name=stage.estimator, options=stage.options)
-            cost = products_of(estimator, stage.update, sizes_of(paper, contest))(contest.expected)
+            least = products_of(estimator, stage.update, sizes_of(paper, contest))()
             varies = estimators.REGISTRY.get(estimator.name).cost_varies
             for rate in contest.rates or self.rates:
-                yield name, rate, contest.panel(rate, ceil(contest.products / cost), varies)
+                yield name, rate, contest.panel(rate, least, varies)
 
 
 def sizes_of(paper: Paper, contest: Contest) -> tuple[int, int, int]:
@@ -268,6 +285,16 @@ def finish_sheet(figure: Figure, spec: Shown, looks: Mapping[str, dict], sheet: 
     handles = [Line2D([], [], label=label, **looks[name]) for name, label in spec.labels.items()]
     columns = max(1, int(LEGEND_COLUMNS * sheet.share))
     figure.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False, handlelength=3.2)
+
+
+def without_ranks(results: pd.DataFrame) -> str:
+    """Return in a sentence which contests have no ranks under a cost, "" for none; see `contest_results`."""
+    missing = results.groupby(["cost", "contest"], sort=False)["rank"].apply(lambda ranks: ranks.isna().any())
+    parts = [
+        f"under equal {COSTS[cost]}: {', '.join(names.index.unique('contest'))}"
+        for cost, names in missing[missing].groupby("cost", sort=False)
+    ]
+    return f"Without ranks, as not every algorithm has an evaluation near the budget, {'; '.join(parts)}." * bool(parts)
 
 
 def contests_in_words(contests: tuple[ContestSpec, ...], numbers: pd.DataFrame) -> str:

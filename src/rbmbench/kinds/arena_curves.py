@@ -13,7 +13,7 @@ from rbmbench.config.checks import Checks
 from rbmbench.config.paper import KINDS, Paper
 from rbmbench.kinds._contests import Contests, OfContests, OfContestsSpec, contests_in_words, finish_sheet
 from rbmbench.planning.specs import FigureSpec
-from rbmbench.reporting.contests import COSTS, anytime_curves
+from rbmbench.reporting.contests import COSTS, WIDEST, anytime_curves
 from rbmbench.reporting.words import count
 
 if TYPE_CHECKING:
@@ -103,7 +103,8 @@ class ArenaCurvesSpec(OfContestsSpec, FigureSpec):
             "Mean log-likelihood of rows that are not trained on, by the cost of a trial so far: matrix products of a"
             " mini-batch with W on the left, processor seconds of training on one thread on the right. All algorithms"
             f" have the same budget of products; that of seconds is the least time that one of them takes for it."
-            f" Bands: 10 to 90 % of at least {trials} trials. {contests_in_words(self.contests, shown)}"
+            f" Bands: 10 to 90 % of at least {trials} trials. Gaps, and dots in place of lines: evaluations more than"
+            f" {WIDEST:.0%} of the budget apart. {contests_in_words(self.contests, shown)}"
         )
 
 
@@ -114,6 +115,9 @@ def _draw(ax: Axes, numbers: pd.DataFrame, looks: Mapping[str, dict]) -> None:
     for algorithm, curve in numbers.groupby("algorithm", sort=False):
         later = curve[curve["spent"] > 0]
         ax.plot(later["spent"], later["mean"], **looks[algorithm])
+        known = later["mean"].notna()
+        apart = later[known & ~known.shift(fill_value=False) & ~known.shift(-1, fill_value=False)]
+        ax.plot(apart["spent"], apart["mean"], ".", color=looks[algorithm]["color"], markersize=4)
         band = {"color": looks[algorithm]["color"], "alpha": 0.1, "linewidth": 0, "zorder": 1}
         ax.fill_between(later["spent"], later["low"], later["high"], **band)
     low, high = vertical_range(numbers)
@@ -123,6 +127,7 @@ def _draw(ax: Axes, numbers: pd.DataFrame, looks: Mapping[str, dict]) -> None:
 
 def vertical_range(numbers: pd.DataFrame) -> tuple[float, float]:
     """Return the range of all curves once they have spent `START` of the budget, but for the worst fifth at the end."""
+    numbers = numbers.dropna(subset="mean")
     ends = numbers.sort_values("spent").groupby("algorithm")["mean"].last()
     later = numbers[numbers["spent"] >= START * numbers["spent"].max()]
     low = min(later.groupby("algorithm")["mean"].min().quantile(0.25), ends.quantile(0.2))

@@ -11,7 +11,7 @@ import pandas as pd
 from pydantic import Field
 
 from rbmbench.config.paper import KINDS, Paper
-from rbmbench.kinds._contests import OfContestsSpec, ViewOfContests, contests_in_words, heading_of
+from rbmbench.kinds._contests import OfContestsSpec, ViewOfContests, contests_in_words, heading_of, without_ranks
 from rbmbench.planning.specs import FigureSpec, Source
 from rbmbench.reporting.contests import COSTS, contest_results, overall_ranks, standings, unit_of
 
@@ -55,7 +55,7 @@ class ArenaRanksSpec(OfContestsSpec, FigureSpec):
         ranks = standings(found).query("algorithm == @name")
         if ranks.empty:
             return None
-        budget = {"trials": (ranks.groupby(["cost", "contest"]).size().min(), None)}
+        budget = {"trials": (ranks.dropna(subset="rank").groupby(["cost", "contest"]).size().min(), None)}
         return Source(label=self.labels[name], frame=ranks, budget=budget, stand_in=max(found["stand_in"]))
 
     def picture(self, numbers: pd.DataFrame, facts: Mapping[str, Any], sheet: Any = None) -> Figure:
@@ -83,7 +83,7 @@ class ArenaRanksSpec(OfContestsSpec, FigureSpec):
             "Ranks by the held-out log-likelihood at the end of the budget; 1 is the best of the algorithms in a trial."
             " Left: mean over contests and trials, with Student's 95 % intervals"
             f" over the {unit_of(len(self.contests))}s. Right: mean over the trials of each contest,"
-            " under equal matrix products."
+            f" under equal matrix products. {without_ranks(contests)}"
             f" {contests_in_words(self.contests, contests)}"
         )
 

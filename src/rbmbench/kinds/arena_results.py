@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from typing import Literal
 
+import numpy as np
 import pandas as pd
 from pydantic import Field
 
 from rbmbench.base.settings import Settings
 from rbmbench.config.paper import KINDS
-from rbmbench.kinds._contests import OfContestsSpec, ViewOfContests, contests_in_words
+from rbmbench.kinds._contests import OfContestsSpec, ViewOfContests, contests_in_words, without_ranks
 from rbmbench.planning.specs import TableSpec, TextPart, TextTable
 from rbmbench.reporting.contests import contest_results
 from rbmbench.reporting.text_tables import by_interval, interval, significant
@@ -48,9 +49,10 @@ class ArenaResultsSpec(OfContestsSpec, TableSpec):
             "Held-out log-likelihood: mean over judged trials, nats per row, with Student's 95 % interval. Rank: mean"
             " over trials. * the chosen rate is an end of the grid. No fault found: judged models whose"
             " certificate finds nothing wrong, of those that were examined.",
+            without_ranks(numbers),
             contests_in_words(self.contests, numbers),
         ]
-        return TextTable(tuple(parts), tuple(notes))
+        return TextTable(tuple(parts), tuple(filter(None, notes)))
 
 
 def _cells(numbers: pd.DataFrame) -> pd.DataFrame:
@@ -63,13 +65,13 @@ def _cells(numbers: pd.DataFrame) -> pd.DataFrame:
         {
             "algorithm": products["label"],
             "rate": rates,
-            "log-likelihood": _values(products, by_interval),
-            "95 % interval": [interval(*ends) for ends in zip(products["low"], products["high"], strict=True)],
-            "rank": products["rank"].map(lambda rank: f"{rank:.1f}"),
-            "no fault found": [_share(*one) for one in zip(products["certified"], products["examined"], strict=True)],
+            "log-likelihood": _values(products),
+            "95 % interval": [interval(*ends) for ends in products[["low", "high"]].to_numpy()],
+            "rank": products["rank"].map(_rank),
+            "no fault found": [_share(*pair) for pair in zip(products["certified"], products["examined"], strict=True)],
             "seconds": products["seconds"].map(significant),
-            "log-likelihood, equal seconds": _values(seconds, by_interval),
-            "rank, equal seconds": seconds["rank"].map(lambda rank: f"{rank:.1f}"),
+            "log-likelihood, equal seconds": _values(seconds),
+            "rank, equal seconds": seconds["rank"].map(_rank),
         }
     )
 
@@ -78,8 +80,13 @@ def _share(certified: int, examined: int) -> str:
     return f"{certified} of {examined}" if examined else "-"
 
 
-def _values(numbers: pd.DataFrame, words) -> list[str]:
-    return [words(*one) for one in zip(numbers["value"], numbers["low"], numbers["high"], strict=True)]
+def _rank(rank: float) -> str:
+    return f"{rank:.1f}" if np.isfinite(rank) else "-"
+
+
+def _values(numbers: pd.DataFrame) -> list[str]:
+    columns = (numbers[name] for name in ("value", "low", "high", "missing"))
+    return [missing or by_interval(*value) for *value, missing in zip(*columns, strict=True)]
 
 
 ArenaResults.SPEC = ArenaResultsSpec

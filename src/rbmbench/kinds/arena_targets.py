@@ -62,7 +62,8 @@ class ArenaTargetsSpec(OfContestsSpec, FigureSpec):
             f"Share of targets that trials have reached, by the share of the budget spent; {count(TARGETS - 1)}"
             " targets in each contest, all contests and judged trials together. Targets are held-out log-likelihoods"
             " between the initial one and the best mean at the end of the budget, at distances from it that fall by"
-            f" equal factors to {100 * NEAREST_TARGET:g} % of the whole."
+            f" equal factors to {100 * NEAREST_TARGET:g} % of the whole. Contests in which an algorithm has no"
+            " evaluation near the end of the budget are left out."
         )
 
 

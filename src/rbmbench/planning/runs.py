@@ -60,7 +60,8 @@ class Planner:
         shared += ("validation_likelihood", "test_likelihood")
         of_panel = {name: value for name in shared if (value := getattr(panel, name)) is not None}
         of_panel |= {"initial": asked.initial} if asked.initial else {}
-        of_panel |= {"products": panel.products} if panel.products else {}
+        budget = ("products", "evaluate_at_products")
+        of_panel |= {name: value for name in budget if (value := getattr(panel, name)) is not None}
         settings = RunSettings(
             **{name: getattr(defaults, name) for name in (*shared, "precision")} | of_panel,
             data=Choice(name=entry.name, options=entry.options),

@@ -5,21 +5,19 @@ Costs are matrix products (see `rbmbench.estimators.Estimator.products`) and pro
 Values are mean log-likelihoods per row, nats.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
-from rbmbench import estimators, updates
-from rbmbench.base.metrics import metric_of
-from rbmbench.base.settings import Choice, Stage
+from rbmbench.base.settings import Stage
 from rbmbench.measurements.verdicts import CERTIFIED
 from rbmbench.reporting.claims.intervals import FEWEST, Interval, student
 from rbmbench.reporting.frames import RunData, training_seconds
 from rbmbench.reporting.marks import first_reached
+from rbmbench.updates import products_of
 
 COSTS = {"products": "matrix products", "seconds": "processor seconds"}
 """Costs by their columns, in words."""
@@ -33,16 +31,13 @@ TARGETS = 51
 DECIMALS = 6
 """Of seconds and nats: more would double the size of the kept file, and say nothing."""
 SHARES = np.geomspace(2e-3, 1.0, 121)
-"""Shares of the budget at which reached targets are counted."""
-
-
-def products_of(estimator: Choice, update: Choice, sizes: tuple[int, int, int]) -> Callable[[Mapping], float]:
-    """Return the matrix products of an iteration as a function of its diagnostics.
-
-    ``sizes`` are rows of a mini-batch, visible and hidden units.
-    """
-    made = estimators.REGISTRY.create(estimator.name, estimator.options)
-    return partial(updates.REGISTRY.create(update.name, update.options).products, made, *sizes)
+"""Shares of the budget at which curves are shown and reached targets are counted."""
+WIDEST = 0.1
+"""Share of a budget that two evaluations may be apart for a value between them."""
+ROUNDING = 1e-6
+"""Relative difference of costs that are taken as equal: of seconds fewer decimals are kept."""
+REFUSED, TOO_DEAR = "no evaluation near the budget", "needs more than the budget"
+"""Why an algorithm has no value at a budget."""
 
 
 def contest_curves(
@@ -63,8 +58,9 @@ def contest_curves(
     DataFrame
         Columns contest, data, data_title, stand_in, hidden, budget (products), algorithm, label, rate, trial, judged
         (whether the trial is, or else tunes), iteration, products and seconds (of a trial until then), tuning and value
-        (the metrics that rates are chosen by and that algorithms are judged by), certificate (the verdict on the model
-        of the last evaluation, else ""), commit (of the code that made it).
+        (the metrics that rates are chosen by and that algorithms are judged by; NaN where the first iteration alone
+        exceeds the budget), certificate (the verdict on the model of the last evaluation, else ""), commit (of the code
+        that made it). The last model inside the budget of products counts at the budget.
 
     Raises
     ------
@@ -78,59 +74,94 @@ def contest_curves(
 
 def _entry_curves(contest: Any, entry: Any, run: RunData, verdicts: Mapping[int, str]) -> pd.DataFrame:
     tuning, value = run.trials(contest.tuned_by), run.trials(contest.judged_by)
-    products = _products(run, tuning.columns.to_numpy())
-    seconds = training_seconds(run.meta) / run.meta["trials"] * products / products[-1]
-    columns = {"tuning": tuning, "value": value}
-    long = pd.concat({name: frame.stack().round(DECIMALS) for name, frame in columns.items()}, axis=1).reset_index()
-    place = long["iteration"].map({iteration: i for i, iteration in enumerate(tuning.columns)})
-    first = run.meta["settings"]["first_trial"]
-    data, last = run.data, long["iteration"] == tuning.columns[-1]
+    made, budget = _products(run, value), contest.products
+    spent, last = made.clip(upper=budget), made.columns[-1]
+    seconds = training_seconds(run.meta) / made[last].sum() * spent
+    # With one iteration more it would exceed the budget.
+    spent[last] = spent[last].mask(made[last] * (1 + 1 / last) > budget, budget)
+    dear = (made.columns > 0) & (made.gt(budget) & (made.columns == 1)).any(axis=1).to_numpy()[:, None]
+    columns = {"tuning": tuning.mask(dear), "value": value.mask(dear), "seconds": seconds}
+    columns = {name: frame.round(DECIMALS) for name, frame in columns.items()} | {"products": spent}
+    long = pd.concat({name: frame.stack() for name, frame in columns.items()}, axis=1).reset_index()
+    first, data = run.meta["settings"]["first_trial"], run.data
     return long.assign(
         contest=contest.name,
         data=contest.data,
         data_title=data["title"],
         stand_in=data["stand_in"],
         hidden=contest.hidden,
-        budget=contest.products,
+        budget=budget,
         algorithm=entry.algorithm,
         label=entry.label,
         rate=entry.rate,
         judged=long["trial"] >= first + contest.tuning_trials,
-        products=products[place],
-        seconds=seconds[place].round(DECIMALS),
-        certificate=[verdicts.get(trial, "") for trial in (long["trial"] - first).where(last)],
+        certificate=[verdicts.get(trial, "") for trial in (long["trial"] - first).where(long["iteration"] == last)],
         commit=(run.meta.get("commit") or "")[:7],
     )[COLUMNS]
 
 
-def _products(run: RunData, iterations: np.ndarray) -> np.ndarray:
-    """Return the products until each evaluation, by the diagnostics of the iterations before it."""
+def _products(run: RunData, evaluations: pd.DataFrame) -> pd.DataFrame:
+    """Return the products that trials (index) have made until evaluations (columns), those undone included."""
     settings = run.meta["settings"]
+    if settings.get("products"):
+        return run.trials("products")
     stage = Stage.model_validate(settings["schedule"][0])
-    cost = products_of(
-        stage.estimator, stage.update, (settings["batch"], run.meta["data"]["visible"], settings["hidden"])
-    )
-    means = run.curve.pivot_table(index="iteration", columns="metric", values="value", aggfunc="mean")
-    means = means[[name for name in means if not metric_of(name).momentary]]
-    known = means.to_dict("index")
-    costs = [cost({name: one for name, one in known.get(i, {}).items() if np.isfinite(one)}) for i in iterations[1:]]
-    return np.concatenate([[0.0], np.cumsum(np.diff(iterations) * costs)])
+    sizes = settings["batch"], run.meta["data"]["visible"], settings["hidden"]
+    cost = products_of(stage.estimator, stage.update, sizes)()
+    return pd.DataFrame(1, evaluations.index, evaluations.columns) * (cost * evaluations.columns.to_numpy())
+
+
+def values_at(at: np.ndarray, costs: np.ndarray, values: np.ndarray, widest: float) -> np.ndarray:
+    """Return the values (..., evaluations) of a curve at a cost, or at costs (n,): (...,) or (..., n).
+
+    At an evaluation it is the measured value; between two that are at most ``widest`` apart it is linear; elsewhere,
+    and beyond the last evaluation, NaN.
+    """
+    after = np.minimum(np.searchsorted(costs, at * (1 - ROUNDING)), len(costs) - 1)
+    before = np.maximum(after - 1, 0)
+    measured, gap = np.abs(costs[after] - at) <= ROUNDING * at, costs[after] - costs[before]
+    near = (costs[before] <= at) & (at <= costs[after]) & (gap <= widest)
+    weight = (at - costs[before]) / np.where(gap > 0, gap, 1)
+    between = (1 - weight) * values[..., before] + weight * values[..., after]
+    return np.where(measured, values[..., after], np.where(near, between, np.nan))
 
 
 def at_cost(curves: pd.DataFrame, cost: str, budgets: Mapping[str, float]) -> pd.DataFrame:
-    """Return values and tuning of every trial once it has cost so much, by contest; linear between evaluations."""
+    """Return tuning, value and seconds of every trial at a cost, by contest; see `values_at`.
+
+    Column refused says that the trial has no evaluation near this cost; tuning, which only chooses rates, is then that
+    of the last evaluation before. Other missing values are of trials whose first iteration exceeds the budget of
+    products.
+    """
     keys = [*ENTRANT, "label", "rate", "trial", "judged"]
     # Thousands of short curves: arrays are ten times as fast as frames.
     of_curve = curves.groupby(keys, sort=False).ngroup().to_numpy()
     order = np.argsort(of_curve, kind="stable")
     starts = np.flatnonzero(np.diff(of_curve[order], prepend=-1))
-    found = curves[keys].iloc[order[starts]].reset_index(drop=True)
-    budget = found["contest"].map(budgets).to_numpy()
-    costs = np.split(curves[cost].to_numpy()[order], starts[1:])
-    for name in ("tuning", "value", "seconds"):
-        values = np.split(curves[name].to_numpy()[order], starts[1:])
-        found[name] = [np.interp(*one) for one in zip(budget, costs, values, strict=True)]
-    return found.assign(whole_cost=[one[-1] for one in costs])
+    reached = curves[keys].iloc[order[starts]].reset_index(drop=True)
+    budget = reached["contest"].map(budgets).to_numpy(dtype=float)
+    names = ["tuning", "value", "seconds"]
+    costs = np.split(curves[cost].to_numpy(dtype=float)[order], starts[1:])
+    values = np.split(curves[names].assign(known=1.0).to_numpy(dtype=float)[order], starts[1:])
+    trials = list(zip(budget, costs, values, strict=True))
+    *columns, known = np.transpose([values_at(at, spent, of_trial.T, WIDEST * at) for at, spent, of_trial in trials])
+    refused = np.isnan(known)
+    before = [of_trial[np.searchsorted(spent, at, side="right") - 1, 0] for at, spent, of_trial in trials]
+    columns[0] = np.where(refused, before, columns[0])
+    return reached.assign(**dict(zip(names, columns, strict=True)), refused=refused)
+
+
+def along(curves: pd.DataFrame, cost: str, budget: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return costs up to the budget, and the values of the trials of one algorithm there (trials, costs).
+
+    The costs are those of the evaluations, means over the trials, and the `SHARES` of the budget. See `values_at`.
+    """
+    costs, values = (
+        curves.pivot(index="trial", columns="iteration", values=name).to_numpy() for name in (cost, "value")
+    )
+    evaluated = costs.mean(axis=0)
+    grid = np.unique(np.concatenate([evaluated[evaluated < budget * (1 - ROUNDING)], SHARES * budget]))
+    return grid, np.array([values_at(grid, *trial, WIDEST * budget) for trial in zip(costs, values, strict=True)])
 
 
 def chosen_rates(reached: pd.DataFrame) -> pd.DataFrame:
@@ -188,8 +219,9 @@ def under_budgets(curves: pd.DataFrame) -> tuple[Budgeted, Budgeted]:
     The latter are the least time that any algorithm takes for the products, at the rate that is chosen for them.
     """
     products = under_products(curves)
-    times = products.at_best.groupby(ENTRANT, sort=False)["seconds"].mean()
-    return products, Budgeted.of(curves, "seconds", times.groupby("contest", sort=False).min().to_dict())
+    times = products.at_best.dropna(subset="value").groupby(ENTRANT, sort=False)["seconds"].mean()
+    budgets = times.groupby("contest", sort=False).min().to_dict()
+    return products, Budgeted.of(curves, "seconds", budgets)
 
 
 def standings(curves: pd.DataFrame) -> pd.DataFrame:
@@ -198,13 +230,16 @@ def standings(curves: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns cost, budget, contest, algorithm, label, rate, trial, tuning, value, whole_cost, seconds, rank (1 is the
-        best of the algorithms in this trial; ties share the mean of their ranks).
+        Columns cost, budget, contest, algorithm, label, rate, trial, tuning, value, refused, seconds, rank (1 is the
+        best of the algorithms in this trial; ties share the mean of their ranks; NaN where one of them is refused, see
+        `at_cost`).
     """
     parts = []
     for under in under_budgets(curves):
         judged = under.at_best[lambda trials: trials["judged"]]
-        ranks = judged.groupby(["contest", "trial"])["value"].rank(ascending=False, na_option="bottom")
+        of_trials = judged.groupby(["contest", "trial"])
+        ranks = of_trials["value"].rank(ascending=False, na_option="bottom")
+        ranks = ranks.mask(of_trials["refused"].transform("any"))
         parts.append(judged.assign(cost=under.cost, budget=judged["contest"].map(under.budgets), rank=ranks))
     return pd.concat(parts, ignore_index=True).drop(columns="judged")
 
@@ -213,9 +248,9 @@ def contest_results(curves: pd.DataFrame) -> pd.DataFrame:
     """Return mean, Student's interval over the trials, and mean rank of each algorithm, contest and cost.
 
     Columns are those of contests in `contest_curves`, and cost, algorithm, label, rate, at_edge (whether the rate is
-    an end of the grid), trials, value, low, high, rank, rank_low, rank_high, seconds, whole_cost, examined and
-    certified (numbers of judged models that have a certificate, and whose verdict is "certified"), doubts (the reasons
-    of the first one that is not).
+    an end of the grid), trials, value, low, high, missing (why there is no value: `REFUSED`, `TOO_DEAR` or ""), rank,
+    rank_low, rank_high, seconds, examined and certified (numbers of judged models that have a certificate, and whose
+    verdict is "certified"), doubts (the reasons of the first one that is not).
     """
     ends = curves.groupby(ENTRANT)["rate"].agg(["min", "max"])
     facts = curves.drop_duplicates("contest").set_index("contest")[["data", "data_title", "stand_in", "hidden"]]
@@ -227,8 +262,9 @@ def contest_results(curves: pd.DataFrame) -> pd.DataFrame:
         found["at_edge"] = bool(end["min"] < end["max"] and found["rate"] in (end["min"], end["max"]))
         found |= facts.loc[found["contest"]].to_dict() | {"budget": one["budget"].iloc[0], "trials": len(one)}
         found |= dict(zip(("value", "low", "high"), student(one["value"]), strict=True))
+        found["missing"] = REFUSED if one["refused"].any() else TOO_DEAR if one["value"].isna().any() else ""
         found |= dict(zip(("rank", "rank_low", "rank_high"), student(one["rank"]), strict=True))
-        rows.append(found | one[["seconds", "whole_cost"]].mean().to_dict())
+        rows.append(found | {"seconds": one["seconds"].mean()})
     results = pd.DataFrame(rows).merge(_certified(curves), on=[*ENTRANT, "rate"], how="left")
     return results.fillna({"examined": 0, "certified": 0, "doubts": ""}).astype({"examined": int, "certified": int})
 
@@ -242,12 +278,17 @@ def _certified(curves: pd.DataFrame) -> pd.DataFrame:
 
 
 def overall_ranks(standing: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean rank over contests with its interval, see `over_contests`, by cost and algorithm."""
+    """Return the mean rank over contests with its interval, see `over_contests`, by cost and algorithm.
+
+    Column contests has the number of those with ranks; trials without are left out.
+    """
     rows = []
     for (cost, name), one in standing.groupby(["cost", "algorithm"], sort=False):
-        mean, *ends = over_contests(one.set_index(["contest", "trial"])["rank"])
+        ranks = one.set_index(["contest", "trial"])["rank"].dropna()
+        mean, *ends = over_contests(ranks)
         low, high = np.clip(ends, 1, standing["algorithm"].nunique())
-        rows.append({"cost": cost, "algorithm": name, "rank": mean, "rank_low": low, "rank_high": high})
+        overall = {"cost": cost, "algorithm": name, "rank": mean, "rank_low": low, "rank_high": high}
+        rows.append(overall | {"contests": ranks.index.unique("contest").size})
     return pd.DataFrame(rows)
 
 
@@ -273,21 +314,18 @@ def anytime_curves(curves: pd.DataFrame) -> pd.DataFrame:
     """Return mean, and quantiles of 10 and 90 % over the judged trials, at the rates chosen for the whole budget.
 
     Columns are contest, data_title, stand_in, hidden, algorithm, label, rate, trials, cost, spent (products or
-    seconds), mean, low, high. Curves end with the budget, where values lie between evaluations.
+    seconds, see `along`), mean, low, high; all three NaN where not every trial has a value, see `values_at`.
     """
     parts = []
+    keys = ["contest", "data_title", "stand_in", "hidden", *ENTRANT[1:], "label", "rate"]
     for under in under_budgets(curves):
-        cost, judged = under.cost, under.judged(curves)
-        keys = ["contest", "data_title", "stand_in", "hidden", *ENTRANT[1:], "label", "rate", cost]
-        before = judged[judged[cost] < 0.9999 * judged["contest"].map(under.budgets)]
-        ends = under.at_best[lambda trials: trials["judged"]]
-        spent = np.minimum(ends["whole_cost"], ends["contest"].map(under.budgets))
-        within = pd.concat([before, ends.assign(**{cost: spent}).merge(_facts(curves), on="contest")])
-        grouped = within.groupby(keys, sort=False, dropna=False)["value"]  # no stand-in is NaN in a CSV
-        summary = grouped.agg(
-            trials="count", mean="mean", low=lambda x: x.quantile(0.1), high=lambda x: x.quantile(0.9)
-        )
-        parts.append(summary.reset_index().rename(columns={cost: "spent"}).assign(cost=cost))
+        judged = under.judged(curves)
+        for key, of_algorithm in judged.groupby(keys, sort=False, dropna=False):  # no stand-in is NaN in a CSV
+            spent, values = along(of_algorithm, under.cost, under.budgets[key[0]])
+            low, high = np.quantile(values, (0.1, 0.9), axis=0)
+            shown = {"trials": len(values), "cost": under.cost, "spent": spent, "mean": values.mean(axis=0)}
+            shown |= {"low": low, "high": high}
+            parts.append(pd.DataFrame(dict(zip(keys, key, strict=True)) | shown))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -295,23 +333,27 @@ def reached_targets(curves: pd.DataFrame) -> pd.DataFrame:
     """Return which share of all targets, trials and contests each algorithm has reached, by share of the budget.
 
     The targets of a contest lie between the mean of the initial values and the best mean at the end of the budget;
-    their distances to that fall by equal factors. Columns are cost, algorithm, label, spent (share), reached.
+    their distances to that fall by equal factors. Contests in which a value at the end is refused, see `at_cost`, are
+    left out. Columns are cost, algorithm, label, spent (share), reached.
     """
     rows = []
     for under in under_budgets(curves):
-        cost, judged, ends = under.cost, under.judged(curves), under.at_best[lambda trials: trials["judged"]]
+        cost, ends = under.cost, under.at_best[lambda trials: trials["judged"]]
+        judged = under.judged(curves)
+        judged = judged[~judged["contest"].isin(ends.loc[ends["refused"], "contest"])]
         best = ends.groupby(ENTRANT)["value"].agg(lambda values: values.to_numpy().mean()).groupby("contest").max()
         first = judged[judged["iteration"] == 0].groupby("contest")["value"].mean()
         times: dict[str, list[np.ndarray]] = {}
-        for (contest, algorithm, _), one in judged.groupby([*ENTRANT, "trial"], sort=False):
+        for (contest, algorithm), of_algorithm in judged.groupby(ENTRANT, sort=False):
             distances = (best[contest] - first[contest]) * np.geomspace(1, NEAREST_TARGET, TARGETS)[1:]
-            share = one[cost].to_numpy() / under.budgets[contest]
-            reached = first_reached(one["value"].to_numpy(), share, best[contest] - distances)
-            times.setdefault(algorithm, []).append(reached)
+            spent, values = along(of_algorithm, cost, under.budgets[contest])
+            shares = spent / under.budgets[contest]
+            reached = [first_reached(trial, shares, best[contest] - distances) for trial in values]
+            times.setdefault(algorithm, []).append(np.concatenate(reached))
         for algorithm, found in times.items():
-            shares = (np.concatenate(found)[:, None] <= SHARES).mean(axis=0)
+            reached = (np.concatenate(found)[:, None] <= SHARES).mean(axis=0)
             of_one = {"cost": cost, "algorithm": algorithm}
-            rows += [of_one | {"spent": s, "reached": r} for s, r in zip(SHARES, shares, strict=True)]
+            rows += [of_one | {"spent": s, "reached": r} for s, r in zip(SHARES, reached, strict=True)]
     labels = curves.drop_duplicates("algorithm").set_index("algorithm")["label"]
     found = pd.DataFrame(rows)
     return found.assign(label=found["algorithm"].map(labels))
@@ -325,6 +367,6 @@ def tuned_rates(curves: pd.DataFrame) -> pd.DataFrame:
     under, keys = under_products(curves), [*ENTRANT, "label", "rate"]
     chosen, reached = under.rates.assign(chosen=True), under.reached
     found = reached[~reached["judged"]].groupby(keys, sort=False)["tuning"]
-    found = found.agg(trials="count", mean="mean", low="min", high="max").reset_index()
+    found = found.agg(trials="size", mean=lambda values: values.to_numpy().mean(), low="min", high="max").reset_index()
     merged = found.merge(_facts(curves), on="contest").merge(chosen, on=[*ENTRANT, "rate"], how="left")
     return merged.assign(chosen=merged["chosen"].notna())

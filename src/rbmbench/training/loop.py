@@ -45,7 +45,7 @@ class Loop:
         self.rbm, self.shards, self.settings, self.evaluate, self.pool = rbm, shards, settings, evaluate, pool
         self.progress = progress
         self.iteration = self.evaluated = 0
-        self.spent = np.zeros(len(rbm.W))  # products of each trial
+        self.spent = np.zeros(len(rbm.W))  # products of each trial until the last evaluation, those undone included
         self.pace = pace.Pace()
         self.trials = np.concatenate([shard.trials for shard in shards])
         kinds = ("startup_seconds", "training_seconds", "training_cpu_seconds", "evaluation_seconds")
@@ -63,7 +63,8 @@ class Loop:
             getattr(self.rbm, name)[...] = np.asarray(array, like=self.rbm.W)
         self.curve, self.seconds, self.iteration = Curve(saved["curve"]), saved["seconds"], saved["iteration"]
         self.spent = saved["products"]
-        self.evaluated = max((each for each in boundaries(self.settings) if each <= self.iteration), default=0)
+        evaluated = {each for each in boundaries(self.settings) if each <= self.iteration}
+        self.evaluated = max(evaluated.union(saved["curve"]["iteration"].tolist()), default=0)
         self.evaluate.restore(saved["snapshots"])
         stage = self._stage()
         first = 0
@@ -88,20 +89,45 @@ class Loop:
     def run(self, checkpointer: Checkpointer) -> None:
         """Train to the end, and evaluate at each boundary; may be stopped, see `Checkpointer.pause`.
 
-        With a budget of products the end may come after any iteration, so that it does not depend on the speed.
+        With a budget of products it ends as soon as all trials have their last models inside it, see `_train_within`.
         """
         begun, budget = self.iteration, self.settings.products
         for boundary in boundaries(self.settings):
             while self.iteration < boundary:
-                if budget and self._spent().min() >= budget:
-                    return None if self.iteration == self.evaluated else self._evaluate()
                 where = f"iteration {self.iteration} of {self.settings.iterations}"
                 checkpointer.pause(where, self.state if self.iteration > begun else None)
-                self._train_until(min(boundary, self.iteration + (1 if budget else self.pace.steps)))
-                if self.iteration == boundary:
+                if budget:
+                    due = self._train_within(budget)
+                else:
+                    self._train_until(min(boundary, self.iteration + self.pace.steps))
+                    due = False
+                if due or self.iteration == boundary:
                     self._evaluate()
                 elif monotonic() - self._reported_at > pace.PAUSE_SECONDS:
                     self._report()
+                if budget and self.spent.min() > budget:
+                    return
+
+    def _train_within(self, budget: float) -> bool:
+        """Make one iteration, undone for trials that it brings over the budget; return whether to evaluate the run.
+
+        What an iteration costs may be known only afterwards. Trials that have ended are computed, and undone, until
+        the last one ends.
+        """
+        spent, earlier, stage = self._spent(), self.rbm.copy(), self._stage()
+        before = np.minimum(spent, budget).mean()
+        ends = np.cumsum([len(shard.trials) for shard in self.shards])
+        for shard, left in zip(self.shards, np.split(budget - spent, ends[:-1]), strict=True):
+            shard.enter(stage, start=True)
+            shard.estimator.left = left
+        self._train_until(self.iteration + 1)
+        spent = self._spent()
+        over = np.asarray(np.flatnonzero(spent > budget), like=self.rbm.W)
+        for parameter, last in zip(self.rbm.parameters, earlier.parameters, strict=True):
+            parameter[over] = last[over]
+        after = np.minimum(spent, budget).mean()
+        passed = (before < point <= after for point in self.settings.evaluate_at_products)
+        return spent.min() > budget or any(passed)
 
     def _train_until(self, pause: int) -> None:
         started, cpu_started, stage = perf_counter(), process_time(), self._stage()
@@ -121,10 +147,11 @@ class Loop:
         started = perf_counter()
         for shard in self.shards:
             shard.check_energies(self.iteration)
-        metrics = self.evaluate(self.rbm, self.iteration)
-        self.curve.add(self.trials, self.iteration, metrics | self._diagnostics())
+        metrics = self.evaluate(self.rbm, self.iteration) | self._diagnostics()
         if self.settings.products:
             self.spent = self._spent()
+            metrics["products"] = self.spent
+        self.curve.add(self.trials, self.iteration, metrics)
         self.evaluated = self.iteration
         for shard in self.shards:
             shard.sums = {}

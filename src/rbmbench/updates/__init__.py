@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Update rules of the parameters: one file each, found by name."""
 
-from rbmbench.base.registry import Registry
+from collections.abc import Callable
+from functools import partial
 
-__all__ = ["REGISTRY", "create"]
+from rbmbench import estimators
+from rbmbench.base.registry import Registry
+from rbmbench.base.settings import Choice
+
+__all__ = ["REGISTRY", "create", "products_of"]
 
 REGISTRY = Registry("rbmbench.updates", "update rule")
 
@@ -14,3 +19,12 @@ def create(name: str, **options):
     Raises a `SettingsError` if the name or an option is unknown (the nearest is named), or a value is not allowed.
     """
     return REGISTRY.create(name, options)
+
+
+def products_of(estimator: Choice, update: Choice, sizes: tuple[int, int, int]) -> Callable[..., float]:
+    """Return the matrix products of an iteration as a function of its diagnostics.
+
+    ``sizes`` are rows of a mini-batch, visible and hidden units.
+    """
+    made = estimators.create(estimator.name, **estimator.options)
+    return partial(create(update.name, **update.options).products, made, *sizes)

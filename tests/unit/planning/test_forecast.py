@@ -275,6 +275,19 @@ def test_recorded_stopping_times_count_and_are_expected_of_other_runs():
         assert found == 20_000 * 3 * 50 * (expected - 1)
 
 
+@pytest.mark.parametrize(("met", "cost"), [(2.0, 7), (4.5, 22)])
+def test_runs_with_a_budget_are_counted_to_its_end(met, cost):
+    """Of UCD with so many steps until chains meet, whatever the number of iterations that it may have at most."""
+    ucd = run_settings(iterations=20_000, estimator="ucd")
+    within = ucd.model_copy(update={"products": 1000.0 * 7 * cost, "evaluate_at_products": (10.0, 20.0, 40.0)})
+    found, all_of_it = (training_work(settings, 1009, 17, met).stages for settings in (within, ucd))
+    assert found["training"]["pair"] == pytest.approx(all_of_it["training"]["pair"] * 7000 / 20_000)
+    assert found["training"]["parameter"] == pytest.approx(all_of_it["training"]["parameter"] * 7000 / 20_000)
+    assert found["evaluation"]["evaluation"] == all_of_it["evaluation"]["evaluation"] + 3 * 3  # trials
+    large = ucd.model_copy(update={"products": 1e9})
+    assert training_work(large, 1009, 17, met) == training_work(ucd, 1009, 17, met)
+
+
 def test_jobs_of_unknown_processor_time_are_no_records():
     meta = run_meta(run_settings(), 1009, 17, busy=3.0)
     del meta["wall"]["training_cpu_seconds"]

@@ -2,6 +2,7 @@
 """Arenas: costs of runs, rates that other trials choose, ranks, targets; and what the figures are planned from."""
 
 import copy
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -99,22 +100,121 @@ def test_a_trial_that_failed_is_last():
     assert ranks["cd"].tolist() == [2.0, 1.0, 1.0]
 
 
+def dense(algorithm, trial, end, seconds=1.0, rate=0.1, tuning=None, evaluations=101):
+    """Return a curve that rises from -9 to its end by equal steps, with evaluations at equal distances."""
+    values = np.linspace(-9.0, end, evaluations)
+    iterations = np.arange(evaluations)
+    one = curve("toy", algorithm, rate, trial, [0.0] * 3, judged=trial > 0).iloc[[0] * evaluations]
+    costs = {"products": np.linspace(0, 100, evaluations), "seconds": np.linspace(0, seconds, evaluations)}
+    tunes = values if tuning is None else np.linspace(-9.0, tuning, evaluations)
+    return one.assign(iteration=iterations, value=values, tuning=tunes, **costs)
+
+
 def test_budgets_of_seconds_are_the_least_time_for_the_products():
-    slow = [curve("toy", "slow", 0.1, t, [-9, -8, -4], judged=t > 0, seconds=8.0) for t in range(4)]
-    fast = [curve("toy", "fast", 0.1, t, [-9, -8, -6], judged=t > 0, seconds=2.0) for t in range(4)]
-    both = pd.concat([*slow, *fast])
+    slow = [dense("slow", t, -4.0, seconds=8.0) for t in range(4)]
+    fast = [dense("fast", t, -6.0, seconds=2.0) for t in range(4)]
+    both = pd.concat([*slow, *fast], ignore_index=True)
     budgets = {under.cost: under.budgets for under in contests.under_budgets(both)}
     assert budgets == {"products": {"toy": 100.0}, "seconds": {"toy": 2.0}}
     values = contests.contest_results(both).set_index(["cost", "algorithm"])["value"]
     assert values["products", "slow"] == -4.0
-    assert values["seconds", "slow"] == -8.5  # after a quarter of its time: half way from -9 to -8
+    assert values["seconds", "slow"] == pytest.approx(-9 + 0.25 * 5)  # after a quarter of its time
     assert values["seconds", "fast"] == -6.0
 
 
-def test_values_at_a_cost_lie_between_evaluations_and_stop_at_the_last():
-    one = curve("toy", "cd", 0.1, 0, [-9.0, -8.0, -4.0])
-    found = [contests.at_cost(one, "products", {"toy": cost})["value"].item() for cost in (25.0, 75.0, 900.0)]
-    assert found == [-8.5, -6.0, -4.0]
+COSTS = np.array([0.0, 8.0, 20.0, 90.0, 100.0])
+VALUES = np.array([-9.0, -8.0, -7.0, -3.0, -1.0])
+
+
+def test_values_lie_between_evaluations_that_are_near_and_nowhere_else():
+    """Of a budget of 100: its tenth is 10."""
+    at = np.array([0.0, 2.0, 8.0, 14.0, 20.0, 55.0, 90.0, 95.0, 100.0, 100.0 + 1e-5, 101.0])
+    found = contests.values_at(at, COSTS, np.stack([VALUES, 2 * VALUES]), 10.0)
+    nan = np.nan  # evaluations 12 and 70 apart, and none beyond 100
+    expected = [-9.0, -8.75, -8.0, nan, -7.0, nan, -3.0, -2.0, -1.0, -1.0, nan]
+    np.testing.assert_allclose(found, [expected, np.multiply(2, expected)])
+
+
+def test_a_run_that_ends_before_the_budget_has_no_value_there():
+    short = curve("toy", "cd", 0.1, 3, [-9.0, -8.0, -4.0], products=(0, 50, 75))
+    found = contests.at_cost(short, "products", {"toy": 100.0})
+    assert np.isnan(found["value"].item())
+    assert found["refused"].item()
+    early = contests.at_cost(curve("toy", "cd", 0.1, 3, [-9.0, -8.0, -4.0]), "products", {"toy": 75.0})
+    assert np.isnan(early["value"].item())  # a straight line over half of the budget
+
+
+def test_without_an_evaluation_near_the_budget_nothing_is_ranked():
+    """At equal products all is measured; the fast one ends when the slow one has half of its products, between two."""
+    slow = [curve("toy", "slow", 0.1, t, [-9.0, -8.0, -5.0], judged=t > 1, seconds=3.0) for t in range(5)]
+    fast = [dense("fast", t, -6.0, seconds=1.0) for t in range(5)]
+    both = pd.concat([*slow, *fast], ignore_index=True)
+    both["judged"] = both["trial"] > 1
+    found = contests.standings(both).set_index(["cost", "algorithm"])
+    assert found.loc["products", "rank"].groupby("algorithm").mean().to_dict() == {"slow": 1.0, "fast": 2.0}
+    assert found.loc["seconds", "rank"].isna().all()
+    assert found.loc[("seconds", "fast"), "value"].notna().all()
+    results = contests.contest_results(both).set_index(["cost", "algorithm"])
+    assert results.loc["seconds", "missing"].to_dict() == {"slow": contests.REFUSED, "fast": ""}
+    overall = contests.overall_ranks(contests.standings(both)).set_index(["cost", "algorithm"])
+    assert overall.loc["products", "contests"].tolist() == [1, 1]
+    assert overall.loc["seconds", "contests"].tolist() == [0, 0]
+    assert overall.loc["seconds", "rank"].isna().all()
+    assert set(contests.reached_targets(both)["cost"]) == {"products"}
+    shown = contests.anytime_curves(both).query("algorithm == 'slow' and cost == 'products'")
+    assert shown.dropna()["spent"].tolist() == [0.0, 50.0, 100.0]  # no line between
+
+
+def test_values_and_targets_are_of_one_curve():
+    """The share of targets reached at the end follows from the values that ranks are made of, in between as well."""
+    trials = [dense(name, t, end) for name, end in (("cd", -1.0), ("pcd", -5.0)) for t in range(4)]
+    both = pd.concat(trials, ignore_index=True)
+    targets = contests.reached_targets(both).query("cost == 'products' and algorithm == 'pcd'")
+    levels = -1 - 8 * np.geomspace(1, contests.NEAREST_TARGET, contests.TARGETS)[1:]
+    for spent, reached in targets[["spent", "reached"]].to_numpy():
+        [value] = set(contests.at_cost(trials[-1], "products", {"toy": 100 * spent})["value"])
+        assert reached == (value >= levels - 1e-9).mean()
+
+
+def test_rates_are_chosen_by_the_last_evaluation_where_none_is_near():
+    """At equal seconds the larger rate is that of a slower run, whose only evaluation before is the initial one."""
+    better = [curve("toy", "cd", 0.3, t, [-9.0, -6.0, -5.0], judged=t > 0, seconds=3.0) for t in range(4)]
+    known = [dense("cd", t, -7.0) for t in range(4)]
+    fast = [dense("pcd", t, -8.0, seconds=0.4) for t in range(4)]
+    products, seconds = contests.under_budgets(pd.concat([*better, *known, *fast], ignore_index=True))
+    assert products.rates.set_index("algorithm")["rate"].to_dict() == {"cd": 0.3, "pcd": 0.1}
+    assert seconds.rates.set_index("algorithm")["rate"].to_dict() == {"cd": 0.1, "pcd": 0.1}
+    assert set(seconds.reached.query("rate == 0.3")["tuning"]) == {-9.0}
+
+
+def test_a_method_whose_first_iteration_exceeds_the_budget_is_last_and_named(tmp_path):
+    tempering = {"until": 20, "rate": 0.1, "estimator": {"name": "trajectory_tempering"}}
+    settings = {"products": 100.0, "schedule": [tempering]}
+    made = {"products": [[0, 300.0, 310.0], [0, 320.0, 330.0], [0, 20.0, 110.0]]}
+    dear = contest_of(tmp_path / "dear", iterations=[0, 1, 2], settings=settings, diagnostics=made)
+    cheap = contest_of(tmp_path / "cheap")
+    cheap["entries"][0] |= {"algorithm": "other", "label": "Other"}
+    contest = dear | {"entries": dear["entries"] + cheap["entries"]}
+    found = spec_of("arena_curves", contest).read()
+    one = found[found["algorithm"] == "one"].pivot(index="trial", columns="iteration")
+    assert one["value"].notna().to_numpy().tolist() == [[True, False, False]] * 2 + [[True] * 3]
+    assert one["products"].to_numpy().tolist() == [[0, 100, 100], [0, 100, 100], [0, 20, 100]]
+    ranks = contests.standings(found).query("cost == 'products' and algorithm == 'one'").set_index("trial")["rank"]
+    assert ranks.to_dict() == {1: 2.0, 2: 1.5}
+    spec = spec_of("arena_results", contest)
+    [part] = spec.layout(spec.numbers(found)).parts
+    cells = part.cells.set_index("algorithm")
+    assert cells.loc["One", "log-likelihood"] == contests.TOO_DEAR
+    assert cells.loc["Other", "log-likelihood"] == "-7.00"
+
+
+def test_the_time_of_a_product_is_that_of_all_that_were_made(tmp_path):
+    """Trials that have ended are computed until the last one ends; it is no time of theirs."""
+    settings = {"products": 100.0, "schedule": [{"until": 20, "rate": 0.1, "estimator": {"name": "ucd"}}]}
+    made = {"products": [[0, 50.0, 110.0], [0, 60.0, 150.0], [0, 90.0, 140.0]]}
+    found = spec_of("arena_curves", contest_of(tmp_path / "run", settings=settings, diagnostics=made)).read()
+    seconds = found.pivot(index="trial", columns="iteration", values="seconds").to_numpy()
+    np.testing.assert_allclose(seconds, 2 / 400 * np.array([[0, 50, 100], [0, 60, 100], [0, 90, 100]]), atol=1e-6)
 
 
 def test_results_say_when_the_best_rate_is_an_end_of_the_grid():
@@ -195,6 +295,19 @@ def test_claims_compare_ranks_contest_by_contest(tmp_path):
         MEASUREMENTS["rank_difference"](evidence, ranks="fig2.fpcd", against="fig2.pcd")
 
 
+def test_claims_on_contests_without_ranks_are_not_judged(tmp_path, monkeypatch):
+    contest = contest_of(tmp_path / "run")
+    evidence = Evidence("arena", [spec_of("arena_ranks", contest)])
+    slow = [curve("toy", "one", 0.1, t, [-9.0, -8.0, -5.0], judged=t > 0, seconds=3.0) for t in range(4)]
+    fast = [dense("two", t, -6.0, seconds=1.0) for t in range(4)]
+    monkeypatch.setattr("rbmbench.kinds._contests.OfContestsSpec.read", lambda _: pd.concat([*slow, *fast]))
+    monkeypatch.setattr("rbmbench.kinds._contests.OfContestsSpec.labels", {"one": "One", "two": "Two"})
+    measure = partial(MEASUREMENTS["rank_difference"], evidence, ranks="fig1.one", against="fig1.two")
+    assert measure(cost="products").value == -1.0
+    with pytest.raises(NotRun, match="no contest has ranks at equal processor seconds"):
+        measure(cost="seconds")
+
+
 def test_results_count_the_judged_models_that_are_certified_at_the_chosen_rate():
     words = {("cd", 0.1, 2): "certified", ("cd", 0.1, 3): "doubtful: it swims", ("cd", 0.3, 2): "not certified: no"}
     keys = zip(TWO["algorithm"], TWO["rate"], TWO["trial"], strict=True)
@@ -219,10 +332,13 @@ def contest_of(folder, **meta):
         "first_trial": 0,
         "schedule": [{"until": 20, "rate": 0.1, "estimator": {"name": "cd"}}],
     }
-    diagnostics = {name: meta.pop(name) for name in ("stopping_time",) if name in meta}
     settings |= meta.pop("settings", {})
     values = [[-9.0, -8.0, -7.0]] * 3
-    path = make_run(folder, values, iterations=ITERATIONS, meta={"settings": settings}, diagnostics=diagnostics)
+    path = make_run(folder, values, iterations=meta.pop("iterations", ITERATIONS), meta={"settings": settings}, **meta)
+    if "diagnostics" in meta:
+        curve = pd.read_parquet(f"{path}/curve.parquet")
+        start = curve.query("iteration == 0 and metric == 'log_likelihood'").assign(metric="products", value=0.0)
+        pd.concat([curve, start]).to_parquet(f"{path}/curve.parquet", index=False)
     entry = {"algorithm": "one", "label": "One", "rate": 0.1, "folder": path}
     contest = {"name": "toy", "data": "toy", "hidden": 3, "products": 100.0, "tuning_trials": 1, "entries": [entry]}
     return contest | {"tuned_by": "log_likelihood", "judged_by": "log_likelihood"}
@@ -239,15 +355,6 @@ def test_costs_are_the_products_of_the_estimator_and_the_time_of_a_trial(tmp_pat
     assert one["products"].tolist() == [0.0, 10 * CD_PRODUCTS, 20 * CD_PRODUCTS]
     np.testing.assert_allclose(one["seconds"], [0.0, 1 / 3, 2 / 3], atol=1e-6)  # 2 s for three trials
     assert found.groupby("trial")["judged"].first().tolist() == [False, True, True]
-
-
-def test_costs_follow_the_diagnostics_of_the_iterations(tmp_path):
-    ucd = {"schedule": [{"until": 20, "rate": 0.1, "estimator": {"name": "ucd"}}]}
-    times = [[0, 2.0, 4.0], [0, 2.0, 6.0], [0, 2.0, 5.0]]
-    found = spec_of("arena_curves", contest_of(tmp_path / "run", settings=ucd, stopping_time=times)).read()
-    steps = [2.0, 5.0]  # means over trials, before each evaluation
-    costs = [2 + 3 + 6 * (step - 1) for step in steps]
-    assert found[found["trial"] == 1]["products"].tolist() == [0.0, 10 * costs[0], 10 * sum(costs)]
 
 
 @pytest.mark.parametrize("kind", ["arena_curves", "arena_ranks", "arena_targets", "arena_rates"])
@@ -319,12 +426,29 @@ def test_all_rates_and_algorithms_have_one_budget(changed):
     runs = [found.jobs[identity].settings for identity in ids_shown(found, found.figures["arena_fig1"])]
     of_bars = [run for run in runs if run.data.name == "bars_and_stripes"]
     iterations = {run.schedule[0].estimator.name: run.iterations for run in of_bars}
-    assert iterations == {"cd": 2000, "pcd": 1667, "pop_cd": 2000}
+    assert iterations == {"cd": 2000, "pcd": 1666, "pop_cd": 2000}  # of a budget of 10 000, 5 and 6 each
     assert not any(run.test_likelihood for run in of_bars)
     assert all(run.test_likelihood and run.validation_likelihood for run in runs if run.data.name == "held_out")
     assert {key for key in found.outputs if key.startswith("arena")} == {
         "arena_fig1", "arena_fig2", "arena_fig3", "arena_fig4", "arena_fig5", "arena_table1"
     }  # fmt: skip
+
+
+def test_runs_of_unknown_cost_end_with_the_budget_at_any_cost_of_an_iteration(changed):
+    """No iteration costs less than 7 products with UCD, and than 8 with PTT-1."""
+    found = plan(changed(figures={"fig1": {"algorithms": ["cd_1", "ucd", "ptt_1"]}}))
+    runs = [found.runs[identity].settings for identity in found.figures["arena_fig1"].runs]
+    bars = {run.schedule[0].estimator.name: run for run in runs if run.data.name == "bars_and_stripes"}
+    assert {name: run.iterations for name, run in bars.items()} == {
+        "cd": 2000, "ucd": 10_000 // 7 + 1, "trajectory_tempering": 10_000 // 8 + 1
+    }  # fmt: skip
+    assert [run.products for run in bars.values()] == [None, 1e4, 1e4]
+    for run in bars.values():
+        shares = np.array(run.evaluate_at_products) / 1e4 if run.products else np.array(run.evaluate_at) / 2000
+        late = np.append(shares[shares >= 0.1], 1.0)
+        assert (np.diff(late) <= contests.WIDEST * late[:-1]).all()
+        assert late[0] < 0.11
+        assert run.evaluate_every == run.iterations  # the last one
 
 
 @pytest.mark.parametrize(

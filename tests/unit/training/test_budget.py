@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs with a budget of matrix products: they end at the iteration at which all trials have spent it."""
+"""Runs with a budget of matrix products: every trial ends with its last model inside it."""
 
 from contextlib import suppress
 
@@ -12,8 +12,8 @@ from rbmbench import estimators, train
 from rbmbench.base.errors import StoppedError
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import Choice, RunSettings
-from rbmbench.reporting.contests import products_of
 from rbmbench.training import trainer
+from rbmbench.updates import products_of
 
 M, N, BATCH, TRIALS = 11, 5, 7, 3
 ROWS = binary_data(29, M, 1)
@@ -32,37 +32,74 @@ def spent(curve, estimator):
     return found, sorted(wide["iteration"].unique())
 
 
+def without_products(curve):
+    return curve[curve["metric"] != "products"].reset_index(drop=True)
+
+
 @pytest.mark.parametrize("estimator", ["ucd", "trajectory_tempering"])
-def test_a_run_ends_when_the_cheapest_trial_has_spent_the_budget(estimator):
+def test_trials_end_with_their_last_models_inside_the_budget(estimator):
+    """A run of every length, without a budget, has the models and the costs of the trials at every iteration."""
     assert estimators.REGISTRY.create(estimator).cost_varies
-    whole = train(ROWS, estimator=estimator, **OPTIONS)
-    costs, iterations = spent(whole.curve, estimator)
-    least = np.min(list(costs.values()), axis=0)
-    budget = float(least[4] + 0.5 * (least[5] - least[4]))
-    short = train(ROWS, estimator=estimator, **OPTIONS, products=budget)
-    end = short.meta["iterations"]
-    assert iterations[4] < end <= iterations[5]
-    expected = whole.curve[whole.curve["iteration"] <= iterations[4]]
-    found = short.curve[short.curve["iteration"] <= iterations[4]]
-    pd.testing.assert_frame_equal(*(one.reset_index(drop=True) for one in (found, expected)), check_exact=True)
-    # The last iteration alone brings the cheapest trial over the budget; its models are evaluated.
-    costs, _ = spent(short.curve, estimator)
-    before, _ = spent(train(ROWS, estimator=estimator, **(OPTIONS | {"iterations": end - 1})).curve, estimator)
-    assert min(before[trial][-1] for trial in before) < budget <= min(costs[trial][-1] for trial in costs)
-    assert short.curve["iteration"].max() == end
+    every = OPTIONS | {"evaluate_every": 1, "estimator": estimator}
+    whole = train(ROWS, **every)
+    costs, _ = spent(whole.curve, estimator)
+    budget = float(np.mean([cost[20] for cost in costs.values()]))
+    short = train(ROWS, **every, products=budget)
+    lasts = {trial: int((cost <= budget).sum()) - 1 for trial, cost in costs.items()}
+    assert len(set(lasts.values())) > 1  # the trials end at different iterations
+    assert short.meta["iterations"] == max(lasts.values()) + 1
+    values = whole.curve.pivot(index="iteration", columns=["metric", "trial"], values="value")
+    ends = short.curve.pivot(index="iteration", columns=["metric", "trial"], values="value").iloc[-1]
+    for trial, last in lasts.items():
+        np.testing.assert_array_equal(short.rbm.W[trial], train(ROWS, **every | {"iterations": last}).rbm.W[trial])
+        assert ends["log_likelihood", trial] == values.loc[last, ("log_likelihood", trial)]
+        assert ends["products", trial] > budget
+
+
+def test_a_first_iteration_that_exceeds_the_budget_leaves_the_initial_model():
+    found = train(ROWS, estimator="trajectory_tempering", **OPTIONS, products=20.0)
+    assert found.meta["iterations"] == 1
+    likelihoods = found.curve.query("metric == 'log_likelihood'").pivot(index="iteration", columns="trial")["value"]
+    np.testing.assert_array_equal(likelihoods.loc[1], likelihoods.loc[0])
+
+
+def test_reservoirs_are_not_filled_beyond_the_budget():
+    """They are given up after some rounds; a run whose first reservoir does not fit takes little more than it may."""
+    options = OPTIONS | {"iterations": 1, "evaluate_every": 1, "estimator": "trajectory_tempering"}
+    whole, _ = spent(train(ROWS, **options).curve, "trajectory_tempering")
+    short, _ = spent(train(ROWS, **options, products=100.0).curve, "trajectory_tempering")
+    assert min(cost[1] for cost in whole.values()) > 140
+    assert all(100 < cost[1] < 120 for cost in short.values())
+
+
+def test_runs_are_evaluated_by_what_trials_have_made():
+    points = [60.0, 100.0, 150.0]
+    found = train(
+        ROWS, estimator="ucd", **OPTIONS | {"evaluate_every": 40}, products=200.0, evaluate_at_products=points
+    )
+    made = found.curve.query("metric == 'products'").pivot(index="iteration", columns="trial", values="value")
+    before = train(ROWS, estimator="ucd", **OPTIONS | {"evaluate_every": 1}, products=200.0).curve
+    before = before.query("metric == 'products'").pivot(index="iteration", columns="trial", values="value")
+    means = before.clip(upper=200.0).mean(axis=1)
+    assert made.index.tolist() == [0, *((means >= point).idxmax() for point in points), found.meta["iterations"]]
+    np.testing.assert_allclose(made, before.loc[made.index])
 
 
 def test_a_budget_that_is_not_spent_changes_nothing():
     whole = train(ROWS, estimator="ucd", **OPTIONS)
     large = train(ROWS, estimator="ucd", **OPTIONS, products=1e9)
-    pd.testing.assert_frame_equal(large.curve, whole.curve, check_exact=True)
+    pd.testing.assert_frame_equal(without_products(large.curve), whole.curve, check_exact=True)
     assert large.meta["iterations"] == 40
+    costs, _ = spent(whole.curve, "ucd")
+    made = large.curve.query("metric == 'products'").pivot(index="trial", columns="iteration", values="value")
+    np.testing.assert_allclose(made, list(costs.values()))
 
 
 def test_a_stopped_run_ends_with_its_budget_all_the_same(tmp_path):
     stage = {"until": 40, "estimator": {"name": "ucd"}, "rate": 0.3}
     values = {"data": {"name": "user"}, "hidden": N, "batch": BATCH, "trials": TRIALS, "seed": 3, "evaluate_every": 4}
-    settings = parse(RunSettings, values | {"schedule": [stage], "products": 150.0}, "test")
+    budget = {"products": 150.0, "evaluate_at_products": [50.0, 70.0, 90.0, 110.0]}
+    settings = parse(RunSettings, values | {"schedule": [stage]} | budget, "test")
     expected = trainer.run(ROWS, settings)
     assert 0 < expected.meta["iterations"] < 40
     found, asked = None, 0

@@ -387,8 +387,9 @@ def test_products_are_those_that_an_iteration_makes(monkeypatch, name, options, 
     ("name", "options", "diagnostics", "expected"),
     [
         ("parallel_tempering", {"temperatures": 7}, {}, 2 + 7 * 2 + 2),
-        ("ucd", {}, {}, 2 + 3 + 6),  # pairs that meet at once: f(xi_1), and a second step of both chains
-        ("ucd", {"k": 2, "chains": 22}, {"stopping_time": 5.5}, 2 + 2 * (5 + 3.5 * 6)),
+        ("ucd", {}, {}, 2 + 3 + 2),  # pairs that meet at once: f(xi_1), and the proposals of both chains
+        ("ucd", {}, {"stopping_time": 3.5}, 7 + 1.5 * 6),
+        ("ucd", {"k": 2, "chains": 22}, {"pair_products": 9.5}, 2 + 2 * 9.5),
         ("exact", {}, {}, 2 + 2 * 2**N / BATCH),
         ("expected_cd", {"k": 3}, {}, 2 + (6 * 2 ** (M + N) / (M * N) + 2 * 2**N) / BATCH),
     ],
