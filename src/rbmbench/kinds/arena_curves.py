@@ -103,7 +103,7 @@ class ArenaCurvesSpec(OfContestsSpec, FigureSpec):
             "Mean log-likelihood of rows that are not trained on, by the cost of a trial so far: matrix products of a"
             " mini-batch with W on the left, processor seconds of training on one thread on the right. All algorithms"
             f" have the same budget of products; that of seconds is the least time that one of them takes for it."
-            f" Bands: 10 to 90 % of at least {trials} trials. {contests_in_words(self.contests, shown)}"
+            f" Bands: 10 to 90 % of at least {trials} trials. {contests_in_words(self, shown)}"
         )
 
 

@@ -48,7 +48,7 @@ class ArenaResultsSpec(OfContestsSpec, TableSpec):
             "Held-out log-likelihood: mean over judged trials, nats per row, with Student's 95 % interval. Rank: mean"
             " over trials. * the chosen rate is an end of the grid. Certified: judged models with the verdict"
             " 'certified' on log Z, equilibrium and fit, of those that were examined.",
-            contests_in_words(self.contests, numbers),
+            contests_in_words(self, numbers),
         ]
         return TextTable(tuple(parts), tuple(notes))
 

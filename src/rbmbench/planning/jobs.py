@@ -2,7 +2,7 @@
 """What a scale computes: runs, evaluations, ground truths, estimates, chains, samples; and what is shown of them."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,7 +37,16 @@ class Job:
 
 @dataclass(frozen=True)
 class Output:
-    """A figure or a table: its spec, and the ids of the jobs it needs."""
+    """A figure or a table: its spec, and the ids of the jobs it needs.
+
+    Attributes
+    ----------
+    parts : mapping
+        The jobs behind what it shows: by panel and algorithm, and by what else tells them apart, such as the rate. They
+        are compared with the published ones; left out, all jobs are compared in their order.
+    settings : mapping
+        By panel ("" for all): what numbers depend on beside the settings of jobs.
+    """
 
     spec: Shown
     runs: tuple[str, ...] = ()
@@ -46,6 +55,8 @@ class Output:
     couplings: tuple[str, ...] = ()
     samples: tuple[str, ...] = ()
     certificates: tuple[str, ...] = ()
+    parts: Mapping[tuple[str, ...], tuple[Job, ...]] = field(default_factory=dict)
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass
@@ -64,6 +75,8 @@ class Plan:
     certificates: dict[str, Job] = field(default_factory=dict)
     figures: dict[str, Output] = field(default_factory=dict)
     tables: dict[str, Output] = field(default_factory=dict)
+    alike: dict[tuple[str, str], Job] = field(default_factory=dict)
+    """Runs by the key of their data and the digest of their settings."""
 
     @property
     def layout(self) -> Layout:

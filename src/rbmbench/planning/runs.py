@@ -2,7 +2,7 @@
 """What kinds of figures and tables share when they plan: runs and evaluations, and what specs say of them."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rbmbench.base.settings import (
@@ -30,9 +30,9 @@ class Planner:
 
     plan: Plan
     paper: Paper
-    """The paper as it is run at this scale."""
-    published: Paper
-    """The paper with its own settings."""
+    """The paper as it is run at this scale, or with its published settings."""
+    shared: dict[int, Any] = field(default_factory=dict)
+    """What figures share, by the identity of what it was planned from."""
 
     @property
     def layout(self) -> Layout:
@@ -70,11 +70,9 @@ class Planner:
             seed=self.seed("train", panel.data, panel.hidden),
         )
         rate, digest = settings.schedule[0].rate if len(settings.schedule) == 1 else panel.rate, settings.digest()
-        for known in self.plan.runs.values():
-            if known.data == panel.data and known.id.endswith(f"-{digest}"):
-                return known
         identity = f"{panel.data}-{panel.hidden}h-{algorithm}-{rate:g}-{digest}"
-        return self.plan.runs.setdefault(identity, Job(identity, settings, data=panel.data))
+        job = self.plan.alike.setdefault((panel.data, digest), Job(identity, settings, data=panel.data))
+        return self.plan.runs.setdefault(job.id, job)
 
     def runs(self, panel: Panel, algorithms: Iterable[str]) -> dict[str, Job]:
         """Return the runs of a panel by their algorithms, added to the plan."""
@@ -105,31 +103,10 @@ class Planner:
         identity = f"{name}-{digest_of(run.id, settings.canonical(), *truths)}"
         return jobs.setdefault(identity, Job(identity, settings, run=run.id, ground_truths=truths))
 
-    def trained(self, panel: Panel, published: Panel | None, algorithms: Iterable[str]) -> dict[str, Any]:
-        """Return what a spec says of the training of a panel, and of the paper's: `planning.specs.Trained`."""
-        return {
-            "data": panel.data,
-            "hidden": panel.hidden,
-            "paper_hidden": published and published.hidden,
-            "option_reductions": self._option_reductions(algorithms),
-            "rate": panel.rate,
-            "iterations": panel.iterations,
-            "paper_iterations": published and published.iterations,
-            "trials": panel.trials or self.paper.defaults.trials,
-            "paper_trials": published and (published.trials or self.published.defaults.trials),
-        }
-
-    def _option_reductions(self, algorithms: Iterable[str]) -> list[tuple[str, float, float]]:
-        """Return which options of the algorithms' estimators are below the paper's: name, found, published."""
-        found = []
-        for name in algorithms:
-            published = self.published.algorithms[name].stages if name in self.published.algorithms else ()
-            for stage, as_published in zip(self.paper.algorithms[name].stages, published, strict=False):
-                for option, value in stage.options.items():
-                    other = as_published.options.get(option)
-                    if all(isinstance(number, int | float) for number in (value, other)) and value < other:
-                        found.append((option, value, other))
-        return list(dict.fromkeys(found))
+    def trained(self, panel: Panel) -> dict[str, Any]:
+        """Return what a spec says of the training of a panel: `planning.specs.Trained`."""
+        settings = panel.model_dump(include={"data", "hidden", "rate", "iterations"})
+        return settings | {"trials": panel.trials or self.paper.defaults.trials}
 
     def labelled(self, folders: Mapping[str, str]) -> list[dict[str, Any]]:
         """Return what a spec says of the runs of a panel, from their folders by algorithm."""
