@@ -201,7 +201,7 @@ def test_labels_are_text(browser, tmp_path):
         "picture": {"address": "data:,", "width": 1, "height": 1},
         "reading": evil,
         "caption": evil,
-        "cuts": [evil],
+        "differences": [evil],
     }
     looks = {evil: {"colour": "#000000", "width": 1.0}}
     results = [{"name": "own", "judges": True, "claims": [], "shown": [shown]}]

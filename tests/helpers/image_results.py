@@ -4,7 +4,7 @@
 from pathlib import Path
 
 import numpy as np
-from reporting_results import make_run, rising
+from reporting_results import differences, make_run, rising
 
 from rbmbench.io.results import write_arrays
 
@@ -26,7 +26,8 @@ def images_figure(root: Path, algorithms=("cd_1", "pcd_1"), **more) -> dict:
         parts["snapshot_W"] *= np.array([0.01, 1, 3], np.float32)[:, None, None, None]
         write_arrays(f"{folder}/model.npz", parts | {"snapshot_iterations": np.array(ITERATIONS)})
         runs.append({"algorithm": algorithm, "label": algorithm.upper(), "folder": folder})
-    panel = {"name": "a", "data": "toy", "hidden": HIDDEN, "rate": 0.1, "iterations": 300, "paper_iterations": 9000}
-    panel |= {"trials": 1, "paper_trials": 1, "runs": runs}
+    panel = {"name": "a", "data": "toy", "hidden": HIDDEN, "rate": 0.1, "iterations": 300}
+    panel |= {"trials": 1, "runs": runs}
     spec = {"key": "arena_fig5", "paper": "arena", "title": "Images", "kind": "learned_images", "scale": "tiny"}
+    spec |= {"differences": differences(panel, {"iterations": 9000}, "a")}
     return spec | {"images": IMAGES, "seed": 3, "panels": [panel]}

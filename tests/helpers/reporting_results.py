@@ -20,7 +20,7 @@ DIFFERENCE = {
 ALGORITHMS = {"cd_1": "CD-1", "pop_cd_1": "pop-CD-1", "pt_10": "PT-10"}
 
 
-NOT_IN_SPEC = ("curves", "meta", "effective_particles", "diagnostics")
+NOT_IN_SPEC = ("curves", "meta", "effective_particles", "diagnostics", "published", "without")
 ANNEALING = {"particles": 100, "temperatures": 50}
 
 
@@ -97,9 +97,23 @@ def falling(final: float, top: float, trials: int = 5, evaluations: int = 41) ->
     return np.concatenate([rising(top, trials, half), np.repeat(fall, trials, axis=0)], axis=1)
 
 
+def differences(settings: dict, published: dict, panel: str = "") -> list[dict]:
+    """Return the differences of settings from published ones, as specs hold them."""
+    return [
+        {"panel": panel, "setting": name, "value": settings[name], "published": value}
+        | {"kind": "setting" if name in ("hidden", "rate") else "budget"}
+        for name, value in published.items()
+        if settings[name] != value
+    ]
+
+
 def figure(root: Path, panels: dict[str, dict], key: str = "popcd_fig1", **more) -> dict:
-    """Write the runs of a figure and return its spec; a panel holds {algorithm: values} and may override its keys."""
+    """Write the runs of a figure and return its spec; a panel holds {algorithm: values} and may override its keys.
+
+    What is ``published`` of its settings, and labels of curves ``without`` which it is, become differences.
+    """
     spec = {"key": key, "paper": "popcd", "title": "Curves", "kind": "learning_curves", "scale": "tiny", "panels": []}
+    spec["differences"] = []
     for name, panel in panels.items():
         curves, meta, particles = panel["curves"], panel.get("meta"), panel.get("effective_particles")
         diagnostics = panel.get("diagnostics", {})
@@ -122,6 +136,13 @@ def figure(root: Path, panels: dict[str, dict], key: str = "popcd_fig1", **more)
         settings = {"name": name, "data": "toy", "hidden": 3, "rate": 0.1, "iterations": 100 * (first.shape[1] - 1)}
         settings |= {"trials": len(first)} | annealing
         settings |= {key: value for key, value in panel.items() if key not in NOT_IN_SPEC}
+        annealed = {f"annealing.{what}": number for what, number in ANNEALING.items()}
+        spec["differences"] += differences(settings | annealed, panel.get("published", {}), name)
+        spec["differences"] += [
+            {"panel": name, "algorithm": label, "label": label, "setting": "algorithm", "published": label}
+            | {"kind": "budget"}
+            for label in panel.get("without", ())
+        ]
         spec["panels"].append(settings | {"runs": runs})
     return spec | more
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from reporting_results import differences
 
 LABELS = {"gibbs": "Gibbs", "rates_fpcd": "rates-FPCD"}
 GRIDS = {"gibbs": [{"k": 1}, {"k": 5}], "rates_fpcd": [{"fast_rate": 0.01, "k": 1}, {"fast_rate": 0.1, "k": 1}]}
@@ -44,8 +45,9 @@ def isl_figure(root: Path, panels: dict[str, dict], key: str = "rates_fpcd_fig2"
         folder = sample_folder(root / "samples" / f"{key}-{name}", **panel)
         trials = len(next(iter(panel["values"].values())))
         settings = {"name": name, "data": "toy", "hidden": 3, "rate": 0.1, "iterations": 100, "trials": trials}
-        settings |= {"samples_count": NUMBERS[-1], "paper_samples": 2000, "samples": {"folder": folder}}
+        settings |= {"samples_count": NUMBERS[-1], "samples": {"folder": folder}}
         settings["samplers"] = [{"sampler": one, "label": LABELS[one]} for one in panel["values"]]
         settings["runs"] = [{"algorithm": "cd_1", "label": "CD-1", "folder": str(root / "runs" / "toy-3h-cd_1")}]
         spec["panels"].append(settings)
+        spec.setdefault("differences", []).extend(differences({"samples": NUMBERS[-1]}, {"samples": 2000}, name))
     return spec | more

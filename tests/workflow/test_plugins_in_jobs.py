@@ -94,7 +94,7 @@ class Size(Kind):
 
     SPEC = SizeSpec
 
-    def plan(self, planner, key, published):
+    def plan(self, planner, key):
         _, panel = planner.paper.panels_of("learning_curves")[self.panel]
         run = planner.run(panel, "longer")
         spec = SizeSpec(**planner.heading(key, self), folder=planner.plan.folder(run))

@@ -138,7 +138,7 @@ def _end(message: str) -> str:
 
 
 def last_line(layout: Layout, has_report: bool, has_claims: bool) -> str:
-    """Return where the results are, and how many verdicts there are of each kind.
+    """Return where the results are, and how many verdicts there are of each kind, those of variants apart.
 
     Parameters
     ----------
@@ -149,12 +149,14 @@ def last_line(layout: Layout, has_report: bool, has_claims: bool) -> str:
     where = f"open {layout.report}" if has_report else f"see {layout.root}"
     if not has_claims:
         return f"Done: {where}"
+    from rbmbench.reporting.claims.files import VARIANT
     from rbmbench.reporting.claims.judge import CHECK_OF_INSTALLATION, read_claims
 
     if Path(layout.root).name == CHECK_OF_INSTALLATION:
         return f"Done: {where}; everything was made, and nothing is judged at this scale"
     try:
-        found = read_claims(layout.claims)["verdict"].value_counts()
+        claims = read_claims(layout.claims)
+        found = claims["verdict"].where(claims["class"] != VARIANT, "of variants").value_counts()
     except RbmbenchError as error:
         return f"Done: {where} ({error})"
     return f"Done: {where}; verdicts: {', '.join(f'{count} {verdict}' for verdict, count in found.items())}"

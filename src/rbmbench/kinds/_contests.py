@@ -30,7 +30,7 @@ from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import Curve, Shown, Source, Spec
 from rbmbench.reporting.contests import COSTS, contest_curves
 from rbmbench.reporting.frames import RunData
-from rbmbench.reporting.words import count, stand_ins
+from rbmbench.reporting.words import count, stand_ins, variant_lines, variant_notes
 from rbmbench.updates import products_of
 
 if TYPE_CHECKING:
@@ -159,26 +159,37 @@ class OfContests(Kind):
         for name, contest in shown.contests.items():
             yield from (f"{name}.{algorithm}" for algorithm in shown.algorithms_of(paper, contest))
 
-    def plan(self, planner: Planner, key: str, published: Self | None) -> Output:
+    def plan(self, planner: Planner, key: str) -> Output:
         """Return what is shown, with all runs of the contests and their evaluations added to the plan."""
         shown = self.contests_of(planner.paper)
-        jobs, contests = [], []
-        for name, contest in shown.contests.items():
-            entries = []
-            for algorithm, rate, panel in shown.trainings(planner.paper, contest):
-                run = planner.run(panel, algorithm)
-                annealed = planner.evaluation(panel, run)
-                jobs += [run.id, annealed.id] if annealed else [run.id]
-                [entry] = planner.labelled({algorithm: planner.plan.folder(annealed or run)})
-                entries.append(entry | {"rate": rate})
-                if budget := contest.certificate or shown.certificate:
-                    certificate = planner.certificate(panel, run, budget, shown.tuning_trials)
-                    jobs.append(certificate.id)
-                    entries[-1]["certificate"] = planner.plan.folder(certificate)
-            of_contest = contest.model_dump(include={"data", "hidden", "products", "tuned_by", "judged_by"})
-            contests.append({"name": name, "tuning_trials": shown.tuning_trials, "entries": entries} | of_contest)
-        spec = self.SPEC(**planner.heading(key, self), contests=contests)
-        return Output(spec, unique(jobs))
+        if id(shown) not in planner.shared:
+            planner.shared[id(shown)] = _planned(planner, shown)
+        contests, jobs = planner.shared[id(shown)]
+        return Output(self.SPEC(**planner.heading(key, self), contests=contests), **jobs)
+
+
+def _planned(planner: Planner, shown: Contests) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Return what specs say of contests, and the jobs of an `Output`, added to the plan."""
+    jobs, contests, parts, settings = [], [], {}, {}
+    for name, contest in shown.contests.items():
+        entries = []
+        for algorithm, rate, panel in shown.trainings(planner.paper, contest):
+            run = planner.run(panel, algorithm)
+            annealed = planner.evaluation(panel, run)
+            jobs += [run.id, annealed.id] if annealed else [run.id]
+            [entry] = planner.labelled({algorithm: planner.plan.folder(annealed or run)})
+            entries.append(entry | {"rate": rate})
+            if budget := contest.certificate or shown.certificate:
+                certificate = planner.certificate(panel, run, budget, shown.tuning_trials)
+                jobs.append(certificate.id)
+                entries[-1]["certificate"] = planner.plan.folder(certificate)
+            # Certificates change no number that is compared.
+            parts[name, algorithm, f"{rate:g}"] = (run, *filter(None, [annealed]))
+        of_contest = contest.model_dump(include={"data", "hidden", "products", "tuned_by", "judged_by"})
+        contests.append({"name": name, "tuning_trials": shown.tuning_trials, "entries": entries} | of_contest)
+        settings[name] = contest.model_dump(include={"products", "tuned_by", "judged_by"})
+        settings[name] |= {"tuning_trials": shown.tuning_trials}
+    return contests, {"jobs": unique(jobs), "parts": parts, "settings": settings}
 
 
 class ViewOfContests(OfContests):
@@ -261,7 +272,8 @@ class OfContestsSpec(Shown):
         contest, _, algorithm = name.partition(".")
         if name:
             numbers = numbers[(numbers["contest"] == contest) & (numbers["algorithm"] == algorithm)]
-        return Source(label=self.labels.get(algorithm, self.name), frame=numbers, budget={}) if len(numbers) else None
+        found = {"budget": {}, "differences": self.of_part(contest or None, algorithm or None)}
+        return Source(label=self.labels.get(algorithm, self.name), frame=numbers, **found) if len(numbers) else None
 
 
 def _verdicts(folder: str | None) -> dict[int, str]:
@@ -273,7 +285,7 @@ def _verdicts(folder: str | None) -> dict[int, str]:
 
 def heading_of(spec: Shown) -> str:
     """Return the title of a figure, in lines that fit a page."""
-    return "\n".join([spec.title, *wrap(spec.which, LINE)])
+    return "\n".join([spec.title, *wrap(spec.which, LINE), *variant_lines(spec)])
 
 
 def finish_sheet(figure: Figure, spec: Shown, looks: Mapping[str, dict], sheet: Sheet) -> None:
@@ -297,8 +309,9 @@ def without_ranks(results: pd.DataFrame) -> str:
     return f"Without ranks, as not every algorithm has an evaluation near the budget, {'; '.join(parts)}." * bool(parts)
 
 
-def contests_in_words(contests: tuple[ContestSpec, ...], numbers: pd.DataFrame) -> str:
-    """Return what was trained on, by how many trials, and what was tuned."""
+def contests_in_words(spec: Shown, numbers: pd.DataFrame) -> str:
+    """Return what was trained on, by how many trials, what was tuned, and other settings than the study's."""
+    contests = spec.contests
     titles = numbers.drop_duplicates("contest").set_index("contest")
     parts = []
     for contest in contests:
@@ -314,4 +327,5 @@ def contests_in_words(contests: tuple[ContestSpec, ...], numbers: pd.DataFrame) 
         f"Contests: {'; '.join(parts)}. The rate of each algorithm is that of {grid}"
         f" with the best mean log-likelihood of validation rows at the end of the budget in {tuning} other trials."
         + "".join(f" Stand-in data: {phrase}." for phrase in stand_ins(numbers))
+        + "".join(f" {sentence}" for sentence in variant_notes(spec))
     )

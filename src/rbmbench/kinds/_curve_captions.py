@@ -11,7 +11,16 @@ from rbmbench.base.metrics import metric_of
 from rbmbench.planning.specs import FigureSpec, Trained
 from rbmbench.reporting.frames import trials_left_out
 from rbmbench.reporting.references import TITLES
-from rbmbench.reporting.words import FEW_PARTICLES, count, listed, panel_reductions, reductions, stand_ins, unbroken
+from rbmbench.reporting.words import (
+    FEW_PARTICLES,
+    count,
+    listed,
+    reductions,
+    stand_ins,
+    unbroken,
+    variant_lines,
+    variant_notes,
+)
 
 FURTHER_LINES = ("dashed", "dotted")
 """What the lines of a panel's second and third metric are."""
@@ -23,14 +32,16 @@ def counted_in(spec: FigureSpec) -> str:
     return "epoch" if spec.panels[0].epoch else "iteration"
 
 
-def annealing_reductions(panel: Trained) -> list[str]:
+def annealing_reductions(spec: FigureSpec, panel: Trained) -> list[str]:
     """Return what the annealing of a panel has less of than the paper's; nothing where log Z is exact."""
-    published = panel.paper_annealing or {}
-    return [
-        phrase
-        for name, found in (panel.annealing or {}).items()
-        for phrase in reductions(found, published.get(name), name)
-    ]
+    differences = spec.of_part(panel.name)
+    return reductions((less for less in differences if less.setting.startswith("annealing.")), titled=False)
+
+
+def without(spec: FigureSpec, panel: Trained) -> list[str]:
+    """Return the labels of the paper's curves that a panel lacks."""
+    parts = [part for part in spec.of_part(panel.name) if part.setting == "algorithm"]
+    return [part.published for part in parts if part.value is None]
 
 
 def left_out(frame: pd.DataFrame) -> dict[str, list[str]]:
@@ -47,19 +58,19 @@ def shared_reductions(spec: FigureSpec) -> list[str]:
     """Return what all of several panels have less of than the paper's."""
     if len(spec.panels) < 2:
         return []
-    first, *others = [panel_reductions(panel) for panel in spec.panels]
+    first, *others = [reductions(spec.of_part(panel.name)) for panel in spec.panels]
     return [phrase for phrase in first if all(phrase in other for other in others)]
 
 
 def own_reductions(spec: FigureSpec, panel: Trained) -> list[str]:
     """Return what a panel has less of than the paper's, but for what all panels share."""
     shared = shared_reductions(spec)
-    return [phrase for phrase in panel_reductions(panel) if phrase not in shared]
+    return [phrase for phrase in reductions(spec.of_part(panel.name)) if phrase not in shared]
 
 
 def figure_title(spec: FigureSpec, frame: pd.DataFrame) -> str:
-    """Return the title of a figure: what it is, the scale, what is cut in all panels, and any stand-in data."""
-    lines = [spec.title, ", ".join([spec.which, *shared_reductions(spec)])]
+    """Return the title of a figure: what it is, the scale, what is cut in all panels, other settings, stand-in data."""
+    lines = [spec.title, ", ".join([spec.which, *shared_reductions(spec)]), *variant_lines(spec)]
     found = stand_ins(frame)
     return "\n".join([*lines, f"stand-in data: {listed(found)}"] if found else lines)
 
@@ -68,8 +79,12 @@ def figure_notes(spec: FigureSpec, frame: pd.DataFrame, facts: Any) -> list[str]
     """Return one sentence for each way in which a figure differs from the paper's."""
     notes = [f"Stand-in data: {phrase}." for phrase in stand_ins(frame)]
     for panel in spec.panels:
-        less = [*panel_reductions(panel), *(f"{phrase} of the annealing" for phrase in annealing_reductions(panel))]
-        less += [f"no {label}" for label in panel.without]
+        shown = [part for part in spec.of_part(panel.name) if any(map(part.changes, panel.metrics))]
+        annealed = annealing_reductions(spec, panel)
+        less = [
+            f"{words} of the annealing" if words in annealed else words for words in reductions(shown, titled=False)
+        ]
+        less += [f"no {label}" for label in without(spec, panel)]
         notes += [f"Panel {panel.name}: {listed(less)}."] if less else []
     notes += [
         f"Panel {panel}: left out of the means: {listed(list(words))}." for panel, words in facts.left_out.items()
@@ -112,7 +127,7 @@ def band_note(spec: FigureSpec) -> str:
 
 def curves_caption(spec: FigureSpec, summary: pd.DataFrame, facts: Any) -> str:
     """Return the caption of a figure of learning curves; arguments as those of `_curve_panels.draw_curves`."""
-    notes = [*spec.notes, *_likelihood_notes(spec), *_metric_notes(spec, summary), _spread_note(spec)]
+    notes = [*variant_notes(spec), *_likelihood_notes(spec), *_metric_notes(spec, summary), _spread_note(spec)]
     notes += facts.annealing
     notes += [*_line_notes(spec), *facts.stages, *figure_notes(spec, summary, facts)]
     return " ".join(notes)

@@ -22,6 +22,7 @@ from rbmbench.kinds._curve_captions import (
     further_lines,
     mark_words,
     own_reductions,
+    without,
 )
 from rbmbench.planning.specs import FigureSpec, Trained
 from rbmbench.reporting.frames import initial_words
@@ -369,15 +370,15 @@ def _notes(spec: FigureSpec, panel: Trained, summary: pd.DataFrame, facts: Any) 
         yield f"stands in for {data_name(other)}"
     if cut := own_reductions(spec, panel):
         yield ", ".join(cut)
-    if panel.without:
-        yield f"without {', '.join(panel.without)}"
+    if labels := without(spec, panel):
+        yield f"without {', '.join(labels)}"
     omitted = facts.left_out.get(panel.name, ())
     yield from (f"left out: {words}" for words in omitted[:MOST_OMITTED])
     if len(omitted) > MOST_OMITTED:
         yield f"and {len(omitted) - MOST_OMITTED} trials more"
     if panel.name in facts.doubts:
         yield facts.doubts[panel.name]
-    if less := annealing_reductions(panel):
+    if less := annealing_reductions(spec, panel):
         yield f"annealing: {', '.join(less)}"
 
 

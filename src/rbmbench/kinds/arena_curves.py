@@ -104,7 +104,7 @@ class ArenaCurvesSpec(OfContestsSpec, FigureSpec):
             " mini-batch with W on the left, processor seconds of training on one thread on the right. All algorithms"
             f" have the same budget of products; that of seconds is the least time that one of them takes for it."
             f" Bands: 10 to 90 % of at least {trials} trials. Gaps, and dots in place of lines: evaluations more than"
-            f" {WIDEST:.0%} of the budget apart. {contests_in_words(self.contests, shown)}"
+            f" {WIDEST:.0%} of the budget apart. {contests_in_words(self, shown)}"
         )
 
 

@@ -55,8 +55,9 @@ class ArenaRanksSpec(OfContestsSpec, FigureSpec):
         ranks = standings(found).query("algorithm == @name")
         if ranks.empty:
             return None
-        budget = {"trials": (ranks.dropna(subset="rank").groupby(["cost", "contest"]).size().min(), None)}
-        return Source(label=self.labels[name], frame=ranks, budget=budget, stand_in=max(found["stand_in"]))
+        more = {"stand_in": max(found["stand_in"]), "differences": self.of_part(None, name)}
+        budget = {"trials": ranks.dropna(subset="rank").groupby(["cost", "contest"]).size().min()}
+        return Source(label=self.labels[name], frame=ranks, budget=budget, **more)
 
     def picture(self, numbers: pd.DataFrame, facts: Mapping[str, Any], sheet: Any = None) -> Figure:
         """Return the figure: mean ranks with intervals on the left, those in each contest on the right."""
@@ -84,7 +85,7 @@ class ArenaRanksSpec(OfContestsSpec, FigureSpec):
             " Left: mean over contests and trials, with Student's 95 % intervals"
             f" over the {unit_of(len(self.contests))}s. Right: mean over the trials of each contest,"
             f" under equal matrix products. {without_ranks(contests)}"
-            f" {contests_in_words(self.contests, contests)}"
+            f" {contests_in_words(self, contests)}"
         )
 
 

@@ -67,7 +67,7 @@ class ArenaRatesSpec(OfContestsSpec, FigureSpec):
         return (
             "Mean log-likelihood of the validation rows at the end of the budget of matrix products, by the learning"
             " rate, over the trials that tune it; dots: the rate that is chosen. Values far below the best are cut off."
-            f" {contests_in_words(self.contests, numbers)}"
+            f" {contests_in_words(self, numbers)}"
         )
 
 

@@ -50,7 +50,7 @@ class ArenaResultsSpec(OfContestsSpec, TableSpec):
             " over trials. * the chosen rate is an end of the grid. No fault found: judged models whose"
             " certificate finds nothing wrong, of those that were examined.",
             without_ranks(numbers),
-            contests_in_words(self.contests, numbers),
+            contests_in_words(self, numbers),
         ]
         return TextTable(tuple(parts), tuple(filter(None, notes)))
 

@@ -31,7 +31,7 @@ from rbmbench.planning.runs import Planner, schedule_of
 from rbmbench.planning.specs import Source, Spec, TableSpec, TextPart, TextTable
 from rbmbench.reporting.frames import data_of
 from rbmbench.reporting.text_tables import by_interval, interval, significant
-from rbmbench.reporting.words import count, data_name, listed, reductions, stand_ins
+from rbmbench.reporting.words import UNITS, count, data_name, listed, phrases, stand_ins, variant_notes
 
 ENUMERABLE_UNITS = 20
 """Most units of the smaller layer for which an exact ground truth is computed beside the sampled one."""
@@ -46,11 +46,8 @@ QUANTITIES = [
     "seconds_per_estimate",
 ]
 ROW_COLUMNS = ["row", "data", "data_title", "hidden", "rate", "k", "algorithm", "label", "stand_in"]
-BUDGETS = {
-    "iterations": "training iterations",
-    "estimates": "estimates",
-    "truth_samples": "ground-truth samples of parallel tempering",
-}
+BUDGETS = {"iterations": "iterations", "estimates": "estimate.estimates", "truth_samples": "ground_truth.samples"}
+"""The columns of budgets, and the settings that they are."""
 GROUND_TRUTHS = {"exact": "exact", "parallel_tempering": "PT"}
 
 
@@ -95,31 +92,30 @@ class BiasVariance(Kind):
         for name, row in self.rows.items():
             checks.check_panel(row, (self.trained_with,), (*location, "rows", name))
 
-    def plan(self, planner: Planner, key: str, published: BiasVariance | None) -> Output:
+    def plan(self, planner: Planner, key: str) -> Output:
         """Return the table; its models, ground truths and estimates added to the plan."""
-        rows, runs, estimates = [], [], []
+        rows, runs, estimates, parts = [], [], [], {}
         for name, row in self.rows.items():
             run = planner.run(row, self.trained_with, row.trials or self.models)
             truths = self._ground_truths(planner, row, run)
             of_row = {one: self._estimate(planner, row, run, one, truths) for one in self.estimators}
             runs.append(run.id)
             estimates += [estimate.id for estimate in of_row.values()]
-            as_published = published.rows.get(name) if published else None
+            of_truths = [planner.plan.ground_truths[truth] for truth in truths]
+            parts |= {(name, one): (run, *of_truths, estimate) for one, estimate in of_row.items()}
             rows.append(
                 Row(
                     name=name,
                     data=row.data,
                     hidden=row.hidden,
                     rate=row.rate,
-                    paper_iterations=as_published and as_published.iterations,
-                    paper_estimates=published and published.estimates,
                     ground_truth=self.ground_truth.model_dump(),
-                    paper_ground_truth=published and published.ground_truth.model_dump(),
                     model=planner.plan.folder(run),
                     estimates=[_measured(planner, algorithm, one) for algorithm, one in of_row.items()],
                 )
             )
-        return Output(BiasVarianceSpec(**planner.heading(key, self), rows=rows), unique([*runs, *estimates]))
+        spec = BiasVarianceSpec(**planner.heading(key, self), rows=rows)
+        return Output(spec, unique([*runs, *estimates]), parts)
 
     def _ground_truths(self, planner: Planner, row: Panel, run: Job) -> tuple[str, ...]:
         """Return the ids of a row's ground truths: by parallel tempering, and exact where that can be computed."""
@@ -173,10 +169,7 @@ class Row(Spec):
     hidden: int
     rate: float
     model: str = Field(description="folder of the run that trained the models")
-    paper_iterations: int | None = None
-    paper_estimates: int | None = None
     ground_truth: dict[str, int] = Field(default={}, description="chains, burn_in and samples of parallel tempering")
-    paper_ground_truth: dict[str, int] | None = None
     estimates: tuple[Estimate, ...]
 
 
@@ -207,6 +200,8 @@ class Entry(Source):
     """One estimator of one row; its frame has a row per trained model, as `BiasVarianceSpec.read` returns them."""
 
     ground_truth: str
+    printed_estimates: int | None
+    """Estimates that the published numbers rest on, None where they are not known."""
 
 
 class BiasVarianceSpec(TableSpec):
@@ -267,24 +262,17 @@ class BiasVarianceSpec(TableSpec):
             pairs = wide[["row", "algorithm"]].values
             values = [self.published.value(row, algorithm, quantity) for row, algorithm in pairs]
             wide[f"published_{quantity}"] = pd.Series(values, dtype=float)
-        wide = wide.merge(self._budgets(), on="row")
+        wide["truth_samples"] = (
+            wide["row"].map({row.name: row.ground_truth.get("samples") for row in self.rows}).astype("Int64")
+        )
+        for name, setting in BUDGETS.items():
+            pairs = wide[["row", name]].itertuples(index=False, name=None)
+            published = [self.as_published(setting, own, row) for row, own in pairs]
+            wide[f"paper_{name}"] = pd.Series(published, dtype="Int64")
         wide["scale"] = self.scale
         budgets = ["models", *(f"{of}{name}" for name in BUDGETS for of in ("", "paper_"))]
         numbers = [*QUANTITIES, "variance_spread", "bias_spread", "published_variance", "published_bias"]
         return wide[["scale", *ROW_COLUMNS, "ground_truth", *budgets, *numbers]]
-
-    def _budgets(self) -> pd.DataFrame:
-        table = pd.DataFrame(
-            {
-                "row": row.name,
-                "paper_iterations": row.paper_iterations or self.published.iterations.get(row.name),
-                "paper_estimates": row.paper_estimates or self.published.estimates,
-                "truth_samples": row.ground_truth.get("samples"),
-                "paper_truth_samples": (row.paper_ground_truth or {}).get("samples"),
-            }
-            for row in self.rows
-        )
-        return table.astype(dict.fromkeys(table.columns[1:], "Int64"))
 
     def layout(self, numbers: pd.DataFrame) -> TextTable:
         """Return the table as the paper lays it out, and how sure each bias is."""
@@ -298,7 +286,7 @@ class BiasVarianceSpec(TableSpec):
             TextPart(caption, _paper_layout(numbers), 1),
             TextPart("How sure the biases are", _certainty_layout(numbers), 4),
         )
-        return TextTable(parts, (*self.notes, *_notes(numbers)))
+        return TextTable(parts, (*variant_notes(self), *_notes(numbers, self)))
 
     def evidence(self, found: pd.DataFrame, name: str, **_: Any) -> Entry | None:
         """Return the entry ROW.ESTIMATOR, against the best ground truth there is."""
@@ -309,14 +297,16 @@ class BiasVarianceSpec(TableSpec):
         truths = list(models["ground_truth"].unique())
         truth = "exact" if "exact" in truths else truths[0]
         best = models[models["ground_truth"] == truth].set_index("model")
-        first, printed = best.iloc[0], self.published
-        budget = {
-            "iterations": (int(first["iterations"]), printed.iterations.get(row)),
-            "estimates": (int(first["estimates"]), printed.estimates),
-            "models": (len(best), None),
-        }
-        label, stand_in = first["label"], first["stand_in"]
-        return Entry(label=label, stand_in=stand_in, budget=budget, frame=best, ground_truth=truth)
+        first = best.iloc[0]
+        return Entry(
+            label=first["label"],
+            stand_in=first["stand_in"],
+            budget={"iterations": first["iterations"], "estimates": first["estimates"], "models": len(best)},
+            differences=self.of_part(row, algorithm),
+            frame=best,
+            ground_truth=truth,
+            printed_estimates=self.published.estimates,
+        )
 
 
 def _read(row: Row, estimate: Estimate) -> pd.DataFrame:
@@ -390,18 +380,15 @@ def _problem(entry: Any) -> str:
     return f"{entry.data_title} (for {data_name(entry.stand_in)})" if marked else entry.data_title
 
 
-def _notes(wide: pd.DataFrame) -> Iterator[str]:
+def _notes(wide: pd.DataFrame, spec: TableSpec) -> Iterator[str]:
     low, high = wide["models"].min(), wide["models"].max()
     models = count(low) if low == high else f"{count(low)} to {count(high)}"
     yield f"Scale: {listed(sorted(wide['scale'].unique()))}; trained models per row: {models}."
     yield from (f"Stand-in data: {phrase}." for phrase in stand_ins(wide))
     for row, lines in wide.groupby("row", sort=False):
         first = lines.iloc[0]
-        known = first.where(pd.notna(first), None)
-        less = [
-            phrase for name, what in BUDGETS.items() for phrase in reductions(known[name], known[f"paper_{name}"], what)
-        ]
-        if less:
+        found = (one for one in spec.of_part(row) if one.kind == "budget")
+        if less := phrases(found, UNITS | {"iterations": "training iterations", "trials": "models"}):
             yield f"{first['data_title']}, n = {first['hidden']} ({row}): {listed(less)}."
 
 

@@ -20,7 +20,7 @@ from rbmbench.planning.jobs import Job, Output
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import FigureSpec, Source, Spec
-from rbmbench.reporting.words import count, listed, reductions
+from rbmbench.reporting.words import count, listed, reductions, variant_lines, variant_notes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,7 +60,7 @@ class CouplingTimes(Kind):
         """Yield the couplings."""
         return iter(self.couplings)
 
-    def plan(self, planner: Planner, key: str, published: CouplingTimes | None) -> Output:
+    def plan(self, planner: Planner, key: str) -> Output:
         """Return the figure, its chains added to the plan; all couplings share one model and one start."""
         sizes = self.model_dump(include={"visible", "hidden", "width", "replications", "longest"})
         seed = planner.seed("couplings", self.visible, self.hidden)
@@ -74,11 +74,9 @@ class CouplingTimes(Kind):
             **planner.heading(key, self),
             **sizes,
             printed=self.printed,
-            paper_replications=published and published.replications,
-            paper_longest=published and published.longest,
             couplings=[Chains(coupling=job.settings.coupling, folder=planner.plan.folder(job)) for job in chains],
         )
-        return Output(spec, tuple(job.id for job in chains))
+        return Output(spec, tuple(job.id for job in chains), {("", job.settings.coupling): (job,) for job in chains})
 
 
 class Chains(Spec):
@@ -96,9 +94,7 @@ class CouplingTimesSpec(FigureSpec):
     hidden: int
     width: float
     replications: int
-    paper_replications: int | None = None
     longest: int
-    paper_longest: int | None = None
     couplings: tuple[Chains, ...]
     printed: tuple[Printed, ...] = ()
 
@@ -160,16 +156,15 @@ class CouplingTimesSpec(FigureSpec):
                 ax.set(xscale="log", xlim=(1, self.longest), xlabel="stopping time τ (Gibbs steps)")
                 finish_axes(ax)
             if sheet.titled:
-                drawn.suptitle("\n".join([self.title, self.which, *self._reductions()]))
+                drawn.suptitle("\n".join([self.title, self.which, *variant_lines(self), *self._reductions()]))
             handles = [*right.get_legend_handles_labels()[0], *printed_entries(self.printed)]
             wrap_labels(handles, int(84 * sheet.share))
             drawn.legend(handles=handles, loc="outside lower center", ncols=1, frameon=False)
         return drawn
 
     def _reductions(self) -> list[str]:
-        phrases = reductions(self.replications, self.paper_replications, "replications")
-        phrases += reductions(self.longest, self.paper_longest, "steps at most")
-        return [listed(phrases)] if phrases else []
+        less = reductions(self.differences)
+        return [listed(less)] if less else []
 
     def words(self, numbers: pd.DataFrame, facts: Mapping[str, Any]) -> str:
         """Return the caption."""
@@ -185,14 +180,14 @@ class CouplingTimesSpec(FigureSpec):
             f" {self.width:g}; the chains start at fair coins and are cut after {count(self.longest)} steps;"
             f" {count(self.replications)} pairs per coupling. Left: histogram, bins of about equal width on the"
             f" logarithmic axis. Right: share of all pairs that met within so many steps. {'; '.join(shares)}."
-        ) + "".join(f" Cut: {phrase}." for phrase in self._reductions())
+        ) + "".join(f" {sentence}" for sentence in [*(f"Cut: {w}." for w in self._reductions()), *variant_notes(self)])
 
     def evidence(self, found: pd.DataFrame, name: str, **_: Any) -> Source | None:
         """Return the stopping times of a coupling."""
         if name not in [one.coupling for one in self.couplings]:
             return None
-        budget = {"replications": (self.replications, self.paper_replications)}
-        return Source(label=TITLES[name], frame=found[found["coupling"] == name], budget=budget)
+        of_coupling, budget = found[found["coupling"] == name], {"replications": self.replications}
+        return Source(label=TITLES[name], frame=of_coupling, budget=budget, differences=self.of_part("", name))
 
 
 def distribution(times: pd.DataFrame) -> pd.DataFrame:

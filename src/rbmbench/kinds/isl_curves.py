@@ -20,12 +20,13 @@ from rbmbench.config.parts import Name, Names, Panel, Printed
 from rbmbench.io.layout import ISL, META
 from rbmbench.io.results import read_meta, read_table
 from rbmbench.measurements.sampling import TRAINING_SET
+from rbmbench.planning.differences import Difference
 from rbmbench.planning.jobs import Job, Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import SHOWN, Planner
 from rbmbench.planning.specs import Curve, FigureSpec, RunFolder, Source, Spec, Trained
 from rbmbench.reporting.frames import data_of
-from rbmbench.reporting.words import count, data_name, listed, panel_reductions, reductions
+from rbmbench.reporting.words import count, data_name, listed, reductions, variant_lines, variant_notes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,17 +75,17 @@ class IslCurves(Kind):
             checks.check_names("sampler", panel.samplers or (), checks.paper.samplers, (*place, "samplers"))
             checks.check_panel(panel, (panel.algorithm,), place)
 
-    def plan(self, planner: Planner, key: str, published: IslCurves | None) -> Output:
+    def plan(self, planner: Planner, key: str) -> Output:
         """Return the figure, its runs and samples added to the plan."""
-        panels, runs, samples = [], [], []
+        panels, runs, samples, parts = [], [], [], {}
         for name, panel in self.panels.items():
             run, drawn = planned_samples(planner, panel)
             runs.append(run.id)
             samples.append(drawn.id)
-            as_published = published.panels.get(name) if published else None
-            panels.append(sampled(planner, name, panel, as_published, run, drawn))
+            panels.append(sampled(planner, name, panel, run, drawn))
+            parts |= {(name, one): (run, drawn) for one in drawn.settings.samplers}
         spec = IslCurvesSpec(**planner.heading(key, self), panels=panels)
-        return Output(spec, unique([*runs, *samples]))
+        return Output(spec, unique([*runs, *samples]), parts)
 
 
 def planned_samples(planner: Planner, panel: SamplesPanel) -> tuple[Job, Job]:
@@ -103,17 +104,14 @@ def planned_samples(planner: Planner, panel: SamplesPanel) -> tuple[Job, Job]:
     return run, planner.measured("sample", name, run, settings)
 
 
-def sampled(
-    planner: Planner, name: str, panel: SamplesPanel, published: SamplesPanel | None, run: Job, drawn: Job
-) -> SampledPanel:
-    """Return what a spec says of the training and the samples of a panel, and of the paper's."""
+def sampled(planner: Planner, name: str, panel: SamplesPanel, run: Job, drawn: Job) -> SampledPanel:
+    """Return what a spec says of the training and the samples of a panel."""
     shown = {one: planner.paper.samplers[one].model_dump(include=SHOWN) for one in drawn.settings.samplers}
     return SampledPanel(
-        **planner.trained(panel, published, (panel.algorithm,)),
+        **planner.trained(panel),
         name=name,
         printed=panel.printed,
         samples_count=panel.samples,
-        paper_samples=published and published.samples,
         runs=planner.labelled({panel.algorithm: planner.plan.folder(run)}),
         samples=Folder(folder=planner.plan.folder(drawn)),
         samplers=[SamplerName(sampler=sampler, **of_sampler) for sampler, of_sampler in shown.items()],
@@ -143,7 +141,6 @@ class SampledPanel(Trained):
     runs: tuple[RunFolder, ...]
     samples: Folder
     samples_count: int
-    paper_samples: int | None = None
     samplers: tuple[SamplerName, ...]
     printed: tuple[Printed, ...] = ()
 
@@ -207,20 +204,23 @@ class FoundSamples:
         return data_of(self.meta, self.panel.samples.folder)
 
 
-def differences(spec: FigureSpec, facts: Mapping[str, Any]) -> list[str]:
-    """Return a phrase for each panel whose samples differ from the paper's; ``facts`` are those of its panels."""
+def differences(spec: FigureSpec, facts: Mapping[str, Any], titled: bool = False) -> list[str]:
+    """Return a phrase for each panel whose samples are fewer than the paper's, or of stand-in data.
+
+    ``facts`` are those of its panels; ``titled``: what titles name.
+    """
     phrases = []
     for panel in spec.panels:
         other = data_name(facts[panel.name]["stand_in"])
         less = [f"stand-in data for {other}"] if other else []
-        less += [*panel_reductions(panel), *reductions(panel.samples_count, panel.paper_samples, "samples")]
+        less += reductions(spec.of_part(panel.name), titled)
         phrases += [f"panel {panel.name}: {listed(less)}"] if less else []
     return phrases
 
 
 def title(spec: FigureSpec, facts: Mapping[str, Any]) -> str:
     """Return the title of a figure: what it is, the scale, and how it differs from the paper's."""
-    lines = [spec.which, *differences(spec, facts)]
+    lines = [spec.which, *variant_lines(spec, TITLE_WIDTH), *differences(spec, facts, titled=True)]
     return "\n".join([spec.title, *(part for line in lines for part in wrap(line, TITLE_WIDTH))])
 
 
@@ -297,7 +297,7 @@ class IslCurvesSpec(FigureSpec):
 
     def words(self, numbers: pd.DataFrame, facts: Mapping[str, Any]) -> str:
         """Return the caption."""
-        words = [*self.notes]
+        words = variant_notes(self)
         for panel in self.panels:
             last = numbers[(numbers["panel"] == panel.name) & (numbers["samples"] == panel.samples_count)]
             means = last.groupby("label", sort=False)["test"].mean()
@@ -320,7 +320,7 @@ class IslCurvesSpec(FigureSpec):
         letter, _, sampler = name.partition(".")
         of_panel = next((one for one in found if one.panel.name == letter), None)
         one = next((one for one in (of_panel.panel.samplers if of_panel else ()) if one.sampler == sampler), None)
-        return SampleCurve.of(of_panel, sampler, one.label) if one else None
+        return SampleCurve.of(of_panel, sampler, one.label, self.of_part(letter, sampler)) if one else None
 
 
 def _draw_panel(ax: Axes, panel: SampledPanel, curves: pd.DataFrame, facts: Mapping[str, Any], width: int) -> None:
@@ -372,7 +372,7 @@ class SampleCurve(Source):
     """The options that each model alone would choose, by trial."""
 
     @classmethod
-    def of(cls, found: FoundSamples, sampler: str, label: str) -> SampleCurve:
+    def of(cls, found: FoundSamples, sampler: str, label: str, differences: tuple[Difference, ...] = ()) -> SampleCurve:
         """Return the curve of one sampler of a panel."""
         panel, meta = found.panel, found.meta
         curves = found.curves[found.curves["sampler"] == sampler]
@@ -387,11 +387,8 @@ class SampleCurve(Source):
             label=label,
             stand_in=found.data["stand_in"],
             frame=trials,
-            budget={
-                "iterations": (panel.iterations, panel.paper_iterations),
-                "samples": (panel.samples_count, panel.paper_samples),
-                "trials": (len(trials), panel.paper_trials),
-            },
+            budget={"iterations": panel.iterations, "samples": panel.samples_count, "trials": len(trials)},
+            differences=differences,
             panel=panel,
             training_set=found.training_set,
             seconds=fastest,

@@ -24,7 +24,7 @@ from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import FigureSpec, RunFolder, Trained
 from rbmbench.reporting.frames import data_of
-from rbmbench.reporting.words import count, listed, panel_reductions, stand_ins
+from rbmbench.reporting.words import count, listed, reductions, stand_ins, variant_lines, variant_notes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -93,19 +93,19 @@ class LearnedImages(Kind):
             message = f"found {self.images}; allowed: at most the {panel.hidden} hidden units"
             raise checks.refuse((*location, "images"), message)
 
-    def plan(self, planner: Planner, key: str, published: LearnedImages | None) -> Output:
+    def plan(self, planner: Planner, key: str) -> Output:
         """Return the figure, its runs added to the plan."""
         ((letter, panel),) = self.panels.items()
         runs = planner.runs(panel, self.algorithms)
         folders = {name: planner.plan.folder(run) for name, run in runs.items()}
-        trained = planner.trained(panel, published.panels.get(letter) if published else None, runs)
         spec = LearnedImagesSpec(
             **planner.heading(key, self),
             images=self.images,
             seed=planner.seed("images", panel.data, panel.hidden),
-            panels=[LearnedPanelSpec(**trained, name=letter, runs=planner.labelled(folders))],
+            panels=[LearnedPanelSpec(**planner.trained(panel), name=letter, runs=planner.labelled(folders))],
         )
-        return Output(spec, tuple(dict.fromkeys(run.id for run in runs.values())))
+        parts = {(letter, name): (run,) for name, run in runs.items()}
+        return Output(spec, tuple(dict.fromkeys(run.id for run in runs.values())), parts=parts)
 
 
 class LearnedPanelSpec(Trained):
@@ -179,7 +179,7 @@ class LearnedImagesSpec(FigureSpec):
                     spine.set_visible(False)
             if sheet.titled:
                 below = "; ".join([self.which, *self._differences(numbers)])
-                drawn.suptitle("\n".join([self.title, *wrap(below, LINE)]))
+                drawn.suptitle("\n".join([self.title, *wrap(below, LINE), *variant_lines(self)]))
         return drawn
 
     def words(self, numbers: pd.DataFrame, facts: Mapping[str, Any]) -> str:
@@ -198,11 +198,12 @@ class LearnedImagesSpec(FigureSpec):
             f" visible units, each from {TEMPERATURES} tempered chains of its own, after {SWEEPS} sweeps from"
             " uniform states; the random numbers are the same for all models of an iteration."
             + "".join(f" {phrase[:1].upper()}{phrase[1:]}." for phrase in self._differences(numbers))
+            + "".join(f" {sentence}" for sentence in variant_notes(self))
         )
 
     def _differences(self, numbers: pd.DataFrame) -> list[str]:
-        """Return what differs from the published settings, in phrases."""
-        less = panel_reductions(self.panels[0])
+        """Return what is below the published budgets, and stand-in data, in phrases."""
+        less = reductions(self.differences)
         return [*[listed(less)] * bool(less), *(f"stand-in data: {phrase}" for phrase in stand_ins(numbers))]
 
 

@@ -20,6 +20,7 @@ from rbmbench.config.checks import Checks
 from rbmbench.config.paper import KINDS, Paper
 from rbmbench.config.parts import Name, Names, Panel, Printed
 from rbmbench.io.layout import CURVE, META
+from rbmbench.planning.differences import Difference
 from rbmbench.planning.jobs import Job, Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from rbmbench.reporting.references import Reference
 
+QUANTILES = "quantiles"
 SHOWN_OF_PANEL = {"axis", "iteration_axis", "references", "mark", "note", "printed", "batch", "initial"}
 MOST_PANELS = 150
 """Panels below each other make a picture of at most 2**16 pixels, more than which cannot be written."""
@@ -134,9 +136,9 @@ class LearningCurves(Kind):
             checks.check_algorithms(panel.algorithms or (), (*place, "algorithms"))
             checks.check_panel(panel, self.algorithms_of(checks.paper, panel), place)
 
-    def plan(self, planner: Planner, key: str, published: LearningCurves | None) -> Output:
+    def plan(self, planner: Planner, key: str) -> Output:
         """Return the figure, its runs and their evaluations added to the plan."""
-        panels, runs, evaluations = [], [], []
+        panels, runs, evaluations, parts = [], [], [], {}
         for name, panel in self.panels.items():
             of_panel = planner.runs(panel, self.algorithms_of(planner.paper, panel))
             asked = of_panel if set(panel.metric) & set(ANNEALED) else {}
@@ -144,48 +146,31 @@ class LearningCurves(Kind):
             runs += [run.id for run in of_panel.values()]
             evaluations += [evaluation.id for evaluation in annealed.values()]
             folders = {a: planner.plan.folder(run) for a, run in of_panel.items()}
-            folders |= {a: planner.plan.folder(one) for a, one in annealed.items()}
-            as_published = published.panels.get(name) if published else None
+            folders |= {a: planner.plan.folder(job) for a, job in annealed.items()}
+            parts |= {(name, a): (run, *filter(None, [annealed.get(a)])) for a, run in of_panel.items()}
             epoch = planner.paper.data[panel.data].rows // next(iter(of_panel.values())).settings.batch
             panels.append(
                 PanelSpec(
-                    **planner.trained(panel, as_published, of_panel),
-                    **_annealing(planner, panel, as_published, annealed),
+                    **planner.trained(panel),
+                    annealing=_annealing(annealed),
                     name=name,
                     **panel.model_dump(include=SHOWN_OF_PANEL),
                     metrics=panel.metric,
                     rates=unique(run.settings.schedule[0].rate for run in of_panel.values()),
                     epoch=epoch if self.counted_in == "epochs" else None,
-                    without=_left_out(planner, published, as_published, of_panel),
                     data_file=planner.layout.data_set(panel.data) if panel.references else None,
                     runs=planner.labelled(folders),
                 )
             )
         spec = LearningCurvesSpec(**planner.heading(key, self), band=self.band, panels=panels)
-        return Output(spec, unique([*runs, *evaluations]))
+        drawn = {"": {QUANTILES: list(self.band.quantiles)}}
+        return Output(spec, unique([*runs, *evaluations]), parts, drawn)
 
 
-def _annealing(
-    planner: Planner, panel: Panel, published: Panel | None, evaluations: Mapping[str, Job]
-) -> dict[str, Any]:
-    """Return what the spec of a panel says of its annealing and the paper's; nothing where log Z is exact."""
-    if not evaluations:
-        return {}
-    budget = {"particles", "temperatures"}
-    settings = next(iter(evaluations.values())).settings
-    as_published = published and (published.annealing or planner.published.defaults.annealing)
-    return {
-        "annealing": settings.model_dump(include=budget),
-        "paper_annealing": as_published and as_published.model_dump(include=budget),
-    }
-
-
-def _left_out(
-    planner: Planner, published: LearningCurves | None, panel: FigurePanel | None, algorithms: Mapping
-) -> list[str]:
-    """Return the labels of the paper's curves that a panel lacks."""
-    asked = published.algorithms_of(planner.published, panel) if panel else ()
-    return [planner.published.algorithms[name].label for name in asked if name not in algorithms]
+def _annealing(evaluations: Mapping[str, Job]) -> dict[str, int] | None:
+    """Return the budget of the annealing of a panel; None where log Z is exact."""
+    settings = next((job.settings for job in evaluations.values()), None)
+    return settings and settings.model_dump(include={"particles", "temperatures"})
 
 
 # --- What is shown ----------------------------------------------------------------------------------------------------
@@ -198,13 +183,11 @@ class PanelSpec(Trained):
     annealing: dict[str, int] | None = Field(
         default=None, description="particles and temperatures; null: log Z is exact"
     )
-    paper_annealing: dict[str, int] | None = None
     metrics: tuple[str, ...] = ("log_likelihood",)
     rates: tuple[float, ...] = Field(default=(), description="learning rates of the curves, at first if they change")
     axis: Literal["linear", "log"] = "linear"
     iteration_axis: Literal["linear", "log"] = "linear"
     epoch: int | None = Field(default=None, description="iterations of an epoch, where the axis counts epochs")
-    without: tuple[str, ...] = Field(default=(), description="labels of the paper's curves that are left out")
     references: tuple[str, ...] = ()
     data_file: str | None = Field(default=None, description="file of the data set; null: there are no references")
     mark: float | None = Field(default=None, description="share of the best rise whose first reaching is marked")
@@ -248,6 +231,13 @@ class LearningCurvesSpec(FigureSpec):
 
     NAMES = "FIGURE.PANEL.ALGORITHM"
     DRAWN_BY = ("rbmbench.kinds._curve_panels", "rbmbench.kinds._curve_captions", "rbmbench.reporting.marks")
+
+    @property
+    def changed(self) -> tuple[Difference, ...]:
+        """The settings that are not the published ones, of those that the metrics of their panels depend on."""
+        shown = {panel.name: panel.metrics for panel in self.panels}
+        changed = super().changed
+        return tuple(change for change in changed if any(map(change.changes, shown.get(change.panel, ("",)))))
 
     def folders(self) -> list[str]:
         """Return the folders of the runs, or of their evaluations where log-likelihoods are annealed."""
@@ -407,13 +397,20 @@ class Curves:
         return [f"left out: {self.label} trial {trial} (not finite)" for trial in lost]
 
     @property
-    def budget(self) -> dict[str, tuple[float | None, float | None]]:
-        """What was run and what the paper ran: iterations and trials."""
-        panel = self.panel
-        return {
-            "iterations": (panel.iterations, panel.paper_iterations),
-            "trials": (len(self.trials), panel.paper_trials),
-        }
+    def budget(self) -> dict[str, int]:
+        """What was run: iterations and trials."""
+        return {"iterations": self.panel.iterations, "trials": len(self.trials)}
+
+    @property
+    def differences(self) -> tuple[Difference, ...]:
+        """How the run, and the evaluation of the metric, differ from the published ones."""
+        of_run = self.spec.of_part(self.panel.name, self.run.algorithm)
+        return tuple(change for change in of_run if change.changes(self.metric) and change.setting != QUANTILES)
+
+    @property
+    def differences_of_band(self) -> tuple[Difference, ...]:
+        """How the quantiles of the figure's bands differ from the published ones."""
+        return tuple(change for change in self.spec.differences if change.setting == QUANTILES)
 
 
 LearningCurves.SPEC = LearningCurvesSpec

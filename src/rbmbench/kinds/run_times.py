@@ -28,7 +28,7 @@ from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import RunFolder, Source, Spec, TableSpec, TextPart, TextTable, Trained
 from rbmbench.reporting.frames import data_of, machine_of, training_seconds
 from rbmbench.reporting.text_tables import significant
-from rbmbench.reporting.words import count, listed, panel_reductions, stand_ins
+from rbmbench.reporting.words import count, listed, reductions, stand_ins, variant_notes
 
 
 @KINDS.register
@@ -62,23 +62,24 @@ class RunTimes(Kind):
             raise checks.refuse((*location, "reference"), message)
         checks.check_schedules(panels[self.panel][1], names, location)
 
-    def plan(self, planner: Planner, key: str, published: RunTimes | None) -> Output:
+    def plan(self, planner: Planner, key: str) -> Output:
         """Return the table; the runs of its panel, and the evaluation of the reference, added to the plan."""
         _, panel = planner.paper.panels_of("learning_curves")[self.panel]
         runs = planner.runs(panel, self.algorithms_of(planner.paper))
         evaluation = planner.evaluation(panel, runs[self.reference])
-        timed = planner.published.panels_of("learning_curves").get(published.panel) if published else None
         folder = evaluation and planner.plan.folder(evaluation)
         spec = RunTimesSpec(
             **planner.heading(key, self),
-            **planner.trained(panel, timed and timed[1], runs),
+            **planner.trained(panel),
             panel=self.panel,
             reference=self.reference,
             evaluate_every=panel.evaluate_every or planner.paper.defaults.evaluate_every,
             runs=planner.labelled({name: planner.plan.folder(run) for name, run in runs.items()}),
             evaluation=folder and Annealing(folder=folder),
         )
-        return Output(spec, unique(job.id for job in (*runs.values(), evaluation) if job))
+        parts = {("", name): (run,) for name, run in runs.items()}
+        timed = {"": {"of": self.panel, "reference": self.reference}}
+        return Output(spec, unique(job.id for job in (*runs.values(), evaluation) if job), parts, timed)
 
 
 class PublishedTime(Settings):
@@ -196,7 +197,7 @@ class RunTimesSpec(TableSpec, Trained):
 
     def layout(self, numbers: pd.DataFrame) -> TextTable:
         """Return the table for people; without published numbers their columns are left out."""
-        published = 1000 * numbers["published_seconds"] / (self.paper_iterations or float("nan"))
+        published = 1000 * numbers["published_seconds"] / self.as_published("iterations", self.iterations)
         cells = {
             "algorithm": numbers["label"],
             "iterations": [count(number) for number in numbers["iterations"]],
@@ -228,8 +229,9 @@ class RunTimesSpec(TableSpec, Trained):
         yield f"Scale: {self.scale}. Timed on: {'; '.join(words)}."
         if self.published.machine:
             yield f"Published times: {self.published.machine}."
-        if reductions := panel_reductions(self):
-            yield f"Iterations and trials: {listed(reductions)}."
+        yield from variant_notes(self)
+        if less := reductions(self.differences):
+            yield f"Iterations and trials: {listed(less)}."
         yield from (f"Stand-in data: {phrase}." for phrase in stand_ins(numbers))
         if apart := numbers.loc[numbers["ratio"].isna(), "label"].tolist():
             yield f"Without a ratio, run on another machine: {listed(apart)}."
@@ -240,8 +242,8 @@ class RunTimesSpec(TableSpec, Trained):
             return None
         numbers = self.numbers(found)
         # Steps of UCD grow longer as training goes on, so that iterations matter to times.
-        budget = {"iterations": (self.iterations, self.paper_iterations)}
-        return Source(label=self.name, frame=numbers, budget=budget, stand_in=numbers["stand_in"].iloc[0])
+        found = {"budget": {"iterations": self.iterations}, "differences": self.of_part(None)}
+        return Source(label=self.name, frame=numbers, stand_in=numbers["stand_in"].iloc[0], **found)
 
 
 RunTimes.SPEC = RunTimesSpec

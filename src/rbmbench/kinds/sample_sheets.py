@@ -24,7 +24,7 @@ from rbmbench.planning.jobs import Output
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import FigureSpec
-from rbmbench.reporting.words import count, listed
+from rbmbench.reporting.words import count, listed, variant_notes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -65,17 +65,18 @@ class SampleSheets(Kind):
             message = f"found {self.panel!r}, samples of {visible} units; should be square images"
             raise checks.refuse((*location, "panel"), message)
 
-    def plan(self, planner: Planner, key: str, published: SampleSheets | None) -> Output:
+    def plan(self, planner: Planner, key: str) -> Output:
         """Return the figure; the run and the samples of its panel added to the plan."""
         _, panel = planner.paper.panels_of("isl_curves")[self.panel]
         run, drawn = planned_samples(planner, panel)
-        of_paper = planner.published.panels_of("isl_curves").get(published.panel) if published else None
-        shown = sampled(planner, self.panel.rpartition(".")[2], panel, of_paper and of_paper[1], run, drawn)
+        letter = self.panel.rpartition(".")[2]
+        shown = sampled(planner, letter, panel, run, drawn)
         chosen = self.samplers or panel.samplers or tuple(planner.paper.samplers)
         ordered = [one for name in chosen for one in shown.samplers if one.sampler == name]
         panels = [shown.model_copy(update={"samplers": tuple(ordered)})]
         spec = SampleSheetsSpec(**planner.heading(key, self), columns=self.columns, lines=self.lines, panels=panels)
-        return Output(spec, (run.id, drawn.id))
+        parts = {(letter, one.sampler): (run, drawn) for one in ordered}
+        return Output(spec, (run.id, drawn.id), parts, {"": {"of": self.panel}})
 
 
 @dataclass(frozen=True)
@@ -169,7 +170,8 @@ class SampleSheetsSpec(FigureSpec):
             f" {facts[panel.name]['title']}. Grey is E(x|h); deterministic samplers give black and white. In"
             " brackets: the setting that covers the validation rows best."
         )
-        return first + stuck + "".join(f" {line[:1].upper()}{line[1:]}." for line in differences(self, facts))
+        lines = [f"{line[:1].upper()}{line[1:]}." for line in differences(self, facts)]
+        return " ".join([first + stuck, *variant_notes(self), *lines])
 
 
 def height(sheets: int, columns: int, lines: int) -> float:

@@ -46,10 +46,21 @@ class Job:
 
 @dataclass(frozen=True)
 class Output:
-    """A figure or a table: its spec, and the ids of the jobs that it shows."""
+    """A figure or a table: its spec, and the ids of the jobs that it shows.
+
+    Attributes
+    ----------
+    parts : mapping
+        The jobs behind what it shows: by panel and algorithm, and by what else tells them apart, such as the rate. They
+        are compared with the published ones; left out, all jobs are compared in their order.
+    settings : mapping
+        By panel ("" for all): what numbers depend on beside the settings of jobs.
+    """
 
     spec: Shown
     jobs: tuple[str, ...] = ()
+    parts: Mapping[tuple[str, ...], tuple[Job, ...]] = field(default_factory=dict)
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass

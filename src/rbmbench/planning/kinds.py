@@ -8,7 +8,7 @@ estimators are: nothing below `rbmbench.kinds` imports one.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -44,11 +44,8 @@ class Kind(Settings):
     def check(self, checks: Checks, location: tuple) -> None:
         """Refuse what cannot be run; ``location`` is that of this figure or table in the paper's file."""
 
-    def plan(self, planner: Planner, key: str, published: Self | None) -> Output:
-        """Return what is shown under a key such as popcd_fig1, its jobs added to the plan.
-
-        ``published`` is the same figure or table with the paper's own settings, where it is of the same kind.
-        """
+    def plan(self, planner: Planner, key: str) -> Output:
+        """Return what is shown under a key such as popcd_fig1, its jobs added to the plan."""
         raise NotImplementedError
 
     def names(self, paper: Paper) -> Iterator[str]:

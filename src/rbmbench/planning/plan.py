@@ -14,6 +14,7 @@ from rbmbench.base.errors import SettingsError
 from rbmbench.base.parsing import parse
 from rbmbench.config.loading import Configuration
 from rbmbench.config.paper import Paper
+from rbmbench.planning.differences import differences
 from rbmbench.planning.jobs import Output, Plan
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
@@ -27,15 +28,14 @@ def plan(configuration: Configuration) -> Plan:
     result = Plan(configuration.main.scale, configuration.main.papers, configuration.studies)
     for paper in configuration.papers:
         _add_data(result, paper)
-        planner = Planner(result, paper, configuration.published[paper.key])
+        planner = Planner(result, paper)
+        published = Planner(Plan("", ()), configuration.published[paper.key])
         printed = configuration.published_tables[paper.key]
         for name, figure in paper.figures.items():
-            key = f"{paper.key}_{name}"
-            result.figures[key] = _planned(planner, key, figure, planner.published.figures.get(name))
+            result.figures[f"{paper.key}_{name}"] = _planned(planner, published, name, figure)
         for name, table in paper.tables.items():
-            key = f"{paper.key}_{name}"
-            as_published, numbers = planner.published.tables.get(name), printed.get(name, {})
-            result.tables[key] = _planned(planner, key, table, as_published, {"published": numbers})
+            numbers = {"published": printed.get(name, {})}
+            result.tables[f"{paper.key}_{name}"] = _planned(planner, published, name, table, numbers)
     _check_lengths(result)
     return result
 
@@ -50,13 +50,17 @@ def _check_lengths(result: Plan) -> None:
 
 
 def _planned(
-    planner: Planner, key: str, item: Kind, published: Kind | None, printed: Mapping[str, Any] | None = None
+    planner: Planner, published: Planner, name: str, item: Kind, printed: Mapping[str, Any] | None = None
 ) -> Output:
-    """Return the output of a figure or table; its spec says which parts of the paper's are left out."""
-    published = published if published is not None and published.kind == item.kind else None
-    output = item.plan(planner, key, published)
-    absent = [part for part in (published.parts if published else ()) if part not in item.parts]
-    values = output.spec.model_dump(mode="json") | {"absent": absent} | (printed or {})
+    """Return the output of a figure or table; its spec says how it differs from the published one."""
+    key = f"{planner.paper.key}_{name}"
+    output, different = item.plan(planner, key), ()
+    if planner.paper != published.paper:
+        of_paper = (published.paper.figures | published.paper.tables).get(name)
+        alike = of_paper is not None and of_paper.kind == item.kind
+        reference = (of_paper, of_paper.plan(published, key), published) if alike else None
+        different = [one.model_dump() for one in differences(item, output, planner, reference)]
+    values = output.spec.model_dump(mode="json") | {"differences": different} | (printed or {})
     where = f"config/claims/{planner.paper.key}.yaml: published_tables.{output.spec.name}"
     return replace(output, spec=parse(type(output.spec), values, where))
 

@@ -2,7 +2,7 @@
 """What kinds of figures and tables share when they plan: runs and evaluations, and what specs say of them."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rbmbench.base.settings import (
@@ -31,9 +31,9 @@ class Planner:
 
     plan: Plan
     paper: Paper
-    """The paper as it is run at this scale."""
-    published: Paper
-    """The paper with its own settings."""
+    """The paper as it is run at this scale, or with its published settings."""
+    shared: dict[int, Any] = field(default_factory=dict)
+    """What figures share, by the identity of what it was planned from."""
 
     @property
     def layout(self) -> Layout:
@@ -118,31 +118,10 @@ class Planner:
         title = title or f"{of_name(kind).title} of {run.title}"
         return self.plan.add(Job(identity, kind, settings, run.data, run.id, needs, title))
 
-    def trained(self, panel: Panel, published: Panel | None, algorithms: Iterable[str]) -> dict[str, Any]:
-        """Return what a spec says of the training of a panel, and of the paper's: `planning.specs.Trained`."""
-        return {
-            "data": panel.data,
-            "hidden": panel.hidden,
-            "paper_hidden": published and published.hidden,
-            "option_reductions": self._option_reductions(algorithms),
-            "rate": panel.rate,
-            "iterations": panel.iterations,
-            "paper_iterations": published and published.iterations,
-            "trials": panel.trials or self.paper.defaults.trials,
-            "paper_trials": published and (published.trials or self.published.defaults.trials),
-        }
-
-    def _option_reductions(self, algorithms: Iterable[str]) -> list[tuple[str, float, float]]:
-        """Return which options of the algorithms' estimators are below the paper's: name, found, published."""
-        found = []
-        for name in algorithms:
-            published = self.published.algorithms[name].stages if name in self.published.algorithms else ()
-            for stage, as_published in zip(self.paper.algorithms[name].stages, published, strict=False):
-                for option, value in stage.options.items():
-                    other = as_published.options.get(option)
-                    if all(isinstance(number, int | float) for number in (value, other)) and value < other:
-                        found.append((option, value, other))
-        return list(dict.fromkeys(found))
+    def trained(self, panel: Panel) -> dict[str, Any]:
+        """Return what a spec says of the training of a panel: `planning.specs.Trained`."""
+        settings = panel.model_dump(include={"data", "hidden", "rate", "iterations"})
+        return settings | {"trials": panel.trials or self.paper.defaults.trials}
 
     def labelled(self, folders: Mapping[str, str]) -> list[dict[str, Any]]:
         """Return what a spec says of the runs of a panel, from their folders by algorithm."""

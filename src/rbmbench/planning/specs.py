@@ -21,6 +21,7 @@ from rbmbench.base.parsing import parse
 from rbmbench.base.settings import Settings
 from rbmbench.config.paper import KINDS
 from rbmbench.io.results import read_json
+from rbmbench.planning.differences import Difference
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,19 +55,13 @@ class RunFolder(Curve):
 
 
 class Trained(Spec):
-    """What runs were trained with. Pairs of numbers show what is below the paper's budget."""
+    """What runs were trained with."""
 
     data: str
     hidden: int
-    paper_hidden: int | None = None
-    option_reductions: tuple[tuple[str, float, float], ...] = Field(
-        default=(), description="options of estimators below the paper's: name, found, published"
-    )
     rate: float
     iterations: int
-    paper_iterations: int | None = None
     trials: int
-    paper_trials: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +74,9 @@ class Source:
     frame : DataFrame
         Its numbers.
     budget : mapping
-        What was run and what the paper ran (None where that is not known), by name, such as iterations.
+        What was run, by name, such as iterations.
+    differences : tuple of Difference
+        How that differs from the paper's.
     stand_in : str
         What the data stand in for, "" for the real ones.
     dropped : tuple of str
@@ -88,7 +85,8 @@ class Source:
 
     label: str
     frame: pd.DataFrame
-    budget: Mapping[str, tuple[float | None, float | None]]
+    budget: Mapping[str, float | None]
+    differences: tuple[Difference, ...] = ()
     stand_in: str = ""
     dropped: tuple[str, ...] = ()
 
@@ -102,7 +100,7 @@ class Shown(Spec):
     kind: str
     scale: str
     reading: str | None = Field(default=None, description="another reading of the paper, in words")
-    absent: tuple[str, ...] = Field(default=(), description="parts that the paper's has and this has not, in words")
+    differences: tuple[Difference, ...] = Field(default=(), description="how it differs from the published one")
 
     NAMES: ClassVar[str] = ""
     """Form of the names that claims give its parts, such as FIGURE.PANEL.ALGORITHM."""
@@ -115,12 +113,31 @@ class Shown(Spec):
     @property
     def which(self) -> str:
         """What it is, in words: "Figure 1 of popcd, paper scale, without panel a"."""
-        return f"{self.number} of {self.paper}, {self.scale} scale{self.lacks}"
+        return f"{self.origin}, {self.scale} scale{self.lacks}"
+
+    @property
+    def origin(self) -> str:
+        """What it is of: "Figure 1 of popcd", or a variant of that where a setting differs from the published one."""
+        return f"{'Variant of ' * bool(self.changed)}{self.number} of {self.paper}"
+
+    @property
+    def changed(self) -> tuple[Difference, ...]:
+        """The settings that are not the published ones, of those that what is shown depends on."""
+        return tuple(difference for difference in self.differences if difference.kind == "setting")
 
     @property
     def lacks(self) -> str:
         """What the paper's has and this has not: ", without panel a"; "" if that is nothing."""
-        return f", without {', '.join(self.absent)}" if self.absent else ""
+        parts = [part for part in self.differences if part.is_part and not part.algorithm and part.value is None]
+        return f", without {', '.join(f'{part.setting} {part.panel}' for part in parts)}" if parts else ""
+
+    def of_part(self, panel: str | None, algorithm: str | None = None) -> tuple[Difference, ...]:
+        """Return the differences that concern a panel, or an algorithm of it; None stands for any."""
+        return tuple(difference for difference in self.differences if difference.concerns(panel, algorithm))
+
+    def as_published(self, setting: str, value: Any, panel: str | None = None) -> Any:
+        """Return the published value of a setting, which is ``value`` unless there is a difference."""
+        return next((other.published for other in self.of_part(panel, "") if other.setting == setting), value)
 
     @property
     def notes(self) -> list[str]:

@@ -63,7 +63,7 @@ def write_text(text: str, path: str | PathLike) -> None:
 def write_markdown(spec: TableSpec, table: TextTable, path: str | PathLike) -> None:
     """Write a table with its captions and notes as Markdown."""
     first, *others = table.parts
-    text = [f"# {spec.number} of {spec.paper}{spec.lacks}: {spec.title}", first.caption, markdown_table(first.flat)]
+    text = [f"# {spec.origin}{spec.lacks}: {spec.title}", first.caption, markdown_table(first.flat)]
     for part in others:
         text += [f"## {part.caption}", markdown_table(part.flat)]
     write_text("\n\n".join([*text, "\n".join(f"- {note}" for note in table.notes)]), path)

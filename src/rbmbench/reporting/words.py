@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Numbers, names and differences from the papers in words."""
 
+from collections.abc import Iterable, Mapping
+from textwrap import wrap
+from typing import Any
+
 import pandas as pd
 
+from rbmbench.planning.differences import Difference
 from rbmbench.planning.jobs import data_name
-from rbmbench.planning.specs import Trained
+from rbmbench.planning.specs import Shown
 
 FEW_PARTICLES = 10
 """Effective sample size of an annealing below which no verdict rests on it."""
@@ -25,25 +30,122 @@ def listed(words: list[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
-def reductions(found: float | None, published: float | None, what: str) -> list[str]:
-    """Return a phrase such as "500 of 50 000 iterations" when the budget is below the paper's, else nothing."""
-    if not found or not published or found >= published:
-        return []
-    return [f"{count(found)} of {count(published)} {what}"]
+UNITS = {
+    "hidden": "hidden units",
+    "longest": "steps at most",
+    "estimate.estimates": "estimates",
+    "annealing.particles": "particles",
+    "annealing.temperatures": "temperatures",
+    "ground_truth.chains": "inverse temperatures of the ground truth",
+    "ground_truth.burn_in": "steps before the ground truth",
+    "ground_truth.samples": "ground-truth samples of parallel tempering",
+    "proxy.chains": "chains of the reconstruction log-likelihood",
+    "proxy.rows": "rows of the reconstruction log-likelihood",
+}
+"""Settings in words, where these are not their own names."""
+TITLED = ("iterations", "trials", "samples", "replications", "longest")
+"""Budgets that titles name; captions and notes name all."""
+LONG = 45
+"""Letters of words that may be broken into lines."""
 
 
-def panel_reductions(panel: Trained) -> list[str]:
-    """Return what a panel has less of than the paper's."""
-    return [
-        *reductions(panel.iterations, panel.paper_iterations, "iterations"),
-        *reductions(panel.trials, panel.paper_trials, "trials"),
-        *reductions(panel.hidden, panel.paper_hidden, "hidden units"),
-        *(
-            phrase
-            for name, found, published in panel.option_reductions
-            for phrase in reductions(found, published, name)
-        ),
-    ]
+def phrase(difference: Difference, units: Mapping[str, str] = UNITS) -> str:
+    """Return a difference in words: "500 of 50 000 iterations", "rate 0.02 (paper: 0.1)"; "" for a larger budget."""
+    setting, value, published = difference.setting, difference.value, difference.published
+    if setting in ("figure", "table"):
+        return "not in the paper"
+    if difference.is_part:
+        part = f"{setting} " * (not difference.algorithm)
+        return f"no {part}{published}" if value is None else f"with {part}{value}"
+    name = units.get(setting, setting.replace("samplers.grid", "tried").replace(".", " ").replace("_", " "))
+    if difference.kind != "budget" or value is None or published is None:
+        words = f"{name} {_value(value)} (paper: {_value(published)})"
+        return unbroken(words) if len(words) < LONG else words
+    if isinstance(value, list):
+        return f"{len(value)} of {len(published)} values of {name.rpartition(' ')[2]}"
+    return f"{count(value)} of {count(published)} {name}" if value < published else ""
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return {True: "on", False: "off", None: "none"}[value]
+    if isinstance(value, list):
+        return ", ".join(map(_value, value))
+    if isinstance(value, float):
+        return f"{value:g}"
+    return count(value) if isinstance(value, int) else str(value)
+
+
+def phrases(differences: Iterable[Difference], units: Mapping[str, str] = UNITS) -> list[str]:
+    """Return differences in words, each once, with the algorithms that they concern where these are not all.
+
+    Stand-in data are left out: see `stand_ins`.
+    """
+    labels: dict[str, dict[str, None]] = {}
+    for difference in differences:
+        if difference.kind != "data" and (words := phrase(difference, units)):
+            of_words = labels.setdefault(words, {})
+            if difference.label and not difference.is_part:
+                of_words[difference.label] = None
+    return [f"{words} for {listed(list(names))}" if names else words for words, names in labels.items()]
+
+
+def reductions(differences: Iterable[Difference], titled: bool = True) -> list[str]:
+    """Return in words which budgets are below the paper's; ``titled``: those that titles name."""
+    budgets = [difference for difference in differences if difference.kind == "budget" and not difference.is_part]
+    return phrases(budget for budget in budgets if budget.setting in TITLED or not titled)
+
+
+def variants(spec: Shown) -> list[str]:
+    """Return in words which settings of a figure or table are not the paper's, with the panels that they concern."""
+    what = next((part for part in ("panel", "row", "contest") if hasattr(spec, f"{part}s")), "panel")
+    panels = {part.name for part in getattr(spec, f"{what}s", ())}
+    by_panel: dict[str, list[Difference]] = {}
+    for difference in spec.changed:
+        is_panel = difference.is_part and not difference.algorithm
+        by_panel.setdefault("" if is_panel else difference.panel, []).append(difference)
+    places: dict[str, list[str]] = {}
+    for panel, of_panel in by_panel.items():
+        for words in phrases(of_panel):
+            places.setdefault(words, []).append(panel)
+    everywhere = [words for words, names in places.items() if set(names) >= panels or "" in names]
+    elsewhere = {words: names for words, names in places.items() if words not in everywhere}
+    return everywhere + [f"{what}{'s' * (len(of) > 1)} {listed(of)}: {words}" for words, of in elsewhere.items()]
+
+
+def summarised(spec: Shown) -> list[str]:
+    """Return all differences in a few words: other settings, the largest cut of each budget, what is left out."""
+    least: dict[str, tuple[float, str]] = {}
+    for budget in (part for part in spec.differences if part.kind == "budget" and not part.is_part):
+        if words := phrase(budget):
+            sizes = [
+                len(value) if isinstance(value, list) else value or 0 for value in (budget.value, budget.published)
+            ]
+            cut = sizes[0] / sizes[1] if sizes[1] else 0.0, words
+            least[budget.setting] = min(least.get(budget.setting, cut), cut)
+    missing = [part for part in spec.differences if part.is_part and part.value is None]
+    parts = [f"no {part.setting} {part.panel}" for part in missing if not part.algorithm]
+    curves = sum(bool(part.algorithm) for part in missing)
+    parts += [f"{curves} curve{'s' * (curves > 1)} left out"] * bool(curves)
+    stand_in = ["stand-in data"] * any(difference.kind == "data" for difference in spec.differences)
+    return [*variants(spec), *(words for _, words in least.values()), *parts, *stand_in]
+
+
+def variant_lines(spec: Shown, letters: int = 100, most: int = 2) -> list[str]:
+    """Return the lines of a title that say which settings are not the paper's; the caption says what has no room."""
+    words = variants(spec)
+    for shown in range(len(words), -1, -1):
+        more = ["more differences: see the caption"] * (shown < len(words))
+        lines = wrap("; ".join([*words[:shown], *more]), letters, break_on_hyphens=False)
+        if len(lines) <= most:
+            break
+    return lines
+
+
+def variant_notes(spec: Shown) -> list[str]:
+    """Return sentences that captions and notes begin with: another reading of the paper, and other settings."""
+    words = variants(spec)
+    return [*spec.notes, *[f"A variant, not the published settings: {'; '.join(words)}."] * bool(words)]
 
 
 def stand_ins(frame: pd.DataFrame) -> list[str]:

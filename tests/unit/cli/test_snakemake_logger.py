@@ -226,7 +226,8 @@ def test_the_last_line_names_page_and_verdicts(repository, tmp_path):
     start, _, verdicts = line.partition("; verdicts: ")
     assert start == f"Done: open {tmp_path}/report/index.html"
     counts = dict(reversed(part.split(" ", 1)) for part in verdicts.split(", "))
-    assert set(counts) == {"reproduced", "not reproduced", "inconclusive at this scale"}
+    assert set(counts) == {"reproduced", "not reproduced", "inconclusive at this scale", "of variants"}
     assert int(counts["not reproduced"]) == kept.count(",not reproduced,")
+    assert int(counts["of variants"]) == kept.count(",variant,") > 0
     smoke = last_line(Layout("results/smoke"), has_report=True, has_claims=True)
     assert smoke.endswith("; everything was made, and nothing is judged at this scale")

@@ -6,7 +6,7 @@ import subprocess
 
 import pandas as pd
 import pytest
-from reporting_results import numbers, stand_in, table
+from reporting_results import differences, numbers, stand_in, table
 
 from rbmbench.base.parsing import parse
 from rbmbench.kinds.bias_variance import BiasVarianceSpec
@@ -45,7 +45,12 @@ def certainty_layout(spec) -> pd.DataFrame:
 
 @pytest.fixture
 def spec(tmp_path):
-    return parse(BiasVarianceSpec, table(tmp_path, ROWS, published=PUBLISHED), "test")
+    made, published = (
+        {"iterations": 4000, "estimate.estimates": 2000},
+        {"iterations": 10000, "estimate.estimates": 50000},
+    )
+    values = table(tmp_path, ROWS, published=PUBLISHED) | {"differences": differences(made, published, "toy_3")}
+    return parse(BiasVarianceSpec, values, "test")
 
 
 def test_csv_has_one_line_for_each_estimator_and_ground_truth(spec, tmp_path):
@@ -101,7 +106,10 @@ def test_spread_is_left_out_for_single_models(tmp_path):
 
 def test_notes_name_scale_cuts_and_stand_ins(tmp_path):
     values = table(tmp_path, ROWS, published=PUBLISHED, meta=stand_in("letters"))
-    values["rows"][0] |= {"ground_truth": {"samples": 500}, "paper_ground_truth": {"samples": 200000}}
+    values["rows"][0] |= {"ground_truth": {"samples": 500}}
+    made = {"iterations": 4000, "estimate.estimates": 2000, "ground_truth.samples": 500}
+    published = {"iterations": 10000, "estimate.estimates": 50000, "ground_truth.samples": 200000}
+    values["differences"] = differences(made, published, "toy_3")
     spec = parse(BiasVarianceSpec, values, "test")
     notes = spec.layout(wide_of(spec)).notes
     assert [note.replace("\N{NO-BREAK SPACE}", " ") for note in notes] == [

@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from reporting_results import differences
 from scipy import stats
 
 from rbmbench.base.errors import ResultsError
@@ -104,7 +105,8 @@ def chains(folder, times) -> str:
 def coupling_figure(tmp_path, **times) -> dict:
     """Write the stopping times of a figure and return its spec."""
     spec = {"key": "ucd_fig5", "paper": "ucd", "title": "Times", "kind": "coupling_times", "scale": "tiny"}
-    spec |= {"visible": 13, "hidden": 7, "width": 0.3, "replications": 5, "paper_replications": 1000, "longest": 29}
+    spec |= {"visible": 13, "hidden": 7, "width": 0.3, "replications": 5, "longest": 29}
+    spec |= {"differences": differences(spec, {"replications": 1000})}
     folders = [{"coupling": name, "folder": chains(tmp_path / name, values)} for name, values in times.items()]
     return spec | {"couplings": folders}
 

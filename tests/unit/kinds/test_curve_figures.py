@@ -62,7 +62,7 @@ def test_many_panels_of_one_data_set_take_several_rows(tmp_path, panels, lengths
 def test_titles_name_cuts_stand_ins_and_lost_trials(tmp_path):
     values = rising(-5.0)
     values[2, 4] = np.inf
-    panel = {"curves": {"cd_1": values}, "paper_iterations": 50000, "meta": stand_in("mnist")}
+    panel = {"curves": {"cd_1": values}, "published": {"iterations": 50000}, "meta": stand_in("mnist")}
     result = drawn(tmp_path, {"a": panel})
     found = texts(result.axes[0]).replace("\N{NO-BREAK SPACE}", " ")
     assert found.startswith("(a) Digits 8x8, α = 0.1, 3 hidden\n")
@@ -73,6 +73,21 @@ def test_titles_name_cuts_stand_ins_and_lost_trials(tmp_path):
     ):
         assert part in found
     assert result.get_suptitle().endswith("tiny scale\nstand-in data: Digits 8x8 in place of MNIST")
+
+
+def test_titles_name_settings_that_are_not_the_paper_s(tmp_path):
+    panel = {"curves": {"cd_1": rising(-5.0)}, "published": {"rate": 0.02}}
+    title = drawn(tmp_path / "one", {"a": panel}).get_suptitle().replace("\N{NO-BREAK SPACE}", " ")
+    assert title.endswith("\nVariant of Figure 1 of popcd, tiny scale\nrate 0.1 (paper: 0.02)")
+    # What has no room in a title is in the caption.
+    values = figure(tmp_path / "more", {"a": panel})
+    change = {"panel": "a", "value": list(range(30)), "published": list(range(31)), "kind": "setting"}
+    values["differences"] += [change | {"setting": f"update.{name}"} for name in ("first", "second", "third")]
+    spec = parse(LearningCurvesSpec, values, "test")
+    found = spec.read()
+    title = spec.draw(found).get_suptitle().replace("\N{NO-BREAK SPACE}", " ")
+    assert title.endswith("\nrate 0.1 (paper: 0.02); more differences: see the caption")
+    assert "update third 0, 1, 2" in spec.caption(found).replace("\N{NO-BREAK SPACE}", " ")
 
 
 @pytest.mark.parametrize("side_by_side", [1, 2, 3])

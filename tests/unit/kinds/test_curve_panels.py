@@ -183,7 +183,9 @@ def test_an_axis_may_count_epochs(tmp_path):
 
 
 def test_curves_that_are_left_out_are_named(tmp_path):
-    spec = spec_of(tmp_path, {"a": {"curves": CURVES, "without": ["CD-10", "pop-CD-10"]}}, absent=["panel b"])
+    values = figure(tmp_path, {"a": {"curves": CURVES, "without": ["CD-10", "pop-CD-10"]}})
+    values["differences"].append({"panel": "b", "setting": "panel", "published": "b", "kind": "budget"})
+    spec = parse(LearningCurvesSpec, values, "test")
     found = spec.read()
     drawn = spec.draw(found)
     assert " scale, without panel b" in drawn.get_suptitle()

@@ -192,4 +192,5 @@ def test_it_trains_one_trial_of_each_algorithm_and_anneals_nothing(overlay):
     assert [found.jobs[run].settings.trials for run in output.jobs] == [1, 1, 1]
     assert {found.jobs[run].settings.seed for run in output.jobs} == {found.jobs[output.jobs[0]].settings.seed}
     assert {found.jobs[job].kind for job in output.jobs} == {"train"}
-    assert output.spec.panels[0].paper_iterations == 10000
+    (fewer,) = [one for one in output.spec.differences if one.setting == "iterations"]
+    assert (fewer.setting, fewer.published, fewer.kind) == ("iterations", 10000, "budget")

@@ -5,7 +5,7 @@ import json
 
 import pandas as pd
 import pytest
-from reporting_results import make_run, rising, stand_in
+from reporting_results import differences, make_run, rising, stand_in
 
 from rbmbench.base.parsing import parse
 from rbmbench.kinds.run_times import RunTimesSpec
@@ -29,7 +29,8 @@ def times_table(tmp_path, wall=SECONDS, *, published=PUBLISHED, meta=None, of=No
     """Write runs of 5 trials and 4000 iterations, and return the spec of a table of their times."""
     spec = {"key": "ucd_table1", "paper": "ucd", "title": "Run times", "kind": "run_times", "scale": "tiny"}
     spec |= {"panel": "fig2.a", "reference": "cd_1", "evaluate_every": 100, "published": published}
-    spec |= {"data": "toy", "hidden": 3, "rate": 0.1, "iterations": 4000, "paper_iterations": 10000, "trials": 5}
+    spec |= {"data": "toy", "hidden": 3, "rate": 0.1, "iterations": 4000, "trials": 5}
+    spec |= {"differences": differences(spec, {"iterations": 10000})}
     labels = {"cd_1": "CD-1", "ucd": "UCD"}
     runs = [
         {

@@ -213,13 +213,12 @@ def test_an_unknown_target_is_told_with_the_nearest(everything):
 
 def test_specs_tell_what_was_cut(configurations):
     smoke = plan(configurations["smoke"])
-    panel = smoke.figures["popcd_fig2"].spec.panels[0]
-    assert (panel.paper_iterations, panel.paper_trials) == (5000, 25)
-    assert (panel.iterations, panel.trials) != (5000, 25)
-    row = smoke.tables["popcd_table1"].spec.rows[0]
-    counts = {one.settings.estimates for one in smoke.of_kind("estimate").values()}
-    assert row.paper_estimates == 50_000 > max(counts)
-    assert row.paper_ground_truth["samples"] == 200_000 > row.ground_truth["samples"]
+    found = {one.setting: one for one in smoke.figures["popcd_fig2"].spec.of_part("a")}
+    assert (found["iterations"].published, found["trials"].published) == (5000, 25)
+    assert {one.kind for one in found.values()} == {"budget", "data"}
+    of_row = {one.setting: one for one in smoke.tables["popcd_table1"].spec.of_part("bars_and_stripes_16")}
+    for name, published in {"estimate.estimates": 50_000, "ground_truth.samples": 200_000}.items():
+        assert of_row[name].published == published > of_row[name].value
 
 
 def test_specs_name_the_folders(paper):
@@ -373,9 +372,9 @@ def test_run_times_are_those_of_a_panel_s_runs(configurations, paper):
 
 
 def test_a_panel_says_what_is_smaller_than_the_paper_s(everything):
-    panel = plan(everything).figures["ucd_fig3"].spec.panels[0]
-    assert (panel.hidden, panel.paper_hidden) == (11, 100)
-    assert panel.option_reductions == (("chains", 60, 1000),)
+    found = {one.setting: one for one in plan(everything).figures["ucd_fig3"].spec.of_part("a")}
+    for name, pair in {"hidden": (11, 100), "estimator.chains": (60, 1000)}.items():
+        assert (found[name].value, found[name].published, found[name].kind) == (*pair, "setting")
 
 
 def test_the_bias_of_cd_is_measured_as_published(repository):
@@ -450,17 +449,16 @@ overrides:
     made = plan(load(["config/config.yaml", overlay]))
     figure, table = made.figures["popcd_fig3"], made.tables["popcd_table1"]
     assert [panel.name for panel in figure.spec.panels] == ["c"]
-    assert figure.spec.absent == ("panel a", "panel b", "panel d")
-    assert figure.spec.panels[0].without == ("CD-10", "pop-CD-10")
+    assert figure.spec.which == "Figure 3 of popcd, paper scale, without panel a, panel b, panel d"
+    lost = [one.published for one in figure.spec.of_part("c")]
+    assert lost == ["CD-10", "pop-CD-10"]
     assert [run.partition("-0.01")[0] for run in ids_shown(made, figure)] == ["mnist-500h-pop_cd_1", "mnist-500h-cd_1"]
-    assert table.spec.absent == ("row letters_100", "row mnist_500")
+    assert table.spec.lacks == ", without row letters_100, row mnist_500"
     assert not {run for run in ids_shown(made, table) if "500h" in run or "100h" in run}
     whole = plan(load(["config/config.yaml"]))
     assert set(ids_shown(made, figure)) <= set(ids_shown(whole, whole.figures["popcd_fig3"]))
     everything = [one.spec for one in (whole.figures | whole.tables).values()]
-    assert not [spec.key for spec in everything if spec.absent]
-    panels = [panel for spec in everything for panel in getattr(spec, "panels", ())]
-    assert not [panel for panel in panels if getattr(panel, "without", ())]
+    assert not [spec.key for spec in everything if spec.differences]
 
 
 def test_an_overlay_leaves_out_figures_and_tables_by_name(repository, tmp_path, monkeypatch):

@@ -115,7 +115,11 @@ def test_single_trial_gives_no_verdict(tmp_path):
 @pytest.mark.parametrize(
     ("panel", "needs", "reason"),
     [
-        ({"paper_iterations": 50000}, {"share_of_iterations": 0.4}, "4 000 of 50 000 iterations, needs 40 % of them"),
+        (
+            {"published": {"iterations": 50000}},
+            {"share_of_iterations": 0.4},
+            "4 000 of 50 000 iterations, needs 40 % of them",
+        ),
         ({}, {"trials": 6}, "5 trials, needs 6"),
         ({"meta": stand_in("mnist")}, {}, "stand-in data for MNIST"),
     ],
@@ -138,7 +142,7 @@ def test_scale_that_lacks_what_a_claim_needs_gives_no_verdict(tmp_path, panel, n
 
 def test_cut_that_a_claim_can_bear_is_still_named(tmp_path):
     curves = {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}
-    spec = figure(tmp_path, {"a": {"curves": curves, "paper_iterations": 50000, "paper_trials": 25}})
+    spec = figure(tmp_path, {"a": {"curves": curves, "published": {"iterations": 50000, "trials": 25}}})
     line = judged([DIFFERENCE], [spec]).iloc[0]
     assert line["verdict"] == REPRODUCED
     assert line["note"].endswith("4 000 of 50 000 iterations; 5 of 25 trials")
@@ -280,3 +284,57 @@ def test_shipped_table_has_the_published_numbers(shipped):
     assert printed.value("letters_100", "cd_10", "variance") == 0.000186199
     assert printed.value("mnist_500", "pop_cd_10", "bias") == 0.00289032
     assert printed.value("mnist_16", "pcd_1", "bias") is None
+
+
+def test_a_verdict_from_other_settings_is_a_variant_s(tmp_path):
+    """A rate that is not the paper's flips no published verdict: it is another class, and the note says why."""
+    curves = {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}
+    spec = figure(tmp_path, {"a": {"curves": curves, "published": {"rate": 0.02}}, "b": {"curves": curves}})
+    untouched = DIFFERENCE | {"id": "popcd_1.b", "curve": "fig1.b.pop_cd_1", "against": "fig1.b.cd_1"}
+    across = untouched | {"id": "popcd_1.c", "class": "check", "against": "fig1.a.cd_1"}
+    first, second, third = (line for _, line in judged([DIFFERENCE, untouched, across], [spec]).iterrows())
+    assert [first["class"], second["class"], third["class"]] == ["variant", "published", "variant"]
+    assert {first["verdict"], second["verdict"]} == {REPRODUCED}
+    for line in (first, third):
+        assert "; variant: rate 0.1 (paper: 0.02)" in line["note"]
+    assert "variant" not in second["note"]
+    (claim,) = claims_of(parse(ClaimFile, {"claims": [DIFFERENCE]}, "test"), "test")
+    assert judged_again(first, claim) == first.to_dict()
+
+
+def test_budgets_and_stand_ins_make_no_variant(tmp_path):
+    curves = {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}
+    panel = {"curves": curves, "published": {"iterations": 50000, "trials": 25}, "meta": stand_in("mnist")}
+    line = judged([DIFFERENCE], [figure(tmp_path, {"a": panel})], needs={"real_data": False}).iloc[0]
+    assert (line["class"], line["verdict"]) == ("published", REPRODUCED)
+
+
+def test_a_difference_of_a_curve_concerns_its_claims_alone(tmp_path):
+    curves = {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0), "pt_10": rising(-4.0)}
+    spec = figure(tmp_path, {"a": {"curves": curves}})
+    other = {"panel": "a", "algorithm": "pt_10", "label": "PT-10", "setting": "estimator.k", "kind": "setting"}
+    spec["differences"] = [other | {"value": 2, "published": 1}]
+    about = DIFFERENCE | {"id": "popcd_1.pt", "curve": "fig1.a.pt_10"}
+    lines = judged([DIFFERENCE, about], [spec])
+    assert lines["class"].tolist() == ["published", "variant"]
+    assert "variant: estimator k 2 (paper: 1) for PT-10" in lines["note"].iloc[1]
+
+
+@pytest.mark.parametrize(
+    ("setting", "metric", "standing"),
+    [("proxy.steps", "log_likelihood", "published"), ("annealing.base", "log_likelihood", "variant")],
+)
+def test_settings_of_an_evaluation_concern_its_metrics_alone(tmp_path, setting, metric, standing):
+    curves = {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}
+    spec = figure(tmp_path, {"a": {"curves": curves}})
+    spec["differences"] = [{"panel": "a", "setting": setting, "value": 3, "published": 7, "kind": "setting"}]
+    claim = DIFFERENCE | {"metric": metric}
+    assert judged([claim], [spec])["class"].tolist() == [standing]
+
+
+def test_other_quantiles_concern_claims_on_bands_alone(tmp_path):
+    curves = {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}
+    spec = figure(tmp_path, {"a": {"curves": curves}})
+    spec["differences"] = [{"setting": "quantiles", "value": [0.1, 0.9], "published": [0.25, 0.75], "kind": "setting"}]
+    band = DIFFERENCE | {"id": "popcd_1.band", "kind": "final_band_ratio"}
+    assert judged([DIFFERENCE, band], [spec])["class"].tolist() == ["published", "variant"]

@@ -74,14 +74,14 @@ def test_stand_in_is_named_once(tmp_path):
 
 
 def test_cut_budgets_are_named(tmp_path):
-    panel = {"curves": {"cd_1": rising(-5.0)}, "paper_iterations": 50000, "paper_trials": 25}
+    panel = {"curves": {"cd_1": rising(-5.0)}, "published": {"iterations": 50000, "trials": 25}}
     spec = figure_spec(figure(tmp_path, {"a": panel}))
     caption = spec.caption(spec.read())
     assert f"Panel a: 4{count(50000)[2]}000 of {count(50000)} iterations and 5 of 25 trials." in caption
 
 
 def test_full_budget_is_not_called_cut(tmp_path):
-    panel = {"curves": {"cd_1": rising(-5.0)}, "paper_iterations": 4000, "paper_trials": 5}
+    panel = {"curves": {"cd_1": rising(-5.0)}, "published": {"iterations": 4000, "trials": 5}}
     spec = figure_spec(figure(tmp_path, {"a": panel}))
     assert " of 4" not in spec.caption(spec.read())
 
@@ -164,7 +164,7 @@ def test_lists_of_words(words, text):
 
 def test_how_sure_annealing_is_stands_in_the_caption(tmp_path):
     curves = {"cd_1": rising(-5.0), "pop_cd_1": rising(-5.0)}
-    panels = {"a": {"curves": curves, "effective_particles": 40.0, "paper_annealing": {"particles": 512}}}
+    panels = {"a": {"curves": curves, "effective_particles": 40.0, "published": {"annealing.particles": 512}}}
     spec = parse(LearningCurvesSpec, figure(tmp_path, panels | {"b": {"curves": curves}}), "test")
     certainty = frames.annealing_certainty(spec.panels, spec.read().runs)
     assert list(certainty["panel"]) == ["a", "a"]

@@ -13,9 +13,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from browser_page import block_of
-from reporting_results import figure, numbers, rising, stand_in, table
+from reporting_results import DIFFERENCE, figure, numbers, rising, stand_in, table
 
 from rbmbench.base.errors import ResultsError
+from rbmbench.base.parsing import parse
 from rbmbench.base.settings import RunSettings
 from rbmbench.io.layout import Layout
 from rbmbench.io.meta import content_checksum
@@ -358,6 +359,34 @@ def test_a_reading_is_marked(layout, outputs):
             spec.model_copy(update={"reading": "rates a tenth"}).model_dump_json(), layout.spec(spec.key)
         )
     assert written(layout).count("Another reading of the paper: rates a tenth.</p>") == 2
+
+
+def test_other_settings_are_named_and_their_verdicts_are_no_published_ones(layout, tmp_path):
+    curves = {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}
+    values = figure(tmp_path, {"a": {"curves": curves, "published": {"rate": 0.02}}, "b": {"curves": curves}})
+    other = DIFFERENCE | {"id": "popcd_1.b", "curve": "fig1.b.pop_cd_1", "against": "fig1.b.cd_1"}
+    spec = parse(
+        judge.ClaimsSpec,
+        {"scale": "tiny", "outputs": [values], "claims": {"popcd": {"claims": [DIFFERENCE, other]}}},
+        "test",
+    )
+    verdicts = judge.evaluate(spec)
+    text_tables.write_csv(verdicts, layout.claims)
+    made(layout, values)
+    words = "rate 0.1 (paper: 0.02)".replace(" ", "\N{NO-BREAK SPACE}")
+    caption = Path(layout.figure("popcd_fig1", "md")).read_text()
+    assert caption.startswith(f"A variant, not the published settings: panel a: {words}. ")
+    page = written(layout)
+    assert f"<b>A variant</b>, not the published settings: panel a: {words}.</p>" in page
+    assert f'">variant</a> <small>panel a: {words}</small>' in page
+    assert [(one.standing, one.verdict) for one in block(page).results[0].claims] == [
+        ("variant", judge.REPRODUCED),
+        ("published", judge.REPRODUCED),
+    ]
+    counted = 'class={}&amp;verdict=reproduced" title="reproduced: 1 of 1"'
+    assert all(counted.format(standing) in page for standing in ("published", "variant"))
+    assert '2 claims: <span class="mark yes" title="reproduced">✓ 1<' in page
+    assert "popcd_1: 1 of 1 reproduced; 1 of variants</th>" in claims_table(verdicts)
 
 
 def test_claims_table_of_no_claims_is_empty():

@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from reporting_results import figure, make_run, rising
+from reporting_results import differences, figure, make_run, rising
 from scipy import stats
 
 from rbmbench import datasets
@@ -263,14 +263,9 @@ def test_claims_on_all_kinds_get_verdicts(tmp_path):
         | {"needs": {"replications": 1000}},
     ]
     file = {"claims": [{"where": "here", "text": "so"} | claim for claim in claims]}
-    spec = {
-        "scale": "tiny",
-        "outputs": [
-            coupling_figure(tmp_path, rbm=[*[3] * 15, *[17] * 5]) | {"replications": 20},
-            times_table(tmp_path),
-        ],
-        "claims": {"ucd": file},
-    }
+    times = coupling_figure(tmp_path, rbm=[*[3] * 15, *[17] * 5]) | {"replications": 20}
+    times["differences"] = differences(times, {"replications": 1000})
+    spec = {"scale": "tiny", "outputs": [times, times_table(tmp_path)], "claims": {"ucd": file}}
     verdicts = evaluate(parse(ClaimsSpec, spec, "test"))
     assert verdicts["verdict"].tolist()[:2] == [REPRODUCED, REPRODUCED]
     assert "20 of 1 000 replications" in verdicts["note"].iloc[0]

@@ -4,15 +4,16 @@
 import numpy as np
 import pandas as pd
 import pytest
+from reporting_results import figure, rising
 
-from rbmbench.config.loading import load
+from rbmbench.planning.specs import parse_spec
 from rbmbench.reporting.frames import RunData
-from rbmbench.reporting.page.coverage import cuts
 from rbmbench.reporting.page.curves import MOST_POINTS, MOST_POINTS_OF_A_TRIAL, MOST_TRIALS, panels
 from rbmbench.reporting.page.facts import PanelFacts, RunFacts
 from rbmbench.reporting.page.model import Claim, Paper
 from rbmbench.reporting.page.reader import order, part
 from rbmbench.reporting.page.strips import strip
+from rbmbench.reporting.words import summarised
 
 CLAIM = dict.fromkeys(("claim", "paper", "where", "text", "published", "fails", "verdict", "note", "discussed"), "")
 CLAIM |= dict.fromkeys(("measured", "low", "high", "above", "below")) | {"standing": "published"}
@@ -173,23 +174,17 @@ def test_papers_are_named_as_in_citations(citation, name):
     assert Paper(key="key", citation=citation).name == name
 
 
-def test_cuts_name_what_is_below_the_published_settings(repository):
-    paper = load([repository / "config" / "config.yaml"]).published["popcd"]
-    kind = paper.figures["fig1"]
-    panel = kind.panels["a"]
-    numbers = curves([0, panel.iterations // 2], trials=5)
-    ours = {"particles": 128, "temperatures": paper.defaults.annealing.temperatures}
-    found = [
-        text.replace("\N{NO-BREAK SPACE}", " ")
-        for text in cuts(kind, paper, numbers, [{"evaluation": {"settings": ours}}])
-    ]
-    assert found == [
-        "1 of 24 curves",
-        "25 000 of 50 000 iterations",
+def test_a_page_names_the_largest_cut_of_each_budget_and_other_settings(tmp_path):
+    curves = {"cd_1": rising(-5.0)}
+    panels = {"a": {"curves": curves, "published": {"iterations": 50000, "trials": 25}, "without": ["PT-10"]}}
+    panels["b"] = {"curves": curves, "published": {"iterations": 8000, "rate": 0.02}}
+    spec = parse_spec(figure(tmp_path, panels), "test")
+    assert [text.replace("\N{NO-BREAK SPACE}", " ") for text in summarised(spec)] == [
+        "panel b: rate 0.1 (paper: 0.02)",
+        "4 000 of 50 000 iterations",
         "5 of 25 trials",
-        "128 of 512 particles of annealing",
+        "1 curve left out",
     ]
-    assert cuts(kind, paper, numbers.assign(stand_in="mnist"), [])[-1] == "stand-in data"
 
 
 def test_curves_of_another_form_have_no_charts():

@@ -40,7 +40,7 @@ def test_decline_difference_is_that_of_two_falls(tmp_path):
 def test_lead_after_a_share_of_the_paper_s_iterations(tmp_path):
     line = np.linspace(-20.0, -10.0, 11)[None].repeat(3, axis=0)
     curves = {"cd_1": line, "pop_cd_1": (line + 20) / 2 - 20}
-    there = evidence(tmp_path, curves, paper_iterations=2000)
+    there = evidence(tmp_path, curves, published={"iterations": 2000})
     names = {"curve": "fig1.a.pop_cd_1", "against": "fig1.a.cd_1"}
     # At iteration 500 of 1000 the one has risen by 5, the other by half of that.
     assert MEASUREMENTS["lead_after"](there, **names, share=0.25).value == pytest.approx(-0.5)
@@ -138,7 +138,7 @@ def test_run_time_ratio_ranges_over_panels(tmp_path):
 def test_run_times_of_smaller_models_than_the_paper_s_are_not_compared(tmp_path):
     curves = {"cd_1": rising(-5.0), "pt_10": rising(-5.0)}
     for hidden, refused in ((3, False), (500, True)):
-        panel = {"curves": curves, "meta": timed(1.0), "paper_hidden": hidden}
+        panel = {"curves": curves, "meta": timed(1.0), "published": {"hidden": hidden}}
         spec = figure(tmp_path / str(hidden), {"a": panel})
         source = Evidence("popcd", [parse_spec(spec, "test")])
         asked = {"algorithm": "pt_10", "against": "cd_1", "figures": ["fig1"]}

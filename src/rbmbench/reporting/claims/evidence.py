@@ -33,6 +33,8 @@ class Evidence:
         self._published = dict(published or {})
         self._found: dict[str, Any] = {}
         self._sources: dict[tuple[str, str], Any] = {}
+        self.used: list[Any] = []
+        """All sources that `of` returned; clear it before a measurement to learn what that uses."""
 
     def of(self, name: str, kind: str = "learning_curves", **options: Any) -> Any:
         """Return the source that a name such as ``fig1.a.cd_1`` stands for; see `Shown.evidence` for the options.
@@ -59,6 +61,7 @@ class Evidence:
             self._sources[asked] = None if spec is None else spec.evidence(self._found[key], part, **options)
         if self._sources[asked] is None:
             raise NotRun(f"{name} is not part of this scale")
+        self.used.append(self._sources[asked])
         return self._sources[asked]
 
     def spec(self, name: str) -> Shown | None:

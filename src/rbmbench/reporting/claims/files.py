@@ -67,7 +67,9 @@ class Each(Settings):
 
 
 Standing = Literal["published", "reading", "check", "ours"]
-STANDINGS = get_args(Standing)
+VARIANT = "variant"
+"""The class of verdicts from other settings than the published ones, whatever the class of their claims."""
+STANDINGS = (*get_args(Standing), VARIANT)
 
 
 class Claim(Each):

@@ -18,11 +18,12 @@ from pydantic import Field
 from rbmbench.base.errors import ResultsError, unknown_name
 from rbmbench.base.parsing import parse
 from rbmbench.io.results import read_csv, read_json
+from rbmbench.planning.differences import Difference
 from rbmbench.planning.specs import Spec, parse_spec, rooted
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
-from rbmbench.reporting.claims.files import STANDINGS, Claim, ClaimFile, Needs, claims_of
+from rbmbench.reporting.claims.files import STANDINGS, VARIANT, Claim, ClaimFile, Needs, claims_of
 from rbmbench.reporting.claims.measurements import MEASUREMENTS, POSSIBLE, SETS_RANGE, Measurement
-from rbmbench.reporting.words import data_name, reductions
+from rbmbench.reporting.words import data_name, phrases, reductions
 
 REPRODUCED, NOT_REPRODUCED = "reproduced", "not reproduced"
 INCONCLUSIVE = "inconclusive at this scale"
@@ -77,6 +78,7 @@ def evaluate(spec: ClaimsSpec) -> pd.DataFrame:
 def _judged(claim: Claim, evidence: Evidence) -> dict[str, Any]:
     row = {"class": claim.standing, "where": claim.where, "text": claim.text}
     row |= {"published": claim.published, "discussed": claim.discussed}
+    evidence.used.clear()
     try:
         found = MEASUREMENTS[claim.kind](evidence, **claim.arguments)
     except NotRun as reason:
@@ -89,7 +91,10 @@ def _judged(claim: Claim, evidence: Evidence) -> dict[str, Any]:
         row["published"] = found.published
     row |= {"measured": found.value, "low": found.low, "high": found.high, "above": above, "below": below}
     row |= {"verdict": judged, "fails": power(found, (above, below), POSSIBLE[claim.kind])}
-    return row | {"note": _note(found, missing, judged, (above, below))}
+    differences = _differences(found, *found.sources, *evidence.used)
+    changed = _plain(phrases(difference for difference in differences if difference.kind == "setting"))
+    row |= {"class": VARIANT} if changed else {}
+    return row | {"note": _note(found, missing, judged, (above, below), changed)}
 
 
 def is_not_judged(row: Mapping[str, Any]) -> bool:
@@ -118,7 +123,8 @@ def judged_again(row: Mapping[str, Any], claim: Claim) -> dict[str, Any]:
     found = Measurement(row["measured"], row["low"], row["high"], "", ())
     what, _, *rest = row["note"].split("; ")
     lacks = is_not_judged(row)
-    again = {"class": claim.standing, "where": claim.where, "text": claim.text, "published": published}
+    standing = VARIANT if row["class"] == VARIANT else claim.standing
+    again = {"class": standing, "where": claim.where, "text": claim.text, "published": published}
     again |= {"above": above, "below": below, "discussed": claim.discussed}
     again |= {"fails": power(found, (above, below), POSSIBLE[claim.kind])}
     again |= {"verdict": INCONCLUSIVE if lacks else verdict(found.low, found.high, above, below)}
@@ -135,12 +141,12 @@ def _missing(needs: Needs, source: Any) -> list[str]:
     particles = getattr(source, "effective_particles", math.inf)
     if particles < needs.effective_particles:
         reasons.append(f"{particles:.3g} effective particles of annealing, needs {needs.effective_particles:g}")
-    found, published = source.budget.get("iterations", (None, None))
-    if published and found < needs.share_of_iterations * published:
-        needed = f"{100 * needs.share_of_iterations:.0f} % of them"
-        reasons += [f"{phrase}, needs {needed}" for phrase in _reductions(source, "iterations")]
+    for less in _differences(source):
+        if less.setting == "iterations" and less.value < needs.share_of_iterations * less.published:
+            needed = f"{100 * needs.share_of_iterations:.0f} % of them"
+            reasons += [f"{words}, needs {needed}" for words in _plain(phrases([less]))]
     fewest = {name: getattr(needs, name) for name in source.budget if name != "iterations"}
-    found = {name: source.budget[name][0] for name in fewest}
+    found = {name: source.budget[name] for name in fewest}
     return reasons + [f"{found[name]} {name}, needs {least}" for name, least in fewest.items() if found[name] < least]
 
 
@@ -189,11 +195,11 @@ def _edges(bound: float, found: Measurement, end: float, possible: tuple[float, 
     return edges
 
 
-def _note(found: Measurement, missing: list[str], judged: str, bounds: tuple[float, float]) -> str:
-    parts = [found.what, _asked(*bounds), *missing]
+def _note(found: Measurement, missing: list[str], judged: str, bounds: tuple[float, float], changed: list[str]) -> str:
+    parts = [found.what, _asked(*bounds), *missing, *[f"variant: {', '.join(changed)}"] * bool(changed)]
     if judged == INCONCLUSIVE and not missing:
         parts.append(NO_INTERVAL if math.isnan(found.low) else BOUNDARY)
-    cut = _unique(phrase for source in found.sources for name in source.budget for phrase in _reductions(source, name))
+    cut = _plain(reductions(_differences(*found.sources), titled=False))
     # A cut that is named as missing above need not be named twice.
     parts += [phrase for phrase in cut if not any(reason.startswith(phrase) for reason in missing)]
     parts += _unique(phrase for source in found.sources for phrase in source.dropped)
@@ -206,9 +212,14 @@ def _asked(above: float, below: float) -> str:
     return f"should be {' and '.join(asked)}"
 
 
-def _reductions(source: Any, name: str) -> list[str]:
-    """Return the cut of one budget below the paper's, in words, with plain spaces."""
-    return [phrase.replace("\N{NO-BREAK SPACE}", " ") for phrase in reductions(*source.budget[name], name)]
+def _differences(*parts: Any) -> list[Difference]:
+    """Return the differences of what a number is measured on; a source of a plug-in need not have any."""
+    return [difference for part in parts for difference in getattr(part, "differences", ())]
+
+
+def _plain(phrases: list[str]) -> list[str]:
+    """Return phrases with plain spaces."""
+    return [phrase.replace("\N{NO-BREAK SPACE}", " ") for phrase in phrases]
 
 
 def _unique(phrases) -> list[str]:

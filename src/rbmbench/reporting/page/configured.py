@@ -26,8 +26,6 @@ class Configured:
     papers : tuple of Paper
     shown : mapping
         Figures and tables as the scale has them, by key: models of `rbmbench.planning.kinds.Kind`.
-    published : mapping
-        The same at the published settings, each with its paper.
     claims : mapping
         The claims as their files have them, by id.
     judged : set of str
@@ -36,7 +34,6 @@ class Configured:
 
     papers: tuple[Paper, ...] = ()
     shown: Mapping[str, Any] = field(default_factory=dict)
-    published: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
     claims: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     judged: frozenset[str] = frozenset()
 
@@ -50,7 +47,6 @@ class Configured:
         return cls(
             tuple(_paper(paper) for paper in found.published.values()),
             {key: one for paper in found.papers for key, one in _shown(paper).items()},
-            {key: (one, paper) for paper in found.published.values() for key, one in _shown(paper).items()},
             {str(claim.get("id")): claim for of_paper in claims.values() for claim in of_paper},
             frozenset(paper for paper, of_paper in claims.items() if of_paper),
         )

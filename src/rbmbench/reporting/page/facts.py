@@ -3,7 +3,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pandas as pd
 from rbmbench import estimators, updates
 from rbmbench.base.errors import SettingsError
 from rbmbench.io.layout import CURVE
+from rbmbench.planning.specs import Shown as Spec
 from rbmbench.reporting.frames import RunData, initial_words, machine_of, training_seconds
 from rbmbench.reporting.page.model import Line, Pace, PrintedValue
 from rbmbench.reporting.references import TITLES
@@ -108,7 +109,12 @@ def panel_facts(shown: Any, more: Mapping[str, Any], runs: Mapping[str, RunFacts
     panels = getattr(shown, "panels", None) or ({"a": shown} if shown is not None else {})
     if not isinstance(panels, Mapping):
         panels = {panel.name: panel for panel in panels}
-    return {name: _panel(panel, str(name), more, runs) for name, panel in panels.items()}
+    found = {}
+    for name, panel in panels.items():
+        own = getattr(panel, "iterations", None)
+        published = shown.as_published("iterations", own, str(name)) if isinstance(shown, Spec) else own
+        found[name] = replace(_panel(panel, str(name), more, runs), iterations=published)
+    return found
 
 
 def _panel(panel: Any, name: str, more: Mapping[str, Any], runs: Mapping[str, RunFacts]) -> PanelFacts:
@@ -125,7 +131,6 @@ def _panel(panel: Any, name: str, more: Mapping[str, Any], runs: Mapping[str, Ru
         epoch=epoch,
         words=_words(panel),
         model=panel.sampled_model(more[name]) if hasattr(panel, "sampled_model") and name in more else "",
-        iterations=getattr(panel, "paper_iterations", None) or getattr(panel, "iterations", None),
         metric=metrics[0],
         printed=tuple(printed),
         lines=_lines(name, more),

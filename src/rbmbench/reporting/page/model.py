@@ -12,7 +12,7 @@ from pydantic import Field, FiniteFloat
 
 from rbmbench.base.settings import Settings
 
-VERSION = 1
+VERSION = 2
 
 Numbers = tuple[FiniteFloat | None, ...]
 Words = tuple[str, ...]
@@ -100,7 +100,7 @@ class Claim(Settings):
 
     claim: str
     paper: str
-    standing: Literal["published", "reading", "check", "ours"]
+    standing: Literal["published", "reading", "check", "ours", "variant"]
     where: str
     text: str
     published: str
@@ -153,7 +153,8 @@ class Shown(Settings):
     paper: str
     heading: str
     reading: str = ""
-    cuts: Words = Field(default=(), description="what is below the published settings, such as 5 of 25 trials")
+    differences: Words = Field(default=(), description="from the published settings, such as 5 of 25 trials")
+    variant: bool = Field(default=False, description="whether settings beside budgets and data differ, too")
     caption: str = ""
     command: str
     notebook: str = Field(default="", description="address of its notebook relative to the page")
@@ -233,7 +234,7 @@ class Speed(Settings):
 class Report(Settings):
     """Everything on the page."""
 
-    version: Literal[1] = VERSION
+    version: Literal[2] = VERSION
     title: str
     papers: tuple[Paper, ...]
     results: tuple[Results, ...]

@@ -28,13 +28,13 @@ from rbmbench.planning.specs import FigureSpec, number_of, paper_of, read_spec
 from rbmbench.planning.specs import Shown as Spec
 from rbmbench.reporting.claims import judge
 from rbmbench.reporting.page.configured import Configured
-from rbmbench.reporting.page.coverage import cuts
 from rbmbench.reporting.page.curves import Curves, curves, panels
 from rbmbench.reporting.page.facts import PanelFacts, RunFacts, panel_facts
 from rbmbench.reporting.page.model import Claim, Code, Mark, Part, Picture, Results, Shown
 from rbmbench.reporting.page.pointers import marks
 from rbmbench.reporting.page.provenance import OTHER, UNRECORDED, Origin, command, origins, summary
 from rbmbench.reporting.page.snapshots import snapshots
+from rbmbench.reporting.words import summarised, variants
 
 PICTURE_WIDTH = 640
 """Pixels; the pictures of a page are a fallback, and curves are drawn from numbers."""
@@ -143,14 +143,14 @@ class Folder:
 
     def _drawn(self, key: str, metas: Mapping[str, Mapping[str, Any]]) -> Drawn:
         """Return the numbers of a figure and what is known of its panels; of kept figures, by their kept specs."""
-        spec, more, file = self.specs.get(key), {}, Path(self.layout.spec(key))
+        spec, more, file = self._spec(key), {}, Path(self.layout.spec(key))
         folders = {name: self._kept_folder(name) for name in metas}
-        if spec is not None:
+        if key in self.specs:
             folders = {Path(folder).name: Path(folder) for folder in spec.folders()}
             has_facts = type(spec).facts is not FigureSpec.facts and all(Path(one).is_file() for one in spec.files())
             more = spec.facts(spec.read()) if has_facts else {}
-        elif file.is_file():
-            spec, more = read_spec(file), read_json(file).get("facts", {})
+        elif spec is not None:
+            more = read_json(file).get("facts", {})
         runs = {
             name: _checked(folders[name], RunFacts.of, meta, folders[name])
             for name, meta in metas.items()
@@ -201,13 +201,15 @@ class Folder:
 
     def _shown(self, key: str, metas: Mapping[str, Any], made: Sequence[Origin], drawn: Mapping[str, Drawn]) -> Shown:
         """Return a figure or a table."""
-        spec, settings = self.specs.get(key), self.configured.shown.get(key)
+        spec, settings = self._spec(key), self.configured.shown.get(key)
         paper = paper_of(key)
         title = getattr(spec or settings, "title", "")
         words = {
             "key": key,
             "paper": paper,
             "heading": number_of(key) + (f": {title}" if title else ""),
+            "differences": tuple(summarised(spec)) if spec else (),
+            "variant": bool(spec and variants(spec)),
             "reading": getattr(spec or settings, "reading", None) or "",
             "command": shlex.join(["snakemake", "-c2", key, *self._overlays()]),
             "notebook": self._notebook(key),
@@ -215,15 +217,12 @@ class Folder:
             "other_code": sum(origin.code == OTHER for origin in made),
         }
         if key not in drawn:
-            table = self.layout.table(key, "csv")
-            cut = self._cuts(key, read_csv(table), metas) if Path(table).is_file() else ()
-            return Shown(**words, cuts=cut, **_table(self.layout.table(key, "md")))
+            return Shown(**words, **_table(self.layout.table(key, "md")))
         caption, found = Path(self.layout.figure(key, "md")), drawn[key]
         runs = [run for panel in found.known.values() for run in panel.runs.values()]
         return Shown(
             **words,
-            cuts=self._cuts(key, found.numbers, metas),
-            caption=_text(caption).strip() if spec or caption.is_file() else "",
+            caption=_text(caption).strip() if key in self.specs or caption.is_file() else "",
             panels=_checked(found.file, panels, found.numbers, found.known),
             machines=len({run.machine for run in runs}),
             snapshots=_checked(found.file, snapshots, found.numbers),
@@ -237,11 +236,10 @@ class Folder:
         file = self.layout.notebook(key, "html")
         return quote(Path(path.relpath(file, self.page.parent)).as_posix()) if Path(file).is_file() else ""
 
-    def _cuts(self, key: str, numbers: pd.DataFrame, metas: Mapping[str, Any]) -> tuple[str, ...]:
-        if key not in self.configured.published:
-            return ()
-        published = self.configured.published[key]
-        return tuple(_checked(self.layout.root, cuts, *published, numbers, metas.values()))
+    def _spec(self, key: str) -> Spec | None:
+        """Return the spec of a figure or table, live or kept; None where there is none."""
+        file = Path(self.layout.spec(key))
+        return self.specs.get(key) or (read_spec(file) if file.is_file() else None)
 
 
 def _intact(folder: str) -> Mapping[str, Any]:

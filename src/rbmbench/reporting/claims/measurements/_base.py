@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from rbmbench.planning.differences import Difference
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
 
 
@@ -25,6 +26,8 @@ class Measurement:
     """The range in which the claim holds, where the measurement sets it; None where the claim does."""
     published: float | None = None
     notes: tuple[str, ...] = ()
+    differences: tuple[Difference, ...] = ()
+    """From the published settings, where the number depends on more than its sources."""
 
 
 MEASUREMENTS: dict[str, Callable[..., Measurement]] = {}

@@ -64,7 +64,7 @@ def lead_after(
     It is given as a share of the rise of the second curve up to that iteration.
     """
     one, other = evidence.of(curve, metric=metric), evidence.of(against, metric=metric)
-    after = share * (other.panel.paper_iterations or other.panel.iterations)
+    after = share * other.spec.as_published("iterations", other.panel.iterations, other.panel.name)
     if other.panel.iterations < after:
         raise NotRun(f"{against} ends at iteration {other.panel.iterations}, the claim speaks of iteration {after:.0f}")
     return _lead(one, other, one.near(after), other.near(after), f"{metric_of(metric).title} at iteration {after:.0f}")
@@ -196,7 +196,8 @@ def final_band_ratio(evidence: Evidence, *, curve: CurveName, against: CurveName
     low, high = band.percent
     what = f"width of the {low} to {high} % band of final values, {one.label} over {other.label}, {len(trials)} trials"
     finals = np.stack([one.final.loc[trials], other.final.loc[trials]], axis=1)
-    return Measurement(*np.exp(intervals.of_trials(finals, log_ratio)).tolist(), what, (one, other))
+    interval = np.exp(intervals.of_trials(finals, log_ratio)).tolist()
+    return Measurement(*interval, what, (one, other), differences=one.differences_of_band + other.differences_of_band)
 
 
 @measures(POSITIVE)
@@ -272,7 +273,10 @@ def reach_difference(
 
     what = f"iterations by which {found[first].label} reaches {100 * share:g} % of the largest rise of "
     what += f"{metric_of(metric).title} before {found[second].label}"
-    return Measurement(*intervals.of_means(stacked, earlier), what, (found[first], found[second]))
+    # The level depends on all curves of the panel.
+    differences = tuple(difference for curves in found for difference in curves.differences)
+    interval = intervals.of_means(stacked, earlier)
+    return Measurement(*interval, what, (found[first], found[second]), differences=differences)
 
 
 @measures(POSITIVE)

@@ -96,7 +96,7 @@ def order_of_magnitude(
     if quantity == "bias":
         what = f"debiased bias of {found.label}, ground truth {found.ground_truth}"
         variance = evidence.published(entry, "variance")
-        _, estimates = found.budget["estimates"]
+        estimates = found.printed_estimates
         if variance and estimates and published <= 3 * variance / estimates:
             lower, what = -np.inf, f"{what}; the published value is at its floor, no bias seen"
     bounds = lower, published * factor
@@ -105,7 +105,7 @@ def order_of_magnitude(
 
 def _estimates(entry: Any) -> int:
     """Return how many gradient estimates each model's numbers rest on."""
-    return entry.budget["estimates"][0]
+    return entry.budget["estimates"]
 
 
 def _entry_interval(found: Any, quantity: str) -> tuple[float, float, float]:
@@ -134,8 +134,8 @@ def run_time_ratio(
     for figure, panel in [(name, panel) for name, spec in shown.items() if spec for panel in spec.panels]:
         if not {algorithm, against} <= {run.algorithm for run in panel.runs}:
             continue
-        if panel.paper_hidden not in (None, panel.hidden):
-            notes.append(f"{figure}.{panel.name} left out: {panel.hidden} of {panel.paper_hidden} hidden units")
+        if (hidden := shown[figure].as_published("hidden", panel.hidden, panel.name)) != panel.hidden:
+            notes.append(f"{figure}.{panel.name} left out: {panel.hidden} of {hidden} hidden units")
             continue
         one, other = (evidence.of(f"{figure}.{panel.name}.{name}") for name in (algorithm, against))
         if machine_of(one.meta) != machine_of(other.meta):

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Differences of a figure or table, as it is run at a scale, from the same one with the published settings.
+
+The settings of the planned jobs are compared field by field, so that a new field or a kind of a plug-in is compared
+without code of its own. Titles, captions, notes, verdicts and the page are made from this one list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from operator import not_
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from rbmbench import datasets, estimators, samplers, updates
+from rbmbench.base.metrics import ANNEALED
+from rbmbench.base.settings import (
+    AnnealingSettings,
+    Choice,
+    EstimateSettings,
+    GroundTruthSettings,
+    Settings,
+)
+
+if TYPE_CHECKING:
+    from rbmbench.planning.jobs import Job, Output, Plan
+    from rbmbench.planning.runs import Planner
+
+PREFIXES = {
+    AnnealingSettings: "annealing.",
+    EstimateSettings: "estimate.",
+    GroundTruthSettings: "ground_truth.",
+}
+"""What begins the names of settings of measurements, which would be taken for those of training."""
+REGISTRIES = {
+    "data": datasets.REGISTRY,
+    "estimator": estimators.REGISTRY,
+    "update": updates.REGISTRY,
+    "samplers": samplers.REGISTRY,
+}
+NOT_COMPARED = {
+    *("seed", "first_trial"),
+    # Density and further metrics of evaluations, and samples kept as images: no compared number depends on them.
+    *("evaluate_every", "evaluate_at", "evaluate_at_products", "validation_likelihood", "test_likelihood"),
+    *("points", "shown"),
+}
+ENDS = {"iterations", "samples"}
+"""Budgets that say where a curve ends: with more than the paper's, claims are about another place."""
+BUDGETS = ENDS | {
+    *("trials", "products", "rows", "replications", "longest", "estimate.estimates"),
+    *("annealing.particles", "annealing.temperatures", "proxy.chains", "proxy.rows"),
+    *("ground_truth.chains", "ground_truth.burn_in", "ground_truth.samples"),
+}
+TRIED = ("samplers.grid.", "rates")
+"""Lists of values that are tried, the best of which is shown: fewer of them are a smaller budget."""
+METRICS_OF = {
+    "annealing": ANNEALED,
+    "proxy": ("reconstruction_log_likelihood", "reconstruction_log_likelihood_error"),
+    "bias_bound": ("cd_bias", "bias_bound", "bias_bound_gap", "older_bias_bound", "total_variation"),
+}
+"""Metrics that settings of evaluations decide; other metrics do not depend on these settings."""
+
+
+_IfSet = partial(Field, exclude_if=not_)
+
+
+class Difference(Settings):
+    """One difference from the published settings."""
+
+    panel: str = _IfSet(default="", description="panel, row or contest; empty: all")
+    algorithm: str = _IfSet(default="", description="key of an algorithm, sampler or coupling; empty: all of the panel")
+    label: str = _IfSet(default="", description="the algorithm in figures")
+    setting: str = Field(description="name of the setting, as iterations or estimator.k; or panel, algorithm, figure")
+    value: Any = Field(default=None, description="its value; of a panel, algorithm or figure that is left out: null")
+    published: Any = Field(default=None, description="the published value; of what is added: null")
+    kind: Literal["budget", "data", "setting"] = Field(
+        description="budget: less computing, or parts left out; data: stand-in data; setting: it is a variant"
+    )
+
+    @property
+    def is_part(self) -> bool:
+        """Whether a panel, an algorithm or the whole figure is left out or added."""
+        return self.setting in ("panel", "row", "contest", "algorithm", "figure", "table")
+
+    def concerns(self, panel: str | None, algorithm: str | None = None) -> bool:
+        """Return whether a panel and an algorithm of it have this difference; None stands for any."""
+        return (panel is None or self.panel in ("", panel)) and (algorithm is None or self.algorithm in ("", algorithm))
+
+    def changes(self, metric: str) -> bool:
+        """Return whether a metric of training depends on the setting."""
+        return metric in METRICS_OF.get(self.setting.partition(".")[0], (metric,))
+
+
+def differences(
+    item: Any, output: Output, planner: Planner, published: tuple[Any, Output, Planner] | None
+) -> tuple[Difference, ...]:
+    """Return all differences of a figure or table from the published one.
+
+    Parameters
+    ----------
+    item : Kind
+        Its configuration.
+    output : Output
+        What was planned for it.
+    planner : Planner
+        The planner of the scale.
+    published : tuple, optional
+        The same three with the published settings; None: the paper has no such figure or table.
+    """
+    if published is None:
+        return (Difference(setting="table" if item.IS_TABLE else "figure", value=item.title, kind="setting"),)
+    item_of_paper, published_output, reference = published
+    papers = reference.paper, planner.paper
+    labels = {name: entry.label for paper in papers for name, entry in (paper.algorithms | paper.samplers).items()}
+    result = []
+    for words in dict.fromkeys((*item_of_paper.parts, *item.parts)):
+        if (words in item.parts) != (words in item_of_paper.parts):
+            what, name = words.split(" ", 1)
+            result.append(_part(words in item.parts, name, panel=name, setting=what))
+    for panel, values in output.settings.items():
+        if panel in published_output.settings:
+            result += _changes(values, published_output.settings[panel], panel)
+    here, there = _parts(output, planner.plan), _parts(published_output, reference.plan)
+    for panel in there:
+        if panel in here:
+            result += _of_panel(panel, here[panel], there[panel], labels)
+    return tuple(result)
+
+
+def _part(is_new: bool, words: str, **named: str) -> Difference:
+    """Return the difference of a part that is added or left out."""
+    kind = {"kind": "setting", "value": words} if is_new else {"kind": "budget", "published": words}
+    return Difference(**named, **kind)
+
+
+Settled = dict[str, dict[str, dict[str, Any]]]
+"""Settings by their name; by algorithm, and by what else tells apart its jobs."""
+
+
+def _parts(output: Output, plan: Plan) -> dict[str, Settled]:
+    """Return all settings of what is shown, by panel."""
+    parts = output.parts
+    if not parts:  # a kind of a plug-in that only gives the ids of its jobs
+        parts = {("", "", str(place)): (plan.jobs[name],) for place, name in enumerate(plan.needed(output))}
+    result: dict[str, Settled] = {}
+    for (panel, algorithm, *others), jobs_of_part in parts.items():
+        settings = {name: value for job in jobs_of_part for name, value in settings_of(job, algorithm)}
+        if "products" in output.settings.get(panel, {}):  # iterations follow from this budget
+            settings = {name: value for name, value in settings.items() if name not in ("products", "iterations")}
+        result.setdefault(panel, {}).setdefault(algorithm, {})["".join(others)] = settings
+    return result
+
+
+def _of_panel(panel: str, here: Settled, there: Settled, labels: Mapping[str, str]) -> Iterator[Difference]:
+    """Yield the differences of a panel; those of all its algorithms once."""
+    common = [name for name in there if name in here]
+    for name in dict.fromkeys((*there, *here)):
+        if name not in common:
+            label = labels.get(name, name)
+            yield _part(name in here, label, panel=panel, algorithm=name, label=label, setting="algorithm")
+    changes: dict[str, tuple[Difference, dict[str, None]]] = {}
+    for name in common:
+        ours, theirs, counted = here[name], there[name], "rates" if panel else "jobs"
+        pairs = [({counted: sorted(ours)}, {counted: sorted(theirs)})]
+        pairs += [(ours[variant], theirs[variant]) for variant in theirs if variant in ours]
+        for change in (change for pair in pairs for change in _changes(*pair, panel)):
+            changes.setdefault(change.model_dump_json(), (change, {}))[1][name] = None
+    for change, names in changes.values():
+        named = [{"algorithm": name, "label": labels.get(name, name)} for name in names]
+        yield from (change.model_copy(update=update) for update in ([{}] if len(names) == len(common) else named))
+
+
+def _changes(here: Mapping[str, Any], there: Mapping[str, Any], panel: str) -> list[Difference]:
+    """Return the settings that differ, but for those of a part that is another one altogether."""
+    pairs = {name: (here.get(name), there.get(name)) for name in dict.fromkeys((*here, *there))}
+    changed = {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+    # A measurement has the batch of the training: it is said once.
+    said = {name: pair for name, pair in changed.items() if changed.get(name.partition(".")[2]) != pair}
+    of_data = any(name.partition(".")[0] == "data" for name in changed)
+    stand_in = of_data and any(name.endswith(".stands_in_for") and here[name] for name in here)
+    return [
+        Difference(panel=panel, setting=name, value=pair[0], published=pair[1], kind=_kind(name, *pair, stand_in))
+        for name, pair in said.items()
+        if not any(name.startswith(f"{whole}.") for whole in said)
+    ]
+
+
+def _kind(name: str, value: Any, published: Any, stand_in: bool) -> str:
+    if stand_in and name.removeprefix("estimate.").partition(".")[0] in ("data", "batch"):
+        return "data"
+    if name.startswith(TRIED):
+        return "budget" if set(value or ()) < set(published or ()) else "setting"
+    return "budget" if name in BUDGETS and not (name in ENDS and value > (published or 0)) else "setting"
+
+
+def settings_of(job: Job, algorithm: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield all compared settings of a job with their names; of settings by algorithm those of one."""
+    prefix = PREFIXES.get(type(job.settings), "")
+    for name in type(job.settings).model_fields:
+        value = getattr(job.settings, name)
+        if name == "schedule":
+            *earlier, last = value
+            yield "iterations", last.until
+            for part in ("rate", "estimator", "update"):
+                yield from _walked(part, getattr(last, part))
+            yield from _walked("stages", {str(number): stage for number, stage in enumerate(earlier, start=1)})
+        elif name not in NOT_COMPARED:
+            named = isinstance(value, dict) and algorithm in value
+            yield from _walked(prefix + name, value[algorithm] if named else value)
+
+
+def _walked(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield a setting, and those that it is made of."""
+    if isinstance(value, Choice):
+        yield name, value.name
+        registry = REGISTRIES.get(name.rpartition(".")[2])
+        inner = (registry.options(value.name) if registry else {}) | value.options
+        inner |= {"grid": value.grid} if getattr(value, "grid", None) else {}
+    elif isinstance(value, Settings):
+        yield name, True
+        inner = {part: getattr(value, part) for part in type(value).model_fields}
+    elif isinstance(value, dict):
+        yield name, True
+        inner = value
+    else:
+        yield name, list(value) if isinstance(value, tuple) else value
+        return
+    for part, inner_value in inner.items():
+        yield from _walked(f"{name}.{part}", inner_value)
