@@ -101,7 +101,7 @@ class BiasVariance(Kind):
             of_row = {one: self._estimate(planner, row, run, one, truths) for one in self.estimators}
             runs.append(run.id)
             estimates += [estimate.id for estimate in of_row.values()]
-            of_truths = [planner.plan.ground_truths[truth] for truth in truths]
+            of_truths = [planner.plan.jobs[truth] for truth in truths]
             parts |= {(name, one): (run, *of_truths, estimate) for one, estimate in of_row.items()}
             rows.append(
                 Row(

@@ -144,7 +144,7 @@ class Plan:
                 raise SettingsError(unknown_name("target", target, known))
             keys.update(known[target])
         kept = keys.union(*(self.needed(self.outputs[key]) for key in keys))
-        parts = {name: part for name, part in vars(self).items() if isinstance(part, dict) and name != "data"}
+        parts = {"jobs": self.jobs, "figures": self.figures, "tables": self.tables}
         return replace(self, **{name: {id: part[id] for id in part if id in kept} for name, part in parts.items()})
 
 

@@ -81,6 +81,7 @@ RUN = {
     "validation_likelihood": [(panel(validation_likelihood=True), SAME)],
     "test_likelihood": [(panel(test_likelihood=True), SAME)],
     "products": [(panel(products=1000.0), ("products", BUDGET))],
+    "evaluate_at_products": [(panel(evaluate_at_products=[3.0, 7.0]), SAME)],
 }
 ANNEALING = {
     "particles": [({"defaults": {"annealing": {"particles": 17}}}, ("annealing.particles", BUDGET))],
@@ -252,7 +253,7 @@ def test_a_kind_that_only_names_its_jobs_is_compared_all_the_same(published):
         planner = Planner(Plan("tiny", ()), configuration.papers[0])
         item = planner.paper.figures["fig1"]
         output = item.plan(planner, "popcd_fig1")
-        both.append((item, Output(output.spec, output.runs[:1]), planner))
+        both.append((item, Output(output.spec, output.jobs[:1]), planner))
     (found,) = differences(*both[0], both[1])
     assert (found.panel, found.algorithm, found.setting, found.value, found.published) == ("", "", "rate", 0.02, 0.1)
 
@@ -263,5 +264,5 @@ def test_a_job_of_a_plug_in_is_compared_field_by_field():
         seed: int = 5
         inner: dict
 
-    found = dict(settings_of(Job("own", OwnSettings(inner={"steps": 7}))))
+    found = dict(settings_of(Job("own", "own", OwnSettings(inner={"steps": 7}))))
     assert found == {"chains": 3, "inner": True, "inner.steps": 7}

@@ -437,7 +437,7 @@ def test_all_rates_and_algorithms_have_one_budget(changed):
 def test_runs_of_unknown_cost_end_with_the_budget_at_any_cost_of_an_iteration(changed):
     """No iteration costs less than 7 products with UCD, and than 8 with PTT-1."""
     found = plan(changed(figures={"fig1": {"algorithms": ["cd_1", "ucd", "ptt_1"]}}))
-    runs = [found.runs[identity].settings for identity in found.figures["arena_fig1"].runs]
+    runs = [found.jobs[name].settings for name in ids_shown(found, found.figures["arena_fig1"])]
     bars = {run.schedule[0].estimator.name: run for run in runs if run.data.name == "bars_and_stripes"}
     assert {name: run.iterations for name, run in bars.items()} == {
         "cd": 2000, "ucd": 10_000 // 7 + 1, "trajectory_tempering": 10_000 // 8 + 1
