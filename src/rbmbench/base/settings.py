@@ -184,6 +184,12 @@ class RunSettings(Settings):
         return self
 
     @model_validator(mode="after")
+    def _has_budget(self) -> Self:
+        if self.evaluate_at_products and not self.products:
+            raise ValueError("evaluate_at_products: needs products, the budget")
+        return self
+
+    @model_validator(mode="after")
     def _trials_have_keys(self) -> Self:
         if self.first_trial + self.trials > 2**32:
             raise ValueError(f"first_trial + trials: found {self.first_trial + self.trials}, allowed: at most 2**32")

@@ -9,7 +9,7 @@ import pytest
 from core_helpers import binary_data
 
 from rbmbench import estimators, train
-from rbmbench.base.errors import StoppedError
+from rbmbench.base.errors import SettingsError, StoppedError
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import Choice, RunSettings
 from rbmbench.training import trainer
@@ -83,6 +83,11 @@ def test_runs_are_evaluated_by_what_trials_have_made():
     means = before.clip(upper=200.0).mean(axis=1)
     assert made.index.tolist() == [0, *((means >= point).idxmax() for point in points), found.meta["iterations"]]
     np.testing.assert_allclose(made, before.loc[made.index])
+
+
+def test_evaluations_by_products_need_a_budget():
+    with pytest.raises(SettingsError, match="evaluate_at_products: needs products, the budget"):
+        train(ROWS, **OPTIONS, evaluate_at_products=[50.0])
 
 
 def test_a_budget_that_is_not_spent_changes_nothing():
