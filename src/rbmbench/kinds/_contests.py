@@ -266,6 +266,13 @@ class OfContestsSpec(Shown):
         """What figures call the algorithms, by their key."""
         return {name: entry.label for name, entry in self.entries.items()}
 
+    @property
+    def lacks(self) -> str:
+        """What the published one has and this has not, as `Shown.lacks`, and algorithms that no contest has."""
+        missing = (part for part in self.differences if part.setting == "algorithm" and part.value is None)
+        labels = dict.fromkeys(part.label for part in missing if part.algorithm not in self.entries)
+        return super().lacks + f", without {', '.join(labels)}" * bool(labels)
+
     def evidence(self, found: pd.DataFrame, name: str, **_: Any) -> Source | None:
         """Return the numbers of CONTEST.ALGORITHM, or all of them under no name."""
         numbers = self.numbers(found)

@@ -103,8 +103,8 @@ class ArenaCurvesSpec(OfContestsSpec, FigureSpec):
             "Mean log-likelihood of rows that are not trained on, by the cost of a trial so far: matrix products of a"
             " mini-batch with W on the left, processor seconds of training on one thread on the right. All algorithms"
             f" have the same budget of products; that of seconds is the least time that one of them takes for it."
-            f" Bands: 10 to 90 % of at least {trials} trials. Gaps, and dots in place of lines: evaluations more than"
-            f" {WIDEST:.0%} of the budget apart. {contests_in_words(self, shown)}"
+            f" Bands: 10 to 90 % of at least {trials} trials. Evaluations more than {WIDEST:.0%} of the budget apart are"
+            f" connected by straight lines, and no value between them is used. {contests_in_words(self, shown)}"
         )
 
 
@@ -113,11 +113,8 @@ def _draw(ax: Axes, numbers: pd.DataFrame, looks: Mapping[str, dict]) -> None:
     from rbmbench.reporting.style import finish_axes
 
     for algorithm, curve in numbers.groupby("algorithm", sort=False):
-        later = curve[curve["spent"] > 0]
+        later = curve[curve["spent"] > 0].dropna(subset="mean")
         ax.plot(later["spent"], later["mean"], **looks[algorithm])
-        known = later["mean"].notna()
-        apart = later[known & ~known.shift(fill_value=False) & ~known.shift(-1, fill_value=False)]
-        ax.plot(apart["spent"], apart["mean"], ".", color=looks[algorithm]["color"], markersize=4)
         band = {"color": looks[algorithm]["color"], "alpha": 0.1, "linewidth": 0, "zorder": 1}
         ax.fill_between(later["spent"], later["low"], later["high"], **band)
     low, high = vertical_range(numbers)

@@ -85,7 +85,9 @@ def _rank(rank: float) -> str:
 
 
 def _values(numbers: pd.DataFrame) -> list[str]:
-    columns = (numbers[name] for name in ("value", "low", "high", "missing"))
+    # Empty texts are missing values in a CSV.
+    columns = (numbers[name] for name in ("value", "low", "high")), numbers["missing"].fillna("")
+    columns = (*columns[0], columns[1])
     return [missing or by_interval(*value) for *value, missing in zip(*columns, strict=True)]
 
 
