@@ -418,7 +418,9 @@ def _add_steps(commands) -> None:
         "--blocks": _folder(nargs="+", help="folders of the blocks of trials to gather, in place of computing"),
     }
     text = "compute a job of the workflow: evaluate, ground_truth, estimate, ..."
-    job = add("job", "computing:compute", text, own, COMPUTATION | _resumable(), _backend())
+    of_job = own, COMPUTATION | _resumable(), _backend()
+    add("evaluate", "computing:compute", "the same as job evaluate", *of_job).set_defaults(kind="evaluate")
+    job = add("job", "computing:compute", text, *of_job)
     job.add_argument("kind", metavar="KIND", help="kind of job, a module of rbmbench.jobs or of a plug-in")
 
     pairs = {"type": _pair, "metavar": "NAME=VALUE", "help": "parameters of the notebook"}

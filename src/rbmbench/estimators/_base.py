@@ -109,7 +109,7 @@ class Estimator:
         """
         return self.cost_of_chains(batch, visible_units, hidden_units, getattr(self, "k", 1))
 
-    def cost_of_chains(self, batch: int, m: int, n: int, k: int, later_steps: float = 0.0) -> Counter:
+    def cost_of_chains(self, batch: int, m: int, n: int, k: int, later_steps: int = 0) -> Counter:
         """Return the operations of both phases, with k Gibbs steps and ``later_steps`` more of all pairs of chains."""
         chains = getattr(self, "chains", None) or batch
         counts = Counter({"call": k + 2, "row": batch + k * chains, "unit": (batch + k * chains) * (m + n)})

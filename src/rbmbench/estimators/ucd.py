@@ -101,7 +101,7 @@ class UCD(Estimator):
     def cost(self, batch, visible_units, hidden_units, diagnostics=NOTHING):
         """Return the operations of the chains, and of the steps of pairs until they meet."""
         m, n, k, chains = visible_units, hidden_units, self.coupled.k, self.chains or batch
-        steps = chains * max(0.0, diagnostics.get("stopping_time", ASSUMED_STOPPING_TIME) - k)
+        steps = round(chains * max(0.0, diagnostics.get("stopping_time", ASSUMED_STOPPING_TIME) - k))
         pairs = Counter({"pair": steps, "pair unit": steps * (m + n)})
         # Of one chain, both ways, and of the correction terms.
         pairs[product(m, n, chains)] += 2 * m * n * 3 * steps

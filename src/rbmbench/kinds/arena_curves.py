@@ -103,8 +103,8 @@ class ArenaCurvesSpec(OfContestsSpec, FigureSpec):
             "Mean log-likelihood of rows that are not trained on, by the cost of a trial so far: matrix products of a"
             " mini-batch with W on the left, processor seconds of training on one thread on the right. All algorithms"
             f" have the same budget of products; that of seconds is the least time that one of them takes for it."
-            f" Bands: 10 to 90 % of at least {trials} trials. Evaluations more than {WIDEST:.0%} of the budget apart are"
-            f" connected by straight lines, and no value between them is used. {contests_in_words(self, shown)}"
+            f" Bands: 10 to 90 % of at least {trials} trials. Between evaluations more than {WIDEST:.0%} of the budget"
+            f" apart, lines only connect them; no value there is used. {contests_in_words(self, shown)}"
         )
 
 

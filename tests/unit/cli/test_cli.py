@@ -15,7 +15,7 @@ from rbmbench.planning.plan import plan
 from rbmbench.training import trainer
 
 PEOPLE = ("doctor", "forecast", "config", "fit", "list", "new", "train", "data", "report", "redraw", "compare")
-STEPS = ("job", "render", "claims", "run-times", "keep")
+STEPS = ("evaluate", "job", "render", "claims", "run-times", "keep")
 HEAVY = ("numpy", "pandas", "numba", "scipy", "pydantic", "tqdm")
 
 
