@@ -313,7 +313,7 @@ WITHOUT_ARRAYS = {
     "likelihood": {"AnnealedEstimate", "BennettEstimate", "LARGEST_ENUMERABLE_LAYER", "is_enumerable"},
     "samplers": {"REGISTRY", "Sampler", "create"},
     "estimators": {"NOTHING", "REGISTRY", "Estimate", "Estimator", "check_continues", "create"},
-    "updates": {"REGISTRY", "create"},
+    "updates": {"REGISTRY", "create", "products_of"},
     "datasets": set(datasets.__all__) - {"build"},  # files, options, and data sets made by build
 }
 

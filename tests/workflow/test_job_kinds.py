@@ -81,7 +81,7 @@ class Norms(Kind):
 
     SPEC = NormsSpec
 
-    def plan(self, planner, key, published):
+    def plan(self, planner, key):
         _, panel = planner.paper.panels_of("learning_curves")[self.panel]
         run = planner.run(panel, "cd_1")
         settings = of_name("norm").Settings(power=2)

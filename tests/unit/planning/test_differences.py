@@ -81,7 +81,7 @@ RUN = {
     "validation_likelihood": [(panel(validation_likelihood=True), SAME)],
     "test_likelihood": [(panel(test_likelihood=True), SAME)],
     "products": [(panel(products=1000.0), ("products", BUDGET))],
-    "evaluate_at_products": [(panel(evaluate_at_products=[3.0, 7.0]), SAME)],
+    "evaluate_at_products": [(panel(products=1000.0, evaluate_at_products=[3.0, 7.0]), ("products", BUDGET))],
 }
 ANNEALING = {
     "particles": [({"defaults": {"annealing": {"particles": 17}}}, ("annealing.particles", BUDGET))],
