@@ -45,12 +45,12 @@ def cluster():
 
 @pytest.fixture
 def eager(tiny) -> Workspace:
-    """The tiny paper, whose trainings write checkpoints all the time."""
+    """The tiny paper, whose jobs write checkpoints all the time."""
     (tiny.folder / "eager.py").write_text(EAGER)
-    rule = tiny.folder / "workflow/rules/train.smk"
+    rule = tiny.folder / "workflow/rules/jobs.smk"
     text = rule.read_text()
-    assert '"rbmbench train ' in text
-    rule.write_text(text.replace('"rbmbench train ', '"python eager.py train '))
+    assert '"rbmbench job ' in text
+    rule.write_text(text.replace('"rbmbench job ', '"python eager.py job '))
     return tiny
 
 

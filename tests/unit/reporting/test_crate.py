@@ -38,7 +38,7 @@ def results(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "workflow/rules").mkdir(parents=True)
     (tmp_path / "workflow/Snakefile").write_text("# All.\n")
-    (tmp_path / "workflow/rules/train.smk").write_text("# One rule.\n")
+    (tmp_path / "workflow/rules/jobs.smk").write_text("# One rule.\n")
     root = tmp_path / "results" / "tiny"
     spec = figure(root, {"a": {"curves": {"cd_1": falling(-9.0, -5.0), "pop_cd_1": rising(-4.0)}}})
     for name, text in {
@@ -101,7 +101,7 @@ def test_every_file_of_results_is_listed_with_its_checksum(results):
     runs = {path.relative_to(results).as_posix() for path in results.glob("runs/*/*")}
     assert len(runs) >= 4
     others = {"specs/popcd_fig1.json", "figures/popcd_fig1.png", "figures/popcd_fig1.md", "data/popcd_fig1.csv"}
-    workflow = {"workflow/Snakefile", "workflow/rules/train.smk", "datasets/popcd_fig1.npz"}
+    workflow = {"workflow/Snakefile", "workflow/rules/jobs.smk", "datasets/popcd_fig1.npz"}
     assert set(files) == runs | others | workflow
     for name, entity in files.items():
         assert entity["sha256"] == hashlib.sha256((results / name).read_bytes()).hexdigest()
