@@ -174,7 +174,7 @@ def test_print_has_pictures_and_few_pages(opened):
 
 def test_the_block_of_data_says_its_version(opened):
     data = data_of(opened())
-    assert data["version"] == 1
+    assert data["version"] == 2
     assert [results["name"] for results in data["results"]] == ["paper", "desktop"]
 
 

@@ -85,6 +85,8 @@ BLOCKS = {os.path.relpath(block.folder, LAYOUT.job("blocks", "")): block for job
 
 
 TITLES = Titles(PLAN, BLOCKS.values())
+# Messages are formatted with the names of the outermost workflow, also where this one is a module of it.
+workflow.modifier_stack[0].globals["TITLES"] = TITLES
 
 
 def data_of_job(job):
