@@ -122,8 +122,10 @@ def records_of(meta: dict[str, Any]) -> list[Record]:
     found, met = [], meta.get(STOPPING_TIME)
     sizes = Sizes(train, m, settings.hidden, settings.trials, held_out, settings, {STOPPING_TIME: met} if met else {})
     if is_countable(settings, sizes.expected):
-        # Training and evaluation alternate, so other work on the machine slows both down alike.
-        elapsed = {stage: wall[f"{stage}_seconds"] for stage in ("startup", "training", "evaluation")}
+        # Training and evaluation alternate, so other work on the machine slows both down alike. Of runs that were not
+        # the first of their process, the startup is not known.
+        startup = ("startup",) * ("startup_seconds" in wall)
+        elapsed = {stage: wall[f"{stage}_seconds"] for stage in (*startup, "training", "evaluation")}
         name, work = f"{meta['run']} training", kind.work(settings, sizes)
         records = _records(meta, name, settings.hidden, work, elapsed, wall, "training")
         found += [replace(one, met={(settings.data.name, settings.hidden): met} if met else {}) for one in records]
