@@ -17,6 +17,7 @@ from rbmbench.cli import snakemake_scheduler, snakemake_slurm
 from rbmbench.cli.job_lines import Titles
 from rbmbench.cli.snakemake_logger import LoggedWorkflow
 from rbmbench.config.loading import load
+from rbmbench.io.layout import BLOCKS as BLOCKS_FOLDER
 from rbmbench.io.layout import CURVE, META, RUNS
 from rbmbench.io.results import check_writable
 from rbmbench.io.warm import WarmProcess
@@ -77,16 +78,19 @@ wildcard_constraints:
     table="[a-z0-9_]+_table[a-z0-9_]*",
 
 
-# What jobs read, and what they ask a scheduler for. The wildcard `job` is the id of a job of the plan.
+# What jobs read, and what they ask a scheduler for. The wildcard `job` is the id of a job of the plan, or of a block.
 
 
 BLOCKS_OF = {name: blocks_of(PLAN, job) for name, job in PLAN.jobs.items()}
-BLOCKS = {os.path.relpath(block.folder, LAYOUT.job("blocks", "")): block for job in BLOCKS_OF.values() for block in job}
-
-
+BLOCKS = {block.id: block for blocks in BLOCKS_OF.values() for block in blocks}
 TITLES = Titles(PLAN, BLOCKS.values())
 # Messages are formatted with the names of the outermost workflow, also where this one is a module of it.
 workflow.modifier_stack[0].globals["TITLES"] = TITLES
+
+
+def job_of(name):
+    """Return the job of an id, or that which a block is a part of."""
+    return BLOCKS[name].job if name in BLOCKS else PLAN.jobs[name]
 
 
 def data_of_job(job):
@@ -94,39 +98,31 @@ def data_of_job(job):
     return [LAYOUT.data_set(job.data)] if job.data else []
 
 
-def files_before(job):
-    """Return the files of the jobs that a job reads, and those of its blocks."""
-    files = [file for name in PLAN.before(job) for file in PLAN.files(PLAN.jobs[name])]
-    return files + [file for block in BLOCKS_OF[job.id] for file in files_of_block(block)]
+def files_before(name):
+    """Return the files of the jobs that a job or a block reads, and those of the blocks that a job joins."""
+    files = [file for before in PLAN.before(job_of(name)) for file in PLAN.files(PLAN.jobs[before])]
+    for block in BLOCKS_OF.get(name, ()):
+        files += [LAYOUT.job(block.folder, block.id, file) for file in (*jobs.of_name(block.job.kind).files, META)]
+    return files
 
 
-def files_of_block(block):
-    """Return the files of a block of trials."""
-    return [f"{block.folder}/{name}" for name in (*jobs.of_name(block.job.kind).files, META)]
+def settings_of(name):
+    """Return the settings; those of a block do not depend on how many trials the job has."""
+    job = job_of(name)
+    return (jobs.of_name(job.kind).of_any_trials(job.settings) if name in BLOCKS else job.settings).canonical()
 
 
-def inputs_of_job(job):
-    """Return the arguments that name the files that a job reads."""
+def arguments_of(name):
+    """Return the arguments of the command that computes a job or a block, or joins the blocks of a job."""
+    job = job_of(name)
     arguments = ["--data", LAYOUT.data_set(job.data)] if job.data else []
     arguments += ["--model", PLAN.folder(PLAN.jobs[job.run])] if job.run else []
-    return arguments + (["--needs", *(PLAN.folder(PLAN.jobs[name]) for name in job.needs)] if job.needs else [])
-
-
-def arguments_of_job(job):
-    """Return the arguments of the command that computes a job, or joins its blocks."""
-    blocks = ["--blocks", *(block.folder for block in BLOCKS_OF[job.id])] if BLOCKS_OF[job.id] else []
-    run = ["--run-id", job.id] if job.kind == "train" else []
-    return shlex.join([*inputs_of_job(job), *run, *blocks])
-
-
-def settings_of_block(block):
-    """Return the settings of a block, which do not depend on how many trials the job has."""
-    return jobs.of_name(block.job.kind).of_any_trials(block.job.settings).canonical()
-
-
-def arguments_of_block(block):
-    """Return the arguments of the command that computes a block of trials."""
-    return shlex.join([*inputs_of_job(block.job), "--block", f"{block.first}-{block.trials}"])
+    arguments += ["--needs", *(PLAN.folder(PLAN.jobs[needed]) for needed in job.needs)] if job.needs else []
+    if name in BLOCKS:
+        return shlex.join([*arguments, "--block", f"{BLOCKS[name].first}-{BLOCKS[name].trials}"])
+    arguments += ["--run-id", job.id] if job.kind == "train" else []
+    folders = [LAYOUT.job(block.folder, block.id) for block in BLOCKS_OF[name]]
+    return shlex.join([*arguments, *(["--blocks", *folders] if folders else [])])
 
 
 @cache
@@ -135,15 +131,12 @@ def requested():
     return requests(PLAN)
 
 
-def request_of_job(name):
-    """Return what a job asks for; to join blocks takes no time."""
-    return requested()[name]._replace(minutes=LEAST_MINUTES) if BLOCKS_OF[name] else requested()[name]
-
-
-def request_of_block(name):
-    """Return what a block asks for: the memory of its job, and its share of the time."""
-    whole, block = requested()[BLOCKS[name].job.id], BLOCKS[name]
-    return whole._replace(minutes=max(LEAST_MINUTES, math.ceil(block.share * whole.minutes)))
+def request_of(name):
+    """Return what a job or a block asks for: a block its share of the job's time; to join blocks takes no time."""
+    whole = requested()[job_of(name).id]
+    if name in BLOCKS:
+        return whole._replace(minutes=max(LEAST_MINUTES, math.ceil(BLOCKS[name].share * whole.minutes)))
+    return whole._replace(minutes=LEAST_MINUTES) if BLOCKS_OF[name] else whole
 
 
 def more_each_attempt(amount):
@@ -158,7 +151,7 @@ def gpu_count():
 
 def batch_of(group):
     """Return a group of jobs that share a place in the queue, as such a function: the short ones that need no GPU."""
-    return lambda wildcards: group if requested()[wildcards.job].short and not gpu_count() else None
+    return lambda wildcards: group if request_of(wildcards.job).short and not gpu_count() else None
 
 
 # What the results depend on besides settings: code, and data of the user's own.

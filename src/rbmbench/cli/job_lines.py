@@ -32,7 +32,6 @@ class Titles:
     ----------
     plan : Plan
     blocks : iterable of Block
-        Blocks of trials, named by the last two folders of their path.
     """
 
     def __init__(self, plan: Plan, blocks: Iterable[Block] = ()):
@@ -47,7 +46,7 @@ class Titles:
                 self._titles.setdefault(name, f"{shown}: {plan.jobs[name].title}")
         for block in blocks:
             trials = f"trials {block.first + 1} to {block.first + block.trials}"
-            self._titles["/".join(block.folder.rsplit("/", 2)[1:])] = f"{self._titles[block.job.id]}, {trials}"
+            self._titles[block.id] = f"{self._titles[block.job.id]}, {trials}"
 
     def __format__(self, name: str) -> str:
         """Return the title of an id or key."""

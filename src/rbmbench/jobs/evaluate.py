@@ -20,6 +20,7 @@ from rbmbench.jobs._registry import REGISTRY
 from rbmbench.jobs.fingerprints import fingerprint
 from rbmbench.kernels import backends
 from rbmbench.model.work import Counter, Work, product, times
+from rbmbench.training.evaluation import in_order
 from rbmbench.training.snapshots import annealed_curve
 
 SPENT = "annealing_seconds", "annealing_cpu_seconds"
@@ -83,8 +84,7 @@ class EvaluateJob(JobKind):
         own = [meta["evaluation"] | {"wall": {name: meta["wall"][name] for name in SPENT}} for meta in metas]
         gathered = gathered_meta(task, own)
         wall = gathered.pop("wall")
-        curve = annealed.sort_values(["metric", "iteration", "trial"], ignore_index=True)
-        self._write(task, run, curve, gathered | {"trials": run["settings"]["trials"]}, wall)
+        self._write(task, run, in_order(annealed), gathered | {"trials": run["settings"]["trials"]}, wall)
 
     def work(self, settings, sizes, pilot=False):
         """See `JobKind`."""

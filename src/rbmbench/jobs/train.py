@@ -19,6 +19,7 @@ from rbmbench.jobs._registry import REGISTRY
 from rbmbench.jobs.fingerprints import fingerprint
 from rbmbench.model.work import Counter, Work, enumerated_steps, product, times
 from rbmbench.training import trainer
+from rbmbench.training.evaluation import in_order
 from rbmbench.training.shards import trials_of_shard
 
 TRIAL_AXES = {"W": 0, "b": 0, "c": 0, "snapshot_W": 1, "snapshot_b": 1, "snapshot_c": 1}
@@ -83,12 +84,10 @@ class TrainJob(JobKind):
 
     def gather(self, task, folders):
         """See `JobKind`."""
-        metas, curves = (
-            [results.read_meta(path) for path in folders],
-            [results.read_table(path, CURVE) for path in folders],
-        )
+        metas = [results.read_meta(path) for path in folders]
+        curves = [results.read_table(path, CURVE) for path in folders]
         arrays = [results.read_arrays(path / MODEL, MODEL_ARRAYS) for path in folders]
-        curve = pd.concat(curves).sort_values(["metric", "iteration", "trial"], ignore_index=True)
+        curve = in_order(pd.concat(curves))
         model = dict(arrays[0])
         for name, axis in TRIAL_AXES.items():
             if name in model:

@@ -86,9 +86,8 @@ def _rank(rank: float) -> str:
 
 def _values(numbers: pd.DataFrame) -> list[str]:
     # Empty texts are missing values in a CSV.
-    columns = (numbers[name] for name in ("value", "low", "high")), numbers["missing"].fillna("")
-    columns = (*columns[0], columns[1])
-    return [missing or by_interval(*value) for *value, missing in zip(*columns, strict=True)]
+    rows = zip(numbers["missing"].fillna(""), numbers[["value", "low", "high"]].to_numpy(), strict=True)
+    return [missing or by_interval(*value) for missing, value in rows]
 
 
 ArenaResults.SPEC = ArenaResultsSpec

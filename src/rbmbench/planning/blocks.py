@@ -20,11 +20,14 @@ MOST_SECONDS = 3600.0
 
 
 class Block(NamedTuple):
-    """Consecutive trials of a job: the folder, the first trial, counted from that of the job, and their number."""
+    """Consecutive trials of a job."""
 
     job: Job
     folder: str
+    """Folder of the blocks of this kind of job in the results of a scale."""
+    id: str
     first: int
+    """First trial, counted from that of the job."""
     trials: int
     share: float
     """Share of the trials of the job."""
@@ -39,10 +42,10 @@ def blocks_of(plan: Plan, job: Job) -> list[Block]:
     size = max(1, int(MOST_SECONDS * trials / seconds))
     if size >= trials:
         return []
-    folder, blocks = plan.layout.job(BLOCKS, _name(plan, job)), []
+    folder, name, blocks = f"{BLOCKS}/{kind.folder}", _name(plan, job), []
     for first in range(0, trials, size):
         count = min(size, trials - first)
-        blocks.append(Block(job, f"{folder}/{first}-{count}", first, count, count / trials))
+        blocks.append(Block(job, folder, f"{name}/{first}-{count}", first, count, count / trials))
     return blocks
 
 

@@ -227,7 +227,12 @@ class Curve:
 
     def frame(self) -> pd.DataFrame:
         """Return the curve as a DataFrame, ordered by metric, iteration and trial."""
-        return pd.DataFrame(self.columns()).sort_values(["metric", "iteration", "trial"], ignore_index=True)
+        return in_order(pd.DataFrame(self.columns()))
+
+
+def in_order(curve: pd.DataFrame) -> pd.DataFrame:
+    """Return a curve ordered by metric, iteration and trial."""
+    return curve.sort_values(["metric", "iteration", "trial"], ignore_index=True)
 
 
 def _columns(trials, iteration: int, metric: str, values) -> dict[str, np.ndarray]:

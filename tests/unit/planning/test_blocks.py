@@ -97,8 +97,8 @@ def test_more_trials_take_the_blocks_of_fewer(paper):
     settings: RunSettings = job.settings.model_copy(update={"trials": job.settings.trials + 3})
     longer = job.__class__(f"{job.id.rpartition('-')[0]}-0123456789", "train", settings, job.data)
     paper.jobs[longer.id] = longer
-    more = {block.folder for block in blocks_of(paper, longer)}
+    more = {block.id for block in blocks_of(paper, longer)}
     del paper.jobs[longer.id]
-    whole = [block.folder for block in blocks if block.trials == blocks[0].trials]
+    whole = [block.id for block in blocks if block.trials == blocks[0].trials]
     assert whole
     assert set(whole) <= more

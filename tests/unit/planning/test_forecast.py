@@ -462,7 +462,7 @@ def test_wall_time_is_bound_by_cores_and_by_what_has_to_wait():
     assert jobs.makespan([run, estimate, *others], seconds, 5) == 9
     assert jobs.makespan([], {}, 3) == 0
     assert jobs.makespan([run, estimate, *others], seconds, 10**20) == 9
-    divided = jobs.Job("run", None, False, (), (0.6, 0.4))
+    divided = jobs.Job("run", None, False, (), {"0-3": 0.6, "3-2": 0.4})
     assert jobs.makespan([divided, estimate, *others], seconds, 5) == 7
 
 

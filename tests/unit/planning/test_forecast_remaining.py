@@ -6,8 +6,13 @@ import math
 
 import pytest
 
+from rbmbench.config.loading import load
+from rbmbench.planning.blocks import blocks_of
 from rbmbench.planning.forecast import Expected, Remaining, expected_seconds
+from rbmbench.planning.forecast.costs import UNFITTED
+from rbmbench.planning.forecast.jobs import jobs_of
 from rbmbench.planning.jobs import Plan
+from rbmbench.planning.plan import plan
 
 
 def after(remaining: Remaining, jobs: list[int], seconds: float, now: float) -> float:
@@ -63,3 +68,14 @@ def test_expected_seconds_need_no_records(tmp_path):
     (tmp_path / "results/meta").mkdir()
     (tmp_path / "results/meta/x.json").write_text(json.dumps({"a": {"settings": math.pi}}))
     assert expected_seconds(Plan("tiny", ()), [tmp_path / "results"]) == {}
+
+
+def test_expected_seconds_of_a_divided_job_are_those_of_its_blocks(repository):
+    paper = plan(load([repository / "config/config.yaml"]))
+    whole, expected, divided = jobs_of(paper), expected_seconds(paper, []), 0
+    for job in paper.jobs.values():
+        blocks, seconds = blocks_of(paper, job), UNFITTED.seconds_of(whole[job.id].work)
+        assert (job.id in expected) is not bool(blocks)
+        assert sum(expected[part.id] for part in blocks or [job]) == pytest.approx(seconds)
+        divided += bool(blocks)
+    assert divided > 50

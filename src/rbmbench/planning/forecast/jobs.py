@@ -2,8 +2,8 @@
 """The jobs of a plan: what they take on a machine, for each figure and table, and what they request of a scheduler."""
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from heapq import heapreplace
 from typing import NamedTuple
 
@@ -27,13 +27,13 @@ MEMORY_TIMES_THE_FORECAST, LEAST_MEGABYTES = 1.5, 1000
 
 @dataclass(frozen=True)
 class Job:
-    """A job of a plan, whether its files exist, the ids of the jobs that it needs, and the shares of its blocks."""
+    """A job of a plan, whether its files exist, the ids of the jobs that it needs, and shares of its blocks by id."""
 
     id: str
     work: Work
     done: bool
     needs: tuple[str, ...] = ()
-    shares: tuple[float, ...] = (1.0,)
+    shares: Mapping[str, float] = field(default_factory=dict)
 
 
 class Request(NamedTuple):
@@ -64,7 +64,7 @@ def jobs_of(plan: Plan, met: StoppingTimes | None = None, pilot: bool = False) -
         steps = (met or {}).get((run.data.name, run.hidden)) if job.data else None
         sizes = plan.sizes(job, {} if steps is None else {STOPPING_TIME: steps})
         work = of_name(job.kind).work(job.settings, sizes, pilot and not done)
-        shares = tuple(block.share for block in blocks_of(plan, job)) or (1.0,)
+        shares = {block.id: block.share for block in blocks_of(plan, job)}
         counted[job.id] = Job(job.id, work, done, plan.before(job), shares)
     return counted
 
@@ -104,7 +104,7 @@ def forecast(plan: Plan, model: CostModel, cores: int) -> pd.DataFrame:
 def makespan(jobs: Iterable[Job], seconds: dict[str, float], cores: int) -> float:
     """Return the wall time of jobs on some cores: longest first, and at least the longest chain of needs."""
     jobs = {job.id: job for job in jobs}
-    blocks = [share * seconds[name] for name, job in jobs.items() for share in job.shares]
+    blocks = [share * seconds[name] for name, job in jobs.items() for share in job.shares.values() or (1.0,)]
     ends = [0.0] * max(1, min(cores, len(blocks)))  # a heap
     for block in sorted(blocks, reverse=True):
         heapreplace(ends, ends[0] + block)
@@ -112,7 +112,8 @@ def makespan(jobs: Iterable[Job], seconds: dict[str, float], cores: int) -> floa
     def chain(name: str) -> float:
         if name not in jobs:
             return 0.0
-        return max(jobs[name].shares) * seconds[name] + max(map(chain, jobs[name].needs), default=0.0)
+        own = max(jobs[name].shares.values(), default=1.0) * seconds[name]
+        return own + max(map(chain, jobs[name].needs), default=0.0)
 
     return max([*ends, *map(chain, jobs)])
 

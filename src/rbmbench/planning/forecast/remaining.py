@@ -17,12 +17,15 @@ LEAST_EFFICIENCY = 0.1
 
 
 def expected_seconds(plan: Plan, results: Iterable[str | Path]) -> dict[str, float]:
-    """Return the seconds that jobs of a plan are expected to take, by id, fitted to the records below ``results``.
+    """Return the seconds that jobs and blocks of a plan are expected to take, by id, fitted to records in ``results``.
 
-    Nothing is timed. Data sets, notebooks and reports are not counted.
+    Nothing is timed. Data sets, notebooks, reports and the joining of blocks are not counted.
     """
-    model = kept_costs(read_records(results)[0], this_machine())
-    return {name: model.seconds_of(job.work) for name, job in jobs_of(plan, model.met).items()}
+    model, expected = kept_costs(read_records(results)[0], this_machine()), {}
+    for job in jobs_of(plan, model.met).values():
+        seconds = model.seconds_of(job.work)
+        expected |= {name: share * seconds for name, share in job.shares.items()} or {job.id: seconds}
+    return expected
 
 
 @dataclass(frozen=True)
