@@ -5,7 +5,10 @@
 
 
 for kind in jobs.kinds():
-    for folder, rule_suffix, id_suffix in ((kind.folder, "", ""), (f"{BLOCKS_FOLDER}/{kind.folder}", "_block", r"/\d+-\d+")):
+    for folder, rule_suffix, id_suffix in (
+        (kind.folder, "", ""),
+        (f"{BLOCKS_FOLDER}/{kind.folder}", "_block", r"[/]\d+-\d+"),
+    ):
 
         rule:
             name:

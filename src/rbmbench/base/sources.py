@@ -37,7 +37,7 @@ def are_changed() -> bool:
 def digest(*packages: str) -> str:
     """Return the sha256 of the imported sources of some packages of this one, by default of all."""
     found = hashlib.sha256()
-    for path, content in IMPORTED.items():
+    for path, content in sorted(IMPORTED.items()):
         if not packages or path.partition("/")[0] in packages:
             found.update(f"{path} {len(content)} ".encode() + content)
     return found.hexdigest()
