@@ -11,7 +11,7 @@ from rbmbench.cli.progress import duration
 from rbmbench.io.layout import Layout
 from rbmbench.planning.blocks import Block
 from rbmbench.planning.forecast import Expected, Remaining
-from rbmbench.planning.jobs import Plan, data_name
+from rbmbench.planning.jobs import Plan, title_of_data
 from rbmbench.planning.specs import number_of, paper_of
 
 SHOWN_LINES = 12
@@ -35,10 +35,7 @@ class Titles:
     """
 
     def __init__(self, plan: Plan, blocks: Iterable[Block] = ()):
-        self._titles = {
-            name: data_name(str(entry.options.get("data", entry.name))).replace("_", " ")
-            for name, entry in plan.data.items()
-        }
+        self._titles = {name: title_of_data(entry) for name, entry in plan.data.items()}
         for key, output in plan.outputs.items():
             shown = f"{paper_of(key)} {number_of(key)}"
             self._titles[key] = shown

@@ -156,6 +156,11 @@ def data_name(name: str) -> str:
     return DATA_TITLES.get(name, name)
 
 
+def title_of_data(entry: DataEntry) -> str:
+    """Return the title of a data set in titles of jobs; of one that takes the rows of another, that of the other."""
+    return data_name(str(entry.options.get("data", entry.name))).replace("_", " ")
+
+
 def derived_seed(seed: int, *purpose: Any) -> int:
     """Return the seed for one purpose: 32 bits of the sha256 of the paper's seed and what it is for."""
     text = "/".join(str(part) for part in (seed, *purpose))

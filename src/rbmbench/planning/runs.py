@@ -19,7 +19,7 @@ from rbmbench.config.parts import Algorithm, Panel
 from rbmbench.io.layout import Layout
 from rbmbench.jobs import of_name
 from rbmbench.likelihood.exact import is_enumerable
-from rbmbench.planning.jobs import Job, Plan, data_name, derived_seed, digest_of
+from rbmbench.planning.jobs import Job, Plan, derived_seed, digest_of, title_of_data
 
 SHOWN = {"label", "color", "dash"}
 """What figures take from the line of an algorithm or a sampler."""
@@ -80,10 +80,7 @@ class Planner:
 
     def trained_on(self, panel: Panel) -> str:
         """Return data set and hidden units of a panel, for titles of jobs."""
-        entry = self.paper.data[panel.data]
-        # Rows of another data set, in another order.
-        name = data_name(str(entry.options.get("data", entry.name)))
-        return f"{name.replace('_', ' ')}, {panel.hidden} hidden"
+        return f"{title_of_data(self.paper.data[panel.data])}, {panel.hidden} hidden"
 
     def runs(self, panel: Panel, algorithms: Iterable[str]) -> dict[str, Job]:
         """Return the runs of a panel by their algorithms, added to the plan."""
