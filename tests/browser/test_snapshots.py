@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The slider of a figure of filters and samples, on a page of its own."""
 
-import pandas as pd
+import math
+
 import pytest
 from browser_page import card
 from image_results import ITERATIONS, images_figure
@@ -9,7 +10,7 @@ from image_results import ITERATIONS, images_figure
 from rbmbench.io.layout import Layout
 from rbmbench.kinds import parse_spec
 from rbmbench.reporting import text_tables
-from rbmbench.reporting.claims import judge
+from rbmbench.reporting.claims.verdict import Verdict, write_verdicts
 from rbmbench.reporting.page.html import write_report
 from rbmbench.reporting.redraw import save_figure
 
@@ -23,15 +24,15 @@ def file(tmp_path_factory):
     root = tmp_path_factory.mktemp("images")
     spec = parse_spec(images_figure(root), "test")
     found = spec.read()
-    claim = dict.fromkeys(judge.COLUMNS) | {"claim": "arena_1.a", "paper": "arena", "where": "Figure 5", "text": "it"}
-    claim |= {"class": "ours", "measured": 1.5, "low": 1.0, "high": 2.0, "above": 0.0, "verdict": judge.REPRODUCED}
+    claim = {"claim": "arena_1.a", "paper": "arena", "where": "Figure 5", "text": "it", "what": "number"}
+    claim |= {"standing": "ours", "measured": 1.5, "low": 1.0, "high": 2.0, "above": 0.0, "below": math.inf}
     for name in ("tiny", "small"):
         layout = Layout(str(root / name))
         named = spec.model_copy(update={"title": f"Images, {name}"})
         text_tables.write_text(named.model_dump_json(), layout.spec(spec.key))
         save_figure(spec.draw(found), spec.caption(found), layout, spec.key)
         text_tables.write_csv(spec.numbers(found), layout.numbers(spec.key))
-        text_tables.write_csv(pd.DataFrame([claim], columns=judge.COLUMNS), layout.claims)
+        write_verdicts([Verdict(**claim).decided()], layout.claims)
     page = root / "report.html"
     write_report([root / "tiny", root / "small"], page, config="none.yaml")
     return page

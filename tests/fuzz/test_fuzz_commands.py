@@ -237,7 +237,7 @@ def test_reports(results, monkeypatch):
     meta["settings"] |= RUN
     keep = ("keep", "--scale", "tiny", "--folder", scale, "--figures", "popcd_fig1", "--out", scale / "kept")
     cli.main([str(part) for part in (*keep, "--claims", scale / "popcd.yaml")])
-    verdicts = (scale / "kept" / "claims.csv").read_text()
+    verdicts = (scale / "kept" / "claims.json").read_text()
     given_claims, page = ("--claims", scale / "popcd.yaml"), ("--template", "t", "--notebook", "n", "--page", "p")
     commands = {
         "run-times": ("run-times", "--runs", first.removesuffix("/meta.json"), "--out", scale / "times.csv"),
@@ -256,7 +256,7 @@ def test_reports(results, monkeypatch):
         file.write_text(json.dumps(parts[0]))
         with open(first, "w") as written:
             json.dump(parts[1], written)
-        for place in (scale / "claims.csv", scale / "kept" / "claims.csv"):
+        for place in (scale / "claims.json", scale / "kept" / "claims.json"):
             place.write_text(parts[2], encoding="latin-1")
         called(f"{name}, files", *commands[name])
 

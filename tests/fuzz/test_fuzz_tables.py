@@ -2,6 +2,8 @@
 """Tables: learning curves, stopping times, likelihoods of samples (parquet); verdicts and measured steps (csv)."""
 
 import io
+import json
+import math
 
 import numpy as np
 import pandas as pd
@@ -16,7 +18,7 @@ from pyarrow import parquet
 from rbmbench.base.errors import RbmbenchError
 from rbmbench.io import results
 from rbmbench.reporting import speed
-from rbmbench.reporting.claims import judge
+from rbmbench.reporting.claims.verdict import Verdict, read_verdicts
 from rbmbench.reporting.page import html
 
 CURVE = pd.DataFrame(
@@ -64,16 +66,21 @@ def test_curves(folder, content):
     assert found is None or found["trial"].dtype.kind in "iu"
 
 
-CLAIM = {"claim": "popcd_1.a", "paper": "popcd", "class": "published", "where": "Fig", "text": "text", "published": "2"}
-FOUND = {"measured": 0.5, "low": 0.1, "high": 0.9, "above": 0.0, "fails": "below -0.4", "verdict": judge.REPRODUCED}
-VERDICTS = pd.DataFrame([dict.fromkeys(judge.COLUMNS) | CLAIM | FOUND])
-CSV = VERDICTS.to_csv(index=False)
+RECORD = {
+    "claim": "popcd_1.a",
+    "paper": "popcd",
+    "standing": "published",
+    "where": "Fig",
+    "text": "text",
+    "what": "number",
+}
+RECORD |= {"published": 2.0, "measured": 0.5, "low": 0.1, "high": 0.9, "above": 0.0, "below": math.inf}
 
 
-@given(mutated_text(CSV))
+@given(mutated_text(json.dumps({"version": 1, "verdicts": [Verdict(**RECORD).decided().model_dump(mode="json")]})))
 def test_verdicts(folder, content):
-    (folder / "claims.csv").write_bytes(content)
-    found = read_or_refused("claims.csv", lambda: judge.read_claims(folder / "claims.csv"), "claims.csv")
+    (folder / "claims.json").write_bytes(content)
+    found = read_or_refused("claims.json", lambda: read_verdicts(folder / "claims.json"), "claims.json")
     if found is not None:
         html.claims_table(found)
 

@@ -8,7 +8,6 @@ import pytest
 import yaml
 
 from rbmbench.reporting.claims.files import expanded
-from rbmbench.reporting.claims.judge import is_not_judged
 from rbmbench.reporting.claims.measurements import MEASUREMENTS
 
 LINK = re.compile(r"\]\(([^)#\s]*)#?([^)\s]*)\)")
@@ -57,7 +56,7 @@ def test_every_package_has_a_page_of_the_reference(repository):
 def test_sums_of_the_readme_are_those_of_the_verdicts(repository):
     claims = pd.read_csv(repository / "results" / "reference" / "paper" / "claims.csv")
     verdicts = ("reproduced", "not reproduced", "inconclusive at this scale", "not judged")
-    claims["found"] = claims["verdict"].mask(claims.apply(is_not_judged, axis=1), verdicts[-1])
+    claims["found"] = claims["verdict"].where(claims["judged"], verdicts[-1])
     found, of_readings = {}, {}
     for line in (repository / "README.md").read_text("utf-8").splitlines():
         if row := re.fullmatch(r"\| `(\w+)` \|.*" + r"\| (\d+) " * 4 + r"\| (?:(\d+), (\d+), (\d+) )?\|", line):

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from rbmbench.cli import main
-from rbmbench.reporting.claims.judge import COLUMNS
+from rbmbench.reporting.claims.verdict import write_verdicts
 
 OVERLAY = re.compile(r'^```yaml title="(config/mine\.yaml)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 SMALL = {
@@ -40,7 +40,7 @@ def test_an_own_method_is_ranked_certified_and_on_the_page(repository, workspace
     assert re.search(r"^\| mine +\| 0\.1 ", table, re.MULTILINE)
 
     monkeypatch.chdir(workspace.folder)
-    pd.DataFrame(columns=COLUMNS).to_csv(results / "claims.csv", index=False)
+    write_verdicts([], results / "claims.csv")
     specs = sorted(map(str, results.glob("specs/arena_*.json")))
     assert main(["report", str(results), "--specs", *specs, "--out", "report.html"]) == 0
     page = (workspace.folder / "report.html").read_text("utf-8")

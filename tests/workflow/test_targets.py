@@ -17,7 +17,7 @@ FIGURE_FILES = [
     "notebooks/{}.html",
 ]
 TABLE_FILES = ["tables/{}.csv", "tables/{}.md", "tables/{}.tex", "notebooks/{}.ipynb", "notebooks/{}.html"]
-CLAIM_FILES = ["claims.csv", "notebooks/claims.ipynb", "notebooks/claims.html"]
+CLAIM_FILES = ["claims.csv", "claims.json", "notebooks/claims.ipynb", "notebooks/claims.html"]
 FILES = {
     "popcd_fig1": [file.format("popcd_fig1") for file in FIGURE_FILES],
     "popcd_fig2": [file.format("popcd_fig2") for file in FIGURE_FILES],

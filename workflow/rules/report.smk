@@ -10,6 +10,7 @@ rule check_claims:
         results=[file for output in PLAN.outputs.values() for file in output.spec.files()],
     output:
         csv=report(LAYOUT.claims, caption="../report/claims.rst", category="Claims"),
+        json=LAYOUT.verdicts,
         spec=LAYOUT.spec("claims"),
         notebook=LAYOUT.notebook("claims"),
         page=LAYOUT.notebook("claims", "html"),
@@ -38,7 +39,7 @@ rule write_report:
     input:
         specs=[LAYOUT.spec(key) for key in PLAN.outputs],
         rendered=[file for key in PLAN.outputs for file in files_of(key)],
-        claims=LAYOUT.claims,
+        claims=LAYOUT.verdicts,
         results=[file for output in PLAN.outputs.values() for file in output.spec.files()],
     output:
         report(LAYOUT.report, caption="../report/page.rst", category="Page of results"),

@@ -3,6 +3,7 @@
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -146,13 +147,13 @@ def last_line(layout: Layout, has_report: bool, has_claims: bool) -> str:
     if not has_claims:
         return f"Done: {where}"
     from rbmbench.reporting.claims.files import VARIANT
-    from rbmbench.reporting.claims.judge import CHECK_OF_INSTALLATION, read_claims
+    from rbmbench.reporting.claims.verdict import CHECK_OF_INSTALLATION, read_verdicts
 
     if Path(layout.root).name == CHECK_OF_INSTALLATION:
         return f"Done: {where}; everything was made, and nothing is judged at this scale"
     try:
-        claims = read_claims(layout.claims)
-        found = claims["verdict"].where(claims["class"] != VARIANT, "of variants").value_counts()
+        records = read_verdicts(layout.verdicts)
+        found = Counter("of variants" if record.standing == VARIANT else record.verdict for record in records)
     except RbmbenchError as error:
         return f"Done: {where} ({error})"
-    return f"Done: {where}; verdicts: {', '.join(f'{count} {verdict}' for verdict, count in found.items())}"
+    return f"Done: {where}; verdicts: {', '.join(f'{count} {verdict}' for verdict, count in found.most_common())}"

@@ -8,8 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from rbmbench.base.errors import ResultsError
 from rbmbench.base.parsing import parse
 from rbmbench.config.layers import read_yaml
@@ -21,8 +19,8 @@ from rbmbench.io.results import read_meta
 from rbmbench.planning.specs import FigureSpec, parse_spec, read_spec, read_values
 from rbmbench.reporting.claims import judge
 from rbmbench.reporting.claims.files import claims_of
+from rbmbench.reporting.claims.verdict import Verdict, read_verdicts, write_verdicts
 from rbmbench.reporting.redraw import keep_figure, without_folders
-from rbmbench.reporting.text_tables import write_csv
 
 
 def keep(arguments: Namespace) -> None:
@@ -58,7 +56,7 @@ def keep(arguments: Namespace) -> None:
     claims = {file.stem: read_yaml(file) for file in arguments.claims}
     given = {"scale": arguments.scale, "outputs": outputs, "claims": claims}
     spec = parse(judge.ClaimsSpec, given, "claims")
-    write_csv(_with_earlier(judge.evaluate(spec), Path(target.claims), spec), target.claims)
+    write_verdicts(_with_earlier(judge.evaluate(spec), target, spec), target.claims)
 
 
 def crate(arguments: Namespace) -> None:
@@ -68,34 +66,26 @@ def crate(arguments: Namespace) -> None:
     print(f"{write_crate(arguments.folder, arguments.workflow, arguments.author, arguments.licence)}: written")
 
 
-def _with_earlier(verdicts: pd.DataFrame, file: Path, spec: judge.ClaimsSpec) -> pd.DataFrame:
-    """Return the verdicts that have a measured value, and in the other claims' places those that the file has.
+def _with_earlier(verdicts: list[Verdict], layout: Layout, spec: judge.ClaimsSpec) -> list[Verdict]:
+    """Return the verdicts that have a measured value, and in the other claims' places those that the folder has.
 
-    Papers stay in the order in which the file has them; new ones come at the end.
+    Those are decided by the claims as they are now; of papers that are not given they stay. Papers stay in the order in
+    which the folder has them; new ones come at the end.
     """
-    given = verdicts[verdicts["measured"].notna()]
-    earlier = judge.read_claims(file) if file.is_file() else given.iloc[:0]
-    stays = earlier["claim"].isin(verdicts["claim"]) | ~earlier["paper"].isin(verdicts["paper"])
-    known = _judged_again(earlier[stays & ~earlier["claim"].isin(given["claim"])], spec)
-    parts = [part for part in (given, known) if not part.empty]
-    if not parts:
-        return given
-    papers = {paper: place for place, paper in enumerate(pd.concat([earlier["paper"], given["paper"]]).unique())}
-    claims = {claim: place for place, claim in enumerate(verdicts["claim"])}
-    lines = pd.concat(parts, ignore_index=True)
-    places = pd.DataFrame({"paper": lines["paper"].map(papers), "claim": lines["claim"].map(claims)})
-    # Lines of other papers have no place among the claims; sorting keeps their order.
-    return lines.loc[places.sort_values(["paper", "claim"]).index].reset_index(drop=True)
-
-
-def _judged_again(earlier: pd.DataFrame, spec: judge.ClaimsSpec) -> pd.DataFrame:
-    """Return verdicts of before as the claims are now; those of papers that are not given stay as they are."""
+    measured = {record.claim: record for record in verdicts if record.measured is not None}
     claims = {claim.id: claim for paper, file in spec.claims.items() for claim in claims_of(file, paper)}
-    lines = [
-        judge.judged_again(row, claims[row["claim"]]) if row["claim"] in claims else row
-        for row in earlier.to_dict("records")
-    ]
-    return pd.DataFrame(lines, columns=earlier.columns)
+    papers = {record.paper for record in verdicts}
+    earlier = read_verdicts(layout.verdicts) if Path(layout.verdicts).is_file() else ()
+    kept = {
+        record.claim: record.of(claims[record.claim]) if record.claim in claims else record
+        for record in earlier
+        if record.claim not in measured and (record.claim in claims or record.paper not in papers)
+    }
+    order = {
+        paper: place for place, paper in enumerate(dict.fromkeys(record.paper for record in (*earlier, *verdicts)))
+    }
+    places = {record.claim: place for place, record in enumerate(verdicts)}
+    return sorted((measured | kept).values(), key=lambda record: (order[record.paper], places.get(record.claim, 0)))
 
 
 def _copy(source: str | Path, target: str | Path, change: Callable[[bytes], bytes] = bytes) -> None:

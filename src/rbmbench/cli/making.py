@@ -109,7 +109,7 @@ def kept_folders(root: Path = Path()) -> list[Path]:
 
 
 def redraw(arguments: Namespace) -> None:
-    """Draw figures and tables of results again, or list the kept figures that other code drew."""
+    """Draw figures and tables of results again."""
     from rbmbench.reporting import redraw as drawing
     from rbmbench.reporting.style import PAGE, PUBLICATION
 
@@ -117,11 +117,6 @@ def redraw(arguments: Namespace) -> None:
     names = sorted(file.stem for file in (arguments.folder / "specs").glob("*_*.json"))
     if not names:
         raise ResultsError(f"{arguments.folder}: specs: found no figure or table; allowed: a folder that has some")
-    old = drawing.outdated(arguments.folder) if arguments.check else []
-    if old:
-        raise ResultsError(f"{arguments.folder}: drawn by other code: {', '.join(old)}; run `rbmbench redraw` for it")
-    if arguments.check:
-        return
     if arguments.width and not arguments.out:
         raise SettingsError("--width: needs --out, so that the pictures of the page stay")
     sheet = PUBLICATION[arguments.width] if arguments.width else PAGE

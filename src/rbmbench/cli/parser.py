@@ -384,7 +384,6 @@ def _add_commands(commands) -> None:
         "--keys": {"nargs": "*", "default": [], "metavar": "KEY", "help": "figures and tables (default: all)"},
         "--width": widths,
         "--out": _folder(help="folder to write (default: the same)"),
-        "--check": {"action": "store_true", "help": "only fail if code has changed since kept figures were drawn"},
     }
     add("redraw", "making:redraw", "draw figures and tables again from their numbers", OF_SCALE, own)
 

@@ -13,7 +13,7 @@
       data/KEY.csv                 the numbers behind a figure
       tables/KEY.csv md tex
       notebooks/KEY.ipynb html
-      claims.csv  report/index.html  benchmarks/  forecast.csv  logs/
+      claims.{csv,json}  report/index.html  benchmarks/  forecast.csv  logs/
 """
 
 from dataclasses import dataclass
@@ -121,8 +121,13 @@ class Layout:
 
     @property
     def claims(self) -> str:
-        """The verdicts."""
+        """The verdicts as a table."""
         return f"{self.root}/claims.csv"
+
+    @property
+    def verdicts(self) -> str:
+        """The verdicts as records, of which the table is a view."""
+        return f"{self.root}/claims.json"
 
     @property
     def report(self) -> str:

@@ -69,8 +69,6 @@ class ArenaCurvesSpec(OfContestsSpec, FigureSpec):
 
     kind: Literal["arena_curves"]
 
-    DRAWN_BY = ("rbmbench.kinds.arena_curves", "rbmbench.kinds._contests", "rbmbench.reporting.contests")
-
     def numbers(self, found: pd.DataFrame) -> pd.DataFrame:
         """Return the curves of all rates and trials: `rbmbench.reporting.contests.contest_curves`."""
         return found

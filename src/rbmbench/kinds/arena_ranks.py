@@ -39,7 +39,6 @@ class ArenaRanksSpec(OfContestsSpec, FigureSpec):
     kind: Literal["arena_ranks"]
 
     NAMES = "NAME.ALGORITHM"
-    DRAWN_BY = ("rbmbench.kinds.arena_ranks", "rbmbench.kinds._contests", "rbmbench.reporting.contests")
 
     def numbers(self, found: pd.DataFrame) -> pd.DataFrame:
         """Return mean ranks with intervals: columns contest ("all contests" or a name), cost, algorithm, label, rank...

@@ -35,8 +35,6 @@ class ArenaRatesSpec(OfContestsSpec, FigureSpec):
 
     kind: Literal["arena_rates"]
 
-    DRAWN_BY = ("rbmbench.kinds.arena_rates", "rbmbench.kinds._contests", "rbmbench.reporting.contests")
-
     def numbers(self, found: pd.DataFrame) -> pd.DataFrame:
         """Return `rbmbench.reporting.contests.tuned_rates`."""
         return tuned_rates(found)

@@ -31,8 +31,6 @@ class ArenaTargetsSpec(OfContestsSpec, FigureSpec):
 
     kind: Literal["arena_targets"]
 
-    DRAWN_BY = ("rbmbench.kinds.arena_targets", "rbmbench.kinds._contests", "rbmbench.reporting.contests")
-
     def numbers(self, found: pd.DataFrame) -> pd.DataFrame:
         """Return `rbmbench.reporting.contests.reached_targets`."""
         return reached_targets(found)

@@ -19,7 +19,7 @@ from rbmbench.io.results import read_table
 from rbmbench.planning.jobs import Job, Output
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
-from rbmbench.planning.specs import FigureSpec, Source, Spec
+from rbmbench.planning.specs import FigureSpec, Place, Source, Spec
 from rbmbench.reporting.words import count, listed, reductions, variant_lines, variant_notes
 
 if TYPE_CHECKING:
@@ -99,7 +99,6 @@ class CouplingTimesSpec(FigureSpec):
     printed: tuple[Printed, ...] = ()
 
     NAMES = "FIGURE.COUPLING"
-    DRAWN_BY = ("rbmbench.kinds.coupling_times", "rbmbench.kinds._curve_panels")
 
     def folders(self) -> list[str]:
         """Return the folders of the chains."""
@@ -187,7 +186,8 @@ class CouplingTimesSpec(FigureSpec):
         if name not in [one.coupling for one in self.couplings]:
             return None
         of_coupling, budget = found[found["coupling"] == name], {"replications": self.replications}
-        return Source(label=TITLES[name], frame=of_coupling, budget=budget, differences=self.of_part("", name))
+        more = {"differences": self.of_part("", name), "place": Place(self.key, "a", name)}
+        return Source(label=TITLES[name], frame=of_coupling, budget=budget, **more)
 
 
 def distribution(times: pd.DataFrame) -> pd.DataFrame:

@@ -24,7 +24,7 @@ from rbmbench.planning.differences import Difference
 from rbmbench.planning.jobs import Job, Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import SHOWN, Planner
-from rbmbench.planning.specs import Curve, FigureSpec, RunFolder, Source, Spec, Trained
+from rbmbench.planning.specs import Curve, FigureSpec, Place, RunFolder, Source, Spec, Trained
 from rbmbench.reporting.frames import data_of
 from rbmbench.reporting.words import count, data_name, listed, reductions, variant_lines, variant_notes
 
@@ -246,7 +246,6 @@ class IslCurvesSpec(FigureSpec):
     panels: tuple[SampledPanel, ...]
 
     NAMES = "FIGURE.PANEL.SAMPLER"
-    DRAWN_BY = ("rbmbench.kinds.isl_curves", "rbmbench.kinds._curve_panels")
 
     def folders(self) -> list[str]:
         """Return the folders of the runs and of the samples."""
@@ -320,7 +319,10 @@ class IslCurvesSpec(FigureSpec):
         letter, _, sampler = name.partition(".")
         of_panel = next((one for one in found if one.panel.name == letter), None)
         one = next((one for one in (of_panel.panel.samplers if of_panel else ()) if one.sampler == sampler), None)
-        return SampleCurve.of(of_panel, sampler, one.label, self.of_part(letter, sampler)) if one else None
+        if one is None:
+            return None
+        place = Place(self.key, letter, sampler)
+        return SampleCurve.of(of_panel, sampler, one.label, place, self.of_part(letter, sampler))
 
 
 def _draw_panel(ax: Axes, panel: SampledPanel, curves: pd.DataFrame, facts: Mapping[str, Any], width: int) -> None:
@@ -372,7 +374,9 @@ class SampleCurve(Source):
     """The options that each model alone would choose, by trial."""
 
     @classmethod
-    def of(cls, found: FoundSamples, sampler: str, label: str, differences: tuple[Difference, ...] = ()) -> SampleCurve:
+    def of(
+        cls, found: FoundSamples, sampler: str, label: str, place: Place, differences: tuple[Difference, ...] = ()
+    ) -> SampleCurve:
         """Return the curve of one sampler of a panel."""
         panel, meta = found.panel, found.meta
         curves = found.curves[found.curves["sampler"] == sampler]
@@ -389,6 +393,7 @@ class SampleCurve(Source):
             frame=trials,
             budget={"iterations": panel.iterations, "samples": panel.samples_count, "trials": len(trials)},
             differences=differences,
+            place=place,
             panel=panel,
             training_set=found.training_set,
             seconds=fastest,

@@ -123,8 +123,6 @@ class LearnedImagesSpec(FigureSpec):
     seed: Seed
     panels: tuple[LearnedPanelSpec]
 
-    DRAWN_BY = ("rbmbench.kinds.learned_images", "rbmbench.reporting.mosaics", "rbmbench.reporting.plots")
-
     def folders(self) -> list[str]:
         """Return the folders of the runs."""
         return list(dict.fromkeys(run.folder for run in self.panels[0].runs))

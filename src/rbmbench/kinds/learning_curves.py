@@ -24,7 +24,7 @@ from rbmbench.planning.differences import Difference
 from rbmbench.planning.jobs import Job, Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
-from rbmbench.planning.specs import FigureSpec, RunFolder, Spec, Trained
+from rbmbench.planning.specs import FigureSpec, Place, RunFolder, Spec, Trained
 from rbmbench.reporting.frames import FINAL_SHARE, RunData, summarise, tidy_curves, training_seconds
 
 if TYPE_CHECKING:
@@ -230,7 +230,6 @@ class LearningCurvesSpec(FigureSpec):
     panels: tuple[PanelSpec, ...]
 
     NAMES = "FIGURE.PANEL.ALGORITHM"
-    DRAWN_BY = ("rbmbench.kinds._curve_panels", "rbmbench.kinds._curve_captions", "rbmbench.reporting.marks")
 
     @property
     def changed(self) -> tuple[Difference, ...]:
@@ -346,6 +345,20 @@ class Curves:
         if not self.panel.annealing or self.metric not in ("log_likelihood", "test_log_likelihood"):
             return math.inf
         return float(self.found.runs[self.run.folder].trials("annealing_effective_sample_size").min(axis=None))
+
+    @property
+    def place(self) -> Place:
+        """The panel that draws the metric of the run: its own, else another one; its own where none does."""
+        own_first = sorted(self.spec.panels, key=lambda panel: panel.name != self.panel.name)
+        for panel in own_first:
+            if self.metric in panel.metrics and self.run.folder in [run.folder for run in panel.runs]:
+                return Place(self.spec.key, panel.name, self.run.algorithm, self.metric, panel.epoch or 1)
+        return Place(self.spec.key, self.panel.name, self.run.algorithm, is_exact=False)
+
+    @cached_property
+    def mean(self) -> pd.Series:
+        """The mean over the trials, by iteration."""
+        return self.trials.mean()
 
     @property
     def late(self) -> np.ndarray:

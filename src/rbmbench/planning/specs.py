@@ -64,6 +64,22 @@ class Trained(Spec):
     trials: int
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a source is drawn: the key of its figure, its panel, and its curve there.
+
+    ``metric`` is that of the curve, "" where it has one only. ``unit`` of the horizontal axis is in the unit of the
+    source. Where its own numbers are not drawn, but others of the same curve, ``is_exact`` is false.
+    """
+
+    figure: str
+    panel: str
+    curve: str
+    metric: str = ""
+    unit: float = 1.0
+    is_exact: bool = True
+
+
 @dataclass(frozen=True, kw_only=True)
 class Source:
     """What claims are measured on: a curve, an entry of a table, or a whole table.
@@ -81,6 +97,8 @@ class Source:
         What the data stand in for, "" for the real ones.
     dropped : tuple of str
         What is left out, in words.
+    place : Place or None
+        Where it is drawn; None for what is in no chart.
     """
 
     label: str
@@ -89,6 +107,7 @@ class Source:
     differences: tuple[Difference, ...] = ()
     stand_in: str = ""
     dropped: tuple[str, ...] = ()
+    place: Place | None = None
 
 
 class Shown(Spec):
@@ -194,9 +213,6 @@ def paper_of(key: str) -> str:
 
 class FigureSpec(Shown):
     """Base of the specs of figures."""
-
-    DRAWN_BY: ClassVar[tuple[str, ...]] = ()
-    """Modules, beside those of `rbmbench.reporting`, that decide how its picture looks."""
 
     @property
     def drawn_from_numbers(self) -> bool:

@@ -8,6 +8,7 @@ Crate 0.5 and Workflow Run Crate 0.5 (https://w3id.org/ro/wfrun/workflow/0.5).
 
 import hashlib
 import mimetypes
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
@@ -22,7 +23,7 @@ from rbmbench.io.layout import META, PICTURE_ENDINGS, TABLE_ENDINGS, Layout
 from rbmbench.io.results import read_meta
 from rbmbench.jobs import kinds
 from rbmbench.planning.specs import read_spec
-from rbmbench.reporting.claims import judge
+from rbmbench.reporting.claims.verdict import read_verdicts
 
 CRATE = "ro-crate-metadata.json"
 WORKFLOW = "workflow/Snakefile"
@@ -170,12 +171,11 @@ def _describe_shown(layout: Layout, named: dict[str, Entity]) -> None:
             if entity := named.get(quote(Path(name).relative_to(root).as_posix())):
                 entity |= {"name": f"{spec.number} of {spec.paper}: {spec.title}", "description": caption}
                 entity["isBasedOn"] = _ids(one for one in numbers if one in named and is_figure)
-    if entity := named.get("claims.csv"):
-        verdicts = judge.read_claims(layout.claims)["verdict"].value_counts()
-        entity |= {
-            "name": "Verdicts on the papers' claims",
-            "description": ", ".join(f"{n} {v}" for v, n in verdicts.items()),
-        }
+    if "claims.json" in named:
+        verdicts = Counter(record.verdict for record in read_verdicts(layout.verdicts))
+        about = ", ".join(f"{number} {verdict}" for verdict, number in verdicts.most_common())
+        for entity in filter(None, map(named.get, ("claims.csv", "claims.json"))):
+            entity |= {"name": "Verdicts on the papers' claims", "description": about}
 
 
 def _jobs(root: Path) -> list[Job]:
@@ -212,7 +212,7 @@ def _workflow_action(named: Iterable[str], times: Times, author: str | None) -> 
     shown = [
         name
         for name in named
-        if name.split("/")[0] in ("figures", "tables", "data", "notebooks", "report", "claims.csv")
+        if name.split("/")[0] in ("figures", "tables", "data", "notebooks", "report", "claims.csv", "claims.json")
     ]
     return _completed(times, author) | {
         "@id": "#workflow-run",

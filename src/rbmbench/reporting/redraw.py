@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Drawing again: pictures, captions and tables of results, live or kept, without training anything.
 
-A kept figure has its numbers in ``data/KEY.csv.gz`` and a spec that ends with two keys more: ``facts``, what the
-picture needs beside them, and ``drawn_by``, a digest of the code that drew it last. A live one is read from its runs.
+A kept figure has its numbers in ``data/KEY.csv.gz`` and a spec that ends with one key more: ``facts``, what the picture
+needs beside them. A live one is read from its runs.
 """
 
-import hashlib
-from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +14,8 @@ from rbmbench.base.errors import ResultsError
 from rbmbench.io.atomic import write_json
 from rbmbench.io.layout import PICTURE_ENDINGS, Layout
 from rbmbench.io.results import numbers_file, read_csv, read_json
-from rbmbench.jobs.fingerprints import bare
 from rbmbench.planning.specs import FigureSpec, parse_spec, read_spec, with_places
 from rbmbench.reporting import style, text_tables
-
-ALL_FIGURES = ("rbmbench.reporting.style", "rbmbench.reporting.words")
 
 
 def redraw(root: str | Path, key: str, out: str | Path, sheet: style.Sheet = style.PAGE) -> bool:
@@ -62,8 +56,6 @@ def redraw(root: str | Path, key: str, out: str | Path, sheet: style.Sheet = sty
         text = f"do not fit {source.spec(key)}; should be what `rbmbench keep` wrote ({error!r})"
         raise ResultsError(f"{source.numbers(key)}: its numbers {text}") from None
     save_figure(figure, caption, target, key)
-    if not others and Path(root) == Path(out):
-        write_json(source.spec(key), values | {"drawn_by": drawn_by(spec)})
     return True
 
 
@@ -74,8 +66,7 @@ def keep_figure(spec: FigureSpec, values: dict[str, Any], target: Layout) -> Non
     """
     found = spec.read()
     save_figure(spec.draw(found), spec.caption(found), target, spec.key)
-    more = {"facts": spec.facts(found), "drawn_by": drawn_by(spec)}
-    write_json(target.spec(spec.key), without_folders(values) | more)
+    write_json(target.spec(spec.key), without_folders(values) | {"facts": spec.facts(found)})
 
 
 def save_figure(figure: Any, caption: str, target: Layout, key: str) -> None:
@@ -83,19 +74,6 @@ def save_figure(figure: Any, caption: str, target: Layout, key: str) -> None:
     for ending in PICTURE_ENDINGS:
         style.save(figure, target.figure(key, ending))
     text_tables.write_text(caption, target.figure(key, "md"))
-
-
-def outdated(root: str | Path) -> list[str]:
-    """Return the keys of the kept figures that other code drew than that of today."""
-    files = sorted(Path(Layout(str(root)).spec("x")).parent.glob("*_fig*.json"))
-    found = {file.stem: read_json(file) for file in files}
-    specs = {key: parse_spec(values, f"specs/{key}.json") for key, values in found.items()}
-    return [key for key, one in specs.items() if one.drawn_from_numbers and found[key].get("drawn_by") != drawn_by(one)]
-
-
-def drawn_by(spec: FigureSpec) -> str:
-    """Return a digest of the code that decides how a figure looks; comments and docstrings do not count."""
-    return _digest((*ALL_FIGURES, *spec.DRAWN_BY))
 
 
 def numbers_of(layout: Layout, key: str) -> pd.DataFrame:
@@ -119,9 +97,3 @@ def save_table(spec: Any, numbers: pd.DataFrame, target: Layout) -> None:
 def without_folders(values: Any) -> Any:
     """Return the plain data of a spec with the names of folders in place of their paths."""
     return with_places(values, lambda place: Path(place).name)
-
-
-@cache
-def _digest(modules: tuple[str, ...]) -> str:
-    texts = [bare(Path(find_spec(name).origin).read_text(encoding="utf-8")) for name in sorted(modules)]
-    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:10]

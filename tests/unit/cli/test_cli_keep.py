@@ -13,6 +13,7 @@ from sample_results import isl_figure
 from rbmbench import cli
 from rbmbench.io.meta import content_checksum
 from rbmbench.planning.specs import parse_spec
+from rbmbench.reporting.claims.verdict import INCONCLUSIVE, read_verdicts, write_verdicts
 
 
 def numbers_of(values):
@@ -55,7 +56,7 @@ def test_files_meta_and_verdicts_are_kept(made):
     kept = sorted(str(path.relative_to(made / "kept")) for path in (made / "kept").rglob("*") if path.is_file())
     pictures = [f"figures/popcd_fig1.{ending}" for ending in ("md", "pdf", "png", "svg")]
     specs = ["meta/popcd_fig1.json", "specs/popcd_fig1.json"]
-    assert kept == ["claims.csv", "data/popcd_fig1.csv.gz", *pictures, *specs]
+    assert kept == ["claims.csv", "claims.json", "data/popcd_fig1.csv.gz", *pictures, *specs]
     numbers = gzip.decompress((made / "kept" / "data" / "popcd_fig1.csv.gz").read_bytes())
     assert numbers == (made / "data" / "popcd_fig1.csv").read_bytes()
     metas = json.loads((made / "kept" / "meta" / "popcd_fig1.json").read_text())
@@ -81,9 +82,10 @@ def test_the_meta_of_samples_is_kept_beside_that_of_their_models(made):
 def test_earlier_verdicts_stay_in_the_order_of_the_claims(made):
     assert keep(made) == 0
     file = made / "kept" / "claims.csv"
-    line = pd.read_csv(file)
-    gone, later = line.assign(claim="popcd_0"), line.assign(claim="popcd_9", measured=-2.0, low=-3.0, high=-1.0)
-    pd.concat([gone, later, line.assign(verdict="inconclusive at this scale")]).to_csv(file, index=False)
+    (record,) = read_verdicts(file.with_suffix(".json"))
+    gone = record.model_copy(update={"claim": "popcd_0"})
+    later = record.model_copy(update={"claim": "popcd_9", "measured": -2.0, "low": -3.0, "high": -1.0})
+    write_verdicts([gone, later, record.model_copy(update={"verdict": INCONCLUSIVE})], file)
     assert keep(made) == 0
     expected = [["popcd_1.a", "reproduced"], ["popcd_9", "not reproduced"]]
     assert pd.read_csv(file)[["claim", "verdict"]].to_numpy().tolist() == expected
@@ -104,12 +106,13 @@ def test_earlier_verdicts_are_judged_by_the_claims_as_they_are_now(made):
 def test_verdicts_of_other_papers_stay_where_they_are(made):
     assert keep(made) == 0
     file = made / "kept" / "claims.csv"
-    line = pd.read_csv(file)
-    others = [line.assign(claim=claim, paper=claim[:-2]) for claim in ("ucd_2", "ucd_1", "sdcp_1")]
-    pd.concat([*others[:2], line, others[2]]).to_csv(file, index=False)
+    (record,) = read_verdicts(file.with_suffix(".json"))
+    names = ("ucd_2", "ucd_1", "sdcp_1")
+    others = [record.model_copy(update={"claim": claim, "paper": claim[:-2]}) for claim in names]
+    write_verdicts([*others[:2], record, others[2]], file)
     assert keep(made) == 0
     assert pd.read_csv(file)["claim"].tolist() == ["ucd_2", "ucd_1", "popcd_1.a", "sdcp_1"]
-    others[0].to_csv(file, index=False)
+    write_verdicts(others[:1], file)
     assert keep(made) == 0
     assert pd.read_csv(file)["claim"].tolist() == ["ucd_2", "popcd_1.a"]
 

@@ -220,14 +220,14 @@ def test_titles_name_figure_algorithm_and_data(repository, monkeypatch):
 def test_the_last_line_names_page_and_verdicts(repository, tmp_path):
     layout = Layout(str(tmp_path))
     assert last_line(layout, has_report=False, has_claims=False) == f"Done: see {tmp_path}"
-    kept = (repository / "results/reference/desktop/claims.csv").read_text()
-    (tmp_path / "claims.csv").write_text(kept)
+    kept = (repository / "results/reference/desktop/claims.json").read_text()
+    (tmp_path / "claims.json").write_text(kept)
     line = last_line(layout, has_report=True, has_claims=True)
     start, _, verdicts = line.partition("; verdicts: ")
     assert start == f"Done: open {tmp_path}/report/index.html"
     counts = dict(reversed(part.split(" ", 1)) for part in verdicts.split(", "))
     assert set(counts) == {"reproduced", "not reproduced", "inconclusive at this scale", "of variants"}
-    assert int(counts["not reproduced"]) == kept.count(",not reproduced,")
-    assert int(counts["of variants"]) == kept.count(",variant,") > 0
+    assert int(counts["not reproduced"]) == kept.count('"verdict": "not reproduced"')
+    assert int(counts["of variants"]) == kept.count('"class": "variant"') > 0
     smoke = last_line(Layout("results/smoke"), has_report=True, has_claims=True)
     assert smoke.endswith("; everything was made, and nothing is judged at this scale")

@@ -14,25 +14,30 @@ from rbmbench.base.errors import ResultsError, SettingsError
 from rbmbench.base.parsing import parse
 from rbmbench.kinds.bias_variance import Published
 from rbmbench.reporting.claims.files import ClaimFile, claims_of, expanded
-from rbmbench.reporting.claims.judge import (
+from rbmbench.reporting.claims.judge import ClaimsSpec, evaluate
+from rbmbench.reporting.claims.verdict import (
     COLUMNS,
     INCONCLUSIVE,
     NOT_REPRODUCED,
     REPRODUCED,
-    ClaimsSpec,
-    evaluate,
-    is_not_judged,
-    judged_again,
+    Verdict,
     power,
+    read_verdicts,
     verdict,
+    write_verdicts,
 )
-from rbmbench.reporting.claims.measurements import Measurement
-from rbmbench.reporting.text_tables import write_csv
+from rbmbench.reporting.claims.verdict import (
+    table as table_of,
+)
 
 SHIPPED = Path(__file__).resolve().parents[3] / "config" / "claims" / "popcd.yaml"
 
 
-def judged(claims, figures=(), tables=(), needs=None, published=None) -> pd.DataFrame:
+def judged(*arguments, **options) -> pd.DataFrame:
+    return table_of(records(*arguments, **options))
+
+
+def records(claims, figures=(), tables=(), needs=None, published=None) -> list[Verdict]:
     file = {"claims": list(claims), "needs": needs or {}, "published_tables": published or {}}
     printed = {f"popcd_{key}": {"published": numbers} for key, numbers in (published or {}).items()}
     outputs = [*figures, *(one | printed.get(one["key"], {}) for one in tables)]
@@ -53,7 +58,7 @@ def judged(claims, figures=(), tables=(), needs=None, published=None) -> pd.Data
         (0.21, 0.3, -math.inf, 0.2, NOT_REPRODUCED),
         (0.1, 0.2, 0.05, 0.25, REPRODUCED),
         (0.0, 0.3, 0.05, 0.25, INCONCLUSIVE),
-        (math.nan, math.nan, 0.0, math.inf, INCONCLUSIVE),
+        (None, None, 0.0, math.inf, INCONCLUSIVE),
     ],
 )
 def test_verdict_by_interval_and_range(low, high, above, below, result):
@@ -72,24 +77,26 @@ def test_verdict_by_interval_and_range(low, high, above, below, result):
         ((3, 2, 5), (0, math.inf), (0, math.inf), "none"),
         # Of a share near 1, where it is narrow.
         ((0.9, 0.8, 0.95), (-math.inf, 0.99), (0, 1), "above 0.995"),
-        ((3, math.nan, math.nan), (0, math.inf), (0, math.inf), ""),
+        ((3, None, None), (0, math.inf), (0, math.inf), ""),
         ((3, -math.inf, 5), (0, math.inf), (0, math.inf), ""),
     ],
 )
 def test_power_tells_what_would_not_be_reproduced(found, bounds, possible, result):
-    assert power(Measurement(*map(float, found), "a number", ()), bounds, possible) == result
+    assert power(found, bounds, possible) == result
 
 
 def test_claims_become_a_table_with_verdicts(tmp_path):
     spec = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}}})
-    verdicts = judged([DIFFERENCE, DIFFERENCE | {"id": "popcd_1.b", "above": 2.0}], [spec])
+    found = records([DIFFERENCE, DIFFERENCE | {"id": "popcd_1.b", "above": 2.0}], [spec])
+    verdicts = table_of(found)
     assert list(verdicts.columns) == COLUMNS
     assert verdicts["verdict"].tolist() == [REPRODUCED, NOT_REPRODUCED]
     assert verdicts["class"].tolist() == ["published", "published"]
     assert verdicts["above"].tolist() == [0.0, 2.0]
     assert verdicts["measured"].tolist() == pytest.approx([1.0, 1.0], rel=1e-4)
     assert verdicts["published"].tolist() == ["higher", "higher"]
-    write_csv(verdicts, tmp_path / "claims.csv")
+    write_verdicts(found, tmp_path / "claims.csv")
+    assert read_verdicts(tmp_path / "claims.json") == tuple(found)
     read = pd.read_csv(tmp_path / "claims.csv")
     assert read["low"].tolist() == verdicts["low"].tolist()
     assert read["where"].tolist() == ["Figure 1a", "Figure 1a"]
@@ -101,7 +108,7 @@ def test_difference_within_its_noise_is_inconclusive(tmp_path):
     line = judged([DIFFERENCE], [figure(tmp_path, {"a": {"curves": curves}})]).iloc[0]
     assert line["verdict"] == INCONCLUSIVE
     assert "the interval holds the boundary" in line["note"]
-    assert not is_not_judged(line)
+    assert line["judged"]
 
 
 def test_single_trial_gives_no_verdict(tmp_path):
@@ -127,17 +134,16 @@ def test_single_trial_gives_no_verdict(tmp_path):
 def test_scale_that_lacks_what_a_claim_needs_gives_no_verdict(tmp_path, panel, needs, reason):
     curves = {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}
     spec = figure(tmp_path, {"a": {"curves": curves, **panel}})
-    line = judged([DIFFERENCE], [spec], needs=needs).iloc[0]
-    assert line["verdict"] == INCONCLUSIVE
-    assert reason in line["note"]
-    assert is_not_judged(line)
-    assert line["measured"] == pytest.approx(1.0, rel=1e-4)
+    (record,) = records([DIFFERENCE], [spec], needs=needs)
+    assert (record.verdict, record.reason, record.lacks) == (INCONCLUSIVE, "lacks", [reason])
+    assert not record.judged
+    assert record.measured == pytest.approx(1.0, rel=1e-4)
     (claim,) = claims_of(parse(ClaimFile, {"claims": [DIFFERENCE], "needs": needs}, "test"), "test")
-    assert judged_again(line, claim) == line.to_dict()
+    assert record.of(claim) == record
     allowed = {"share_of_iterations": 0.08, "trials": 5, "real_data": False}
     again = judged([DIFFERENCE | {"needs": allowed}], [spec], needs=needs).iloc[0]
     assert again["verdict"] == REPRODUCED
-    assert not is_not_judged(again)
+    assert again["judged"]
 
 
 def test_cut_that_a_claim_can_bear_is_still_named(tmp_path):
@@ -177,7 +183,7 @@ def test_what_the_scale_does_not_run_is_inconclusive_and_keeps_the_published_num
     ]
     assert lines["published"].tolist() == ["higher", 0.02]
     assert lines["measured"].isna().all()
-    assert all(is_not_judged(line) for line in lines.to_dict("records"))
+    assert not lines["judged"].any()
 
 
 def test_run_that_should_be_there_and_is_not_is_an_error(tmp_path):
@@ -252,7 +258,7 @@ def full_results(root: Path) -> tuple[list, list]:
 def test_every_shipped_claim_can_be_judged(tmp_path, shipped):
     figures, tables = full_results(tmp_path)
     values = {"scale": "tiny", "outputs": [*figures, *tables], "claims": {"popcd": shipped}}
-    verdicts = evaluate(parse(ClaimsSpec, values, "test"))
+    verdicts = table_of(evaluate(parse(ClaimsSpec, values, "test")))
     assert verdicts["claim"].is_unique
     assert set(verdicts["claim"].str.partition(".")[0]) == {f"popcd_{number}" for number in range(1, 8)}
     open_claims = verdicts[verdicts["verdict"] == INCONCLUSIVE]
@@ -292,14 +298,17 @@ def test_a_verdict_from_other_settings_is_a_variant_s(tmp_path):
     spec = figure(tmp_path, {"a": {"curves": curves, "published": {"rate": 0.02}}, "b": {"curves": curves}})
     untouched = DIFFERENCE | {"id": "popcd_1.b", "curve": "fig1.b.pop_cd_1", "against": "fig1.b.cd_1"}
     across = untouched | {"id": "popcd_1.c", "class": "check", "against": "fig1.a.cd_1"}
-    first, second, third = (line for _, line in judged([DIFFERENCE, untouched, across], [spec]).iterrows())
-    assert [first["class"], second["class"], third["class"]] == ["variant", "published", "variant"]
-    assert {first["verdict"], second["verdict"]} == {REPRODUCED}
-    for line in (first, third):
-        assert "; variant: rate 0.1 (paper: 0.02)" in line["note"]
-    assert "variant" not in second["note"]
+    first, second, third = records([DIFFERENCE, untouched, across], [spec])
+    assert [first.standing, second.standing, third.standing] == ["variant", "published", "variant"]
+    assert {first.verdict, second.verdict} == {REPRODUCED}
+    for record in (first, third):
+        assert "; variant: rate 0.1 (paper: 0.02)" in record.note
+    assert "variant" not in second.note
     (claim,) = claims_of(parse(ClaimFile, {"claims": [DIFFERENCE]}, "test"), "test")
-    assert judged_again(first, claim) == first.to_dict()
+    assert first.of(claim) == first
+    wider = first.of(claim.model_copy(update={"above": 2.0, "text": "at least 2 nats"}))
+    assert (wider.verdict, wider.measured, wider.text) == (NOT_REPRODUCED, first.measured, "at least 2 nats")
+    assert wider.standing == "variant"
 
 
 def test_budgets_and_stand_ins_make_no_variant(tmp_path):

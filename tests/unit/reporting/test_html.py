@@ -3,6 +3,7 @@
 
 import hashlib
 import json
+import math
 import re
 import shutil
 from html import unescape
@@ -23,7 +24,8 @@ from rbmbench.io.meta import content_checksum
 from rbmbench.jobs.fingerprints import fingerprint
 from rbmbench.kinds import parse_spec
 from rbmbench.reporting import style, text_tables
-from rbmbench.reporting.claims import judge
+from rbmbench.reporting.claims import judge, verdict
+from rbmbench.reporting.claims.verdict import Verdict
 from rbmbench.reporting.page.html import VERDICTS, claims_table, rendered, write_report
 from rbmbench.reporting.page.model import Report
 from rbmbench.reporting.redraw import keep_figure
@@ -80,17 +82,12 @@ def layout(tmp_path):
 def outputs(tmp_path, layout):
     drawn = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0)}, "meta": stand_in("mnist")}})
     shown = table(tmp_path, {"toy_3": {"cd_1": [numbers(1e-4, 2e-2, 1e-3)]}})
-    claim = dict.fromkeys(judge.COLUMNS) | {"paper": "popcd", "above": 0.0}
-    one = {"claim": "popcd_1.a", "class": "check", "where": "Figure 1a", "text": "A <b>claim</b>"}
-    one |= {"published": "higher", "measured": 1.25, "low": 1.0, "high": 1.5}
-    one |= {"fails": "below -0.25", "note": "why & how"}
-    other = {"claim": "popcd_6.b", "class": "published", "where": "Table 1", "text": "other", "published": 0.0242761}
-    lines = [
-        claim | one | {"verdict": judge.REPRODUCED},
-        claim | other | {"verdict": judge.INCONCLUSIVE, "note": "not run"},
-    ]
-    verdicts = pd.DataFrame(lines, columns=judge.COLUMNS)
-    text_tables.write_csv(verdicts, layout.claims)
+    one = {"claim": "popcd_1.a", "standing": "check", "where": "Figure 1a", "text": "A <b>claim</b>"}
+    one |= {"published": "higher", "measured": 1.25, "low": 1.0, "high": 1.5, "above": 0.0, "below": math.inf}
+    one |= {"what": "why & how", "shown": "popcd_fig1"}
+    other = {"claim": "popcd_6.b", "standing": "published", "where": "Table 1", "text": "other", "published": 0.0242761}
+    other |= {"what": "not run", "reason": "not run", "shown": "popcd_table1"}
+    verdict.write_verdicts([Verdict(paper="popcd", **values).decided() for values in (one, other)], layout.claims)
     return [made(layout, drawn), made(layout, shown)]
 
 
@@ -184,7 +181,7 @@ def test_block_holds_curves_to_five_digits(page, layout):
 def test_block_ends_at_its_end():
     claim = dict.fromkeys(("claim", "paper", "where", "text", "published", "fails", "verdict", "note", "discussed"), "")
     claim |= dict.fromkeys(("measured", "low", "high", "above", "below")) | {"standing": "ours"}
-    claim |= {"text": "</script><script>alert(1)</script><!--", "verdict": judge.REPRODUCED}
+    claim |= {"text": "</script><script>alert(1)</script><!--", "verdict": verdict.REPRODUCED}
     results = {"name": "x", "judges": True, "claims": [claim], "shown": []}
     report = Report(title="t", papers=(), results=[results], looks={})
     page = rendered(report)
@@ -197,7 +194,7 @@ def test_a_smoke_scale_judges_nothing(tmp_path, outputs, layout):
     Path(layout.root).rename(tmp_path / "smoke")
     page = written(Layout(str(tmp_path / "smoke")))
     assert "nothing is judged at this scale" in page
-    assert {claim.verdict for claim in block(page).results[0].claims} == {judge.INCONCLUSIVE}
+    assert {claim.verdict for claim in block(page).results[0].claims} == {verdict.INCONCLUSIVE}
     assert 'class="bar"' not in page
 
 
@@ -217,7 +214,7 @@ def test_scales_that_show_the_same_have_cards_of_their_own(layout, outputs, tmp_
 
 
 def test_a_scale_without_claims_has_a_page(layout, outputs):
-    text_tables.write_csv(pd.DataFrame(columns=judge.COLUMNS), layout.claims)
+    verdict.write_verdicts([], layout.claims)
     assert block(written(layout)).results[0].claims == ()
 
 
@@ -227,7 +224,7 @@ def test_folders_of_kept_results_are_read_as_those_of_the_workflow(layout, outpu
         metas = {Path(folder).name: json.loads((Path(folder) / "meta.json").read_text()) for folder in spec.folders()}
         text_tables.write_text(json.dumps(metas), f"{kept.root}/meta/{spec.key}.json")
     for file in (
-        layout.claims,
+        layout.verdicts,
         layout.figure("popcd_fig1", "png"),
         layout.figure("popcd_fig1", "md"),
         layout.table("popcd_table1", "md"),
@@ -334,21 +331,19 @@ def test_a_file_that_was_emptied_after_it_was_written_is_one_line(layout, output
         written(layout)
 
 
-def test_a_claim_that_the_configuration_does_not_have_is_one_line(layout, outputs, repository):
-    Path(layout.claims).write_text(Path(layout.claims).read_text().replace("popcd_1.a", "popcd_1.no_such_claim"))
-    with pytest.raises(ResultsError, match=r"claims\.csv: unknown claim 'popcd_1\.no_such_claim'; allowed: those of"):
-        write_report([layout.root], Path(layout.root) / "page.html", config=repository / "config" / "config.yaml")
-
-
 def test_page_without_tables_can_be_written(layout, outputs, tmp_path):
     assert "Table 1: " not in written(layout, tmp_path / "index.html", specs=[layout.spec("popcd_fig1")])
 
 
 def test_what_was_tried_is_linked_from_claims_that_are_not_reproduced():
-    claim = dict.fromkeys(judge.COLUMNS) | {"where": "Figure 1", "text": "it", "discussed": "biases-on-mnist"}
-    claim |= {"measured": 1.0, "low": 0.5, "high": 1.5, "class": "published"}
-    lines = [claim | {"claim": f"popcd_{number}.a", "verdict": verdict} for number, verdict in enumerate(VERDICTS)]
-    text = claims_table(pd.DataFrame(lines, columns=judge.COLUMNS), "../papers.md")
+    claim = {"paper": "popcd", "where": "Figure 1", "text": "it", "discussed": "biases-on-mnist", "what": "number"}
+    claim |= {"measured": 1.0, "low": 0.5, "high": 1.5, "standing": "published", "below": math.inf}
+    records = [
+        Verdict(claim=f"popcd_{number}.a", above=above, **claim).decided()
+        for number, above in enumerate((0.0, 2.0, 1.0))
+    ]
+    assert [record.verdict for record in records] == list(VERDICTS)
+    text = claims_table(records, "../papers.md")
     assert re.findall(r'href="([^"]*)"', text) == ["../papers.md#biases-on-mnist"]
     assert text.index("not reproduced") < text.index("what was tried") < text.index("inconclusive")
 
@@ -371,7 +366,7 @@ def test_other_settings_are_named_and_their_verdicts_are_no_published_ones(layou
         "test",
     )
     verdicts = judge.evaluate(spec)
-    text_tables.write_csv(verdicts, layout.claims)
+    verdict.write_verdicts(verdicts, layout.claims)
     made(layout, values)
     words = "rate 0.1 (paper: 0.02)".replace(" ", "\N{NO-BREAK SPACE}")
     caption = Path(layout.figure("popcd_fig1", "md")).read_text()
@@ -380,8 +375,8 @@ def test_other_settings_are_named_and_their_verdicts_are_no_published_ones(layou
     assert f"<b>A variant</b>, not the published settings: panel a: {words}.</p>" in page
     assert f'">variant</a> <small>panel a: {words}</small>' in page
     assert [(one.standing, one.verdict) for one in block(page).results[0].claims] == [
-        ("variant", judge.REPRODUCED),
-        ("published", judge.REPRODUCED),
+        ("variant", verdict.REPRODUCED),
+        ("published", verdict.REPRODUCED),
     ]
     counted = 'class={}&amp;verdict=reproduced" title="reproduced: 1 of 1"'
     assert all(counted.format(standing) in page for standing in ("published", "variant"))
@@ -390,7 +385,7 @@ def test_other_settings_are_named_and_their_verdicts_are_no_published_ones(layou
 
 
 def test_claims_table_of_no_claims_is_empty():
-    assert "<tbody>" not in claims_table(pd.DataFrame(columns=judge.COLUMNS))
+    assert "<tbody>" not in claims_table([])
 
 
 def test_the_notebook_is_the_only_file_that_is_linked(layout, outputs):

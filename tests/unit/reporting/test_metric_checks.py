@@ -11,8 +11,9 @@ from rbmbench.base.errors import SettingsError
 from rbmbench.base.parsing import parse
 from rbmbench.kinds import parse_spec
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
-from rbmbench.reporting.claims.judge import REPRODUCED, ClaimsSpec, evaluate
+from rbmbench.reporting.claims.judge import ClaimsSpec, evaluate
 from rbmbench.reporting.claims.measurements import MEASUREMENTS
+from rbmbench.reporting.claims.verdict import REPRODUCED
 from unit.kinds.test_coupling_times import coupling_figure
 from unit.kinds.test_run_times import SECONDS, times_table
 
@@ -266,7 +267,7 @@ def test_claims_on_all_kinds_get_verdicts(tmp_path):
     times = coupling_figure(tmp_path, rbm=[*[3] * 15, *[17] * 5]) | {"replications": 20}
     times["differences"] = differences(times, {"replications": 1000})
     spec = {"scale": "tiny", "outputs": [times, times_table(tmp_path)], "claims": {"ucd": file}}
-    verdicts = evaluate(parse(ClaimsSpec, spec, "test"))
-    assert verdicts["verdict"].tolist()[:2] == [REPRODUCED, REPRODUCED]
-    assert "20 of 1 000 replications" in verdicts["note"].iloc[0]
-    assert "20 replications, needs 1000" in verdicts["note"].iloc[2]
+    first, second, third, *_ = evaluate(parse(ClaimsSpec, spec, "test"))
+    assert (first.verdict, second.verdict) == (REPRODUCED, REPRODUCED)
+    assert "20 of 1 000 replications" in first.note
+    assert "20 replications, needs 1000" in third.note

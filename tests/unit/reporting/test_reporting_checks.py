@@ -12,8 +12,8 @@ from scipy import stats
 from rbmbench.kinds import parse_spec
 from rbmbench.reporting.claims import intervals
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
-from rbmbench.reporting.claims.judge import REPRODUCED, verdict
 from rbmbench.reporting.claims.measurements import MEASUREMENTS
+from rbmbench.reporting.claims.verdict import REPRODUCED, verdict
 
 
 def evidence(tmp_path, curves, **more) -> Evidence:

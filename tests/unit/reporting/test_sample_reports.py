@@ -200,10 +200,10 @@ def test_claims_need_samples(tmp_path, needed, verdict):
     file = {"needs": {"trials": 3, "samples": needed}, "claims": [claim]}
     values = {"key": "claims", "scale": "tiny", "claims": {"rates_fpcd": file}}
     values["outputs"] = [isl_figure(tmp_path, {"a": {"values": BOTH}})]
-    line = evaluate(parse(ClaimsSpec, values, "test")).iloc[0]
-    assert line["verdict"] == verdict
-    assert ("needs 1001" in line["note"]) == (needed == 1001)
-    assert "1 000 of 2 000 samples" in line["note"] or needed == 1001
+    (line,) = evaluate(parse(ClaimsSpec, values, "test"))
+    assert line.verdict == verdict
+    assert ("needs 1001" in line.note) == (needed == 1001)
+    assert "1 000 of 2 000 samples" in line.note or needed == 1001
 
 
 def test_an_almost_blank_sheet_is_explained(tmp_path):

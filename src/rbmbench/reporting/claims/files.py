@@ -101,6 +101,13 @@ class Claim(Each):
         own = self.model_fields_set - RangedClaim.model_fields.keys()
         return {name: getattr(self, name) for name in own}
 
+    def bounds(self, published: Any = None, before: tuple[float, float] = (-math.inf, math.inf)) -> tuple[float, float]:
+        """Return the accepted range: that of ``before``, or the published number over and times a factor."""
+        factor = getattr(self, "factor", None)
+        if factor is None or not isinstance(published, float):
+            return before
+        return before[0] if math.isinf(before[0]) else published / factor, published * factor
+
 
 def _no_truth_value(value: Any) -> Any:
     """Refuse True and False where a number is meant; pydantic would take them for 1 and 0."""
@@ -117,6 +124,10 @@ class RangedClaim(Claim):
 
     above: End = Field(default=-math.inf, description="the measured number must be larger")
     below: End = Field(default=math.inf, description="the measured number must be smaller")
+
+    def bounds(self, *_: Any) -> tuple[float, float]:
+        """Return the accepted range."""
+        return self.above, self.below
 
     def range_mistake(self) -> str | None:
         """Return what is wrong with the range, after the key; None if nothing is."""

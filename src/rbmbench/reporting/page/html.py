@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from rbmbench.base.errors import ResultsError
 from rbmbench.io.results import read_json
 from rbmbench.reporting import speed
-from rbmbench.reporting.claims import judge
 from rbmbench.reporting.claims.files import STANDINGS
+from rbmbench.reporting.claims.verdict import INCONCLUSIVE, NOT_REPRODUCED, REPRODUCED, Verdict
 from rbmbench.reporting.page.configured import Configured
 from rbmbench.reporting.page.model import Look, Paper, Report, Results, Speed
 from rbmbench.reporting.page.reader import Folder, order, part, picture
@@ -33,9 +32,9 @@ CONFIG = Path("config/config.yaml")
 DISCUSSION = "docs/papers.md"
 """The page whose sections the key ``discussed`` of claims names."""
 VERDICTS = {
-    judge.REPRODUCED: ("yes", "✓"),
-    judge.NOT_REPRODUCED: ("no", "✗"),
-    judge.INCONCLUSIVE: ("open", "?"),
+    REPRODUCED: ("yes", "✓"),
+    NOT_REPRODUCED: ("no", "✗"),
+    INCONCLUSIVE: ("open", "?"),
 }
 SCRIPTS = ("uplot.js", "axes.js", "charts.js", "pointers.js", "snapshots.js", "page.js")
 STEPS = "steps.csv"
@@ -117,7 +116,7 @@ def rendered(report: Report, discussion: str = DISCUSSION) -> str:
         strip=strip,
         discussion=discussion,
         significant=significant,
-        interval=lambda claim: "" if None in (claim.low, claim.high) else interval(claim.low, claim.high),
+        interval=interval,
         ratios=_ratios,
         grid=_grid(report),
         zip=zip,
@@ -203,20 +202,16 @@ def _compared(report: Report) -> list[tuple[Any, list]]:
     return found
 
 
-def claims_table(verdicts: pd.DataFrame, discussion: str = DISCUSSION) -> str:
-    """Return the verdicts of `judge.evaluate` as an HTML table, one section per group: the id up to its first dot.
+def claims_table(verdicts: Iterable[Verdict], discussion: str = DISCUSSION) -> str:
+    """Return verdicts as an HTML table, one section per group: the id up to its first dot.
 
     Claims that are not reproduced link to the section that tells what was tried, of the page at ``discussion``.
     """
     groups = {}
-    for claim in verdicts.to_dict("records"):
-        mark, sign = VERDICTS[claim["verdict"]]
-        line = {name: _text(claim[name]) for name in ("where", "text", "published", "class", "fails", "note")}
-        tried = _text(claim["discussed"]) if claim["verdict"] == judge.NOT_REPRODUCED else ""
-        line |= {"id": claim["claim"], "verdict": claim["verdict"], "mark": mark, "sign": sign, "tried": tried}
-        line |= {"measured": significant(claim["measured"]), "interval": interval(claim["low"], claim["high"])}
-        groups.setdefault(claim["claim"].partition(".")[0], []).append(line)
-    return template("claims.html.j2").render(groups=groups, discussion=discussion)
+    for record in verdicts:
+        groups.setdefault(record.claim.partition(".")[0], []).append((record, *VERDICTS[record.verdict]))
+    words = {"significant": significant, "interval": interval, "discussion": discussion}
+    return template("claims.html.j2").render(groups=groups, **words)
 
 
 def template(name: str):
@@ -224,13 +219,3 @@ def template(name: str):
     loader = PackageLoader("rbmbench.reporting.page")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     return environment.get_template(name)
-
-
-def _text(value: Any) -> str:
-    """Return a cell as text: nothing for a missing value, a number with three significant digits."""
-    if pd.isna(value):
-        return ""
-    try:
-        return significant(float(value))
-    except ValueError:
-        return str(value)

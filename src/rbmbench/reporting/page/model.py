@@ -112,6 +112,7 @@ class Claim(Settings):
     fails: str
     verdict: str
     note: str
+    what: str = Field(default="", description="what was measured")
     judged: bool = Field(default=True, description="whether the scale has what the claim needs")
     discussed: str
     shown: str = Field(default="", description="key of the figure or table that the claim is about, if it is here")

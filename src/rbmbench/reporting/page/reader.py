@@ -7,9 +7,10 @@ numbers. Both have verdicts, pictures and tables as text. Without a spec, titles
 
 import base64
 import io
+import math
 import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import path
 from pathlib import Path
@@ -26,12 +27,11 @@ from rbmbench.io.meta import OWN_CHECKSUM, SAME_AS, checked_meta, content_checks
 from rbmbench.io.results import check_files, numbers_file, read_csv, read_json, read_meta
 from rbmbench.planning.specs import FigureSpec, number_of, paper_of, read_spec
 from rbmbench.planning.specs import Shown as Spec
-from rbmbench.reporting.claims import judge
+from rbmbench.reporting.claims.verdict import CHECK_OF_INSTALLATION, INCONCLUSIVE, NUMBERS, Verdict, read_verdicts
 from rbmbench.reporting.page.configured import Configured
 from rbmbench.reporting.page.curves import Curves, curves, panels
 from rbmbench.reporting.page.facts import PanelFacts, RunFacts, panel_facts
 from rbmbench.reporting.page.model import Claim, Code, Mark, Part, Picture, Results, Shown
-from rbmbench.reporting.page.pointers import marks
 from rbmbench.reporting.page.provenance import OTHER, UNRECORDED, Origin, command, origins, summary
 from rbmbench.reporting.page.snapshots import snapshots
 from rbmbench.reporting.words import summarised, variants
@@ -75,7 +75,7 @@ class Folder:
         # Kept specs are there to draw again; what they rest on is in the meta.
         files = () if self.kept else specs or sorted(Path(self.layout.spec("x")).parent.glob("*_*.json"))
         self.specs: dict[str, Spec] = {spec.key: spec for spec in map(read_spec, files)}
-        self.judges = Path(self.layout.root).name != judge.CHECK_OF_INSTALLATION
+        self.judges = Path(self.layout.root).name != CHECK_OF_INSTALLATION
 
     def read(self) -> Results:
         """Return everything that the page shows of the folder."""
@@ -87,23 +87,17 @@ class Folder:
             raise ResultsError(f"{self.layout.root}: {place}: {first['msg']}") from None
 
     def _read(self) -> Results:
-        verdicts = judge.read_claims(self.layout.claims)
-        for claim in verdicts.loc[verdicts["paper"].isin(self.configured.judged), "claim"]:
-            if claim not in self.configured.claims:
-                text = f"unknown claim {claim!r}; allowed: those of the configuration's files of claims"
-                raise ResultsError(f"{self.layout.claims}: {text}; judge the claims again")
+        verdicts = read_verdicts(self.layout.verdicts)
         keys = list(self.specs or self.kept)
         metas = {key: self._metas(key) for key in keys}
         every = {name: meta for of_key in metas.values() for name, meta in of_key.items()}
         made = {key: self._origins(key) for key in keys}
         trained = [meta for meta in every.values() if _is_run(meta)]
-        if not self.judges:
-            verdicts["verdict"] = judge.INCONCLUSIVE
         drawn = {key: self._drawn(key, metas[key]) for key in keys if not self._is_table(key)}
         return Results(
             name=Path(self.layout.root).name,
             judges=self.judges,
-            claims=tuple(self._claim(row, keys, drawn) for row in verdicts.to_dict("records")),
+            claims=tuple(self._claim(record, drawn, keys) for record in verdicts),
             shown=tuple(self._shown(key, metas[key], made[key], drawn) for key in sorted(keys, key=order)),
             code=self._code({origin for of_key in made.values() for origin in of_key}),
             **summary(trained),
@@ -166,38 +160,18 @@ class Folder:
         places = [Path(self.layout.job(kind, name)) for kind in (EVALUATIONS, RUNS)]
         return next((place for place in places if place.is_dir()), places[-1])
 
-    def _claim(self, row: Mapping[str, Any], keys: Sequence[str], drawn: Mapping[str, Drawn]) -> Claim:
-        words = ("claim", "paper", "where", "text", "fails", "verdict", "note")
-        numbers = ("measured", "low", "high", "above", "below")
-        shown, entry = self._about(row, keys, drawn), self.configured.claims.get(row["claim"], {})
+    def _claim(self, record: Verdict, drawn: Mapping[str, Drawn], keys: Collection[str]) -> Claim:
+        words = ("claim", "paper", "where", "text", "fails", "note", "what", "standing", "discussed")
+        numbers = {name: getattr(record, name) for name in NUMBERS}
         return Claim(
-            **{name: "" if pd.isna(row[name]) else str(row[name]) for name in words},
-            **{name: float(row[name]) if abs(row[name]) < float("inf") else None for name in numbers},
-            standing=row["class"],
-            published=_printed(row["published"]),
-            judged=self.judges and not judge.is_not_judged(row),
-            # Verdicts that were kept before there were such sections name none.
-            discussed=row["discussed"] or str(entry.get("discussed", "")),
-            shown=shown,
-            marks=self._marks(row, entry, shown, drawn[shown]) if shown in drawn else (),
+            **{name: getattr(record, name) for name in words},
+            **{name: None if value is None or math.isinf(value) else value for name, value in numbers.items()},
+            published=_printed(record.published),
+            verdict=record.verdict if self.judges else INCONCLUSIVE,
+            judged=self.judges and record.judged,
+            shown=record.shown if record.shown in keys else "",
+            marks=tuple(_marks(record, drawn[record.shown].curves)) if record.shown in drawn else (),
         )
-
-    def _marks(self, row: Mapping[str, Any], entry: Mapping[str, Any], key: str, drawn: Drawn) -> tuple[Mark, ...]:
-        """Return where a claim is measured in the panels of its figure."""
-        figure, bounds = key.removeprefix(f"{paper_of(key)}_"), (row["above"], row["below"])
-        return _checked(drawn.file, marks, entry, bounds, figure, drawn.curves, drawn.known)
-
-    def _about(self, row: Mapping[str, Any], keys: Sequence[str], drawn: Mapping[str, Drawn]) -> str:
-        """Return the key of the figure or table that a claim is measured on, or at least about; "" if not here."""
-        entry = self.configured.claims.get(row["claim"], {})
-        named = re.search(r"\.((?:fig|table)[a-z0-9_]+)", str(row["claim"]))
-        told = re.search(r"(fig|table)(?:ure)? (\d+)", str(row["where"]).lower())
-        names = [self.configured.about(row["claim"]), named and named[1], told and told[1] + told[2]]
-        there = [key for name in names if name and (key := f"{row['paper']}_{name}") in keys]
-        # Of several figures one may lack the curves that are compared.
-        several = [f"{row['paper']}_{name}" for name in entry.get("figures", ())]
-        marked = (key for key in several if key in drawn and self._marks(row, entry, key, drawn[key]))
-        return next(marked, next(iter(there), ""))
 
     def _shown(self, key: str, metas: Mapping[str, Any], made: Sequence[Origin], drawn: Mapping[str, Drawn]) -> Shown:
         """Return a figure or a table."""
@@ -263,12 +237,22 @@ def _checked(file: str | Path, function: Callable, *arguments: Any) -> Any:
         raise ResultsError(f"{file}: does not hold the numbers of a figure ({' '.join(text.split())[:200]})") from None
 
 
-def _printed(value: Any) -> str:
-    """Return a printed number or words: the table holds 1200 as 1200.0."""
-    try:
-        return "" if pd.isna(value) else f"{float(value):g}"
-    except ValueError:
-        return str(value)
+def _marks(record: Verdict, of_figure: Mapping[str, Curves]) -> Iterator[Mark]:
+    """Yield where a claim is measured in the panels of its figure, those that are drawn."""
+    for region in record.regions:
+        places = [
+            place
+            for curve in region.curves
+            for place, (key, _, metric) in enumerate(of_figure.get(region.panel, ()))
+            if key == curve and (not region.metric or metric in (region.metric, ""))
+        ]
+        if places:
+            yield Mark(curves=places, **region.model_dump(exclude={"curves", "metric"}))
+
+
+def _printed(value: str | float | None) -> str:
+    """Return a printed number or words."""
+    return f"{value:g}" if isinstance(value, float) else value or ""
 
 
 def order(key: str) -> tuple:

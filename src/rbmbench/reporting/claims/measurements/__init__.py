@@ -2,12 +2,13 @@
 """The measurements that claims are judged by: each returns one number with an interval, and gives no verdict."""
 
 from rbmbench.reporting.claims.measurements import contests, curves, diagnostics, samples, tables
-from rbmbench.reporting.claims.measurements._base import MEASUREMENTS, POSSIBLE, SETS_RANGE, Measurement
+from rbmbench.reporting.claims.measurements._base import MEASUREMENTS, POSSIBLE, SETS_RANGE, Level, Measurement
 
 __all__ = [
     "MEASUREMENTS",
     "POSSIBLE",
     "SETS_RANGE",
+    "Level",
     "Measurement",
     "contests",
     "curves",

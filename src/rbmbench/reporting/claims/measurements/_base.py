@@ -4,12 +4,23 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
 from rbmbench.planning.differences import Difference
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
+
+
+@dataclass(frozen=True)
+class Level:
+    """Where on an axis of the chart the curve would be with another number: at ``origin + slope * number``."""
+
+    origin: float = 0.0
+    slope: float = 1.0
+    along: Literal["x", "y"] = "y"
+    range: tuple[float, float] | None = None
+    """The numbers whose places bound the accepted range; None: the ends of the range of the claim."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +39,10 @@ class Measurement:
     notes: tuple[str, ...] = ()
     differences: tuple[Difference, ...] = ()
     """From the published settings, where the number depends on more than its sources."""
+    window: tuple[float, float] | None = None
+    """Range of iterations, samples or steps that it is measured on; None: all."""
+    level: Level | None = None
+    """None where the number has no place on an axis."""
 
 
 MEASUREMENTS: dict[str, Callable[..., Measurement]] = {}

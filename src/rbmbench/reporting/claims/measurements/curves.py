@@ -25,7 +25,8 @@ from rbmbench.reporting.claims.arguments import (
     Share,
 )
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
-from rbmbench.reporting.claims.measurements._base import POSITIVE, SHARE, Measurement, measures, pair, paired
+from rbmbench.reporting.claims.measurements._base import POSITIVE, SHARE, Level, Measurement, measures, pair, paired
+from rbmbench.reporting.frames import FINAL_SHARE
 from rbmbench.reporting.marks import first_reached, levels
 
 CurveNames = Annotated[list[CurveName], Field(min_length=2)]
@@ -43,16 +44,17 @@ def final_difference(
         for curves in (one, other)
     )
     what = f"final {metric_of(metric).title}, {first} minus {second}, nats per sample, {len(trials)} trials"
+    where = {"window": _at_end(one), "level": Level(_value(other, other.late))}
     if len(trials) == 1:
-        return _of_curves([one, other], lambda means: _end(one, means[0]) - _end(other, means[1]), what)
-    return Measurement(*intervals.student((one.final - other.final).loc[trials]), what, (one, other))
+        return _of_curves([one, other], lambda means: _end(one, means[0]) - _end(other, means[1]), what, **where)
+    return Measurement(*intervals.student((one.final - other.final).loc[trials]), what, (one, other), **where)
 
 
 @measures()
 def final_lead(evidence: Evidence, *, curve: CurveName, against: CurveName) -> Measurement:
     """Measure the difference of two final values as a share of the second curve's rise; interval over the trials."""
     one, other, _ = pair(evidence, curve, against)
-    return _lead(one, other, one.late, other.late, "final log-likelihood")
+    return _lead(one, other, one.late, other.late, "final log-likelihood", _at_end(one))
 
 
 @measures()
@@ -67,10 +69,15 @@ def lead_after(
     after = share * other.spec.as_published("iterations", other.panel.iterations, other.panel.name)
     if other.panel.iterations < after:
         raise NotRun(f"{against} ends at iteration {other.panel.iterations}, the claim speaks of iteration {after:.0f}")
-    return _lead(one, other, one.near(after), other.near(after), f"{metric_of(metric).title} at iteration {after:.0f}")
+    last = float(one.trials.columns[-1])
+    window = max(after - FINAL_SHARE / 2 * last, 0.0), min(after + FINAL_SHARE / 2 * last, last)
+    what = f"{metric_of(metric).title} at iteration {after:.0f}"
+    return _lead(one, other, one.near(after), other.near(after), what, window)
 
 
-def _lead(one: Any, other: Any, late: np.ndarray, other_late: np.ndarray, what: str) -> Measurement:
+def _lead(
+    one: Any, other: Any, late: np.ndarray, other_late: np.ndarray, what: str, window: tuple[float, float]
+) -> Measurement:
     """Return the difference of the values of two curves at some evaluations as a share of the rise of ``other``."""
     what = f"{what}, {one.label} minus {other.label}, as a share of the rise of {other.label}"
 
@@ -78,7 +85,8 @@ def _lead(one: Any, other: Any, late: np.ndarray, other_late: np.ndarray, what: 
         value, beside = means[0][:, late].mean(axis=1), means[1][:, other_late].mean(axis=1)
         return (value - beside) / (beside - means[1][:, 0])
 
-    return _of_curves([one, other], lead, what)
+    value = _value(other, other_late)
+    return _of_curves([one, other], lead, what, window=window, level=Level(value, value - other.mean.iloc[0]))
 
 
 @measures(POSITIVE)
@@ -115,7 +123,18 @@ def _spread(
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(rise > 0, np.ptp(reached, axis=1) / rise, np.inf)
 
-    return _of_curves(found, spread, what)
+    return _of_curves(found, spread, what, window=_at_end(found[0]) if which == "final" else None)
+
+
+def _at_end(curves: Any) -> tuple[float, float]:
+    """Return the iterations of the final value."""
+    last = float(curves.trials.columns[-1])
+    return (1 - FINAL_SHARE) * last, last
+
+
+def _value(curves: Any, at: np.ndarray) -> float:
+    """Return the mean curve at some evaluations."""
+    return float(curves.mean[at].mean())
 
 
 def _end(curves: Any, means: np.ndarray) -> np.ndarray:
@@ -130,7 +149,8 @@ def peak_difference(
     """Measure the difference of the maxima of two mean curves; interval over the trials."""
     one, other, _ = pair(evidence, curve, against, metric=metric)
     what = f"largest {metric_of(metric).title}, {one.label} minus {other.label}, nats per sample"
-    return _of_curves([one, other], lambda means: means[0].max(axis=1) - means[1].max(axis=1), what)
+    level = Level(float(other.mean.max()))
+    return _of_curves([one, other], lambda means: means[0].max(axis=1) - means[1].max(axis=1), what, level=level)
 
 
 @measures(POSITIVE)
@@ -139,13 +159,16 @@ def peak_iteration(evidence: Evidence, *, curve: CurveName, metric: MetricName =
     found = evidence.of(curve, metric=metric)
     iterations = found.trials.columns.to_numpy(dtype=float)
     what = f"iteration at which the mean {metric_of(metric).title} of {found.label} is largest"
-    return _of_curves([found], lambda means: iterations[means[0].argmax(axis=1)], what)
+    return _of_curves([found], lambda means: iterations[means[0].argmax(axis=1)], what, level=Level(along="x"))
 
 
-def _of_curves(found: list[Any], statistic: Callable[[list[np.ndarray]], np.ndarray], what: str) -> Measurement:
+def _of_curves(
+    found: list[Any], statistic: Callable[[list[np.ndarray]], np.ndarray], what: str, **where: Any
+) -> Measurement:
     """Measure a statistic of several mean curves, each (draws, evaluations); interval over the trials.
 
-    Where there is a single trial whose values are estimates, the interval is that of the estimates.
+    Where there is a single trial whose values are estimates, the interval is that of the estimates. ``where`` are
+    window and level.
     """
     trials = paired(*found)
     ends = np.cumsum([curve.trials.shape[1] for curve in found])[:-1]
@@ -153,9 +176,9 @@ def _of_curves(found: list[Any], statistic: Callable[[list[np.ndarray]], np.ndar
     of_stacked = lambda means: statistic(np.split(means, ends, axis=1))  # noqa: E731
     errors = [curve.errors for curve in found]
     if len(trials) > 1 or any(error is None for error in errors):
-        return Measurement(*intervals.of_means(stacked, of_stacked), what, tuple(found))
+        return Measurement(*intervals.of_means(stacked, of_stacked), what, tuple(found), **where)
     interval = intervals.of_errors(stacked[0], np.concatenate(errors), of_stacked)
-    return Measurement(*interval, what, tuple(found), notes=(ONE_TRIAL,))
+    return Measurement(*interval, what, tuple(found), notes=(ONE_TRIAL,), **where)
 
 
 @measures(SHARE)
@@ -175,7 +198,8 @@ def final_gap(evidence: Evidence, *, curve: CurveName, reference: ReferenceName)
     found = evidence.of(curve)
     line = found.reference(reference)
     what = f"final log-likelihood of {found.label} minus that of the {line.title}, nats per sample"
-    return Measurement(*intervals.student(found.final.loc[paired(found)] - line.value), what, (found,))
+    where = {"window": _at_end(found), "level": Level(line.value)}
+    return Measurement(*intervals.student(found.final.loc[paired(found)] - line.value), what, (found,), **where)
 
 
 @measures(POSITIVE)
@@ -197,7 +221,8 @@ def final_band_ratio(evidence: Evidence, *, curve: CurveName, against: CurveName
     what = f"width of the {low} to {high} % band of final values, {one.label} over {other.label}, {len(trials)} trials"
     finals = np.stack([one.final.loc[trials], other.final.loc[trials]], axis=1)
     interval = np.exp(intervals.of_trials(finals, log_ratio)).tolist()
-    return Measurement(*interval, what, (one, other), differences=one.differences_of_band + other.differences_of_band)
+    more = {"differences": one.differences_of_band + other.differences_of_band, "window": _at_end(one)}
+    return Measurement(*interval, what, (one, other), **more)
 
 
 @measures(POSITIVE)
@@ -209,7 +234,9 @@ def decline(evidence: Evidence, *, curve: CurveName, metric: MetricName = "log_l
     found = evidence.of(curve, metric=metric)
     title = metric_of(metric).title.removeprefix("mean ")
     what = f"fall of the mean {title} of {found.label} from its maximum to its end, share of its rise"
-    return _of_curves([found], lambda means: _fallen(means[0], found.late), what)
+    top = float(found.mean.max())
+    level = Level(top, float(found.mean.iloc[0]) - top)
+    return _of_curves([found], lambda means: _fallen(means[0], found.late), what, level=level)
 
 
 @measures()
@@ -243,7 +270,9 @@ def gain_after(evidence: Evidence, *, curve: CurveName, after: Iteration) -> Mea
         return (_end(found, means[0]) - value) / (value - means[0][:, 0])
 
     what = f"gain of {found.label} after iteration {after}, as a share of its rise until then"
-    return _of_curves([found], gain, what)
+    value = _value(found, found.near(after))
+    level = Level(value, value - float(found.mean.iloc[0]))
+    return _of_curves([found], gain, what, window=_at_end(found), level=level)
 
 
 @measures()
@@ -275,8 +304,10 @@ def reach_difference(
     what += f"{metric_of(metric).title} before {found[second].label}"
     # The level depends on all curves of the panel.
     differences = tuple(difference for curves in found for difference in curves.differences)
-    interval = intervals.of_means(stacked, earlier)
-    return Measurement(*interval, what, (found[first], found[second]), differences=differences)
+    interval, means = intervals.of_means(stacked, earlier), stacked.mean(axis=0)
+    reached = float(first_reached(means[second], iterations, levels(means, share)))
+    more = {"differences": differences, "level": Level(reached, -1.0, "x")}
+    return Measurement(*interval, what, (found[first], found[second]), **more)
 
 
 @measures(POSITIVE)
@@ -304,7 +335,7 @@ def smallest_within(
         return steps[np.where(near.any(axis=1), near.argmax(axis=1), len(found))]
 
     what = f"smallest k whose final log-likelihood is less than {tolerance:g} of the rise below that of {other.label}"
-    return Measurement(*intervals.of_means(stacked, smallest), what, (other, *found))
+    return Measurement(*intervals.of_means(stacked, smallest), what, (other, *found), window=_at_end(other))
 
 
 def _steps(curves: Any) -> int:

@@ -15,7 +15,7 @@ from rbmbench.base.metrics import metric_of
 from rbmbench.reporting.claims import intervals
 from rbmbench.reporting.claims.arguments import Bound, CurveName, Iteration, MetricName, TimesName, Window
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
-from rbmbench.reporting.claims.measurements._base import POSITIVE, SHARE, Measurement, measures, pair, paired
+from rbmbench.reporting.claims.measurements._base import POSITIVE, SHARE, Level, Measurement, measures, pair, paired
 from rbmbench.reporting.frames import FINAL_SHARE
 
 
@@ -31,11 +31,13 @@ def metric_mean(
     trials, weights = _after(found, after)
     what = f"{metric_of(found.metric).label} of {found.label}, mean over {_since(after)}"
     mean, low, high = intervals.student(trials.to_numpy() @ weights)
+    where = {"window": _window(found, after), "level": Level()}
     if len(trials) > 1:
-        return Measurement(mean, low, high, what, (found,))
+        return Measurement(mean, low, high, what, (found,), **where)
     _, low, high = intervals.student(trials.to_numpy()[0])
     note = "one trial: the interval is that over its evaluations"
-    return Measurement(mean, mean - (high - low) / 2, mean + (high - low) / 2, what, (found,), notes=(note,))
+    low, high = mean - (high - low) / 2, mean + (high - low) / 2
+    return Measurement(mean, low, high, what, (found,), notes=(note,), **where)
 
 
 @measures(SHARE)
@@ -50,7 +52,7 @@ def metric_share(
     trials, weights = _after(found, after)
     what = f"share of {_since(after)} in which {metric_of(found.metric).title} of {found.label} is above {limit:g}"
     interval = intervals.of_means(trials.to_numpy(), lambda means: (means > limit) @ weights)
-    return Measurement(*interval, what, (found,))
+    return Measurement(*interval, what, (found,), window=_window(found, after))
 
 
 @measures(POSITIVE)
@@ -78,7 +80,8 @@ def metric_at(
     """Measure the mean of a metric at an iteration, with Student's interval over the trials."""
     found = _metric(evidence, curve, metric)
     what = f"{metric_of(found.metric).label} of {found.label} at iteration {iteration}, mean over the trials"
-    return Measurement(*intervals.student(_at(found, iteration)), what, (found,))
+    where = {"window": (iteration, iteration), "level": Level()}
+    return Measurement(*intervals.student(_at(found, iteration)), what, (found,), **where)
 
 
 @measures()
@@ -99,7 +102,8 @@ def metric_quantile(
     low, high = np.quantile(values, (0.1, 0.9))
     what = f"{metric_of(found.metric).label} of {found.label} at iteration {iteration}, {100 * quantile:g} % quantile"
     note = f"10 to 90 % of the {len(values)} trials: {low:.3g} to {high:.3g}"
-    return Measurement(*intervals.quantile(values, quantile), f"{what} over the trials", (found,), notes=(note,))
+    more = {"notes": (note,), "window": (iteration, iteration), "level": Level()}
+    return Measurement(*intervals.quantile(values, quantile), f"{what} over the trials", (found,), **more)
 
 
 @measures(POSITIVE)
@@ -122,7 +126,7 @@ def metric_violations(
     trials, evaluations = values.shape
     what = f"values of {metric_of(found.metric).title} of {found.label} that are {' or '.join(ends)}"
     what += f", of {trials} trials at {evaluations} evaluations each; from {values.min():.3g} to {values.max():.3g}"
-    return Measurement(count, count, count, what, (found,))
+    return Measurement(count, count, count, what, (found,), level=Level(range=(at_least, at_most)))
 
 
 @measures(SHARE)
@@ -135,7 +139,8 @@ def metric_share_of_peak(
     measured = intervals.of_means(trials.to_numpy(), lambda means: means[:, place] / means.max(axis=1))
     peak = trials.columns[int(np.argmax(trials.to_numpy().mean(axis=0)))]
     what = f"{metric_of(found.metric).title} of {found.label} at iteration {iteration}, as a share of the largest mean"
-    return Measurement(*measured, f"{what}, which is at iteration {peak}", (found,))
+    where = {"window": (iteration, iteration), "level": Level(0.0, float(trials.mean().max()))}
+    return Measurement(*measured, f"{what}, which is at iteration {peak}", (found,), **where)
 
 
 @measures(POSITIVE)
@@ -159,7 +164,7 @@ def steepest_rise(
         return middles[np.argmax(means[:, steps:] - means[:, :-steps], axis=1)]
 
     what = f"iteration around which {metric_of(found.metric).title} of {found.label} rises most"
-    return Measurement(*intervals.of_means(trials.to_numpy(), steepest), what, (found,))
+    return Measurement(*intervals.of_means(trials.to_numpy(), steepest), what, (found,), level=Level(along="x"))
 
 
 @measures(SHARE)
@@ -168,7 +173,8 @@ def stopping_time_share(evidence: Evidence, *, times: TimesName, within: Annotat
     found = evidence.of(times, "coupling_times")
     met = int((found.frame["met"] & (found.frame["stopping_time"] <= within)).sum())
     what = f"share of {len(found.frame)} pairs of chains, {found.label}, that met within {within} steps"
-    return Measurement(*intervals.share(met, len(found.frame)), what, (found,))
+    where = {"window": (within, within), "level": Level()}
+    return Measurement(*intervals.share(met, len(found.frame)), what, (found,), **where)
 
 
 def _metric(evidence: Evidence, curve: str, metric: str | None, after: int = 0) -> Any:
@@ -213,6 +219,10 @@ def _before(settings: Mapping[str, Any], first: float) -> float:
     ends = [stage.get("until", first) for stage in settings.get("schedule", ())]
     halts = [halt for halt in (*ends, *settings.get("evaluate_at", ())) if halt < first]
     return max(0, every * (np.ceil(first / every) - 1), *halts)
+
+
+def _window(curves: Any, after: int) -> tuple[float, float] | None:
+    return (after, curves.trials.columns[-1]) if after else None
 
 
 def _since(after: int) -> str:

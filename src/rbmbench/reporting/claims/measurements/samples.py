@@ -13,7 +13,7 @@ from rbmbench.base.errors import SettingsError
 from rbmbench.reporting.claims import intervals
 from rbmbench.reporting.claims.arguments import SampleCount, SampleCurveBesideName, SampleCurveName, SamplerOption
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
-from rbmbench.reporting.claims.measurements._base import POSITIVE, Measurement, measures
+from rbmbench.reporting.claims.measurements._base import POSITIVE, Level, Measurement, measures
 
 
 @measures()
@@ -21,7 +21,8 @@ def isl_final(evidence: Evidence, *, curve: SampleCurveName) -> Measurement:
     """Measure the sampling likelihood of the test rows after all samples, with Student's interval over the trials."""
     found = evidence.of(curve, "isl_curves")
     what = f"sampling likelihood of {found.label} after {found.panel.samples_count} samples, nats a row"
-    return Measurement(*intervals.student(found.final), what, (found,))
+    where = {"window": _all(found), "level": Level()}
+    return Measurement(*intervals.student(found.final), what, (found,), **where)
 
 
 @measures()
@@ -37,7 +38,8 @@ def isl_lead_on_training_set(evidence: Evidence, *, curve: SampleCurveName) -> M
     """Measure the likelihood after all samples minus that of the training set, with Student's interval."""
     found = evidence.of(curve, "isl_curves")
     what = f"sampling likelihood of {found.label} minus that of the training set, nats a row"
-    return Measurement(*intervals.student(found.final - found.training_set), what, (found,))
+    where = {"window": _all(found), "level": Level(found.training_set)}
+    return Measurement(*intervals.student(found.final - found.training_set), what, (found,), **where)
 
 
 @measures()
@@ -49,7 +51,8 @@ def isl_difference(
     at = samples or min(one.trials.columns[-1], other.trials.columns[-1])
     difference = (_at(one, at) - _at(other, at)).dropna()
     what = f"sampling likelihood after {at} samples, {one.label} minus {other.label}, nats a row"
-    return Measurement(*intervals.student(difference), f"{what}, {len(difference)} trials", (one, other))
+    where = {"window": (at, at), "level": Level(float(_at(other, at).mean()))}
+    return Measurement(*intervals.student(difference), f"{what}, {len(difference)} trials", (one, other), **where)
 
 
 @measures(POSITIVE)
@@ -57,7 +60,8 @@ def isl_decline(evidence: Evidence, *, curve: SampleCurveName) -> Measurement:
     """Measure the fall of the likelihood of each trial from its maximum to its end, with Student's interval."""
     found = evidence.of(curve, "isl_curves")
     what = f"fall of the sampling likelihood of {found.label} from its maximum to its end, nats a row"
-    return Measurement(*intervals.student(found.trials.max(axis=1) - found.final), what, (found,))
+    level = Level(float(found.trials.mean().max()), -1.0)
+    return Measurement(*intervals.student(found.trials.max(axis=1) - found.final), what, (found,), level=level)
 
 
 @measures(POSITIVE)
@@ -109,6 +113,11 @@ def chosen_option_ratio(
     chosen = f"{one.chosen[option]:g} of {one.label} over {other.chosen[option]:g} of {other.label}"
     what = f"chosen {option}, {chosen}, and the range over the choices of single models"
     return Measurement(ratios[0], min(ratios), max(ratios), what, (one, other))
+
+
+def _all(found: Any) -> tuple[float, float]:
+    """Return the number of all samples, as a range."""
+    return (found.trials.columns[-1],) * 2
 
 
 def _at(found: Any, samples: int) -> pd.Series:

@@ -119,9 +119,8 @@ function pointedWords(card) {
   const mark = pointed.marks[0];
   const panel = card.panels.find(({ name }) => name === mark.panel);
   const interval = pointed.low == null || pointed.high == null ? "" : ` (${short3(pointed.low)} to ${short3(pointed.high)})`;
-  const [what] = pointed.note.split("; ");
   const facts = [
-    pointed.measured == null ? pointed.note : `${capital(what || "measured")}: ${short3(pointed.measured)}${interval}`,
+    pointed.measured == null ? pointed.note : `${capital(pointed.what || "measured")}: ${short3(pointed.measured)}${interval}`,
     rangeWords(pointed) && `accepted ${rangeWords(pointed)}`,
     pointed.published && `printed ${pointed.published}`,
     mark.window && `at ${panel.x_title} ${[...new Set(mark.window.map(short))].join(" to ")} (shaded)`,

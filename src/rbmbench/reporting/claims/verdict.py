@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The verdict on a claim as a record, the rule that decides it, and its views: a note in words, and a row of a table.
+
+One rule holds for all claims. A claim gives a range (``above``, ``below``) for a measured number. It is reproduced when
+the whole interval of the number lies inside the range, and not reproduced when the whole interval lies outside. In all
+other cases, and when the scale lacks what the claim needs, it is inconclusive at this scale.
+"""
+
+import math
+from collections.abc import Iterable
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import pandas as pd
+from pydantic import ConfigDict, Field
+
+from rbmbench.base.parsing import parse
+from rbmbench.base.settings import Settings
+from rbmbench.io.atomic import write_json
+from rbmbench.io.results import read_json
+from rbmbench.planning.differences import Difference
+from rbmbench.reporting.claims.files import VARIANT, Claim, Standing
+from rbmbench.reporting.text_tables import write_csv
+from rbmbench.reporting.words import data_name, phrases, reductions
+
+REPRODUCED, NOT_REPRODUCED = "reproduced", "not reproduced"
+INCONCLUSIVE = "inconclusive at this scale"
+NOT_RUN, LACKS, NO_INTERVAL, BOUNDARY = "not run", "lacks", "no interval", "boundary"
+CHECK_OF_INSTALLATION = "smoke"
+"""Name of the smoke scale, whose verdicts are not reported."""
+
+
+class Region(Settings):
+    """Where a claim is measured in one panel of its figure, in the units of the panel's axes."""
+
+    panel: str
+    curves: tuple[str, ...] = Field(description="keys of its curves")
+    metric: str = Field(default="", description="metric of these curves; empty: all")
+    window: tuple[float, float] | None = Field(default=None, description="range of x; null: all")
+    along: Literal["x", "y"] = Field(default="y", description="the axis that the accepted range lies along")
+    above: float | None = Field(default=None, description="lower end of the accepted range on that axis")
+    below: float | None = None
+
+
+class Missing(Settings):
+    """What results lack of what a claim needs."""
+
+    setting: str = Field(description="data, particles, iterations, or another name of a budget")
+    value: float | str = Field(description="what the results have; of data what they stand in for")
+    needed: float = Field(default=0, description="smallest value; of iterations the share of the published ones")
+    difference: Difference | None = Field(default=None, description="from the published iterations")
+
+    def words(self) -> str:
+        """Return the phrase of the note."""
+        if self.setting == "data":
+            return f"stand-in data for {data_name(self.value)}"
+        if self.setting == "particles":
+            return f"{self.value:.3g} effective particles of annealing, needs {self.needed:g}"
+        if self.difference:
+            return f"{_plain(phrases([self.difference]))}, needs {100 * self.needed:.0f} % of them"
+        return f"{self.value:g} {self.setting}, needs {self.needed:g}"
+
+
+class Verdict(Settings):
+    """A claim, the number that was measured for it, and the verdict."""
+
+    model_config = ConfigDict(populate_by_name=True, ser_json_inf_nan="strings")
+
+    claim: str
+    paper: str
+    standing: Standing | Literal["variant"] = Field(alias="class")
+    where: str
+    text: str
+    discussed: str = ""
+    published: str | float | None = None
+    what: str = Field(description="what was measured, or why nothing was")
+    measured: float | None = Field(default=None, description="null: not run, or no number")
+    low: float | None = None
+    high: float | None = None
+    above: float | None = Field(default=None, description="lower end of the accepted range; null: not run")
+    below: float | None = None
+    possible: tuple[float, float] = Field(default=(-math.inf, math.inf), description="values that the number can have")
+    fails: str = Field(default="", description="see `power`")
+    verdict: Literal["reproduced", "not reproduced", "inconclusive at this scale"] = INCONCLUSIVE
+    reason: Literal["", "not run", "lacks", "no interval", "boundary"] = Field(
+        default="", description="why it is inconclusive"
+    )
+    missing: tuple[Missing, ...] = ()
+    differences: tuple[Difference, ...] = Field(default=(), description="of the results from the published settings")
+    remarks: tuple[str, ...] = Field(default=(), description="trials that are left out, and other remarks")
+    shown: str = Field(default="", description="key of the figure or table that the claim is about")
+    regions: tuple[Region, ...] = Field(default=(), description="where it is measured in that figure")
+
+    @property
+    def judged(self) -> bool:
+        """Whether the results have what the claim needs."""
+        return self.reason not in (NOT_RUN, LACKS) and self.measured is not None
+
+    @property
+    def lacks(self) -> list[str]:
+        """What is missing, in words, each phrase once."""
+        return list(dict.fromkeys(missing.words() for missing in self.missing))
+
+    def decided(self) -> Self:
+        """Return the record with the verdict that its interval, its range and what is missing give."""
+        if self.reason == NOT_RUN:
+            return self
+        changed = any(difference.kind == "setting" for difference in self.differences)
+        result = INCONCLUSIVE if self.missing else verdict(self.low, self.high, self.above, self.below)
+        undecided = LACKS if self.missing else NO_INTERVAL if self.low is None else BOUNDARY
+        update = {
+            "standing": VARIANT if changed else self.standing,
+            "verdict": result,
+            "reason": undecided if result == INCONCLUSIVE else "",
+            "fails": power((self.measured, self.low, self.high), (self.above, self.below), self.possible),
+        }
+        return self.model_copy(update=update)
+
+    def of(self, claim: Claim) -> Self:
+        """Return the record with the words and the range of a claim that was changed since; the number stays."""
+        published = self.published if claim.published is None else claim.published
+        update = {"standing": claim.standing, "where": claim.where, "text": claim.text, "published": published}
+        update |= {"discussed": claim.discussed}
+        if self.reason != NOT_RUN and (bounds := claim.bounds(published, (self.above, self.below))) != (
+            self.above,
+            self.below,
+        ):
+            regions = tuple(region.model_copy(update={"above": None, "below": None}) for region in self.regions)
+            update |= {"above": bounds[0], "below": bounds[1], "regions": regions}
+        return self.model_copy(update=update).decided()
+
+    @property
+    def note(self) -> str:
+        """What was measured, the accepted range, and why it is inconclusive, in words."""
+        if self.reason == NOT_RUN:
+            return self.what
+        ends = [f"above {self.above:.3g}"] * math.isfinite(self.above)
+        ends += [f"below {self.below:.3g}"] * math.isfinite(self.below)
+        parts = [self.what, f"should be {' and '.join(ends)}", *self.lacks]
+        if changed := _plain(phrases(one for one in self.differences if one.kind == "setting"), ", "):
+            parts.append(f"variant: {changed}")
+        parts += {NO_INTERVAL: ["no interval"], BOUNDARY: ["the interval holds the boundary"]}.get(self.reason, [])
+        named = [missing.difference for missing in self.missing]
+        parts.append(_plain(reductions((one for one in self.differences if one not in named), titled=False)))
+        return "; ".join(filter(None, [*parts, *self.remarks]))
+
+    def row(self) -> dict[str, Any]:
+        """Return the columns of claims.csv."""
+        values = self.model_dump(
+            by_alias=True, exclude={"what", "possible", "remarks", "regions", "missing", "differences"}
+        )
+        values |= {"note": self.note, "judged": self.judged}
+        values |= {"missing": "; ".join(self.lacks)}
+        return values | {"differences": _plain(phrases(self.differences))}
+
+
+COLUMNS = [
+    "claim", "paper", "class", "where", "text", "published", "measured", "low", "high", "above", "below", "fails",
+    "verdict", "note", "discussed", "judged", "reason", "missing", "differences", "shown",
+]  # fmt: skip
+NUMBERS = ["measured", "low", "high", "above", "below"]
+
+
+class Verdicts(Settings):
+    """The file of all verdicts of a scale."""
+
+    version: Literal[1] = 1
+    verdicts: tuple[Verdict, ...]
+
+
+def table(verdicts: Iterable[Verdict]) -> pd.DataFrame:
+    """Return verdicts as a table, a row each, with columns `COLUMNS`."""
+    rows = pd.DataFrame([record.row() for record in verdicts], columns=COLUMNS)
+    return rows.astype(dict.fromkeys(NUMBERS, float))
+
+
+def write_verdicts(verdicts: Iterable[Verdict], path: str | PathLike) -> None:
+    """Write verdicts to ``claims.csv``, a view of the records in ``claims.json`` beside it."""
+    file = Verdicts(verdicts=tuple(verdicts))
+    write_json(
+        Path(path).with_suffix(".json"),
+        file.model_dump(mode="json", by_alias=True, exclude_defaults=True) | {"version": 1},
+    )
+    write_csv(table(file.verdicts), path)
+
+
+def read_verdicts(path: str | PathLike) -> tuple[Verdict, ...]:
+    """Return the verdicts of ``claims.json``; `ResultsError` or `SettingsError` if it is missing or damaged."""
+    return parse(Verdicts, read_json(path), str(path)).verdicts
+
+
+def verdict(low: float | None, high: float | None, above: float, below: float) -> str:
+    """Return the verdict for the interval of a number and the open range in which the claim holds.
+
+    An interval that holds an end of the range, or that is not known (None), is inconclusive.
+    """
+    if low is None or high is None:
+        return INCONCLUSIVE
+    # An infinite end is none: a number may be infinite and still lie inside.
+    if (above < low or above == -math.inf) and (high < below or below == math.inf):
+        return REPRODUCED
+    return NOT_REPRODUCED if high < above or low > below else INCONCLUSIVE
+
+
+def power(
+    interval: tuple[float | None, float | None, float | None],
+    bounds: tuple[float, float],
+    possible: tuple[float, float],
+) -> str:
+    """Return, in words, with which values a claim would not be reproduced: "below 0.031", "above 0.95", or both.
+
+    The interval is taken to keep its width there, or its ratio to the distance from an end of the possible numbers,
+    whichever is narrower. "none" means that there is no such value, nothing that the interval is not known.
+
+    Parameters
+    ----------
+    interval : tuple of float or None
+        The number, and the lower and the upper end of its interval.
+    bounds : tuple of float
+        The range in which the claim holds.
+    possible : tuple of float
+        The smallest and the largest number that there can be.
+    """
+    value, low, high = interval
+    if not low == value == high and not all(end is not None and math.isfinite(end) for end in interval):
+        return ""
+
+    def edges(bound: float, end: float) -> list[float]:
+        """Return values whose interval would end at ``bound``."""
+        if value == end:
+            return [bound]
+        values = [bound + value - end]
+        if math.isfinite(bound):
+            anchors = [anchor for anchor in possible if math.isfinite(anchor) and anchor != end]
+            values += [anchor + (bound - anchor) * (value - anchor) / (end - anchor) for anchor in anchors]
+        return values
+
+    (above, below), (lowest, highest) = bounds, possible
+    lower, upper = max(edges(above, high)), min(edges(below, low))
+    words = [f"below {lower:.3g}"] * bool(lowest < lower) + [f"above {upper:.3g}"] * bool(upper < highest)
+    return " or ".join(words) or "none"
+
+
+def _plain(words: list[str], separator: str = "; ") -> str:
+    """Return phrases in one line with plain spaces."""
+    return separator.join(words).replace("\N{NO-BREAK SPACE}", " ")
