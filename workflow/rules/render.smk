@@ -38,6 +38,7 @@ rule render_figure:
         ),
         svg=LAYOUT.figure("{figure}", "svg"),
         md=LAYOUT.figure("{figure}", "md"),
+        json=LAYOUT.figure("{figure}", "json"),
         csv=LAYOUT.numbers("{figure}"),
         notebook=LAYOUT.notebook("{figure}"),
         page=LAYOUT.notebook("{figure}", "html"),
@@ -51,7 +52,7 @@ rule render_figure:
         "{TITLES:{wildcards.figure}}: drawn"
     shell:
         "rbmbench render --template {input.template:q} --set spec={input.spec:q} pdf={output.pdf:q} png={output.png:q}"
-        " svg={output.svg:q} md={output.md:q} csv={output.csv:q} --notebook {output.notebook:q} --page {output.page:q}"
+        " svg={output.svg:q} md={output.md:q} json={output.json:q} csv={output.csv:q} --notebook {output.notebook:q} --page {output.page:q}"
         " --partial {log.notebook:q} --log {log.text:q}"
 
 
@@ -69,6 +70,7 @@ rule render_table:
         ),
         md=LAYOUT.table("{table}", "md"),
         tex=LAYOUT.table("{table}", "tex"),
+        json=LAYOUT.table("{table}", "json"),
         notebook=LAYOUT.notebook("{table}"),
         page=LAYOUT.notebook("{table}", "html"),
     log:
@@ -81,5 +83,5 @@ rule render_table:
         "{TITLES:{wildcards.table}}: written"
     shell:
         "rbmbench render --template {input.template:q} --set spec={input.spec:q} csv={output.csv:q} md={output.md:q}"
-        " tex={output.tex:q} --notebook {output.notebook:q} --page {output.page:q}"
+        " tex={output.tex:q} json={output.json:q} --notebook {output.notebook:q} --page {output.page:q}"
         " --partial {log.notebook:q} --log {log.text:q}"

@@ -36,8 +36,8 @@ CONFORMANCE, CONFORMANCE_INDEX = f"{REFERENCE}/conformance", "index.json"
 RUNS, EVALUATIONS, BLOCKS = "runs", "evaluations", "blocks"
 """Folders of training runs, of their annealed likelihoods and of blocks of trials. Kinds of jobs name their own."""
 PICTURE_ENDINGS = ("pdf", "png", "svg")
-FIGURE_ENDINGS = (*PICTURE_ENDINGS, "md")
-TABLE_ENDINGS, NOTEBOOK_ENDINGS = ("csv", "md", "tex"), ("ipynb", "html")
+FIGURE_ENDINGS = (*PICTURE_ENDINGS, "md", "json")
+TABLE_ENDINGS, NOTEBOOK_ENDINGS = ("csv", "md", "tex", "json"), ("ipynb", "html")
 
 
 @dataclass(frozen=True)

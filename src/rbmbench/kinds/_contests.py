@@ -24,6 +24,7 @@ from rbmbench.config.parts import FigureName, Name, Names, Panel
 from rbmbench.io.layout import CERTIFICATE, CURVE, META
 from rbmbench.io.results import read_table
 from rbmbench.measurements.verdicts import verdict
+from rbmbench.planning.chart import Chart, ChartPanel, Series
 from rbmbench.planning.jobs import Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
@@ -248,6 +249,10 @@ class OfContestsSpec(Shown):
         files = [f"{folder}/{name}" for folder in self.folders() for name in (CURVE, META)]
         return [*files, *(f"{folder}/{name}" for folder in dict.fromkeys(certified) for name in (CERTIFICATE, META))]
 
+    def chart(self, found: pd.DataFrame) -> Chart:
+        """Return what is drawn."""
+        return self.chart_of(self.numbers(found))
+
     def read(self) -> pd.DataFrame:
         """Return all curves: see `rbmbench.reporting.contests.contest_curves`."""
         return pd.concat([self._curves(contest) for contest in self.contests], ignore_index=True)
@@ -281,6 +286,28 @@ class OfContestsSpec(Shown):
             numbers = numbers[(numbers["contest"] == contest) & (numbers["algorithm"] == algorithm)]
         found = {"budget": {}, "differences": self.of_part(contest or None, algorithm or None)}
         return Source(label=self.labels.get(algorithm, self.name), frame=numbers, **found) if len(numbers) else None
+
+
+def curves_of(numbers: pd.DataFrame, x: str) -> tuple[Series, ...]:
+    """Return the curve of each algorithm, from mean, and low, high and trials where they are known, by a column."""
+    from rbmbench.reporting import charts
+
+    names = [name for name in ("mean", "low", "high", "trials") if name in numbers]
+    curves = numbers.groupby(["algorithm", "label"], sort=False)
+    return tuple(charts.curve(*map(str, key), curve.set_index(x)[names]) for key, curve in curves)
+
+
+def draw_curves(ax: Axes, panel: ChartPanel, looks: Mapping[str, dict], banded: bool = True) -> None:
+    """Draw the curves of a panel, with their bands."""
+    from rbmbench.reporting.style import finish_axes
+
+    for series in panel.series:
+        ax.plot(series.x, series.mean, **looks[series.key])
+        if banded and series.low:
+            band = {"color": looks[series.key]["color"], "alpha": 0.1, "linewidth": 0, "zorder": 1}
+            ax.fill_between(series.x, series.low, series.high, **band)
+    ax.set(xscale="log", xlim=panel.x.range, ylim=panel.y.range, xlabel=panel.x.title)
+    finish_axes(ax)
 
 
 def _verdicts(folder: str | None) -> dict[int, str]:

@@ -11,13 +11,21 @@ from pydantic import Field
 
 from rbmbench.config.checks import Checks
 from rbmbench.config.paper import KINDS, Paper
-from rbmbench.kinds._contests import Contests, OfContests, OfContestsSpec, contests_in_words, finish_sheet
+from rbmbench.kinds._contests import (
+    Contests,
+    OfContests,
+    OfContestsSpec,
+    contests_in_words,
+    curves_of,
+    draw_curves,
+    finish_sheet,
+)
+from rbmbench.planning.chart import Axis, Chart, ChartPanel
 from rbmbench.planning.specs import FigureSpec
 from rbmbench.reporting.contests import COSTS, WIDEST, anytime_curves
 from rbmbench.reporting.words import count
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 START = 0.02
@@ -73,22 +81,33 @@ class ArenaCurvesSpec(OfContestsSpec, FigureSpec):
         """Return the curves of all rates and trials: `rbmbench.reporting.contests.contest_curves`."""
         return found
 
+    def chart_of(self, numbers: pd.DataFrame) -> Chart:
+        """Return means and bands, a panel for each contest and cost."""
+        shown, panels = anytime_curves(numbers), []
+        for contest in self.contests:
+            of_contest = shown[shown["contest"] == contest.name]
+            title = f"{of_contest['data_title'].iloc[0]}, {contest.hidden} hidden units"
+            for cost, words in COSTS.items():
+                of_cost = of_contest[of_contest["cost"] == cost]
+                x = Axis(title=f"{words} of a trial", log=True)
+                y = Axis(title="held-out log-likelihood (nats per row)", range=vertical_range(of_cost))
+                curves = curves_of(of_cost[of_cost["spent"] > 0].dropna(subset="mean"), "spent")
+                panels.append(ChartPanel(name=f"{contest.name} {cost}", title=title, x=x, y=y, series=curves))
+        return Chart(panels=tuple(panels))
+
     def picture(self, numbers: pd.DataFrame, facts: Mapping[str, Any], sheet: Any = None) -> Figure:
         """Return the figure: by matrix products on the left, by processor seconds on the right."""
         from rbmbench.reporting.style import PAGE, looks_of, page, theme
 
         sheet = sheet or PAGE
-        looks, shown = looks_of(self.entries.values()), anytime_curves(numbers)
+        looks, panels = looks_of(self.entries.values()), self.chart_of(numbers).panels
         with theme():
             drawn = page(len(self.contests), sheet)
             rows = drawn.subplots(len(self.contests), len(COSTS), squeeze=False)
-            for contest, line in zip(self.contests, rows, strict=True):
-                of_contest = shown[shown["contest"] == contest.name]
-                for ax, (cost, words) in zip(line, COSTS.items(), strict=True):
-                    _draw(ax, of_contest[of_contest["cost"] == cost], looks)
-                    ax.set_xlabel(f"{words} of a trial")
-                title = of_contest["data_title"].iloc[0]
-                line[0].set_title(f"{contest.name}: {title}, {contest.hidden} hidden units", loc="left")
+            for panel, ax in zip(panels, rows.ravel(), strict=True):
+                draw_curves(ax, panel, looks)
+            for contest, panel, line in zip(self.contests, panels[:: len(COSTS)], rows, strict=True):
+                line[0].set_title(f"{contest.name}: {panel.title}", loc="left")
                 line[0].set_ylabel("held-out log-likelihood\n(nats per row)")
             finish_sheet(drawn, self, looks, sheet)
         return drawn
@@ -104,20 +123,6 @@ class ArenaCurvesSpec(OfContestsSpec, FigureSpec):
             f" Bands: 10 to 90 % of at least {trials} trials. Between evaluations more than {WIDEST:.0%} of the budget"
             f" apart, lines only connect them; no value there is used. {contests_in_words(self, shown)}"
         )
-
-
-def _draw(ax: Axes, numbers: pd.DataFrame, looks: Mapping[str, dict]) -> None:
-    """Draw means and bands of one contest by one cost."""
-    from rbmbench.reporting.style import finish_axes
-
-    for algorithm, curve in numbers.groupby("algorithm", sort=False):
-        later = curve[curve["spent"] > 0].dropna(subset="mean")
-        ax.plot(later["spent"], later["mean"], **looks[algorithm])
-        band = {"color": looks[algorithm]["color"], "alpha": 0.1, "linewidth": 0, "zorder": 1}
-        ax.fill_between(later["spent"], later["low"], later["high"], **band)
-    low, high = vertical_range(numbers)
-    ax.set(xscale="log", ylim=(low, high))
-    finish_axes(ax)
 
 
 def vertical_range(numbers: pd.DataFrame) -> tuple[float, float]:

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from rbmbench.config.paper import KINDS, Paper
 from rbmbench.kinds._contests import OfContestsSpec, ViewOfContests, contests_in_words, heading_of, without_ranks
+from rbmbench.planning.chart import Axis, Chart, ChartPanel
 from rbmbench.planning.specs import FigureSpec, Source
 from rbmbench.reporting.contests import COSTS, contest_results, overall_ranks, standings, unit_of
 
@@ -57,6 +58,46 @@ class ArenaRanksSpec(OfContestsSpec, FigureSpec):
         more = {"stand_in": max(found["stand_in"]), "differences": self.of_part(None, name)}
         budget = {"trials": ranks.dropna(subset="rank").groupby(["cost", "contest"]).size().min()}
         return Source(label=self.labels[name], frame=ranks, budget=budget, **more)
+
+    def chart_of(self, numbers: pd.DataFrame) -> Chart:
+        """Return mean ranks with intervals, and the ranks in each contest under equal products."""
+        from rbmbench.reporting import charts
+
+        overall, products = numbers[numbers["contest"] == OVERALL], numbers[numbers["cost"] == "products"]
+        order = overall[overall["cost"] == "products"].sort_values("rank")["algorithm"].tolist()
+        contests = list(dict.fromkeys(products.loc[products["contest"] != OVERALL, "contest"]))
+        names = {"rank": "mean", "rank_low": "low", "rank_high": "high"}
+        means = [
+            charts.curve(
+                cost,
+                f"equal {words}",
+                ranks.set_index("algorithm").reindex(order)[[*names]].rename(columns=names).reset_index(drop=True),
+            )
+            for cost, words in COSTS.items()
+            if len(ranks := overall[overall["cost"] == cost])
+        ]
+        of_contests = [
+            charts.curve(
+                name,
+                self.labels[name],
+                ranks.set_index("contest")
+                .reindex(contests)[["rank"]]
+                .set_axis(["mean"], axis=1)
+                .reset_index(drop=True),
+            )
+            for name, ranks in products[products["contest"] != OVERALL].groupby("algorithm", sort=False)
+        ]
+        y, labels = Axis(title="mean rank"), tuple(self.labels[name] for name in order)
+        x = Axis(title="algorithm", ticks=labels), Axis(title="contest", ticks=tuple(contests))
+        titles = "Mean rank over all contests, 95 % interval", "Mean rank in each contest, equal matrix products"
+        return Chart(
+            panels=tuple(
+                ChartPanel(name=name, title=title, x=axis, y=y, series=tuple(series))
+                for name, title, axis, series in zip(
+                    ("overall", "contests"), titles, x, (means, of_contests), strict=True
+                )
+            )
+        )
 
     def picture(self, numbers: pd.DataFrame, facts: Mapping[str, Any], sheet: Any = None) -> Figure:
         """Return the figure: mean ranks with intervals on the left, those in each contest on the right."""

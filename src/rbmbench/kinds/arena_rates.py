@@ -10,12 +10,19 @@ import pandas as pd
 from pydantic import Field
 
 from rbmbench.config.paper import KINDS
-from rbmbench.kinds._contests import OfContestsSpec, ViewOfContests, contests_in_words, finish_sheet
+from rbmbench.kinds._contests import (
+    OfContestsSpec,
+    ViewOfContests,
+    contests_in_words,
+    curves_of,
+    draw_curves,
+    finish_sheet,
+)
+from rbmbench.planning.chart import Axis, Chart, ChartPanel
 from rbmbench.planning.specs import FigureSpec
 from rbmbench.reporting.contests import tuned_rates
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 MOST_COLUMNS = 3
@@ -39,6 +46,22 @@ class ArenaRatesSpec(OfContestsSpec, FigureSpec):
         """Return `rbmbench.reporting.contests.tuned_rates`."""
         return tuned_rates(found)
 
+    def chart_of(self, numbers: pd.DataFrame) -> Chart:
+        """Return the likelihoods by the rate, a panel for each contest."""
+        panels = []
+        for contest in self.contests:
+            of_contest = numbers[numbers["contest"] == contest.name].sort_values("rate", kind="stable")
+            best = of_contest[of_contest["chosen"].astype(bool)]["mean"]
+            low = min(of_contest.groupby("rate")["mean"].max().min(), best.min())
+            pad = 0.08 * (best.max() - low) or 0.1
+            y = Axis(title="log-likelihood of validation rows (nats per row)", range=(low - pad, best.max() + pad))
+            order = numbers[numbers["contest"] == contest.name]["algorithm"].unique()
+            curves = sorted(curves_of(of_contest, "rate"), key=lambda curve: list(order).index(curve.key))
+            x = Axis(title="learning rate", log=True)
+            title = f"{of_contest['data_title'].iloc[0]}, {contest.hidden} hidden units"
+            panels.append(ChartPanel(name=contest.name, title=title, x=x, y=y, series=tuple(curves)))
+        return Chart(panels=tuple(panels))
+
     def picture(self, numbers: pd.DataFrame, facts: Mapping[str, Any], sheet: Any = None) -> Figure:
         """Return the figure."""
         from rbmbench.reporting.style import PAGE, looks_of, page, theme
@@ -50,9 +73,16 @@ class ArenaRatesSpec(OfContestsSpec, FigureSpec):
         with theme():
             drawn = page(rows, sheet)
             axes = drawn.subplots(rows, columns, squeeze=False).ravel()
-            for contest, ax in zip(self.contests, axes, strict=False):
-                _draw(ax, numbers[numbers["contest"] == contest.name], looks)
-                ax.set_title(f"{contest.name}", loc="left")
+            for panel, ax in zip(self.chart_of(numbers).panels, axes, strict=False):
+                draw_curves(ax, panel, looks, banded=False)
+                chosen = numbers[(numbers["contest"] == panel.name) & numbers["chosen"].astype(bool)]
+                for one in chosen.itertuples():
+                    ax.plot(one.rate, one.mean, "o", color=looks[one.algorithm]["color"], markersize=4, zorder=3)
+                rates = sorted(numbers.loc[numbers["contest"] == panel.name, "rate"].unique())
+                each = -(-len(rates) // MOST_LABELS)
+                ax.set_xticks(rates, ["" if place % each else f"{rate:g}" for place, rate in enumerate(rates)])
+                ax.set_xticks([], minor=True)
+                ax.set_title(f"{panel.name}", loc="left")
             for ax in axes[len(self.contests) :]:
                 ax.set_axis_off()
             for first in axes[::columns]:
@@ -67,25 +97,6 @@ class ArenaRatesSpec(OfContestsSpec, FigureSpec):
             " rate, over the trials that tune it; dots: the rate that is chosen. Values far below the best are cut off."
             f" {contests_in_words(self, numbers)}"
         )
-
-
-def _draw(ax: Axes, numbers: pd.DataFrame, looks: Mapping[str, dict]) -> None:
-    from rbmbench.reporting.style import finish_axes
-
-    best = numbers[numbers["chosen"]]["mean"]
-    low = min(numbers.groupby("rate")["mean"].max().min(), best.min())
-    for algorithm, curve in numbers.groupby("algorithm", sort=False):
-        ordered = curve.sort_values("rate")
-        ax.plot(ordered["rate"], ordered["mean"], **looks[algorithm])
-        chosen = ordered[ordered["chosen"]]
-        ax.plot(chosen["rate"], chosen["mean"], "o", color=looks[algorithm]["color"], markersize=4, zorder=3)
-    pad = 0.08 * (best.max() - low) or 0.1
-    rates = sorted(numbers["rate"].unique())
-    ax.set(xscale="log", xlabel="learning rate", ylim=(low - pad, best.max() + pad))
-    each = -(-len(rates) // MOST_LABELS)
-    ax.set_xticks(rates, ["" if place % each else f"{rate:g}" for place, rate in enumerate(rates)])
-    ax.set_xticks([], minor=True)
-    finish_axes(ax)
 
 
 ArenaRates.SPEC = ArenaRatesSpec

@@ -10,7 +10,8 @@ import pandas as pd
 from pydantic import Field
 
 from rbmbench.config.paper import KINDS
-from rbmbench.kinds._contests import OfContestsSpec, ViewOfContests, finish_sheet
+from rbmbench.kinds._contests import OfContestsSpec, ViewOfContests, curves_of, draw_curves, finish_sheet
+from rbmbench.planning.chart import Axis, Chart, ChartPanel
 from rbmbench.planning.specs import FigureSpec
 from rbmbench.reporting.contests import COSTS, NEAREST_TARGET, SHARES, TARGETS, reached_targets
 from rbmbench.reporting.words import count
@@ -35,9 +36,19 @@ class ArenaTargetsSpec(OfContestsSpec, FigureSpec):
         """Return `rbmbench.reporting.contests.reached_targets`."""
         return reached_targets(found)
 
+    def chart_of(self, numbers: pd.DataFrame) -> Chart:
+        """Return the shares, a panel for each cost."""
+        y = Axis(title="share of targets reached", range=(0, 1))
+        panels = []
+        for cost, words in COSTS.items():
+            curves = curves_of(numbers[numbers["cost"] == cost].rename(columns={"reached": "mean"}), "spent")
+            x = Axis(title=f"share of the {words}", log=True, range=(SHARES[0], 1))
+            panels.append(ChartPanel(name=cost, title=f"equal {words}", x=x, y=y, series=curves))
+        return Chart(panels=tuple(panels))
+
     def picture(self, numbers: pd.DataFrame, facts: Mapping[str, Any], sheet: Any = None) -> Figure:
         """Return the figure, one panel for each cost."""
-        from rbmbench.reporting.style import PAGE, finish_axes, looks_of, page, theme
+        from rbmbench.reporting.style import PAGE, looks_of, page, theme
 
         sheet = sheet or PAGE
         looks = looks_of(self.entries.values())
@@ -45,11 +56,8 @@ class ArenaTargetsSpec(OfContestsSpec, FigureSpec):
         with theme():
             drawn = page(shape[0], sheet)
             axes = drawn.subplots(*shape, sharey=True)
-            for ax, (cost, words) in zip(axes, COSTS.items(), strict=True):
-                for algorithm, curve in numbers[numbers["cost"] == cost].groupby("algorithm", sort=False):
-                    ax.plot(curve["spent"], curve["reached"], **looks[algorithm])
-                ax.set(xscale="log", xlim=(SHARES[0], 1), ylim=(0, 1), xlabel=f"share of the {words}")
-                finish_axes(ax)
+            for ax, panel in zip(axes, self.chart_of(numbers).panels, strict=True):
+                draw_curves(ax, panel, looks)
             axes[0].set_ylabel("share of targets reached")
             finish_sheet(drawn, self, looks, sheet)
         return drawn

@@ -282,8 +282,11 @@ class BiasVarianceSpec(TableSpec):
             " can be enumerated, else against parallel tempering (PT). A finite number of estimates puts a floor under"
             " it; the debiased value has the floor taken off, and an interval."
         )
+        measured = _paper_layout(numbers)
+        pairs = [(family, quantity.removesuffix(", published")) for family, quantity in measured if "," in quantity]
+        published = {f"{family} {quantity}": f"{family} {quantity}, published" for family, quantity in pairs}
         parts = (
-            TextPart(caption, _paper_layout(numbers), 1),
+            TextPart(caption, measured, 1, published),
             TextPart("How sure the biases are", _certainty_layout(numbers), 4),
         )
         return TextTable(parts, (*variant_notes(self), *_notes(numbers, self)))

@@ -16,6 +16,7 @@ from rbmbench.config.paper import KINDS, Paper
 from rbmbench.config.parts import Printed
 from rbmbench.io.layout import META, STOPPING_TIMES
 from rbmbench.io.results import read_table
+from rbmbench.planning.chart import Axis, Chart, ChartPanel, PrintedValue
 from rbmbench.planning.jobs import Job, Output
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
@@ -160,6 +161,29 @@ class CouplingTimesSpec(FigureSpec):
             wrap_labels(handles, int(84 * sheet.share))
             drawn.legend(handles=handles, loc="outside lower center", ncols=1, frameon=False)
         return drawn
+
+    def chart(self, found: pd.DataFrame) -> Chart:
+        """Return the share of coupled chains that met within so many steps."""
+        return self.chart_of(self.numbers(found))
+
+    def chart_of(self, numbers: pd.DataFrame) -> Chart:
+        """Return the chart, from the numbers."""
+        from rbmbench.reporting import charts
+
+        met = numbers[numbers["met"].astype(bool)]
+        shares = {
+            str(coupling): times.drop_duplicates("stopping_time").set_index("stopping_time")[["share_within"]]
+            for coupling, times in met.groupby("coupling", sort=False)
+        }
+        panel = ChartPanel(
+            name="a",
+            title="Coupled chains that have met",
+            x=Axis(title="Gibbs steps", log=True),
+            y=Axis(title="share of chains that have met"),
+            series=tuple(charts.curve(name, name, share.set_axis(["mean"], axis=1)) for name, share in shares.items()),
+            printed=tuple(PrintedValue(label=one.label, value=one.value, at=one.at) for one in self.printed),
+        )
+        return Chart(panels=(panel,))
 
     def _reductions(self) -> list[str]:
         less = reductions(self.differences)

@@ -20,6 +20,7 @@ from rbmbench.config.parts import Name, Names, Panel, Printed
 from rbmbench.io.layout import ISL, META
 from rbmbench.io.results import read_meta, read_table
 from rbmbench.measurements.sampling import TRAINING_SET
+from rbmbench.planning.chart import Axis, Chart, ChartPanel, Line, PrintedValue
 from rbmbench.planning.differences import Difference
 from rbmbench.planning.jobs import Job, Output, unique
 from rbmbench.planning.kinds import Kind
@@ -293,6 +294,37 @@ class IslCurvesSpec(FigureSpec):
             if sheet.titled:
                 drawn.suptitle(title(self, facts))
         return drawn
+
+    def chart(self, found: list[FoundSamples]) -> Chart:
+        """Return the likelihoods of the test rows."""
+        return self.chart_of(self.numbers(found), self.facts(found))
+
+    def chart_of(self, numbers: pd.DataFrame, facts: Mapping[str, Any]) -> Chart:
+        """Return the chart, from numbers and facts: mean, least and largest of the trials."""
+        from rbmbench.reporting import charts
+
+        panels = []
+        for panel in self.panels:
+            curves = numbers[numbers["panel"] == panel.name].groupby(["sampler", "label"], sort=False)
+            of_samples = [
+                (
+                    *map(str, names),
+                    curve.groupby("samples")["test"].agg(mean="mean", low="min", high="max", trials="size"),
+                )
+                for names, curve in curves
+            ]
+            panels.append(
+                ChartPanel(
+                    name=panel.name,
+                    title=panel.sampled_model(facts[panel.name]),
+                    x=Axis(title="samples", log=True),
+                    y=Axis(title="log-likelihood of the test set (nats per sample)"),
+                    series=tuple(charts.curve(*curve) for curve in of_samples),
+                    lines=(Line(title="training set", value=facts[panel.name]["training_set"]),),
+                    printed=tuple(PrintedValue(label=one.label, value=one.value, at=one.at) for one in panel.printed),
+                )
+            )
+        return Chart(panels=tuple(panels))
 
     def words(self, numbers: pd.DataFrame, facts: Mapping[str, Any]) -> str:
         """Return the caption."""

@@ -19,6 +19,7 @@ from rbmbench.io.layout import META, MODEL
 from rbmbench.io.results import read_meta, read_snapshots
 from rbmbench.likelihood.exact import LARGEST_ENUMERABLE_LAYER, is_enumerable
 from rbmbench.model.rbm import RBM
+from rbmbench.planning.chart import Chart, Image
 from rbmbench.planning.jobs import Output
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
@@ -151,6 +152,24 @@ class LearnedImagesSpec(FigureSpec):
     def numbers(self, found: pd.DataFrame) -> pd.DataFrame:
         """Return a row per image: panel, data_title, stand_in, and `rbmbench.reporting.mosaics.COLUMNS`."""
         return found
+
+    def chart(self, found: pd.DataFrame) -> Chart:
+        """Return filters and samples of every model."""
+        return self.chart_of(self.numbers(found))
+
+    def chart_of(self, numbers: pd.DataFrame) -> Chart:
+        """Return the chart, from the numbers."""
+        from rbmbench.reporting.images import address
+        from rbmbench.reporting.mosaics import FILTER, SAMPLE, picture_of, snapshots
+
+        images = []
+        for model in snapshots(numbers):
+            named = {"key": model.algorithm, "label": model.label, "iteration": model.iteration}
+            words = f"filters, weights up to ±{float(f'{model.largest:.2g}')}"
+            filters, samples = picture_of(model.filters, FILTER), picture_of(model.samples, SAMPLE)
+            images.append(Image(**named, name="filters", words=words, address=address(filters)))
+            images.append(Image(**named, name="samples", words="samples", address=address(samples)))
+        return Chart(images=tuple(images))
 
     def picture(self, numbers: pd.DataFrame, facts: Mapping[str, Any], sheet: Any = None) -> Figure:
         """Return the figure: per algorithm a row of filters and a row of samples; iterations from left to right."""

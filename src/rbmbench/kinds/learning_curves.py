@@ -20,6 +20,7 @@ from rbmbench.config.checks import Checks
 from rbmbench.config.paper import KINDS, Paper
 from rbmbench.config.parts import Name, Names, Panel, Printed
 from rbmbench.io.layout import CURVE, META
+from rbmbench.planning.chart import Chart
 from rbmbench.planning.differences import Difference
 from rbmbench.planning.jobs import Job, Output, unique
 from rbmbench.planning.kinds import Kind
@@ -281,6 +282,12 @@ class LearningCurvesSpec(FigureSpec):
         from rbmbench.reporting.style import PAGE
 
         return draw_curves(self, numbers, Facts(**facts), sheet or PAGE)
+
+    def chart(self, found: FoundCurves) -> Chart:
+        """Return means, bands, single trials and lines."""
+        from rbmbench.kinds._curve_chart import curves_chart
+
+        return curves_chart(self, self.numbers(found), Facts(**self.facts(found)), found.runs)
 
     def words(self, numbers: pd.DataFrame, facts: Mapping[str, Any]) -> str:
         """Return the caption."""

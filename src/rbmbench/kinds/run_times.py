@@ -211,7 +211,8 @@ class RunTimesSpec(TableSpec, Trained):
         }
         empty = [name for name, column in cells.items() if not any(column)]
         shown = pd.DataFrame(cells).drop(columns=empty)
-        return TextTable((TextPart(self._caption(), shown, 1),), tuple(self._notes(numbers)))
+        published = {name: f"published {name}" for name in shown if f"published {name}" in shown}
+        return TextTable((TextPart(self._caption(), shown, 1, published),), tuple(self._notes(numbers)))
 
     def _caption(self) -> str:
         label = next(run.label for run in self.runs if run.algorithm == self.reference)

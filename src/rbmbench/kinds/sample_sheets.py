@@ -20,6 +20,7 @@ from rbmbench.config.parts import Names, PanelAddress
 from rbmbench.io.layout import ISL, META, SHOWN
 from rbmbench.io.results import read_arrays
 from rbmbench.kinds.isl_curves import FoundSamples, SampledPanel, differences, planned_samples, sampled, title
+from rbmbench.planning.chart import Chart, Image
 from rbmbench.planning.jobs import Output
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
@@ -131,6 +132,24 @@ class SampleSheetsSpec(FigureSpec):
         """Return title of the data and what they stand in for, by panel."""
         samples, _ = found
         return {samples.panel.name: {"title": samples.meta["data"]["title"], "stand_in": samples.data["stand_in"]}}
+
+    def chart(self, found: tuple[FoundSamples, list[Sheet]]) -> Chart:
+        """Return the sheet of each sampler."""
+        from rbmbench.reporting.images import address
+
+        samples, sheets = found
+        side = _side(sheets, samples.panel.samples.folder)
+        images = [
+            Image(
+                key=sheet.sampler,
+                label=sheet.label,
+                name="samples",
+                words=sheet.options or sheet.label,
+                address=address(np.repeat(sheet_of(sheet.images, self.columns, side)[..., None], 3, axis=2)),
+            )
+            for sheet in sheets
+        ]
+        return Chart(images=tuple(images))
 
     def draw(self, found: tuple[FoundSamples, list[Sheet]], sheet: Any = None) -> Figure:
         """Return the sheets, two in a row; `ResultsError` if samples are no square images."""

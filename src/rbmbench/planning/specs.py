@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -21,6 +21,7 @@ from rbmbench.base.parsing import parse
 from rbmbench.base.settings import Settings
 from rbmbench.config.paper import KINDS
 from rbmbench.io.results import read_json
+from rbmbench.planning.chart import Chart
 from rbmbench.planning.differences import Difference
 
 if TYPE_CHECKING:
@@ -234,6 +235,13 @@ class FigureSpec(Shown):
         """Return the caption, which says how it differs from the paper's; arguments as those of `picture`."""
         raise NotImplementedError
 
+    def chart(self, found: Any) -> Chart:
+        """Return curves and images as data, from what `read` returns; see `rbmbench.planning.chart`.
+
+        The page draws it; a kind without `picture` and `draw` has a picture of it, too.
+        """
+        return Chart()
+
     def draw(self, found: Any, sheet: Any = None) -> Figure:
         """Return the figure, drawn from what `read` returns; nothing else is read."""
         return self.picture(self.numbers(found), self.facts(found), sheet)
@@ -245,11 +253,15 @@ class FigureSpec(Shown):
 
 @dataclass(frozen=True)
 class TextPart:
-    """One table of text cells; its first ``words`` columns are words, the others numbers."""
+    """One table of text cells; its first ``words`` columns are words, the others numbers.
+
+    ``published`` has the column of the published numbers by that of the measured ones, as they are in `flat`.
+    """
 
     caption: str
     cells: pd.DataFrame
     words: int
+    published: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def flat(self) -> pd.DataFrame:

@@ -4,9 +4,9 @@
 import base64
 import gzip
 import hashlib
-import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from importlib.resources import files
 from os import PathLike, path
 from pathlib import Path
@@ -16,13 +16,15 @@ from urllib.parse import quote
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from rbmbench.base.errors import ResultsError
+from rbmbench.config.loading import load
 from rbmbench.io.results import read_json
+from rbmbench.planning.chart import TablePart
+from rbmbench.planning.specs import number_of
 from rbmbench.reporting import speed
 from rbmbench.reporting.claims.files import STANDINGS
 from rbmbench.reporting.claims.verdict import INCONCLUSIVE, NOT_REPRODUCED, REPRODUCED, Verdict
-from rbmbench.reporting.page.configured import Configured
 from rbmbench.reporting.page.model import Look, Paper, Report, Results, Speed
-from rbmbench.reporting.page.reader import Folder, order, part, picture
+from rbmbench.reporting.page.reader import Folder, order, picture
 from rbmbench.reporting.page.strips import strip
 from rbmbench.reporting.style import SOLID, styles
 from rbmbench.reporting.text_tables import interval, significant, write_text
@@ -86,9 +88,8 @@ def write_report(
             continue
         beside = config.with_name(f"{folder.resolve().name}.yaml")
         overlays = list(configfiles) or [str(beside)] * beside.is_file()
-        configured = Configured.read([config, *map(Path, overlays)], values)
-        papers |= {paper.key: paper for paper in configured.papers}
-        results.append(Folder(folder, page, configured, overlays, [Path(file) for file in specs]).read())
+        papers |= {paper.key: paper for paper in _papers([config, *map(Path, overlays)], values)}
+        results.append(Folder(folder, page, overlays, [Path(file) for file in specs]).read())
     here = {one.paper for of_folder in results for one in (*of_folder.claims, *of_folder.shown)}
     report = Report(
         title=f"rbmbench: {', '.join(of_folder.name for of_folder in results) or 'speed'}",
@@ -99,6 +100,14 @@ def write_report(
     )
     address = discussion or quote(Path(path.relpath(DISCUSSION, page.parent)).as_posix())
     write_text(rendered(report, address), page)
+
+
+def _papers(files: Sequence[Path], values: Mapping[str, Any] | None) -> Iterator[Paper]:
+    """Yield the papers of config.yaml and its overlays, or of ``values``; none where there is no file."""
+    for paper in load(files, values).published.values() if files[0].is_file() else ():
+        items = (paper.figures | paper.tables).items()
+        names = {f"{paper.key}_{name}": f"{number_of(f'{paper.key}_{name}')}: {item.title}" for name, item in items}
+        yield Paper(key=paper.key, title=paper.title, citation=paper.citation, shown=names)
 
 
 def rendered(report: Report, discussion: str = DISCUSSION) -> str:
@@ -133,7 +142,7 @@ def _looks(results: Iterable[Results]) -> dict[str, Look]:
     """Return how each algorithm is drawn, the same in all figures of all folders."""
     figures = [shown for of_folder in results for shown in of_folder.shown]
     keys = {series.key for shown in figures for panel in shown.panels for series in panel.series}
-    found = styles(sorted(keys | {one.key for shown in figures for one in shown.snapshots}))
+    found = styles(sorted(keys | {image.key for shown in figures for image in shown.images}))
     return {
         key: Look(
             colour=look["color"],
@@ -155,7 +164,8 @@ def _speed(folder: Path) -> Speed:
     except (KeyError, TypeError, ValueError) as error:
         raise ResultsError(f"{folder}: does not say what was measured ({error})") from None
     lines = cells.to_numpy().tolist()
-    table = part("Milliseconds per update", list(cells.columns), lines)
+    words = len(cells.columns) - len(numbers)
+    table = TablePart(caption="Milliseconds per update", columns=list(cells.columns), words=words, lines=lines)
     return Speed(caption=caption, part=table, picture=picture(folder / "steps.png"))
 
 
@@ -165,18 +175,13 @@ def _counts(claims: Iterable[Any]) -> list[tuple[str, str, str, int]]:
     return [(verdict, mark, sign, found[verdict]) for verdict, (mark, sign) in VERDICTS.items()]
 
 
-def _ratios(columns: Sequence[str], line: Sequence[str]) -> list[float | None]:
-    """Return for each cell of a table what it is over the printed number in the same line, None where there is none."""
-    printed = {re.sub(r", published$|^published ", "", name): place for place, name in enumerate(columns)}
-    found = []
-    for name, cell in zip(columns, line, strict=True):
-        place = printed.get(name)
-        try:
-            ratio = float(cell) / float(line[place]) if place is not None and columns[place] != name else None
-        except (ValueError, ZeroDivisionError):
-            ratio = None
-        found.append(ratio)
-    return found
+def _ratios(part: TablePart, line: Sequence[str]) -> list[float | None]:
+    """Return for each cell of a line what it is over the printed number, None where there is none."""
+    ratios: list[float | None] = [None] * len(line)
+    for own, printed in part.published.items():
+        with suppress(ValueError, ZeroDivisionError):
+            ratios[own] = float(line[own]) / float(line[printed])
+    return ratios
 
 
 def _grid(report: Report) -> dict[str, list[tuple[str, str, list]]]:

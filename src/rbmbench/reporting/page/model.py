@@ -11,11 +11,9 @@ from typing import Literal
 from pydantic import Field, FiniteFloat
 
 from rbmbench.base.settings import Settings
+from rbmbench.planning.chart import Image, Line, Numbers, PrintedValue, StepsPerIteration, TablePart, Words
 
-VERSION = 2
-
-Numbers = tuple[FiniteFloat | None, ...]
-Words = tuple[str, ...]
+VERSION = 3
 
 
 class Look(Settings):
@@ -24,13 +22,6 @@ class Look(Settings):
     colour: str = Field(pattern=r"^#[0-9A-Fa-f]{6}$")
     dash: tuple[FiniteFloat, ...] = ()
     width: FiniteFloat
-
-
-class Pace(Settings):
-    """Gibbs steps of an iteration, for each row of the negative phase, in one stage of training."""
-
-    until: int = Field(description="iteration after which the stage ends")
-    steps: int
 
 
 class Series(Settings):
@@ -48,22 +39,9 @@ class Series(Settings):
     seconds: FiniteFloat | None = Field(
         default=None, description="processor seconds of training of an iteration of one trial, the run's mean"
     )
-    steps: tuple[Pace, ...] = Field(default=(), description="by stage, up to the first without a fixed number of them")
-
-
-class PrintedValue(Settings):
-    """A number that the paper prints of what a panel shows."""
-
-    label: str
-    value: FiniteFloat
-    at: FiniteFloat | None = Field(default=None, description="its x; null: a horizontal line")
-
-
-class Line(Settings):
-    """A horizontal line that curves are compared with."""
-
-    title: str
-    value: FiniteFloat
+    steps: tuple[StepsPerIteration, ...] = Field(
+        default=(), description="by stage, up to the first without a fixed number of them"
+    )
 
 
 class Panel(Settings):
@@ -75,6 +53,8 @@ class Panel(Settings):
     y_title: str
     log_x: bool = False
     log_y: bool = False
+    range: tuple[FiniteFloat, FiniteFloat] | None = Field(default=None, description="of y; null: that of the curves")
+    ticks: Words = Field(default=(), description="labels of the x 0, 1, ...; empty: numbers")
     rows: int | None = Field(default=None, description="rows of the training set; given if sums over them make sense")
     epoch: int | None = Field(default=None, description="iterations of an epoch, where x counts epochs")
     x: tuple[FiniteFloat, ...]
@@ -119,32 +99,12 @@ class Claim(Settings):
     marks: tuple[Mark, ...] = Field(default=(), description="where it is measured in the panels of that figure")
 
 
-class Part(Settings):
-    """One table of text; its first ``words`` columns are words, the others numbers."""
-
-    caption: str
-    columns: Words
-    words: int
-    lines: tuple[Words, ...]
-
-
 class Picture(Settings):
     """A picture: an address that holds it, and its size in pixels."""
 
     address: str = Field(pattern="^data:")
     width: int
     height: int
-
-
-class Snapshot(Settings):
-    """Filters and samples of one model during training, a picture of each."""
-
-    key: str = Field(description="the algorithm")
-    label: str
-    iteration: int
-    largest: FiniteFloat = Field(description="the largest absolute weight of the filters")
-    filters: str = Field(pattern="^data:")
-    samples: str = Field(pattern="^data:")
 
 
 class Shown(Settings):
@@ -163,9 +123,9 @@ class Shown(Settings):
     other_code: int = Field(default=0, description="how many of them other code has made")
     panels: tuple[Panel, ...] = ()
     machines: int = Field(default=0, description="on how many machines the runs behind its curves were trained")
-    snapshots: tuple[Snapshot, ...] = Field(default=(), description="of each algorithm in turn, iterations ascending")
+    images: tuple[Image, ...] = ()
     picture: Picture | None = Field(default=None, exclude=True)
-    parts: tuple[Part, ...] = Field(default=(), exclude=True)
+    parts: tuple[TablePart, ...] = Field(default=(), exclude=True)
     notes: Words = Field(default=(), exclude=True)
 
 
@@ -228,14 +188,14 @@ class Speed(Settings):
     """The measured speed of training steps."""
 
     caption: str
-    part: Part
+    part: TablePart
     picture: Picture
 
 
 class Report(Settings):
     """Everything on the page."""
 
-    version: Literal[2] = VERSION
+    version: Literal[3] = VERSION
     title: str
     papers: tuple[Paper, ...]
     results: tuple[Results, ...]

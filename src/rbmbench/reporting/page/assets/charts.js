@@ -128,6 +128,7 @@ function verticalRange(card, panel) {
       });
     }
     if (least > most) return [shown.logY ? 0.1 : 0, 1];
+    if (panel.range && min <= x[0] && max >= x[x.length - 1] && shown.logY === panel.log_y && !markIn(card, panel)) return panel.range;
     const heights = [...panel.lines, ...panel.printed].map(({ value }) => value);
     for (const height of [...heights, ...nearEnds(card, panel, least / factor, most / factor)]) {
       if (shown.logY && height <= 0) continue;
@@ -200,7 +201,7 @@ function tell(u, card, panel, tip) {
     const at = x === u.data[0][place] ? "" : ` at ${short(x)}`;
     return element("div", {}, name, `${one.label}${one.metric ? ", " + one.metric : ""}: ${short(mean)}${band}${at}${one.trials > 1 ? `, ${one.trials} trials` : ""}`);
   });
-  tip.replaceChildren(element("b", {}, `${xTitle(card, panel)} ${short(u.data[0][place])}`), ...lines);
+  tip.replaceChildren(element("b", {}, panel.ticks[u.data[0][place]] ?? `${xTitle(card, panel)} ${short(u.data[0][place])}`), ...lines);
   tip.hidden = false;
   const right = u.cursor.left > u.over.clientWidth / 2;
   tip.style.left = right ? "" : `${u.over.offsetLeft + u.cursor.left + 14}px`;
@@ -227,9 +228,10 @@ function tickText(value) {
   return Math.abs(rounded) >= 1e6 || (rounded && Math.abs(rounded) < 1e-3) ? rounded.toExponential().replace("e+", "e") : short(rounded);
 }
 
-function axis(logarithmic) {
+function axis(logarithmic, names = []) {
   const colours = { stroke: () => ink("--ink"), grid: { stroke: () => ink("--grid"), width: 1 }, ticks: { stroke: () => ink("--grid"), width: 1 } };
   const ticks = logarithmic ? { splits: (u, place, least, most) => logTicks(least, most), filter: (u, splits) => splits } : {};
+  if (names.length) return { ...colours, font: "11px system-ui", splits: () => [...names.keys()], values: () => names, rotate: -60 };
   return { ...colours, ...ticks, font: "11px system-ui", values: (u, splits) => splits.map(tickText) };
 }
 
@@ -244,7 +246,7 @@ function draw(card, panel, box) {
       x: { time: false, distr: card.shown.logX ? 3 : 1, range: (u, least, most) => (least < most ? [least, most] : [least - 1, most + 1]) },
       y: { distr: card.shown.logY ? 3 : 1, range: verticalRange(card, panel) },
     },
-    axes: [{ ...axis(card.shown.logX), size: 36, label: xTitle(card, panel), labelSize: 20, labelFont: "12px system-ui" }, { ...axis(card.shown.logY), size: 62 }],
+    axes: [{ ...axis(card.shown.logX, panel.ticks), size: panel.ticks.length ? 110 : 36, label: xTitle(card, panel), labelSize: 20, labelFont: "12px system-ui" }, { ...axis(card.shown.logY), size: 62 }],
     series: [{}, ...seriesOptions(card, panel)],
     bands: bandOptions(card, panel),
     cursor: { drag: { x: true, y: false, setScale: true }, sync: { key: `${card.name} ${countedIn(panel, card.shown)}`, scales: ["x", null] }, points: { size: 6 }, dataIdx: (u, line, place) => (line ? nearest(u, line, place) : place) },
@@ -357,7 +359,7 @@ function dataTable(panel) {
   const fill = () => {
     if (details.children.length > 1) return;
     const head = element("tr", {}, ...[panel.x_title, ...panel.series.map(({ label, metric }) => label + (metric && ", " + metric))].map((name) => element("th", { scope: "col" }, name)));
-    const lines = panel.x.map((x, place) => element("tr", {}, element("td", { class: "number" }, short(x)), ...panel.series.map(({ mean }) => element("td", { class: "number" }, short(mean[place])))));
+    const lines = panel.x.map((x, place) => element("tr", {}, element("td", { class: "number" }, panel.ticks[x] ?? short(x)), ...panel.series.map(({ mean }) => element("td", { class: "number" }, short(mean[place])))));
     const table = element("table", {}, element("thead", {}, head), element("tbody", {}, ...lines));
     details.append(element("div", { class: "wide", tabindex: 0, role: "region", "aria-label": `Numbers of panel ${panel.name}` }, table));
   };

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 "use strict";
-// Filters and samples of models, with a slider that goes through the iterations of training.
+// Images of models, with a slider that goes through the iterations of training where there are several.
 
 const sliders = new Map(); // by article: a function that shows an iteration, given as text
 
 const grouped = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, "\u00a0");
 
 // Return the pictures of one algorithm, and a function that shows them at an iteration.
-function modelImages(label, byIteration) {
-  const pictures = ["filters", "samples"].map((what) => ({ what, image: element("img", {}), words: element("figcaption", {}) }));
+function modelImages(label, found) {
+  const names = [...new Set(found.map(({ name }) => name))];
+  const pictures = names.map((name) => ({ name, image: element("img", {}), words: element("figcaption", {}) }));
   const show = (iteration) => {
-    const one = byIteration.get(iteration);
-    for (const { what, image, words } of pictures) {
+    for (const { name, image, words } of pictures) {
+      const one = found.find((other) => other.name === name && other.iteration === iteration);
       image.hidden = !one;
-      if (one) image.src = one[what];
-      image.alt = `${what[0].toUpperCase()}${what.slice(1)} of ${label} after ${grouped(iteration)} iterations`;
-      words.textContent = !one ? "no model was kept here" : what === "samples" ? what : `filters, weights up to ±${one.largest}`;
+      if (one) image.src = one.address;
+      const when = iteration == null ? "" : ` after ${grouped(iteration)} iterations`;
+      image.alt = `${name[0].toUpperCase()}${name.slice(1)} of ${label}${when}`;
+      words.textContent = one ? one.words : "no model was kept here";
     }
   };
   const figures = pictures.map(({ image, words }) => element("figure", {}, image, words));
@@ -26,8 +28,7 @@ function startSnapshot(article, found) {
   const iterations = [...new Set(found.map(({ iteration }) => iteration))].sort((a, b) => a - b);
   const labels = new Map(found.map(({ key, label }) => [key, label]));
   const models = [...labels].map(([key, label]) => {
-    const byIteration = new Map(found.filter((one) => one.key === key).map((one) => [one.iteration, one]));
-    const made = modelImages(label, byIteration);
+    const made = modelImages(label, found.filter((one) => one.key === key));
     made.box.dataset.key = key;
     return made;
   });
@@ -51,11 +52,12 @@ function startSnapshot(article, found) {
   show(iterations.length - 1);
   const ticks = element("span", { class: "ticks", "aria-hidden": "true" }, ...iterations.map((iteration) => element("span", {}, grouped(iteration))));
   const control = element("div", { class: "slider" }, element("label", {}, "Trained for ", element("span", { class: "scale" }, slider, ticks)), value);
+  control.hidden = iterations.length < 2;
   article.querySelector(".charts").append(algorithmButtons(labels, "Algorithms"), control, element("div", { class: "models" }, ...models.map(({ box }) => box)));
   article.querySelector(".picture").style.display = "none";
 }
 
 function startSnapshots() {
   for (const results of REPORT.results)
-    for (const { key, snapshots } of results.shown) if (snapshots.length) startSnapshot(document.getElementById(`${results.name}/${key}`), snapshots);
+    for (const { key, images } of results.shown) if (images.length) startSnapshot(document.getElementById(`${results.name}/${key}`), images);
 }

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The panels of a chart as the page draws them: over common x, and thinned.
+
+Points are left out, never averaged: each that is left is a point of the chart, to five digits.
+"""
+
+import numpy as np
+
+from rbmbench.planning.chart import Axis, ChartPanel, Numbers
+from rbmbench.planning.chart import Series as Curve
+from rbmbench.reporting.charts import numbers
+from rbmbench.reporting.page.model import Panel, Series
+
+MOST_POINTS = 150
+MOST_POINTS_OF_A_CURVE = 40
+"""Of a curve that does not share its x with the others of its panel."""
+MOST_POINTS_OF_A_TRIAL = 40
+DIGITS, DIGITS_OF_A_TRIAL = 5, 4
+
+
+def panel_of(chart: ChartPanel) -> Panel:
+    """Return a panel of a chart as the page draws it."""
+    own = {curve.x for curve in chart.series}
+    each = MOST_POINTS if len(own) == 1 else MOST_POINTS_OF_A_CURVE
+    if len(own) > 1 and len(every := np.unique(np.concatenate([*own]))) <= MOST_POINTS:
+        x = every
+    else:
+        x = np.unique(np.concatenate([_chosen(np.array(of_curve), chart.x, each) for of_curve in own]))
+    places = np.searchsorted(x, _chosen(x, chart.x, MOST_POINTS_OF_A_TRIAL)).tolist()
+    series = tuple(_series(curve, x, places) for curve in chart.series)
+    return Panel(
+        name=chart.name,
+        title=chart.title,
+        x_title=chart.x.title,
+        y_title=chart.y.title,
+        log_x=chart.x.log,
+        log_y=chart.y.log,
+        range=chart.y.range,
+        ticks=chart.x.ticks,
+        rows=chart.rows,
+        epoch=chart.epoch,
+        x=tuple(int(at) if at == int(at) else at for at in numbers(x, DIGITS if chart.epoch else 12)),
+        places=places if any(one.singles for one in series) else (),
+        series=series,
+        printed=chart.printed,
+        lines=chart.lines,
+    )
+
+
+def _series(curve: Curve, x: np.ndarray, places: list[int]) -> Series:
+    """Return a curve at some x, and its trials at some of them."""
+    at = {value: place for place, value in enumerate(curve.x)}
+    own = [at.get(value) for value in x]
+    values = {name: _at(getattr(curve, name), own) for name in ("mean", "low", "high") if getattr(curve, name)}
+    if values.get("low") == values["mean"] == values.get("high"):  # a single trial
+        values = {"mean": values["mean"]}
+    singles = tuple(_at(trial, [own[place] for place in places], DIGITS_OF_A_TRIAL) for trial in curve.singles)
+    named = {name: getattr(curve, name) for name in ("key", "label", "trials", "run", "seconds", "steps")}
+    return Series(**named, **values, metric=curve.metric_title, singles=singles)
+
+
+def _at(values: Numbers, places: list[int | None], digits: int = DIGITS) -> Numbers:
+    chosen = [None if place is None else values[place] for place in places]
+    return numbers((np.nan if value is None else value for value in chosen), digits)
+
+
+def _chosen(x: np.ndarray, axis: Axis, most: int) -> np.ndarray:
+    """Return the x (ascending, at most ``most``) that are shown, evenly spread on their axis."""
+    if len(x) <= most:
+        return x
+    if not axis.log:
+        return x[np.unique(np.linspace(0, len(x) - 1, most).round().astype(int))]
+    spread = np.geomspace(x[x > 0][0], x[-1], most - 1)
+    return x[np.unique(np.append(0, np.searchsorted(x, spread).clip(0, len(x) - 1)))]
