@@ -35,6 +35,7 @@ from rbmbench.reporting.words import count, stand_ins, variant_lines, variant_no
 from rbmbench.updates import products_of
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from rbmbench.reporting.style import Sheet

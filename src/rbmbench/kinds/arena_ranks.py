@@ -12,7 +12,7 @@ from pydantic import Field
 
 from rbmbench.config.paper import KINDS, Paper
 from rbmbench.kinds._contests import OfContestsSpec, ViewOfContests, contests_in_words, heading_of, without_ranks
-from rbmbench.planning.chart import Axis, Chart, ChartPanel
+from rbmbench.planning.chart import Axis, Chart, ChartPanel, Series
 from rbmbench.planning.specs import FigureSpec, Source
 from rbmbench.reporting.contests import COSTS, contest_results, overall_ranks, standings, unit_of
 
@@ -67,37 +67,25 @@ class ArenaRanksSpec(OfContestsSpec, FigureSpec):
         order = overall[overall["cost"] == "products"].sort_values("rank")["algorithm"].tolist()
         contests = list(dict.fromkeys(products.loc[products["contest"] != OVERALL, "contest"]))
         names = {"rank": "mean", "rank_low": "low", "rank_high": "high"}
+
+        def series(key: str, label: str, ranks: pd.DataFrame, by: str, places: list[str], shown: dict) -> Series:
+            at = ranks.set_index(by).reindex(places)[[*shown]].rename(columns=shown).reset_index(drop=True)
+            return charts.curve(key, label, at)
+
         means = [
-            charts.curve(
-                cost,
-                f"equal {words}",
-                ranks.set_index("algorithm").reindex(order)[[*names]].rename(columns=names).reset_index(drop=True),
-            )
+            series(cost, f"equal {words}", overall[overall["cost"] == cost], "algorithm", order, names)
             for cost, words in COSTS.items()
-            if len(ranks := overall[overall["cost"] == cost])
         ]
         of_contests = [
-            charts.curve(
-                name,
-                self.labels[name],
-                ranks.set_index("contest")
-                .reindex(contests)[["rank"]]
-                .set_axis(["mean"], axis=1)
-                .reset_index(drop=True),
-            )
+            series(name, self.labels[name], ranks, "contest", contests, {"rank": "mean"})
             for name, ranks in products[products["contest"] != OVERALL].groupby("algorithm", sort=False)
         ]
-        y, labels = Axis(title="mean rank"), tuple(self.labels[name] for name in order)
-        x = Axis(title="algorithm", ticks=labels), Axis(title="contest", ticks=tuple(contests))
-        titles = "Mean rank over all contests, 95 % interval", "Mean rank in each contest, equal matrix products"
-        return Chart(
-            panels=tuple(
-                ChartPanel(name=name, title=title, x=axis, y=y, series=tuple(series))
-                for name, title, axis, series in zip(
-                    ("overall", "contests"), titles, x, (means, of_contests), strict=True
-                )
-            )
-        )
+        x = Axis(title="algorithm", ticks=tuple(self.labels[name] for name in order))
+        named = {"name": "overall", "title": "Mean rank over all contests, 95 % interval", "x": x}
+        first = ChartPanel(**named, y=Axis(title="mean rank"), series=tuple(means))
+        x = Axis(title="contest", ticks=tuple(contests))
+        named = {"name": "contests", "title": "Mean rank in each contest, equal matrix products", "x": x}
+        return Chart(panels=(first, ChartPanel(**named, y=Axis(title="mean rank"), series=tuple(of_contests))))
 
     def picture(self, numbers: pd.DataFrame, facts: Mapping[str, Any], sheet: Any = None) -> Figure:
         """Return the figure: mean ranks with intervals on the left, those in each contest on the right."""

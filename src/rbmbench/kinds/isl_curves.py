@@ -306,13 +306,8 @@ class IslCurvesSpec(FigureSpec):
         panels = []
         for panel in self.panels:
             curves = numbers[numbers["panel"] == panel.name].groupby(["sampler", "label"], sort=False)
-            of_samples = [
-                (
-                    *map(str, names),
-                    curve.groupby("samples")["test"].agg(mean="mean", low="min", high="max", trials="size"),
-                )
-                for names, curve in curves
-            ]
+            means = {"mean": "mean", "low": "min", "high": "max", "trials": "size"}
+            of_samples = [(*map(str, names), curve.groupby("samples")["test"].agg(**means)) for names, curve in curves]
             panels.append(
                 ChartPanel(
                     name=panel.name,

@@ -89,9 +89,8 @@ def table_of(spec: TableSpec, values: pd.DataFrame) -> Table:
         columns = [str(name) for name in part.flat.columns]
         published = {columns.index(own): columns.index(other) for own, other in part.published.items()}
         lines = tuple(tuple(map(str, line)) for line in part.flat.to_numpy().tolist())
-        parts.append(
-            TablePart(caption=part.caption, columns=columns, words=part.words, lines=lines, published=published)
-        )
+        named = {"caption": part.caption, "columns": columns, "words": part.words}
+        parts.append(TablePart(**named, lines=lines, published=published))
     return described(Table(parts=tuple(parts), notes=layout.notes), spec)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 
 def address(colours: np.ndarray) -> str:
-    """Return colours, uint8 (height, width, 3), as the address of a WebP picture without loss: there are few of them."""
+    """Return colours, uint8 (height, width, 3), as the address of a WebP picture without loss."""
     from PIL import Image
 
     content = io.BytesIO()

@@ -12,10 +12,10 @@ import pandas as pd
 
 from rbmbench.base.errors import ResultsError
 from rbmbench.io.atomic import write_json
-from rbmbench.io.layout import PICTURE_ENDINGS, Layout
+from rbmbench.io.layout import PICTURE_ENDINGS, TABLE_ENDINGS, Layout
 from rbmbench.io.results import numbers_file, read_csv, read_json
 from rbmbench.planning.specs import FigureSpec, parse_spec, read_spec, with_places
-from rbmbench.reporting import style, text_tables
+from rbmbench.reporting import charts, style, text_tables
 
 
 def redraw(root: str | Path, key: str, out: str | Path, sheet: style.Sheet = style.PAGE) -> bool:
@@ -36,7 +36,7 @@ def redraw(root: str | Path, key: str, out: str | Path, sheet: style.Sheet = sty
     kept = isinstance(values, dict) and "facts" in values
     spec = parse_spec(values, source.spec(key)) if kept else read_spec(source.spec(key))
     if not isinstance(spec, FigureSpec):
-        _lay_out(spec, source, target)
+        save_table(spec, read_csv(source.table(spec.key, "csv")), target)
         return True
     if kept and not spec.drawn_from_numbers:
         if type(spec).words is not FigureSpec.words:
@@ -65,7 +65,9 @@ def keep_figure(spec: FigureSpec, values: dict[str, Any], target: Layout) -> Non
     The spec has names in place of folders.
     """
     found = spec.read()
-    save_figure(spec.draw(found), spec.caption(found), target, spec.key)
+    chart = charts.chart_of(spec, found)
+    charts.write(chart, target.figure(spec.key, "json"))
+    save_figure(spec.draw(found), chart.caption, target, spec.key)
     write_json(target.spec(spec.key), without_folders(values) | {"facts": spec.facts(found)})
 
 
@@ -81,17 +83,9 @@ def numbers_of(layout: Layout, key: str) -> pd.DataFrame:
     return read_csv(numbers_file(layout, key))
 
 
-def _lay_out(spec: Any, source: Layout, target: Layout) -> None:
-    """Write a table from its CSV again."""
-    save_table(spec, read_csv(source.table(spec.key, "csv")), target)
-
-
 def save_table(spec: Any, numbers: pd.DataFrame, target: Layout) -> None:
     """Write a table in all its forms."""
-    layout = spec.layout(numbers)
-    text_tables.write_csv(numbers, target.table(spec.key, "csv"))
-    text_tables.write_markdown(spec, layout, target.table(spec.key, "md"))
-    text_tables.write_tex(spec, layout, target.table(spec.key, "tex"))
+    charts.write_table(spec, numbers, **{ending: target.table(spec.key, ending) for ending in TABLE_ENDINGS})
 
 
 def without_folders(values: Any) -> Any:

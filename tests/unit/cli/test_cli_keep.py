@@ -54,7 +54,7 @@ def keep(scale, *more):
 def test_files_meta_and_verdicts_are_kept(made):
     assert keep(made) == 0
     kept = sorted(str(path.relative_to(made / "kept")) for path in (made / "kept").rglob("*") if path.is_file())
-    pictures = [f"figures/popcd_fig1.{ending}" for ending in ("md", "pdf", "png", "svg")]
+    pictures = [f"figures/popcd_fig1.{ending}" for ending in ("json", "md", "pdf", "png", "svg")]
     specs = ["meta/popcd_fig1.json", "specs/popcd_fig1.json"]
     assert kept == ["claims.csv", "claims.json", "data/popcd_fig1.csv.gz", *pictures, *specs]
     numbers = gzip.decompress((made / "kept" / "data" / "popcd_fig1.csv.gz").read_bytes())

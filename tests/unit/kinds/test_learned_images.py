@@ -16,7 +16,6 @@ from rbmbench.model.rbm import RBM
 from rbmbench.planning.plan import plan
 from rbmbench.reporting import text_tables
 from rbmbench.reporting.mosaics import FILTER, SAMPLE, picture_of, rows_of, snapshots
-from rbmbench.reporting.page.snapshots import snapshots as page_snapshots
 from rbmbench.reporting.redraw import keep_figure, redraw
 
 
@@ -142,11 +141,13 @@ def test_a_model_without_samples_is_named(spec):
 
 
 def test_page_has_pictures_of_all_models(spec):
-    found = page_snapshots(spec.read())
-    assert [(one.key, one.iteration) for one in found] == [(key, at) for key in ("cd_1", "pcd_1") for at in ITERATIONS]
-    assert len({one.filters for one in found}) == len(found)
-    assert all(one.samples.startswith("data:image/webp;base64,") for one in found)
-    assert page_snapshots(pd.DataFrame({"metric": ["log_likelihood"]})) == ()
+    images = spec.chart(spec.read()).images
+    filters, samples = images[::2], images[1::2]
+    models = [(key, at) for key in ("cd_1", "pcd_1") for at in ITERATIONS]
+    assert [(image.key, image.iteration) for image in filters] == models
+    assert {image.name for image in filters} == {"filters"}
+    assert len({image.address for image in filters}) == len(filters)
+    assert all(image.address.startswith("data:image/webp;base64,") for image in samples)
 
 
 @pytest.fixture

@@ -16,19 +16,19 @@ import pytest
 from browser_page import block_of
 from reporting_results import DIFFERENCE, figure, numbers, rising, stand_in, table
 
-from rbmbench.base.errors import ResultsError
+from rbmbench.base.errors import ResultsError, SettingsError
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import RunSettings
 from rbmbench.io.layout import Layout
 from rbmbench.io.meta import content_checksum
 from rbmbench.jobs.fingerprints import fingerprint
 from rbmbench.kinds import parse_spec
-from rbmbench.reporting import style, text_tables
+from rbmbench.reporting import charts, text_tables
 from rbmbench.reporting.claims import judge, verdict
 from rbmbench.reporting.claims.verdict import Verdict
 from rbmbench.reporting.page.html import VERDICTS, claims_table, rendered, write_report
 from rbmbench.reporting.page.model import Report
-from rbmbench.reporting.redraw import keep_figure
+from rbmbench.reporting.redraw import keep_figure, save_table
 from unit.kinds.test_coupling_times import coupling_figure
 from unit.kinds.test_run_times import times_table
 
@@ -64,12 +64,10 @@ def made(layout, values):
     found = spec.read()
     text_tables.write_text(spec.model_dump_json(), layout.spec(spec.key))
     if "_fig" in spec.key:
-        style.save(spec.draw(found), layout.figure(spec.key, "png"))
-        text_tables.write_text(spec.caption(found), layout.figure(spec.key, "md"))
-        text_tables.write_csv(spec.numbers(found), layout.numbers(spec.key))
+        files = {ending: layout.figure(spec.key, ending) for ending in ("json", "md", "png")}
+        charts.write_figure(spec, found, csv=layout.numbers(spec.key), **files)
     else:
-        text = spec.layout(spec.numbers(found))
-        text_tables.write_markdown(spec, text, layout.table(spec.key, "md"))
+        save_table(spec, spec.numbers(found), layout)
     return spec
 
 
@@ -225,9 +223,7 @@ def test_folders_of_kept_results_are_read_as_those_of_the_workflow(layout, outpu
         text_tables.write_text(json.dumps(metas), f"{kept.root}/meta/{spec.key}.json")
     for file in (
         layout.verdicts,
-        layout.figure("popcd_fig1", "png"),
-        layout.figure("popcd_fig1", "md"),
-        layout.table("popcd_table1", "md"),
+        layout.table("popcd_table1", "json"),
     ):
         target = Path(kept.root) / Path(file).relative_to(layout.root)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -303,9 +299,9 @@ def test_missing_picture_is_one_line(layout, outputs):
         written(layout)
 
 
-def test_numbers_of_nothing_are_one_line(layout, outputs):
-    Path(layout.numbers("popcd_fig1")).write_text("metric,panel\n1,a\n")
-    with pytest.raises(ResultsError, match=r"popcd_fig1\.csv: does not hold the numbers of a figure \(KeyError"):
+def test_a_damaged_chart_is_one_line(layout, outputs):
+    Path(layout.figure("popcd_fig1", "json")).write_text('{"panels": 3}')
+    with pytest.raises(SettingsError, match=r"popcd_fig1\.json: panels: "):
         written(layout)
 
 
@@ -350,9 +346,7 @@ def test_what_was_tried_is_linked_from_claims_that_are_not_reproduced():
 
 def test_a_reading_is_marked(layout, outputs):
     for spec in outputs:
-        text_tables.write_text(
-            spec.model_copy(update={"reading": "rates a tenth"}).model_dump_json(), layout.spec(spec.key)
-        )
+        made(layout, spec.model_dump(mode="json") | {"reading": "rates a tenth"})
     assert written(layout).count("Another reading of the paper: rates a tenth.</p>") == 2
 
 

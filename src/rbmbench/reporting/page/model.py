@@ -39,9 +39,7 @@ class Series(Settings):
     seconds: FiniteFloat | None = Field(
         default=None, description="processor seconds of training of an iteration of one trial, the run's mean"
     )
-    steps: tuple[StepsPerIteration, ...] = Field(
-        default=(), description="by stage, up to the first without a fixed number of them"
-    )
+    steps: tuple[StepsPerIteration, ...] = Field(default=(), description="by stage, while their number is fixed")
 
 
 class Panel(Settings):

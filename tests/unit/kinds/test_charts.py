@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Charts: what figures show as data, and figures that are drawn from nothing else."""
+
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image as Picture
+from reporting_results import figure, rising
+
+from rbmbench.kinds import parse_spec
+from rbmbench.kinds._curve_chart import curves_chart
+from rbmbench.kinds.learning_curves import Facts
+from rbmbench.planning.chart import Axis, Chart, ChartPanel, Line, PrintedValue
+from rbmbench.planning.specs import FigureSpec
+from rbmbench.reporting import charts
+from rbmbench.reporting.page.panels import panel_of
+
+
+def test_a_chart_of_learning_curves_has_means_bands_and_single_trials(tmp_path):
+    spec = parse_spec(figure(tmp_path, {"a": {"curves": {"cd_1": rising(-6.0), "pop_cd_1": rising(-5.0)}}}), "test")
+    found = spec.read()
+    chart, numbers = charts.chart_of(spec, found), spec.numbers(found)
+    (panel,) = chart.panels
+    assert (panel.x.title, chart.key, chart.caption) == ("iteration", spec.key, spec.caption(found))
+    for series in panel.series:
+        own = numbers[numbers["algorithm"] == series.key]
+        assert series.x == tuple(own["iteration"])
+        for name in ("mean", "low", "high"):
+            np.testing.assert_allclose(getattr(series, name), own[name], rtol=1e-11)
+        assert (len(series.singles), series.trials, series.metric) == (5, 5, "log_likelihood")
+    charts.write(chart, tmp_path / "chart.json")
+    assert charts.read(Chart, tmp_path / "chart.json") == chart
+
+
+def test_a_chart_counts_epochs_where_the_figure_does_and_ends_at_the_ceiling(tmp_path):
+    values = figure(tmp_path, {"a": {"curves": {"cd_1": np.linspace(1.5, 0.5, 41) + np.zeros((5, 1))}}})
+    values["panels"][0] |= {"epoch": 50, "batch": 5}
+    spec = parse_spec(values, "test")
+    found = spec.read()
+    numbers = spec.numbers(found).assign(metric="older_bias_bound")
+    (panel,) = curves_chart(spec, numbers, Facts(), found.runs).panels
+    assert (panel.x.title, panel.epoch, panel.rows) == ("epoch", 50, None)
+    assert panel.title.endswith("rate 0.1, mini-batches of 5")
+    assert panel.series[0].x == tuple(numbers["iteration"] / 50)
+    assert [value is None for value in panel.series[0].mean] == (numbers["mean"] >= 1).tolist()
+
+
+class Plain(FigureSpec):
+    """A figure that says only what it shows."""
+
+    kind: Literal["plain"] = "plain"
+
+    def numbers(self, found):
+        """Return x and y."""
+        return pd.DataFrame(found)
+
+    def caption(self, found):
+        """Return the caption."""
+        return "Squares."
+
+    def chart(self, found):
+        """Return a curve, a line and a printed value."""
+        series = (charts.curve("squares", "Squares", pd.DataFrame({"mean": found["y"]}, index=found["x"])),)
+        more = {
+            "lines": (Line(title="limit", value=30.0),),
+            "printed": (PrintedValue(label="of 4", value=16.0, at=4.0),),
+        }
+        panel = ChartPanel(name="a", title="Numbers", x=Axis(title="x"), y=Axis(title="y"), series=series, **more)
+        return Chart(panels=(panel,))
+
+
+def test_a_figure_needs_only_a_chart_for_its_picture_and_the_page(tmp_path):
+    spec = Plain(key="own_fig1", paper="own", title="Squares", scale="tiny")
+    found = {"x": [1.0, 2.0, 3.0, 5.0], "y": [1.0, 4.0, 9.0, 25.0]}
+    files = {ending: str(tmp_path / f"own_fig1.{ending}") for ending in ("json", "csv", "md", "png", "pdf")}
+    charts.write_figure(spec, found, **files)
+    chart = charts.read(Chart, files["json"])
+    assert (chart.title, chart.caption, chart.key) == ("Squares", "Squares.", "own_fig1")
+    drawn = panel_of(chart.panels[0])
+    assert (drawn.x, drawn.series[0].mean) == ((1, 2, 3, 5), (1.0, 4.0, 9.0, 25.0))
+    assert (drawn.lines[0].value, drawn.printed[0].at) == (30.0, 4.0)
+    picture = np.asarray(Picture.open(files["png"]).convert("RGB"))
+    assert np.ptp(picture) > 0
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_numbers_that_are_not_finite_are_null(value):
+    assert charts.numbers([1.23456789, value], digits=3) == (1.23, None)
