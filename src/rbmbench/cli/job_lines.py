@@ -9,7 +9,9 @@ from pathlib import Path
 from rbmbench.base.errors import RbmbenchError
 from rbmbench.cli.progress import duration
 from rbmbench.io.layout import Layout
+from rbmbench.jobs import of_name
 from rbmbench.planning.blocks import Block
+from rbmbench.planning.bundles import Bundle
 from rbmbench.planning.forecast import Expected, Remaining
 from rbmbench.planning.jobs import Plan, title_of_data
 from rbmbench.planning.specs import number_of, paper_of
@@ -32,9 +34,10 @@ class Titles:
     ----------
     plan : Plan
     blocks : iterable of Block
+    bundles : iterable of Bundle
     """
 
-    def __init__(self, plan: Plan, blocks: Iterable[Block] = ()):
+    def __init__(self, plan: Plan, blocks: Iterable[Block] = (), bundles: Iterable[Bundle] = ()):
         self._titles = {name: title_of_data(entry) for name, entry in plan.data.items()}
         for key, output in plan.outputs.items():
             shown = f"{paper_of(key)} {number_of(key)}"
@@ -44,6 +47,10 @@ class Titles:
         for block in blocks:
             trials = f"trials {block.first + 1} to {block.first + block.trials}"
             self._titles[block.id] = f"{self._titles[block.job.id]}, {trials}"
+
+        for bundle in bundles:
+            shown, _, _ = self._titles[bundle.jobs[0].id].partition(": ")
+            self._titles[bundle.id] = f"{shown}: {of_name(bundle.jobs[0].kind).title}, {len(bundle.jobs)} jobs"
 
     def __format__(self, name: str) -> str:
         """Return the title of an id or key."""

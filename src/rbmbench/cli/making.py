@@ -13,6 +13,7 @@ from rbmbench.base.errors import DataError, ResultsError, SettingsError
 from rbmbench.cli.parser import plain_data
 from rbmbench.io.atomic import replaced, write_json
 from rbmbench.io.layout import CONFORMANCE, REFERENCE, Layout
+from rbmbench.io.results import read_json
 
 CONFIG = Path("config/config.yaml")
 
@@ -43,22 +44,24 @@ def data(arguments: Namespace) -> None:
 
 
 def render(arguments: Namespace) -> None:
-    """Run a notebook with parameters."""
+    """Run a notebook with parameters; that of a figure or table writes its spec first."""
     from rbmbench.reporting.page.notebooks import run_notebook
 
-    run_notebook(arguments.template, dict(arguments.set), arguments.notebook, arguments.page, arguments.partial)
+    parameters = dict(arguments.set)
+    if arguments.key:
+        write_json(parameters["spec"], read_json(arguments.specs)[arguments.key])
+    run_notebook(arguments.template, parameters, arguments.notebook, arguments.page, arguments.partial)
 
 
 def claims(arguments: Namespace) -> None:
     """Write the spec of the claims, and run the notebook that judges them."""
     from rbmbench.config.layers import read_yaml
-    from rbmbench.planning.specs import read_values
     from rbmbench.reporting.page.notebooks import run_notebook
 
     values = {
         "key": "claims",
         "scale": arguments.scale,
-        "outputs": [read_values(file) for file in arguments.specs],
+        "outputs": list(read_json(arguments.specs).values()),
         "claims": {file.stem: read_yaml(file) for file in arguments.claims},
     }
     write_json(arguments.spec, values)

@@ -423,15 +423,26 @@ def _add_steps(commands) -> None:
     job = add("job", "computing:compute", text, *of_job)
     job.add_argument("kind", metavar="KIND", help="kind of job, a module of rbmbench.jobs or of a plug-in")
 
+    own = {
+        "jobs": {"nargs": "+", "metavar": "JOB", "help": "subcommands, as 'job KIND --settings ...', each one argument"},
+        "--threads": COMPUTATION["--threads"],
+    }
+    add("bundle", "computing:bundle", "compute short jobs of the workflow, one after the other", own)
+
     pairs = {"type": _pair, "metavar": "NAME=VALUE", "help": "parameters of the notebook"}
-    own = {"--set": {"required": True, "nargs": "+", **pairs}}
+    own = {
+        "key": {"nargs": "?", "metavar": "KEY", "help": "figure or table whose spec is written to the parameter spec"},
+        "--specs": _file(help="specs of all figures and tables"),
+        "--set": {"required": True, "nargs": "+", **pairs},
+    }
     add("render", "making:render", "run the notebook of a figure or table", NOTEBOOK, own)
 
     own = {
+        "--specs": _required_file(help="specs of all figures and tables"),
         "--spec": _required_file(help="spec of the claims, to write"),
         "--csv": _required_file(help="verdicts, to write"),
     }
-    add("claims", "making:claims", "check the claims of the papers", SPECS, NOTEBOOK, SCALE, CLAIMS, own)
+    add("claims", "making:claims", "check the claims of the papers", NOTEBOOK, SCALE, CLAIMS, own)
 
     own = {
         "--runs": _required_folder(nargs="+", help="folders of runs"),
