@@ -219,11 +219,17 @@ def files_of(key):
 
 # In ASCII: Snakemake writes them in the encoding of the user's locale.
 SPECS = {key: json.dumps(output.spec.model_dump(mode="json")) for key, output in PLAN.outputs.items()}
+MOST_CHARACTERS_OF_ARGUMENT = 60_000
 
 
-def digest_of_spec(name):
-    """Return the sha256 of the spec of a figure or table, as a function of wildcards."""
-    return lambda wildcards: hashlib.sha256(SPECS[wildcards[name]].encode()).hexdigest()
+def spec_argument(name):
+    """Return a function of wildcards: the spec of a figure or table, or the file of all specs if it is too long."""
+    return lambda wildcards: SPECS[wildcards[name]] if not long_spec(name)(wildcards) else LAYOUT.specs
+
+
+def long_spec(name):
+    """Return a function of wildcards: the file of all specs, as a list, for a spec too long for an argument."""
+    return lambda wildcards: [LAYOUT.specs] * (len(SPECS[wildcards[name]]) > MOST_CHARACTERS_OF_ARGUMENT)
 
 
 @cache

@@ -2,8 +2,8 @@
 # Figures and tables. Each has a spec (what to show) and is made by the notebook of its kind.
 
 
-# Specs may be too long for arguments of commands. Snakemake itself fills the template in: no process is started. A figure
-# is drawn again when its own spec changes, see digest_of_spec.
+# For the claims, and for specs that are too long for an argument. Snakemake itself fills the template in: no process is
+# started.
 rule write_specs:
     input:
         template=ancient(file_of("workflow/templates/spec.json.j2")),
@@ -20,7 +20,7 @@ rule write_specs:
 
 rule render_figure:
     input:
-        specs=ancient(LAYOUT.specs),
+        specs=long_spec("figure"),
         template=lambda wildcards: template_of(wildcards.figure),
         results=lambda wildcards: PLAN.outputs[wildcards.figure].spec.files(),
     output:
@@ -44,11 +44,11 @@ rule render_figure:
         mem_mb=more_each_attempt(2000),
         runtime=more_each_attempt(30),
     params:
-        spec=digest_of_spec("figure"),
+        spec=spec_argument("figure"),
     message:
         "{TITLES:{wildcards.figure}}: drawn"
     shell:
-        "rbmbench render {wildcards.figure} --specs {input.specs:q} --template {input.template:q} --set spec={output.spec:q}"
+        "rbmbench render {wildcards.figure} --spec {params.spec:q} --template {input.template:q} --set spec={output.spec:q}"
         " pdf={output.pdf:q} png={output.png:q}"
         " svg={output.svg:q} md={output.md:q} csv={output.csv:q} --notebook {output.notebook:q} --page {output.page:q}"
         " --partial {log.notebook:q} --log {log.text:q}"
@@ -56,7 +56,7 @@ rule render_figure:
 
 rule render_table:
     input:
-        specs=ancient(LAYOUT.specs),
+        specs=long_spec("table"),
         template=lambda wildcards: template_of(wildcards.table),
         results=lambda wildcards: PLAN.outputs[wildcards.table].spec.files(),
     output:
@@ -78,11 +78,11 @@ rule render_table:
         mem_mb=more_each_attempt(2000),
         runtime=more_each_attempt(30),
     params:
-        spec=digest_of_spec("table"),
+        spec=spec_argument("table"),
     message:
         "{TITLES:{wildcards.table}}: written"
     shell:
-        "rbmbench render {wildcards.table} --specs {input.specs:q} --template {input.template:q} --set spec={output.spec:q}"
+        "rbmbench render {wildcards.table} --spec {params.spec:q} --template {input.template:q} --set spec={output.spec:q}"
         " csv={output.csv:q} md={output.md:q}"
         " tex={output.tex:q} --notebook {output.notebook:q} --page {output.page:q}"
         " --partial {log.notebook:q} --log {log.text:q}"

@@ -431,8 +431,8 @@ def _add_steps(commands) -> None:
 
     pairs = {"type": _pair, "metavar": "NAME=VALUE", "help": "parameters of the notebook"}
     own = {
-        "key": {"nargs": "?", "metavar": "KEY", "help": "figure or table whose spec is written to the parameter spec"},
-        "--specs": _file(help="specs of all figures and tables"),
+        "key": {"nargs": "?", "metavar": "KEY", "help": "figure or table; its spec is written to the file of the parameter spec"},
+        "--spec": _json(help="the spec as JSON, or a JSON file with those of all figures and tables"),
         "--set": {"required": True, "nargs": "+", **pairs},
     }
     add("render", "making:render", "run the notebook of a figure or table", NOTEBOOK, own)

@@ -9,7 +9,7 @@
       KIND/ID/             tables and arrays of a job, meta.json; folder and files: `rbmbench.jobs`
       checkpoints/ID.npz
       specs.json           specs of all figures and tables: what they show
-      specs/KEY.json       that of one
+      specs/KEY.json       that of one, written when it is rendered
       figures/KEY.pdf png svg md   picture and caption
       data/KEY.csv                 the numbers behind a figure
       tables/KEY.csv md tex
