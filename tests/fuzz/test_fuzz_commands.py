@@ -243,8 +243,8 @@ def test_reports(results, monkeypatch):
         "run-times": ("run-times", "--runs", first.removesuffix("/meta.json"), "--out", scale / "times.csv"),
         "report": ("report", scale, "--specs", file, "--out", scale / "x"),
         "keep": (*keep, *given_claims),
-        "claims": ("claims", "--scale", "tiny", "--specs", scale / "specs.json", *given_claims, "--spec", scale / "c", "--csv",
-                   "c", *page),
+        "claims": ("claims", "--scale", "tiny", "--specs", scale / "specs.json", *given_claims, "--spec",
+                   scale / "c", "--csv", "c", *page),
     }  # fmt: skip
     inputs = st.tuples(edited(spec), st.just(meta), st.just(verdicts))
     inputs |= st.tuples(st.just(spec), edited(meta), st.just(verdicts))

@@ -9,6 +9,8 @@ rule write_specs:
         template=ancient(file_of("workflow/templates/spec.json.j2")),
     output:
         LAYOUT.specs,
+    log:
+        LAYOUT.log("specs", "specs"),
     localrule: True
     params:
         text=",\n".join(f'"{key}": {spec}' for key, spec in SPECS.items()),

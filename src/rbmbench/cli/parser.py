@@ -424,14 +424,14 @@ def _add_steps(commands) -> None:
     job.add_argument("kind", metavar="KIND", help="kind of job, a module of rbmbench.jobs or of a plug-in")
 
     own = {
-        "jobs": {"nargs": "+", "metavar": "JOB", "help": "subcommands, as 'job KIND --settings ...', each one argument"},
+        "jobs": {"nargs": "+", "metavar": "JOB", "help": "subcommands, as 'job KIND --settings ...'"},
         "--threads": COMPUTATION["--threads"],
     }
     add("bundle", "computing:bundle", "compute short jobs of the workflow, one after the other", own)
 
     pairs = {"type": _pair, "metavar": "NAME=VALUE", "help": "parameters of the notebook"}
     own = {
-        "key": {"nargs": "?", "metavar": "KEY", "help": "figure or table; its spec is written to the file of the parameter spec"},
+        "key": {"nargs": "?", "metavar": "KEY", "help": "figure or table; its spec is written to parameter spec"},
         "--spec": _json(help="the spec as JSON, or a JSON file with those of all figures and tables"),
         "--set": {"required": True, "nargs": "+", **pairs},
     }

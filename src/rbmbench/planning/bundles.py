@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from rbmbench.jobs import of_name
 from rbmbench.model.work import SECONDS, default_seconds
+from rbmbench.planning.blocks import blocks_of
 from rbmbench.planning.jobs import Job, Plan
 
 SHORT_SECONDS = 5.0
@@ -38,7 +39,8 @@ def bundles_of(plan: Plan) -> list[Bundle]:
             needed_by[name].append(key)
     for job in plan.jobs.values():
         seconds = default_seconds(of_name(job.kind).work(job.settings, plan.sizes(job)))
-        if seconds <= SHORT_SECONDS and len(job.settings.canonical()) <= MOST_CHARACTERS:
+        is_short = seconds <= SHORT_SECONDS and len(job.settings.canonical()) <= MOST_CHARACTERS
+        if is_short and not blocks_of(plan, job):
             groups[job.kind, job.data, tuple(needed_by[job.id])].append((job, seconds - SECONDS["start"]))
     bundles = []
     for group in groups.values():

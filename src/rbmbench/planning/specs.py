@@ -269,7 +269,7 @@ def read_values(path: str | PathLike) -> dict[str, Any]:
 
 
 def read_specs(path: str | PathLike) -> dict[str, Any]:
-    """Return the specs of figures and tables in ``results/SCALE/specs.json``, by key, as plain data that is not checked.
+    """Return the specs of figures and tables in ``results/SCALE/specs.json``, by key, as unchecked plain data.
 
     `ResultsError` if the file is missing or is not JSON, `SettingsError` if it is no mapping.
     """

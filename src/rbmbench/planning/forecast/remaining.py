@@ -20,7 +20,7 @@ LEAST_EFFICIENCY = 0.1
 def expected_seconds(plan: Plan, results: Iterable[str | Path]) -> dict[str, float]:
     """Return the seconds that jobs and blocks of a plan are expected to take, by id, fitted to records in ``results``.
 
-    Nothing is timed. Bundles have default costs. Data sets, notebooks, reports and the joining of blocks are not counted.
+    Nothing is timed. Bundles have default costs. Data sets, notebooks, reports and joining blocks are not counted.
     """
     model, expected = kept_costs(read_records(results)[0], this_machine()), {}
     for job in jobs_of(plan, model.met).values():
