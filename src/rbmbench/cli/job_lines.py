@@ -9,7 +9,6 @@ from pathlib import Path
 from rbmbench.base.errors import RbmbenchError
 from rbmbench.cli.progress import duration
 from rbmbench.io.layout import Layout
-from rbmbench.jobs import of_name
 from rbmbench.planning.blocks import Block
 from rbmbench.planning.bundles import Bundle
 from rbmbench.planning.forecast import Expected, Remaining
@@ -39,18 +38,18 @@ class Titles:
 
     def __init__(self, plan: Plan, blocks: Iterable[Block] = (), bundles: Iterable[Bundle] = ()):
         self._titles = {name: title_of_data(entry) for name, entry in plan.data.items()}
+        first_shown: dict[str, str] = {}
         for key, output in plan.outputs.items():
-            shown = f"{paper_of(key)} {number_of(key)}"
-            self._titles[key] = shown
+            self._titles[key] = f"{paper_of(key)} {number_of(key)}"
             for name in plan.needed(output):
+                shown = first_shown.setdefault(name, self._titles[key])
                 self._titles.setdefault(name, f"{shown}: {plan.jobs[name].title}")
         for block in blocks:
             trials = f"trials {block.first + 1} to {block.first + block.trials}"
             self._titles[block.id] = f"{self._titles[block.job.id]}, {trials}"
 
         for bundle in bundles:
-            shown, _, _ = self._titles[bundle.jobs[0].id].partition(": ")
-            self._titles[bundle.id] = f"{shown}: {of_name(bundle.jobs[0].kind).title}, {len(bundle.jobs)} jobs"
+            self._titles[bundle.id] = f"{first_shown[bundle.jobs[0].id]}: {bundle.title}"
 
     def __format__(self, name: str) -> str:
         """Return the title of an id or key."""

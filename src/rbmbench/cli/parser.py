@@ -397,14 +397,6 @@ def _add_commands(commands) -> None:
     }
     add("compare", "making:compare", "put your method into the kept arena", OF_SCALE, own)
 
-    own = {
-        "folder": _folder(help="folder of a scale, as results/paper"),
-        "--workflow": _file(default=Path("workflow/Snakefile"), help="the workflow (default: workflow/Snakefile)"),
-        "--author": {"metavar": "NAME", "help": "who computed the results (default: nobody is named)"},
-        "--licence": {"metavar": "SPDX", "help": "identifier of the results' licence (default: that of rbmbench)"},
-    }
-    add("crate", "keeping:crate", "describe results as an RO-Crate, for archives", own)
-
 
 def _add_steps(commands) -> None:
     """Add the steps of the workflow, and what maintains the repository, which the list of commands leaves out."""

@@ -30,6 +30,11 @@ class Bundle(NamedTuple):
     seconds: float
     """Processor seconds by default costs; the process starts once."""
 
+    @property
+    def title(self) -> str:
+        """The kind and number of the jobs."""
+        return f"{of_name(self.jobs[0].kind).title}, {len(self.jobs)} jobs"
+
 
 def bundles_of(plan: Plan) -> list[Bundle]:
     """Return the bundles of a plan; the other jobs have a process each."""
