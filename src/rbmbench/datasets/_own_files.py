@@ -123,7 +123,7 @@ def _numbered(columns: int) -> list[str]:
 def _text(content: bytes) -> Rows:
     """Return the table of a text with or without a header; the first line that is not empty tells the separator."""
     text = content.decode("utf-16" if content[:2] in UTF_16 else "utf-8-sig", errors="replace")
-    first = next((line.strip() for line in StringIO(text) if line.strip()), "")
+    first = next((line.strip() for line in StringIO(text, None) if line.strip()), "")
     if not first:
         raise UnreadableError("found no numbers")
     separator = next((mark for mark in SEPARATORS if mark in first), r"\s+")
@@ -138,8 +138,9 @@ def _text(content: bytes) -> Rows:
     table.columns = table.columns.astype(str)
     if table.shape[1] > 1 and table.iloc[:, -1].isna().all() and not cells[-1]:
         table = table.iloc[:, :-1]  # lines that end with a separator
-    lines = [number for number, line in enumerate(StringIO(text), 1) if line.strip()]
-    return Rows(table, lines[len(lines) - len(table) :])
+    lines = [number for number, line in enumerate(StringIO(text, None), 1) if line.strip()]
+    has_lines = len(lines) == len(table) + (header is not None)  # quoted texts may have several
+    return Rows(table, lines[-len(table) :] if has_lines else None)
 
 
 def _are_names(cells: list[str]) -> bool:
@@ -159,7 +160,7 @@ def _is_number(cell: str) -> bool:
 
 
 def _parquet(content: bytes) -> pd.DataFrame:
-    return parquet_table(BytesIO(content)).rename(columns=str)
+    return parquet_table(BytesIO(content), truth_values=True).rename(columns=str)
 
 
 @one_line
