@@ -59,20 +59,8 @@ def keep(arguments: Namespace) -> None:
     write_verdicts(_with_earlier(judge.evaluate(spec), target, spec), target.claims)
 
 
-<<<<<<< HEAD
-def crate(arguments: Namespace) -> None:
-    """Write the description of a folder of results that archives read."""
-    from rbmbench.reporting.crate import write_crate
-
-    print(f"{write_crate(arguments.folder, arguments.workflow, arguments.author, arguments.licence)}: written")
-
-
 def _with_earlier(verdicts: list[Verdict], layout: Layout, spec: judge.ClaimsSpec) -> list[Verdict]:
     """Return the verdicts that have a measured value, and in the other claims' places those that the folder has.
-=======
-def _with_earlier(verdicts: pd.DataFrame, file: Path, spec: judge.ClaimsSpec) -> pd.DataFrame:
-    """Return the verdicts that have a measured value, and in the other claims' places those that the file has.
->>>>>>> main
 
     Those are decided by the claims as they are now; of papers that are not given they stay. Papers stay in the order in
     which the folder has them; new ones come at the end.
