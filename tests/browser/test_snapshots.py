@@ -9,10 +9,9 @@ from image_results import ITERATIONS, images_figure
 
 from rbmbench.io.layout import Layout
 from rbmbench.kinds import parse_spec
-from rbmbench.reporting import text_tables
+from rbmbench.reporting import charts, text_tables
 from rbmbench.reporting.claims.verdict import Verdict, write_verdicts
 from rbmbench.reporting.page.html import write_report
-from rbmbench.reporting.redraw import save_figure
 
 pytestmark = pytest.mark.browser
 KEY = "tiny/arena_fig5"
@@ -30,8 +29,8 @@ def file(tmp_path_factory):
         layout = Layout(str(root / name))
         named = spec.model_copy(update={"title": f"Images, {name}"})
         text_tables.write_text(named.model_dump_json(), layout.spec(spec.key))
-        save_figure(spec.draw(found), spec.caption(found), layout, spec.key)
-        text_tables.write_csv(spec.numbers(found), layout.numbers(spec.key))
+        files = {ending: layout.figure(spec.key, ending) for ending in ("json", "md", "png")}
+        charts.write_figure(named, found, csv=layout.numbers(spec.key), **files)
         write_verdicts([Verdict(**claim).decided()], layout.claims)
     page = root / "report.html"
     write_report([root / "tiny", root / "small"], page, config="none.yaml")
