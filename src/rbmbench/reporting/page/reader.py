@@ -149,7 +149,7 @@ class Folder:
         return Shown(
             **words,
             caption=item.caption,
-            panels=tuple(map(panel_of, item.panels)),
+            panels=tuple(panel_of(panel) for panel in item.panels if panel.series),
             machines=item.machines,
             images=item.images,
             picture=picture(self.layout.figure(key, "png")),
