@@ -13,7 +13,7 @@ from pydantic import Field
 from rbmbench.config.paper import KINDS, Paper
 from rbmbench.kinds._contests import OfContestsSpec, ViewOfContests, contests_in_words, heading_of, without_ranks
 from rbmbench.planning.chart import Axis, Chart, ChartPanel, Series
-from rbmbench.planning.specs import FigureSpec, Source
+from rbmbench.planning.specs import FigureSpec, Place, Source
 from rbmbench.reporting.contests import COSTS, contest_results, overall_ranks, standings, unit_of
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ class ArenaRanksSpec(OfContestsSpec, FigureSpec):
         if ranks.empty:
             return None
         more = {"stand_in": max(found["stand_in"]), "differences": self.of_part(None, name)}
+        more["place"] = Place(self.key, "contests", name, is_exact=False)
         budget = {"trials": ranks.dropna(subset="rank").groupby(["cost", "contest"]).size().min()}
         return Source(label=self.labels[name], frame=ranks, budget=budget, **more)
 
