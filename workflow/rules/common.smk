@@ -119,7 +119,7 @@ def arguments_of(name):
     arguments += ["--model", PLAN.folder(PLAN.jobs[job.run])] if job.run else []
     arguments += ["--needs", *(PLAN.folder(PLAN.jobs[needed]) for needed in job.needs)] if job.needs else []
     if name in BLOCKS:
-        return shlex.join([*arguments, "--block", f"{BLOCKS[name].first}-{BLOCKS[name].trials}"])
+        return shlex.join([*arguments, "--block", f"{BLOCKS[name].first}-{BLOCKS[name].count}"])
     arguments += ["--run-id", job.id] if job.kind == "train" else []
     folders = [LAYOUT.job(block.folder, block.id) for block in BLOCKS_OF[name]]
     return shlex.join([*arguments, *(["--blocks", *folders] if folders else [])])

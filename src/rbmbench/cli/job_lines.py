@@ -42,8 +42,7 @@ class Titles:
             for name in plan.needed(output):
                 self._titles.setdefault(name, f"{shown}: {plan.jobs[name].title}")
         for block in blocks:
-            trials = f"trials {block.first + 1} to {block.first + block.trials}"
-            self._titles[block.id] = f"{self._titles[block.job.id]}, {trials}"
+            self._titles[block.id] = f"{self._titles[block.job.id]}, {block.title}"
 
     def __format__(self, name: str) -> str:
         """Return the title of an id or key."""

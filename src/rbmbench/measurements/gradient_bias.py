@@ -60,6 +60,10 @@ class GroundTruth:
             return np.zeros(len(self.mean))
         return np.einsum("btp,tp->bt", self.blocks, direction).var(axis=0, ddof=1) / len(self.blocks)
 
+    def of(self, chosen: slice) -> "GroundTruth":
+        """Return that of some trials."""
+        return GroundTruth(self.mean[chosen], self.blocks[:, chosen])
+
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays to save."""
         return {"mean": self.mean, "blocks": self.blocks}
@@ -71,20 +75,24 @@ def ground_truth(
     settings: GroundTruthSettings,
     progress=None,
     checkpointer: Checkpointer | None = None,
+    chosen: slice = slice(None),
 ) -> GroundTruth:
     """Compute the model expectation of every RBM, exactly or by parallel tempering.
 
     The RBM has one leading axis of replicas (the trained trials); ``data`` (rows, m), 0 and 1, are training rows, where
     tempered chains start. ``progress`` is called as progress(finished sweeps, all sweeps). Checkpoints are written
-    between replicas or portions of sweeps. Raises a `DataError` for other data, a `SettingsError` if the method is
+    between replicas or portions of sweeps. ``chosen`` are the replicas that are computed, by default all; they have the
+    random numbers that they have among all. Raises a `DataError` for other data, a `SettingsError` if the method is
     "exact" and neither layer can be enumerated.
     """
     data, checkpointer = binary_rows(data, "training data", rbm.visible_units), checkpointer or Checkpointer()
+    trials, rbm = np.arange(len(rbm.W))[chosen], rbm[chosen]
     saved = checkpointer.resume(identity(settings, _arrays(rbm) | {"train": data}))
     if settings.method == "exact":
         return _exact_ground_truth(rbm, checkpointer, saved)
     with threadpool_limits(1):
-        return _tempered_ground_truth(rbm, np.asarray(data, like=rbm.W), settings, progress, checkpointer, saved)
+        rows = np.asarray(data, like=rbm.W)
+        return _tempered_ground_truth(rbm, trials, rows, settings, progress, checkpointer, saved)
 
 
 def _arrays(rbm: RBM) -> dict[str, np.ndarray]:
@@ -98,11 +106,11 @@ def _exact_ground_truth(rbm: RBM, checkpointer: Checkpointer, saved: State | Non
     return GroundTruth(means, np.empty((0, *means.shape)))
 
 
-def _tempered_ground_truth(rbm, data, settings, progress, checkpointer: Checkpointer, saved) -> GroundTruth:
+def _tempered_ground_truth(rbm, trials, data, settings, progress, checkpointer: Checkpointer, saved) -> GroundTruth:
     """Average f(v) over one sample per sweep of one set of tempered chains, after the burn-in."""
     replicas, m = rbm.b.shape
     sampler, buffers = ParallelTemperingSampler(settings.chains), Buffers()
-    stream = Stream(settings.seed, np.arange(replicas), Purpose.GROUND_TRUTH)
+    stream = Stream(settings.seed, trials, Purpose.GROUND_TRUTH)
     visible = random_rows(data, settings.chains, rbm.W, stream)[:, None]
 
     def sweep(count: int):
@@ -204,12 +212,14 @@ def measure(
     ground_truths: dict[str, GroundTruth],
     progress=None,
     checkpointer: Checkpointer | None = None,
+    chosen: slice = slice(None),
 ) -> pd.DataFrame:
     """Make gradient estimates, and compare their mean and spread with ground truths.
 
     The RBM has one leading axis of replicas (the trained trials); ``data`` (rows, m) is 0 and 1. Ground truths have the
     names "exact", "parallel_tempering". ``progress`` is called as progress(finished estimates, all estimates).
-    Checkpoints are written between estimates.
+    Checkpoints are written between estimates. ``chosen`` are the replicas that are measured, by default all; ground
+    truths are those of all.
 
     Returns
     -------
@@ -226,13 +236,15 @@ def measure(
         If the batch is larger than the data, or the estimator or an option is unknown.
     """
     data, checkpointer = binary_rows(data, "training data", rbm.visible_units), checkpointer or Checkpointer()
+    trials, rbm = np.arange(len(rbm.W))[chosen], rbm[chosen]
+    ground_truths = {name: truth.of(chosen) for name, truth in ground_truths.items()}
     contents = _arrays(rbm) | {"train": data}
     contents |= {f"{name} {part}": array for name, one in ground_truths.items() for part, array in one.arrays().items()}
     saved = checkpointer.resume(identity(settings, contents))
     data = np.asarray(data, like=rbm.W)
     with threadpool_limits(1):
         reference = next(iter(ground_truths.values())).mean
-        gradients, negatives = _estimate_moments(rbm, data, settings, reference, progress, checkpointer, saved)
+        gradients, negatives = _estimate_moments(rbm, trials, data, settings, reference, progress, checkpointer, saved)
     seconds = checkpointer.spent()[0] / (settings.estimates * len(rbm.W))
     mean, blocks, variance, of_mean = gradients.summary()
     of_negative = negatives.summary()[2]
@@ -245,19 +257,18 @@ def measure(
         }
         quantities["seconds_per_estimate"] = np.full(len(mean), seconds)
         for quantity, values in quantities.items():
-            rows += [(trial, name, quantity, float(value)) for trial, value in enumerate(values)]
+            rows += [(trial, name, quantity, float(value)) for trial, value in zip(trials, values, strict=True)]
     return pd.DataFrame(rows, columns=["trial", "ground_truth", "quantity", "value"])
 
 
 def _estimate_moments(
-    rbm, data, settings, reference, progress, checkpointer: Checkpointer, saved: State | None
+    rbm, trials, data, settings, reference, progress, checkpointer: Checkpointer, saved: State | None
 ) -> tuple[_Moments, _Moments]:
     """Make all estimates, each from its own mini-batch; return the moments of gradients and of negative phases.
 
     A gradient is converted to an estimate of the model expectation by the positive phase of all rows.
     """
     estimator = estimators.REGISTRY.create(settings.estimator.name, settings.estimator.options)
-    trials = np.arange(len(rbm.W))
     batches = MiniBatches(data, settings.batch, settings.seed, trials, rbm.W.dtype)
     stream = Stream(settings.seed, trials, Purpose.TRAINING)
     state, saved = estimator.start(rbm, data, settings.batch, stream), saved or {}

@@ -52,7 +52,7 @@ def test_joined_blocks_of_a_run_have_the_bytes_of_the_whole(compute, first_trial
     meta, expected = results.read_meta(joined), results.read_meta(whole)
     alike = ("settings", "trials", "iterations", "code", "data", "backend", "job")
     assert {key: meta[key] for key in alike} == {key: expected[key] for key in alike}
-    assert [block["trials"] for block in meta["blocks"]] == [2, 2, 1]
+    assert [block["block"] for block in meta["blocks"]] == [[0, 2], [2, 2], [4, 1]]
     wall = [results.read_meta(block)["wall"]["training_seconds"] for block in blocks]
     assert meta["wall"]["training_seconds"] == pytest.approx(sum(wall))
 

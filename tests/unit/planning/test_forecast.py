@@ -458,7 +458,7 @@ def test_wall_time_is_bound_by_cores_and_by_what_has_to_wait():
     others = [jobs.Job(str(number), None, False) for number in range(3)]
     seconds = {"run": 5.0, "estimate": 4.0, "0": 3.0, "1": 3.0, "2": 3.0}
     assert jobs.makespan([run, estimate, *others], seconds, 1) == 18
-    assert jobs.makespan([run, estimate, *others], seconds, 2) == 10  # 5 + 3 and 4 + 3 + 3
+    assert jobs.makespan([run, estimate, *others], seconds, 2) == 9  # 5 + 4 and 3 + 3 + 3
     assert jobs.makespan([run, estimate, *others], seconds, 5) == 9
     assert jobs.makespan([], {}, 3) == 0
     assert jobs.makespan([run, estimate, *others], seconds, 10**20) == 9
