@@ -23,7 +23,7 @@ from rbmbench.io.results import check_writable
 from rbmbench.io.warm import WarmProcess
 from rbmbench.jobs.fingerprints import fingerprint, probe_ahead, recipe_fingerprint
 from rbmbench.planning.blocks import blocks_of
-from rbmbench.planning.forecast import requests
+from rbmbench.planning.forecast import priorities, requests
 from rbmbench.planning.forecast.jobs import LEAST_MINUTES
 from rbmbench.planning.plan import plan
 from rbmbench.reporting.claims import files as claim_files
@@ -137,6 +137,17 @@ def request_of(name):
     if name in BLOCKS:
         return whole._replace(minutes=max(LEAST_MINUTES, math.ceil(BLOCKS[name].share * whole.minutes)))
     return whole._replace(minutes=LEAST_MINUTES) if BLOCKS_OF[name] else whole
+
+
+@cache
+def longest_first():
+    """Return the priority of every job by its id, less than 1: that of other rules, which are short."""
+    return priorities(PLAN)
+
+
+def priority_of(name):
+    """Return the priority of a job or a block: larger the longer what needs it takes."""
+    return longest_first()[job_of(name).id]
 
 
 def more_each_attempt(amount):

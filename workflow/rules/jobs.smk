@@ -24,6 +24,7 @@ for kind in jobs.kinds():
                 job=rf"[^/]+{'-' * bool(kind.infix)}{kind.infix}-[0-9a-f]{{10}}{id_suffix}",
             group:
                 batch_of(f"short_{kind.folder}")
+            priority: lambda wildcards: priority_of(wildcards.job)
             threads: 1
             resources:
                 mem_mb=lambda wildcards, attempt: request_of(wildcards.job).megabytes_at(attempt),

@@ -12,6 +12,7 @@ rule write_spec:
         LAYOUT.log("specs", "{key}"),
     wildcard_constraints:
         key="[a-z0-9_]+_(fig|table)[a-z0-9_]*",
+    priority: 1
     resources:
         mem_mb=500,
         runtime=10,
@@ -44,6 +45,7 @@ rule render_figure:
     log:
         text=LAYOUT.log("render", "{figure}"),
         notebook=LAYOUT.log("render", "{figure}", "ipynb"),
+    priority: 1
     resources:
         mem_mb=more_each_attempt(2000),
         runtime=more_each_attempt(30),
@@ -74,6 +76,7 @@ rule render_table:
     log:
         text=LAYOUT.log("render", "{table}"),
         notebook=LAYOUT.log("render", "{table}", "ipynb"),
+    priority: 1
     resources:
         mem_mb=more_each_attempt(2000),
         runtime=more_each_attempt(30),

@@ -154,6 +154,21 @@ def _after(jobs: Mapping[str, Job]) -> dict[str, list[str]]:
     return after
 
 
+def makespans(plan: Plan, model: CostModel, cores: Iterable[int]) -> dict[int, float]:
+    """Return the wall seconds left of all jobs of a plan on some numbers of cores."""
+    left = [job for job in jobs_of(plan, model.met).values() if not job.done]
+    seconds = {job.id: model.seconds_of(job.work) for job in left}
+    return {number: makespan(left, seconds, number) for number in cores}
+
+
+def priorities(plan: Plan) -> dict[str, float]:
+    """Return the `paths` of the jobs of a plan from default costs, scaled to less than 1."""
+    jobs = jobs_of(plan)
+    found = paths(jobs, {name: UNFITTED.seconds_of(job.work) for name, job in jobs.items()})
+    longest = max(found.values(), default=0.0)
+    return {name: path / (longest + 1) for name, path in found.items()}
+
+
 def requests(plan: Plan) -> dict[str, Request]:
     """Return what the jobs of a plan request of a scheduler, by id."""
     return {name: request(job.work) for name, job in jobs_of(plan).items()}
