@@ -60,10 +60,6 @@ class GroundTruth:
             return np.zeros(len(self.mean))
         return np.einsum("btp,tp->bt", self.blocks, direction).var(axis=0, ddof=1) / len(self.blocks)
 
-    def of(self, chosen: slice) -> "GroundTruth":
-        """Return that of some trials."""
-        return GroundTruth(self.mean[chosen], self.blocks[:, chosen])
-
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays to save."""
         return {"mean": self.mean, "blocks": self.blocks}
@@ -188,6 +184,11 @@ class _Moments:
     def state(self) -> dict[str, np.ndarray]:
         return {"squares": on_host(self.squares), "sums": on_host(self.sums)}
 
+    def place(self, trials: np.ndarray) -> None:
+        """Take the moments of these trials in place of all."""
+        self.reference, self.squares = self.reference[trials], self.squares[trials]
+        self.sums = self.sums.take(trials, axis=1)
+
     def summary(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return the mean, the block means, and the variance per parameter of an estimate and of the mean.
 
@@ -236,16 +237,21 @@ def measure(
         If the batch is larger than the data, or the estimator or an option is unknown.
     """
     data, checkpointer = binary_rows(data, "training data", rbm.visible_units), checkpointer or Checkpointer()
-    trials, rbm = np.arange(len(rbm.W))[chosen], rbm[chosen]
-    ground_truths = {name: truth.of(chosen) for name, truth in ground_truths.items()}
+    replicas = len(rbm.W)
+    trials, rbm = np.arange(replicas)[chosen], rbm[chosen]
     contents = _arrays(rbm) | {"train": data}
     contents |= {f"{name} {part}": array for name, one in ground_truths.items() for part, array in one.arrays().items()}
     saved = checkpointer.resume(identity(settings, contents))
     data = np.asarray(data, like=rbm.W)
     with threadpool_limits(1):
-        reference = next(iter(ground_truths.values())).mean
+        reference = next(iter(ground_truths.values())).mean[chosen]
         gradients, negatives = _estimate_moments(rbm, trials, data, settings, reference, progress, checkpointer, saved)
     seconds = checkpointer.spent()[0] / (settings.estimates * len(rbm.W))
+    if len(trials) < replicas:
+        # NumPy adds the entries of a row in an order that depends on the other rows: each trial has its place among all.
+        places = np.clip(np.arange(replicas) - trials[0], 0, len(trials) - 1)
+        gradients.place(places)
+        negatives.place(places)
     mean, blocks, variance, of_mean = gradients.summary()
     of_negative = negatives.summary()[2]
     rows = []
@@ -257,7 +263,7 @@ def measure(
         }
         quantities["seconds_per_estimate"] = np.full(len(mean), seconds)
         for quantity, values in quantities.items():
-            rows += [(trial, name, quantity, float(value)) for trial, value in zip(trials, values, strict=True)]
+            rows += [(trial, name, quantity, float(values[trial])) for trial in trials.tolist()]
     return pd.DataFrame(rows, columns=["trial", "ground_truth", "quantity", "value"])
 
 

@@ -83,6 +83,7 @@ SAMPLERS = {"fpcd": GRID, "gibbs": {"name": "gibbs", "grid": {"k": [1, 2]}}}
 MEASURED = {
     "certificate": (BUDGET | {"first_model": 2, "models": 3}, 3),
     "couple": ({"visible": 17, "hidden": 13, "coupling": "general", "replications": 601, "longest": 50}, 3),
+    "exact": ({"method": "exact"}, TRIALS),
     "ground_truth": ({"method": "parallel_tempering", "chains": 5, "burn_in": 7, "samples": 43}, TRIALS),
     "sample": ({"samplers": SAMPLERS, "samples": 23, "points": 5, "shown": 3}, TRIALS),
 }
@@ -92,20 +93,21 @@ MEASURED = {
 def test_joined_blocks_of_a_measurement_have_the_bytes_of_the_whole(compute, kind, monkeypatch):
     monkeypatch.setattr(sampling, "COUNT_BYTES", 8 * TRIALS * 6 * 32 * 2)  # counts of two of the settings fit at once
     settings, parts = MEASURED[kind]
-    run = compute("train", RUN | {"trials": TRIALS}, "run")
-    compare(compute, kind, settings, parts, "--model", run)
+    run = compute("train", RUN | {"trials": TRIALS, "hidden": 5 if kind == "exact" else 29}, "run")
+    compare(compute, kind.replace("exact", "ground_truth"), settings, parts, "--model", run)
 
 
-@pytest.mark.parametrize("estimator", [{"name": "pop_cd"}, {"name": "pcd"}])
-def test_joined_blocks_of_estimates_have_the_numbers_of_the_whole(compute, estimator):
-    run = compute("train", RUN | {"trials": TRIALS, "hidden": 5}, "run")
-    compare(compute, "ground_truth", {"method": "exact"}, TRIALS, "--model", run)
-    truths = [compute("ground_truth", MEASURED["ground_truth"][0], "tempered", "--model", run), run.parent / "whole"]
-    more = "--model", run, "--needs", *truths
-    settings = {"estimator": estimator, "batch": 7, "estimates": 41}
-    whole = compute("estimate", settings, "estimates", *more)
-    blocks = [compute("estimate", settings, f"e{block}", *more, "--block", block) for block in ("0-2", "2-3")]
-    joined = compute("estimate", settings, "joined estimates", *more, "--blocks", *blocks)
+@pytest.mark.parametrize(("hidden", "methods"), [(5, ["exact", "parallel_tempering"]), (421, ["parallel_tempering"])])
+def test_joined_blocks_of_estimates_have_the_numbers_of_the_whole(compute, hidden, methods):
+    run = compute("train", RUN | {"trials": TRIALS, "hidden": hidden}, "run")
+    more = ["--model", run, "--needs"]
+    for method in methods:
+        budget = {} if method == "exact" else {"chains": 5, "burn_in": 7, "samples": 43}
+        more.append(compute("ground_truth", {"method": method} | budget, method, "--model", run))
+    settings = {"estimator": {"name": "pop_cd"}, "batch": 7, "estimates": 41}
+    whole = compute("estimate", settings, "whole", *more)
+    blocks = [compute("estimate", settings, block, *more, "--block", block) for block in ("0-2", "2-1", "3-2")]
+    joined = compute("estimate", settings, "joined", *more, "--blocks", *blocks)
     found, expected = (results.read_table(folder, BIAS) for folder in (joined, whole))
     assert found.drop(columns="value").equals(expected.drop(columns="value"))
     is_time = expected["quantity"] == "seconds_per_estimate"
