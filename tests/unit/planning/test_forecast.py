@@ -466,6 +466,15 @@ def test_wall_time_is_bound_by_cores_and_by_what_has_to_wait():
     assert jobs.makespan([divided, estimate, *others], seconds, 5) == 7
 
 
+def test_jobs_that_others_need_have_the_larger_priority(smoke):
+    priorities = jobs.priorities(smoke)
+    assert set(priorities) == set(smoke.jobs)
+    assert 0 < min(priorities.values()) < max(priorities.values()) < 1
+    pairs = [(name, needed) for name, job in smoke.jobs.items() for needed in smoke.before(job)]
+    assert pairs
+    assert all(priorities[name] < priorities[needed] for name, needed in pairs)
+
+
 def measured_meta(kind, values):
     meta = run_meta(run_settings(), 1009, 17) | {"settings": values.model_dump(mode="json"), "hidden": 16}
     stages = measuring_work(kind, values, 1009, 17, 16, 3).stages
