@@ -181,9 +181,15 @@ def probed(job):
     return job.settings, PLAN.data[job.data].visible if job.kind == "train" else None
 
 
+@cache
+def code_of(name):
+    """Return the fingerprint of the code of the job of an id."""
+    return fingerprint(*probed(PLAN.jobs[name]), begin_probing)
+
+
 def code_of_job(job):
     """Return the fingerprint of the code of a job: the job runs again when it changes."""
-    return fingerprint(*probed(job), begin_probing)
+    return code_of(job.id)
 
 
 def recipe_of(data):
