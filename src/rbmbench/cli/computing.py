@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The subcommands that compute the jobs of `rbmbench.jobs`, and `train` with single arguments."""
 
+import shlex
 from argparse import Namespace
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
@@ -10,7 +11,7 @@ from rbmbench import datasets, jobs
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import RunSettings, Settings
-from rbmbench.cli.parser import ONE_STAGE, plain_data
+from rbmbench.cli.parser import ONE_STAGE, parser, plain_data
 from rbmbench.cli.progress import shown_progress
 from rbmbench.cli.stopping import StopSignals
 from rbmbench.io import provenance, results
@@ -31,6 +32,14 @@ def compute(arguments: Namespace) -> None:
         kind.gather(task, arguments.blocks)
     else:
         kind.compute(task)
+
+
+def bundle(arguments: Namespace) -> None:
+    """Compute several jobs, one after the other; imports count for the first."""
+    for number, job in enumerate(arguments.jobs):
+        if number:
+            provenance.restart()
+        compute(parser().parse_args(shlex.split(job)))
 
 
 def train(arguments: Namespace) -> None:

@@ -397,14 +397,6 @@ def _add_commands(commands) -> None:
     }
     add("compare", "making:compare", "put your method into the kept arena", OF_SCALE, own)
 
-    own = {
-        "folder": _folder(help="folder of a scale, as results/paper"),
-        "--workflow": _file(default=Path("workflow/Snakefile"), help="the workflow (default: workflow/Snakefile)"),
-        "--author": {"metavar": "NAME", "help": "who computed the results (default: nobody is named)"},
-        "--licence": {"metavar": "SPDX", "help": "identifier of the results' licence (default: that of rbmbench)"},
-    }
-    add("crate", "keeping:crate", "describe results as an RO-Crate, for archives", own)
-
 
 def _add_steps(commands) -> None:
     """Add the steps of the workflow, and what maintains the repository, which the list of commands leaves out."""
@@ -423,15 +415,26 @@ def _add_steps(commands) -> None:
     job = add("job", "computing:compute", text, *of_job)
     job.add_argument("kind", metavar="KIND", help="kind of job, a module of rbmbench.jobs or of a plug-in")
 
+    own = {
+        "jobs": {"nargs": "+", "metavar": "JOB", "help": "subcommands, as 'job KIND --settings ...'"},
+        "--threads": COMPUTATION["--threads"],
+    }
+    add("bundle", "computing:bundle", "compute short jobs of the workflow, one after the other", own)
+
     pairs = {"type": _pair, "metavar": "NAME=VALUE", "help": "parameters of the notebook"}
-    own = {"--set": {"required": True, "nargs": "+", **pairs}}
+    own = {
+        "key": {"nargs": "?", "metavar": "KEY", "help": "figure or table; its spec is written to parameter spec"},
+        "--spec": _json(help="the spec as JSON, or a JSON file with those of all figures and tables"),
+        "--set": {"required": True, "nargs": "+", **pairs},
+    }
     add("render", "making:render", "run the notebook of a figure or table", NOTEBOOK, own)
 
     own = {
+        "--specs": _required_file(help="specs of all figures and tables"),
         "--spec": _required_file(help="spec of the claims, to write"),
         "--csv": _required_file(help="verdicts, to write"),
     }
-    add("claims", "making:claims", "check the claims of the papers", SPECS, NOTEBOOK, SCALE, CLAIMS, own)
+    add("claims", "making:claims", "check the claims of the papers", NOTEBOOK, SCALE, CLAIMS, own)
 
     own = {
         "--runs": _required_folder(nargs="+", help="folders of runs"),
