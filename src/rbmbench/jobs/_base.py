@@ -136,8 +136,8 @@ class Task:
 
     def meta(self, data: Mapping[str, Any], array: Any) -> dict[str, Any]:
         """Return the keys that the ``meta.json`` of all kinds of jobs have."""
-        backend = backend_name(array)
-        return provenance.collect() | {
+        backend, block = backend_name(array), {"block": self.block} if self.block else {}
+        return provenance.collect() | block | {
             "settings": self.settings.model_dump(mode="json"),
             "scale": self.scale,
             "code": self.code,
@@ -146,7 +146,7 @@ class Task:
             "backend_products": "library" if backend == "numpy" else ways.asked(),
             "threads": self.threads,
             "seed": self.settings.seed,
-        } | ({"block": self.block} if self.block else {})
+        }
 
 
 class JobKind:

@@ -248,7 +248,7 @@ def measure(
         gradients, negatives = _estimate_moments(rbm, trials, data, settings, reference, progress, checkpointer, saved)
     seconds = checkpointer.spent()[0] / (settings.estimates * len(rbm.W))
     if len(trials) < replicas:
-        # NumPy adds the entries of a row in an order that depends on the other rows: each trial has its place among all.
+        # NumPy adds the entries of a row in an order that depends on the others: each trial has its place among all.
         places = np.clip(np.arange(replicas) - trials[0], 0, len(trials) - 1)
         gradients.place(places)
         negatives.place(places)

@@ -93,8 +93,8 @@ def sampled(
 
     The RBM has one leading axis of trials, the data set validation and test rows. ``progress`` is called as
     progress(streams done, streams). Checkpoints are written between blocks of samples. ``chosen`` are the trials that
-    are sampled, by default all; the training rows as samples are in the likelihoods if the first trial is. Raises a `DataError` if there
-    are no validation or no test rows, or they do not fit the models, a `SettingsError` if a sampler or one of its
+    are sampled, by default all; likelihoods of the training rows as samples are with the first. Raises a `DataError` if
+    there are no validation or no test rows, or they do not fit the models, a `SettingsError` if a sampler or one of its
     options is unknown, or its value is not allowed.
     """
     parts = {name: getattr(data, name)[: settings.rows] for name in ("validation", "test")}
