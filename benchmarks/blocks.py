@@ -64,7 +64,9 @@ class Way:
     def _job(self, out: Path, *more: str | Path) -> None:
         command = ["rbmbench", "job", "train", "--settings", json.dumps(self._settings), "--data", self._data]
         command += ["--run-id", "run", "--out", out, *more]
-        subprocess.run([sys.executable, "-m", *map(str, command)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        command += ["--log", f"{out}.log"]
+        with open(os.devnull, "w") as nowhere:
+            subprocess.run([sys.executable, "-m", *map(str, command)], check=True, stdout=nowhere, stderr=nowhere)
 
 
 def main() -> None:
@@ -72,7 +74,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], allow_abbrev=False)
     parser.add_argument("--minutes", type=float, default=1.0, metavar="M", help="length of one of 8 blocks")
     iterations = int(60 * parser.parse_args().minutes / SECONDS_OF_ITERATION)
-    print(f"{TRIALS} trials of CD-1, {VISIBLE}x{HIDDEN}, batch {BATCH}, {iterations} iterations, two processes at a time")
+    print(f"{TRIALS} trials of CD-1, {VISIBLE}x{HIDDEN}, batch {BATCH}, {iterations} iterations, on two cores")
     with tempfile.TemporaryDirectory() as name:
         folder, rows = Path(name), made_data(ROWS, VISIBLE)
         parts = {"train": rows, "validation": rows[:0], "test": rows[:0]}

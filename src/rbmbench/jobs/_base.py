@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from rbmbench import datasets
-from rbmbench.base.errors import DataError, StoppedError, TrainingError
+from rbmbench.base.errors import DataError, SettingsError, StoppedError, TrainingError
 from rbmbench.base.pace import Stopping
 from rbmbench.base.settings import RunSettings, Settings
 from rbmbench.io import provenance, results
@@ -107,6 +107,11 @@ class Task:
         """The parts of the block as a slice of all."""
         return slice(self.block[0], sum(self.block)) if self.block else slice(None)
 
+    def check_block(self, parts: int) -> None:
+        """Raise a `SettingsError` if the block is not among so many parts."""
+        if self.block and sum(self.block) > parts:
+            raise SettingsError(f"--block: must end at part {parts} or before, got FIRST-COUNT {self.block}")
+
     def owned(self, files: Iterable[str]) -> AbstractContextManager[None]:
         """Return the lock of the checkpoint, held until the files of the folder are written."""
         return owned(self.checkpoint, [self.out / name for name in (*files, META)])
@@ -137,7 +142,7 @@ class Task:
     def meta(self, data: Mapping[str, Any], array: Any) -> dict[str, Any]:
         """Return the keys that the ``meta.json`` of all kinds of jobs have."""
         backend, block = backend_name(array), {"block": self.block} if self.block else {}
-        return provenance.collect() | block | {
+        return provenance.collect() | {
             "settings": self.settings.model_dump(mode="json"),
             "scale": self.scale,
             "code": self.code,
@@ -146,6 +151,7 @@ class Task:
             "backend_products": "library" if backend == "numpy" else ways.asked(),
             "threads": self.threads,
             "seed": self.settings.seed,
+            **block,
         }
 
 
@@ -260,6 +266,8 @@ class Measurement(JobKind):
             arrays = results.read_model(task.model)
             check_width(arrays["W"], dataset, task.model)
             rbm = RBM(arrays["W"], arrays["b"], arrays["c"])
+        trials, each = self.parts(task.settings, Sizes(trials=len(rbm.W) if rbm else 1))
+        task.check_block(trials * each)
         with task.owned(self.files):
             with task.resumable() as (checkpointer, progress):
                 measured = self.measure(task, rbm, dataset, progress, checkpointer)

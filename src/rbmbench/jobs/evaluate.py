@@ -42,7 +42,8 @@ class EvaluateJob(JobKind):
         run, snapshots = results.read_meta(task.model), results.read_snapshots(task.model)
         check_width(snapshots["snapshot_W"], dataset, task.model)
         each = 1 if run["settings"].get("products") else len(snapshots["snapshot_iterations"])
-        first, count = task.block or (0, run["settings"]["trials"] * each)
+        task.check_block(parts := run["settings"]["trials"] * each)
+        first, count = task.block or (0, parts)
         (trial, snapshot), trials = divmod(first, each), max(1, count // each)
         chosen_trials, chosen_snapshots = slice(trial, trial + trials), slice(snapshot, snapshot + count)
         if count >= each:

@@ -114,6 +114,16 @@ def test_joined_blocks_of_estimates_have_the_numbers_of_the_whole(compute, hidde
     assert found[~is_time].equals(expected[~is_time])
 
 
+@pytest.mark.parametrize("kind", ["evaluate", "sample"])
+def test_a_block_that_is_not_there_is_refused(compute, kind, capsys):
+    run = compute("train", RUN | {"trials": 2}, "run")
+    parts = 2 * (4 if kind == "evaluate" else 1)  # evaluated at 0, 5, 10 and 12
+    settings = ANNEALING if kind == "evaluate" else MEASURED[kind][0]
+    with pytest.raises(AssertionError):
+        compute(kind, settings, "block", "--model", run, "--block", f"{parts - 1}-2")
+    assert f"--block: must end at part {parts} or before" in capsys.readouterr().err
+
+
 def compare(compute, kind, settings, parts, *more):
     """Assert that a job of a kind as two blocks has the bytes of the whole."""
     whole = compute(kind, settings, "whole", *more)
