@@ -23,9 +23,9 @@ for kind in jobs.kinds():
                 LAYOUT.log(kind.name, "{job}"),
             wildcard_constraints:
                 job=rf"[^/]+{'-' * bool(kind.infix)}{kind.infix}-[0-9a-f]{{10}}{id_suffix}",
+            priority: lambda wildcards: priority_of(wildcards.job)
             group:
                 batch_of(f"short_{kind.folder}")
-            priority: lambda wildcards: priority_of(wildcards.job)
             threads: 1
             resources:
                 mem_mb=lambda wildcards, attempt: request_of(wildcards.job).megabytes_at(attempt),

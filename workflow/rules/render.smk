@@ -11,8 +11,8 @@ rule write_specs:
         LAYOUT.specs,
     log:
         LAYOUT.log("specs", "specs"),
-    localrule: True
     priority: 1
+    localrule: True
     params:
         text=",\n".join(f'"{key}": {spec}' for key, spec in SPECS.items()),
     message:
