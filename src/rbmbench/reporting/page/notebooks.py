@@ -160,6 +160,7 @@ def _private_kernel_manager(folder: Path) -> type:
     private = {
         "IPYTHONDIR": str(folder / "ipython"),
         "MPLBACKEND": "agg",
+        "PYTHONSAFEPATH": "1",  # no file of the working folder, such as random.py, takes the place of a module
         # Python's own frozen modules make the debugger, which is not used, print a warning.
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
     }
