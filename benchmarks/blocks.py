@@ -5,8 +5,9 @@
 
 A run of 8 trials is computed as 1, 2 and 8 blocks, two processes at a time, and joined; each way is a job of the
 workflow. The files of all ways must have the same bytes. Processor seconds are those of all processes of a way, the
-start of each included, and depend little on other load. ``--minutes`` is the length of one of 8 blocks; the share that
-is lost by division falls with it.
+start of each included. Two processes share caches and memory, and then take more of them than one; with ``--processes
+1``, only division costs. ``--minutes`` is the length of one of 8 blocks; the share that is lost by division falls with
+it.
 """
 
 import argparse
@@ -31,11 +32,12 @@ SECONDS_OF_ITERATION = 0.0007
 class Way:
     """One way to compute the run: in a folder of its own, with the processor seconds of its processes."""
 
-    def __init__(self, folder: Path, data: Path, iterations: int, blocks: int):
+    def __init__(self, folder: Path, data: Path, iterations: int, blocks: int, processes: int):
         stage = {"until": iterations, "estimator": {"name": "cd", "options": {"k": 1}}, "rate": 0.01}
         own = {"hidden": HIDDEN, "batch": BATCH, "schedule": [stage], "trials": TRIALS, "evaluate_every": iterations}
         self._settings, self._data = {"data": {"name": "made"}} | own, data
-        self.folder, self.blocks, self.processor, self.clock = folder / f"{blocks} blocks", blocks, 0.0, 0.0
+        self.folder, self.blocks, self._processes = folder / f"{blocks} blocks", blocks, processes
+        self.processor = self.clock = 0.0
 
     def compute(self) -> None:
         """Compute the run."""
@@ -46,7 +48,7 @@ class Way:
             each = TRIALS // self.blocks
             parts = [f"{first}-{each}" for first in range(0, TRIALS, each)]
             folders = [self.folder.parent / f"{self.folder.name} {part}" for part in parts]
-            with ThreadPoolExecutor(2) as pool:
+            with ThreadPoolExecutor(self._processes) as pool:
                 list(pool.map(lambda folder, part: self._job(folder, "--block", part), folders, parts))
             self._job(self.folder, "--blocks", *folders)
         after = os.times()
@@ -73,14 +75,16 @@ def main() -> None:
     """Compute the run in each way, and print processor and elapsed seconds relative to one job."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], allow_abbrev=False)
     parser.add_argument("--minutes", type=float, default=1.0, metavar="M", help="length of one of 8 blocks")
-    iterations = int(60 * parser.parse_args().minutes / SECONDS_OF_ITERATION)
-    print(f"{TRIALS} trials of CD-1, {VISIBLE}x{HIDDEN}, batch {BATCH}, {iterations} iterations, on two cores")
+    parser.add_argument("--processes", type=int, default=2, metavar="P", help="blocks that are computed at a time")
+    arguments = parser.parse_args()
+    iterations, processes = int(60 * arguments.minutes / SECONDS_OF_ITERATION), arguments.processes
+    print(f"{TRIALS} trials of CD-1, {VISIBLE}x{HIDDEN}, batch {BATCH}, {iterations} iterations, {processes} at a time")
     with tempfile.TemporaryDirectory() as name:
         folder, rows = Path(name), made_data(ROWS, VISIBLE)
         parts = {"train": rows, "validation": rows[:0], "test": rows[:0]}
         made = datasets.build("made", "Made", **parts, source="generated", preprocessing="none", options={})
         datasets.save(made, folder / "data.npz")
-        ways = [Way(folder, folder / "data.npz", iterations, blocks) for blocks in (1, 2, TRIALS)]
+        ways = [Way(folder, folder / "data.npz", iterations, blocks, processes) for blocks in (1, 2, TRIALS)]
         for way in ways:
             way.compute()
             print(way.compared_with(ways[0]), flush=True)

@@ -70,9 +70,8 @@ def _cuts(trials: int, each: int, seconds: float) -> list[int]:
     """
     if seconds > MOST_SECONDS and each > 1:
         of_trial = min(each, math.ceil(seconds / PART_SECONDS))
-        return [trial * each + each * block // of_trial for trial in range(trials) for block in range(of_trial)] + [
-            trials * each
-        ]
+        starts = [each * block // of_trial for block in range(of_trial)]
+        return [*(trial * each + start for trial in range(trials) for start in starts), trials * each]
     return [*range(0, trials * each, each * max(1, int(MOST_SECONDS / seconds))), trials * each]
 
 
