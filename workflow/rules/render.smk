@@ -11,6 +11,7 @@ rule write_specs:
         LAYOUT.specs,
     log:
         LAYOUT.log("specs", "specs"),
+    priority: 1
     localrule: True
     params:
         text=",\n".join(f'"{key}": {spec}' for key, spec in SPECS.items()),
@@ -42,6 +43,7 @@ rule render_figure:
     log:
         text=LAYOUT.log("render", "{figure}"),
         notebook=LAYOUT.log("render", "{figure}", "ipynb"),
+    priority: 1
     resources:
         mem_mb=more_each_attempt(2000),
         runtime=more_each_attempt(30),
@@ -76,6 +78,7 @@ rule render_table:
     log:
         text=LAYOUT.log("render", "{table}"),
         notebook=LAYOUT.log("render", "{table}", "ipynb"),
+    priority: 1
     resources:
         mem_mb=more_each_attempt(2000),
         runtime=more_each_attempt(30),

@@ -23,8 +23,21 @@ class CertificateJob(Measurement):
 
     def measure(self, task, rbm, dataset, progress, checkpointer):
         """See `Measurement`."""
-        quantities = certificate(rbm, dataset.train, task.settings, dataset.test, progress, checkpointer)
+        settings = task.settings
+        if task.block:
+            first, models = task.block
+            more = {"first_model": settings.first_model + first, "models": models}
+            settings = settings.model_copy(update=more)
+        quantities = certificate(rbm, dataset.train, settings, dataset.test, progress, checkpointer)
         return Results({CERTIFICATE: quantities})
+
+    def parts(self, settings, sizes):
+        """See `JobKind`."""
+        return settings.models or sizes.trials - settings.first_model, 1
+
+    def of_any_trials(self, settings):
+        """See `JobKind`."""
+        return settings.model_copy(update={"models": None})
 
     def work(self, settings, sizes, pilot=False):
         """See `JobKind`."""

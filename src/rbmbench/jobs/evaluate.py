@@ -41,9 +41,17 @@ class EvaluateJob(JobKind):
         task.code, dataset = fingerprint(task.settings), datasets.read_file(task.data)
         run, snapshots = results.read_meta(task.model), results.read_snapshots(task.model)
         check_width(snapshots["snapshot_W"], dataset, task.model)
-        first, count = task.block or (0, run["settings"]["trials"])
-        chosen_trials = slice(first, first + count)
-        snapshots = {name: part if part.ndim == 1 else part[:, chosen_trials] for name, part in snapshots.items()}
+        each = 1 if run["settings"].get("products") else len(snapshots["snapshot_iterations"])
+        task.check_block(parts := run["settings"]["trials"] * each)
+        first, count = task.block or (0, parts)
+        (trial, snapshot), trials = divmod(first, each), max(1, count // each)
+        chosen_trials, chosen_snapshots = slice(trial, trial + trials), slice(snapshot, snapshot + count)
+        if count >= each:
+            chosen_snapshots = slice(None)
+        snapshots = {
+            name: part[chosen_snapshots] if part.ndim == 1 else part[chosen_snapshots, chosen_trials]
+            for name, part in snapshots.items()
+        }
         # Two matrix products per step, for all trials of a snapshot.
         models = snapshots["snapshot_W"]
         chosen = backends.choose(task.backend, 4.0 * task.settings.particles * models.size / len(models))
@@ -55,14 +63,15 @@ class EvaluateJob(JobKind):
                     dataset.train,
                     task.settings,
                     held_out={part: getattr(dataset, part) for part in held_out},
-                    first_trial=run["settings"]["first_trial"] + first,
+                    first_trial=run["settings"]["first_trial"] + trial,
+                    first_snapshot=snapshot,
                     threads=task.threads,
                     arrays=chosen.arrays,
                     progress=progress,
                     checkpointer=checkpointer,
                 )
             own = task.meta(dataset.provenance, chosen.arrays.empty(0))
-            own |= {"backend_reason": chosen.reason, "job": self.name, "trials": count}
+            own |= {"backend_reason": chosen.reason, "job": self.name, "trials": trials}
             self._write(task, run, curve, own, spent(checkpointer, "annealing"))
 
     def _write(self, task: Task, run: Mapping, curve: pd.DataFrame, own: Mapping, wall: Mapping) -> None:
@@ -71,9 +80,9 @@ class EvaluateJob(JobKind):
         results.write_table(task.out / CURVE, pd.concat([curve, diagnostics], ignore_index=True))
         results.write_meta(task.out, self.files, run | {"wall": run["wall"] | wall, "evaluation": own})
 
-    def trials(self, settings, sizes):
-        """See `JobKind`."""
-        return sizes.trials
+    def parts(self, settings, sizes):
+        """See `JobKind`. Where a budget of products ends a run, the number of its snapshots is not known before."""
+        return sizes.trials, (1 if sizes.run.products else evaluations(sizes.run))
 
     def gather(self, task, folders):
         """See `JobKind`."""

@@ -25,6 +25,7 @@ def annealed_curve(
     held_out: Mapping[str, np.ndarray] | None = None,
     *,
     first_trial: int = 0,
+    first_snapshot: int = 0,
     threads: int = 1,
     arrays: ModuleType = np,
     progress: Progress | None = None,
@@ -41,8 +42,8 @@ def annealed_curve(
     settings : AnnealingSettings
     held_out : mapping of ndarray, shape (rows, m), entries 0 or 1, optional
         Rows that are not trained on, by their part: "validation", "test".
-    first_trial : int
-        Number of the first trial.
+    first_trial, first_snapshot : int
+        Numbers of the first trial and of the first snapshot in the run.
     threads : int
         Number of threads; results do not depend on it.
     arrays : module
@@ -81,7 +82,7 @@ def annealed_curve(
         part, begun = evaluation.next(at_once=-(-threads // trials))
         count = part.W.shape[0]
         # A model's random numbers depend on its snapshot and trial, not on which other trials there are.
-        of_snapshots = np.arange(evaluation.done, evaluation.done + count)[:, None]
+        of_snapshots = first_snapshot + np.arange(evaluation.done, evaluation.done + count)[:, None]
         of_trials = np.arange(first_trial, first_trial + trials)
         found = ais_log_partition(
             part.like(arrays.empty(0)),
