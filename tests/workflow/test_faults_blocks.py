@@ -12,6 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from disks import small_disk
 from tiny_paper import FILES, add_annealed_paper, cut_into_blocks
 from workspaces import run_cli, start_cli
 
@@ -81,6 +82,22 @@ def test_a_second_process_that_joins_the_same_blocks_is_refused(blocks, tmp_path
     assert not (tmp_path / "run").exists()
 
 
+def test_joining_on_a_disk_that_is_full_or_read_only_is_one_line(blocks, tmp_path, capsys):
+    assert main(joining(blocks, tmp_path)) == 0
+    with small_disk(tmp_path / "disk", "4k") as disk:
+        place, files = disk.folder / "place", joining(blocks, disk.folder / "place")
+        for options, reason in (("size=4k", "no space left on device, "), ("ro", "read-only file system")):
+            disk.remount(options)
+            assert main(files) == 2
+            line = capsys.readouterr().err.splitlines()[-1]
+            assert ": cannot be written (" in line
+            assert reason in line
+            assert contents(disk.folder) == {}
+        disk.remount("rw,size=64m")
+        assert main(files) == 0
+        assert contents(place) == {name: content for name, content in contents(tmp_path).items() if "disk/" not in name}
+
+
 @pytest.mark.slow
 def test_blocks_that_are_killed_at_random_moments_end_with_the_same_bytes(workspace, monkeypatch, capsys):
     """Half of the moments are in the time in which a job holds its lock: imports take most of the other."""
@@ -123,7 +140,8 @@ def test_blocks_that_are_killed_at_random_moments_end_with_the_same_bytes(worksp
         check_metas(folder)
         held = lock.exists() or process.returncode > 0
         ended = "after its end" if process.returncode == 0 else "while it held its lock" if held else "before"
-        ends[f"{number.name} of {'joining' if '--blocks' in command else 'a block'} {ended}"] += kill >= 0
+        if kill >= 0:
+            ends[f"{number.name} of {'joining' if '--blocks' in command else 'a block'} {ended}"] += 1
         run_cli(command)
         assert contents(folder) == expected
         check_metas(folder)
