@@ -19,7 +19,7 @@ from rbmbench.cli.snakemake_logger import LoggedWorkflow
 from rbmbench.config.loading import load
 from rbmbench.io.layout import BLOCKS as BLOCKS_FOLDER
 from rbmbench.io.layout import CURVE, META, RUNS
-from rbmbench.io.results import check_writable
+from rbmbench.io.results import check_writable, date_back
 from rbmbench.jobs.fingerprints import fingerprint, probe_ahead, recipe_fingerprint
 from rbmbench.planning.blocks import blocks_of
 from rbmbench.planning.bundles import bundles_of
@@ -39,7 +39,8 @@ def checked_plan():
         configuration = load([CONFIG, *OVERLAYS], config)
         claim_files.check(Path(CONFIG).parent / "claims", configuration)
         found = plan(configuration)
-        check_writable(found.layout.root)
+        for folder in (found.layout.root, *Path(found.layout.root).glob("*/")):
+            check_writable(folder)
         return configuration, found
     except RbmbenchError as error:
         print(f"rbmbench: error: {error}", file=sys.stderr)
