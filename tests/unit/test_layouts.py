@@ -22,6 +22,7 @@ from rbmbench.base.errors import SettingsError
 from rbmbench.base.settings import CertificateSettings, EstimateSettings, GroundTruthSettings
 from rbmbench.measurements import gradient_bias
 from rbmbench.measurements.certificate import certificate
+from rbmbench.model import tempered_sets
 from rbmbench.model.enumeration import empirical_distribution
 from rbmbench.model.rbm import clipped_base_rate
 from rbmbench.model.trajectories import from_independent
@@ -254,6 +255,9 @@ CASES: dict[str, Callable[[Inputs], Any]] = {
     "likelihood.reverse_ais_log_partition": lambda inputs: likelihood.reverse_ais_log_partition(
         inputs.rbm(R), inputs.batch, 3, base=base(inputs)
     ),
+    "likelihood.tempered_log_partition": lambda inputs: likelihood.tempered_log_partition(
+        inputs.rbm(R), inputs.data, budget=1, base=base(inputs)
+    ),
     "likelihood.trajectory_ais_log_partition": lambda inputs: likelihood.trajectory_ais_log_partition(
         from_independent(inputs.rbm(2, R)), 97, 2
     ),
@@ -310,12 +314,28 @@ WITHOUT_ARRAYS = {
         "exact_gradient",  # likelihood's
     },
     "RBM": set(),
-    "likelihood": {"AnnealedEstimate", "BennettEstimate", "LARGEST_ENUMERABLE_LAYER", "is_enumerable"},
+    "likelihood": {
+        "AnnealedEstimate",
+        "BennettEstimate",
+        "LARGEST_ENUMERABLE_LAYER",
+        "TemperedEstimate",
+        "is_enumerable",
+    },
     "samplers": {"REGISTRY", "Sampler", "create"},
     "estimators": {"NOTHING", "REGISTRY", "Estimate", "Estimator", "check_continues", "create"},
     "updates": {"REGISTRY", "create", "products_of"},
     "datasets": set(datasets.__all__) - {"build"},  # files, options, and data sets made by build
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_rounds():
+    """Few rounds of tempered chains."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(likelihood.tempered, "ADAPTED", (4,))
+        patch.setattr(likelihood.tempered, "FIRST", 11)
+        patch.setattr(tempered_sets, "GRID", 7)
+        yield
 
 
 def public_names():
