@@ -244,7 +244,6 @@ def test_an_estimate_goes_on_from_wherever_it_was_stopped(monkeypatch, threads):
 @NEEDS_COMPILER
 def test_device_arrays_give_the_same_estimate(monkeypatch):
     monkeypatch.setattr(tempered, "ADAPTED", (4, 9))
-    monkeypatch.setattr(tempered, "FIRST", 23)
     monkeypatch.setattr(tempered_sets, "GRID", 7)
     # float64: with this seed no uniform lies between two roundings of a mean, so that all states are the same.
     host, data = random_rbm(7, 5, (2,)), binary_data(31, 7)

@@ -22,7 +22,6 @@ from rbmbench.base.errors import SettingsError
 from rbmbench.base.settings import CertificateSettings, EstimateSettings, GroundTruthSettings
 from rbmbench.measurements import gradient_bias
 from rbmbench.measurements.certificate import certificate
-from rbmbench.model import tempered_sets
 from rbmbench.model.enumeration import empirical_distribution
 from rbmbench.model.rbm import clipped_base_rate
 from rbmbench.model.trajectories import from_independent
@@ -326,16 +325,6 @@ WITHOUT_ARRAYS = {
     "updates": {"REGISTRY", "create", "products_of"},
     "datasets": set(datasets.__all__) - {"build"},  # files, options, and data sets made by build
 }
-
-
-@pytest.fixture(scope="module", autouse=True)
-def few_rounds():
-    """Few rounds of tempered chains."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(likelihood.tempered, "ADAPTED", (4,))
-        patch.setattr(likelihood.tempered, "FIRST", 11)
-        patch.setattr(tempered_sets, "GRID", 7)
-        yield
 
 
 def public_names():

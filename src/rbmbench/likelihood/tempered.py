@@ -41,6 +41,8 @@ ADAPTED = (40, 120, 280)
 """Rounds after which the inverse temperatures are chosen anew."""
 FIRST = 560
 """Rounds until the first estimate."""
+FEWEST = 8
+"""Rounds that the estimate rests on at least, where the budget is spent before the first."""
 GROWTH = 1.5
 """Rounds until an estimate, as a multiple of those until the one before."""
 REJECTION = 0.5
@@ -141,8 +143,7 @@ def tempered_log_partition(
                 if pause:
                     pause(lambda begun=every[: first + threads]: [tempering.saved() for tempering in begun])
     values = np.array([tempering.found for tempering in every]).T.reshape(-1, *rbm.W.shape[:-2])
-    converged = (values[1] <= target_error) & (values[5] >= SETS)
-    return TemperedEstimate(log_of_base(rbm, b0) + values[0], *values[1:], converged)
+    return TemperedEstimate(log_of_base(rbm, b0) + values[0], *values[1:-1], values[-1] > 0)
 
 
 def spaced(betas: np.ndarray, rejections: np.ndarray) -> np.ndarray:
@@ -191,17 +192,18 @@ class _Tempering:
             if sets.rounds in ADAPTED:
                 rejections = 1 - acceptance(np.array(self._records[len(self._records) // 2 :]))
                 self._begin(spaced(sets.betas, rejections), sets.betas, sets.states())
-            spent = sets.products >= self._budget and sets.rounds >= FIRST
+            spent = sets.products >= self._budget and len(self._records) >= FEWEST
             if spent or sets.rounds == self._next:
                 self._next, estimate = int(GROWTH * sets.rounds), self._estimate()
                 # Chains that end when the error is small are those whose error is underestimated: two have to agree.
                 own, scale, known = estimate[1], np.sqrt(self._stride * len(self._records)), self._before > 0
                 estimate[1], self._before = max(own, self._before / scale), own * scale
-                if spent or (known and estimate[1] <= self._target_error and sets.round_trips >= SETS):
-                    self.found, self._records = estimate, []
+                reached = known and estimate[1] <= self._target_error and sets.round_trips >= SETS
+                if spent or reached:
+                    self.found, self._records = np.append(estimate, reached), []
 
     def _estimate(self) -> np.ndarray:
-        """Return the first fields of `TemperedEstimate`, but for log Z of the independent units."""
+        """Return all fields of `TemperedEstimate` but the last, without log Z of the independent units."""
         rounds = np.array(self._records[len(self._records) // BURN_IN :], np.float64)
         half, sets = len(rounds) // 2, SETS // 2
         parts = rounds, rounds[..., :sets], rounds[..., sets:], rounds[:half], rounds[half:]
