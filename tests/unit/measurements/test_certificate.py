@@ -9,10 +9,16 @@ from scipy.stats import norm
 
 from rbmbench import datasets
 from rbmbench.base.errors import DataError, RbmbenchWarning, SettingsError, StoppedError
-from rbmbench.base.settings import CertificateSettings
+from rbmbench.base.settings import CertificateSettings, Tempering
 from rbmbench.cli import main
 from rbmbench.io import results
-from rbmbench.likelihood import data_statistics, exact_log_partition, exact_model_statistics, log_likelihood
+from rbmbench.likelihood import (
+    data_statistics,
+    exact_log_partition,
+    exact_model_statistics,
+    log_likelihood,
+    tempered_log_partition,
+)
 from rbmbench.measurements import certificate as module
 from rbmbench.measurements.certificate import certificate, r_hat
 from rbmbench.measurements.distances import RowMoments, adversarial_accuracy
@@ -129,6 +135,23 @@ def test_the_interval_holds_both_sides_of_log_z(found, rbm):
             width = norm.ppf(0.975) * values[f"{side}_error"]
             assert values["log_partition_low"] <= values[f"{side}_log_partition"] - width + 1e-3
             assert values["log_partition_high"] >= values[f"{side}_log_partition"] + width - 1e-3
+
+
+def test_the_interval_of_tempered_chains_is_that_of_their_estimate(rbm, rows):
+    settings = SETTINGS.model_copy(update={"tempering": Tempering(target_error=0.2, products=100_000)})
+    quantities = certificate(rbm, rows, settings)
+    estimate = tempered_log_partition(rbm, rows, 0.2, 100_000, 3, keys=range(TRIALS))
+    for trial in range(TRIALS):
+        values = scalars(quantities, trial)
+        value, error = estimate.log_partition[trial], estimate.standard_error[trial]
+        assert values["log_partition_low"] == pytest.approx(value - norm.ppf(0.975) * error, abs=1e-4)
+        assert values["log_partition_high"] == pytest.approx(value + norm.ppf(0.975) * error, abs=1e-4)
+        assert values["tempered_error"] == error
+        assert values["tempered_converged"] == estimate.converged[trial]
+        assert f"{estimate.round_trips[trial]:.0f} round trips of tempered chains" in next(
+            facts(quantities[quantities["trial"] == trial])
+        )
+    assert not {name for name in values if name.startswith(("forward", "reverse"))}
 
 
 def test_likelihoods_of_rows_and_of_independent_units(found, rbm, rows):
