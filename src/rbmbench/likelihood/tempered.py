@@ -17,6 +17,7 @@ rejection); Krause, Fischer, Igel 2020 (parallel tempering and Bennett's ratio f
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -124,8 +125,8 @@ def tempered_log_partition(
         raise SettingsError(f"target_error: must be a positive number of nats, got {target_error}")
     b0 = start_bias(rbm, base_rate_bias(rows) if base is None else base)
     data = np.asarray(rows, like=rbm.W)
-    models, keys, states = rbm.replicas, keys_of_models(rbm, keys), begun or []
-    streams = [Stream(seed, keys[r : r + 1], Purpose.TEMPERING) for r in range(len(models.W))]
+    models, of_models, states = rbm.replicas, keys_of_models(rbm, keys), begun or []
+    streams = [Stream(seed, of_models[r : r + 1], Purpose.TEMPERING) for r in range(len(models.W))]
     every = [_Tempering(models[r : r + 1], b0, stream, target_error, budget) for r, stream in enumerate(streams)]
     for tempering, state in zip(every, states, strict=False):
         tempering.restore(state)
@@ -141,9 +142,15 @@ def tempered_log_partition(
                     done = sum(budget if len(each.found) else min(each.sets.products, budget) for each in every)
                     progress(done, budget * len(every))
                 if pause:
-                    pause(lambda begun=every[: first + threads]: [tempering.saved() for tempering in begun])
+                    pause(partial(_saved, every[: first + threads]))
     values = np.array([tempering.found for tempering in every]).T.reshape(-1, *rbm.W.shape[:-2])
-    return TemperedEstimate(log_of_base(rbm, b0) + values[0], *values[1:-1], values[-1] > 0)
+    found = dict(zip(TemperedEstimate.__dataclass_fields__, values, strict=True))
+    found["log_partition"] += log_of_base(rbm, b0)
+    return TemperedEstimate(**found | {"converged": found["converged"] > 0})
+
+
+def _saved(begun: "list[_Tempering]") -> list[State]:
+    return [tempering.saved() for tempering in begun]
 
 
 def spaced(betas: np.ndarray, rejections: np.ndarray) -> np.ndarray:
@@ -203,7 +210,7 @@ class _Tempering:
                     self.found, self._records = np.append(estimate, reached), []
 
     def _estimate(self) -> np.ndarray:
-        """Return all fields of `TemperedEstimate` but the last, without log Z of the independent units."""
+        """Return the fields of `TemperedEstimate` but the last, in order, without log Z of the independent units."""
         rounds = np.array(self._records[len(self._records) // BURN_IN :], np.float64)
         half, sets = len(rounds) // 2, SETS // 2
         parts = rounds, rounds[..., :sets], rounds[..., sets:], rounds[:half], rounds[half:]
@@ -217,8 +224,9 @@ class _Tempering:
 
     def saved(self) -> State:
         """Return the state, from which `restore` goes on bit for bit."""
-        own = {"records": np.array(self._records, np.float32), "found": self.found}
-        return self.sets.saved() | own | {"looks": np.array([self._stride, self._next, self._before])}
+        looks = np.array([self._stride, self._next, self._before])
+        own: State = {"records": np.array(self._records, np.float32), "found": self.found, "looks": looks}
+        return self.sets.saved() | own
 
     def restore(self, saved: State) -> None:
         """Go on from a state of `saved`."""
