@@ -243,8 +243,8 @@ def test_reports(results, monkeypatch):
         "run-times": ("run-times", "--runs", first.removesuffix("/meta.json"), "--out", scale / "times.csv"),
         "report": ("report", scale, "--specs", file, "--out", scale / "x"),
         "keep": (*keep, *given_claims),
-        "claims": ("claims", "--scale", "tiny", "--specs", file, *given_claims, "--spec", scale / "c", "--csv",
-                   "c", *page),
+        "claims": ("claims", "--scale", "tiny", "--specs", scale / "specs.json", *given_claims, "--spec",
+                   scale / "c", "--csv", "c", *page),
     }  # fmt: skip
     inputs = st.tuples(edited(spec), st.just(meta), st.just(verdicts))
     inputs |= st.tuples(st.just(spec), edited(meta), st.just(verdicts))
@@ -254,6 +254,7 @@ def test_reports(results, monkeypatch):
     @given(st.sampled_from(sorted(commands)), inputs)
     def holds(name, parts):
         file.write_text(json.dumps(parts[0]))
+        (scale / "specs.json").write_text(json.dumps({"popcd_fig1": parts[0]}))
         with open(first, "w") as written:
             json.dump(parts[1], written)
         for place in (scale / "claims.csv", scale / "kept" / "claims.csv"):
@@ -411,6 +412,7 @@ def right_lines(data, run, results) -> list[list[str]]:
     scale, spec = results
     file, truth = scale / "specs" / "popcd_fig1.json", run.parent / "truth"
     file.write_text(json.dumps(spec))
+    (scale / "specs.json").write_text(json.dumps({"popcd_fig1": spec}))
     of_model = ("--data", data, "--model", run, "--out", "out/measured")
     of_notebook = ("--template", "notebooks/table.ipynb", "--notebook", "out/n.ipynb", "--page", "out/n.html")
     of_scale = ("--scale", "tiny", "--claims", scale / "popcd.yaml")
@@ -439,8 +441,9 @@ def right_lines(data, run, results) -> list[list[str]]:
         ("job", "sample", "--settings", json.dumps(SAMPLING), *of_model, "--scale", "tiny"),
         ("job", "couple", "--settings", json.dumps(COUPLING), "--out", "out/coupled"),
         ("render", "--set", "spec=a", "md=b", *of_notebook, "--log", "out/log.ipynb"),
+        ("render", "popcd_fig1", "--spec", scale / "specs.json", "--set", "spec=out/a", *of_notebook),
         ("keep", "--folder", scale, "--figures", "popcd_fig1", *of_scale, "--out", scale),
-        ("claims", "--specs", file, *of_scale, "--spec", "out/c", "--csv", "c", *of_notebook),
+        ("claims", "--specs", scale / "specs.json", *of_scale, "--spec", "out/c", "--csv", "c", *of_notebook),
         ("report", scale, "--specs", file, "--out", "out/report.html"),
         ("run-times", "--runs", run, "--out", "out/times.csv"),
         ("forecast", "--configfile", "config/smoke.yaml", "--results", "empty", "--cores", "2", "--out", "out/f.csv"),

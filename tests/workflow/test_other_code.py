@@ -80,14 +80,14 @@ def jobs(folder: Path, *arguments: str) -> dict[str, int]:
     return {name: number for name, number in found.items() if name not in after}
 
 
-def test_another_formula_of_an_estimator_trains_its_runs_only(copied):
+def test_another_formula_of_an_estimator_trains_the_bundles_of_its_runs_only(copied):
     edit(copied, "estimators/pop_cd.py", "-= log_proposal", "-= 1.01 * log_proposal")
-    assert jobs(copied) == {"train_run": 2}
+    assert jobs(copied) == {"bundle": 2}
 
 
 def test_another_kernel_runs_all_that_uses_it(copied):
     edit(copied, "kernels/numpy/elementary.py", "/ (1 + decay)", "/ (1.01 + decay)")
-    assert jobs(copied) == {"train_run": 5, "compute_ground_truth": 2, "measure_bias": 1}
+    assert jobs(copied) == {"bundle": 3, "train_run": 1, "measure_bias": 1}
 
 
 def test_another_measurement_a_remark_and_another_name_train_nothing(copied):
@@ -99,7 +99,7 @@ def test_another_measurement_a_remark_and_another_name_train_nothing(copied):
 
 def test_another_recipe_of_a_data_set_makes_it_again(copied):
     edit(copied, "datasets/bars_and_stripes.py", "def load(", "unused = 1\n\n    def load(")
-    assert jobs(copied) == {"prepare_data": 1, "train_run": 3, "compute_ground_truth": 2, "measure_bias": 1}
+    assert jobs(copied) == {"prepare_data": 1, "bundle": 2, "train_run": 1, "measure_bias": 1}
 
 
 def test_results_that_were_brought_here_count_as_done(copied):
@@ -113,7 +113,7 @@ def test_own_data_that_change_are_read_again(copied):
     np.save(work / "other.npy", np.ones((7, 5), np.uint8))
     os.utime(work / "other.npy", (1e9, 1e9))  # older than all results
     os.replace(work / "other.npy", own)
-    assert jobs(copied) == {"prepare_data": 1, "train_run": 2}
+    assert jobs(copied) == {"prepare_data": 1, "bundle": 1}
 
 
 def test_own_data_that_are_missing_are_named_in_one_line(copied):

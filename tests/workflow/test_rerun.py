@@ -50,7 +50,7 @@ def test_a_deleted_curve_is_trained_again_when_a_figure_needs_it(made):
     next(made.folder.glob("results/smoke/runs/letters-16h-pt_10-0.01-*/curve.parquet")).unlink()
     assert made.jobs(*SMOKE, "--", "popcd_fig2") == {}
     (made.folder / "results/smoke/figures/popcd_fig2.png").unlink()
-    assert made.jobs(*SMOKE, "--", "popcd_fig2") == {"train_run": 1, "render_figure": 1}
+    assert made.jobs(*SMOKE, "--", "popcd_fig2") == {"bundle": 1, "render_figure": 1}
     assert made.jobs(*SMOKE, "--", "popcd_fig1", "popcd_table1") == {}
 
 
@@ -58,8 +58,8 @@ def test_a_changed_panel_runs_its_runs(made):
     made.edit(*POPCD, "figures", "fig1", "panels", "a", "iterations", 123)
     found = made.jobs(*SMOKE)
     assert found == {
-        "write_spec": 1,
-        "train_run": 6,
+        "write_specs": 1,
+        "bundle": 1,
         "render_figure": 1,
         "check_claims": 1,
         "write_report": 1,
@@ -72,9 +72,7 @@ def test_a_changed_panel_runs_its_runs(made):
 def test_a_changed_ground_truth_trains_nothing(made):
     made.edit(*POPCD, "tables", "table1", "ground_truth", "samples", 999)
     assert made.jobs(*SMOKE, "--", "popcd_table1") == {
-        "write_spec": 1,
-        "compute_ground_truth": 6,
-        "measure_bias": 24,
+        "bundle": 8,
         "render_table": 1,
     }
     assert made.jobs(*SMOKE, "--", "all_figures") == {}
@@ -82,7 +80,7 @@ def test_a_changed_ground_truth_trains_nothing(made):
 
 def test_a_changed_title_computes_nothing(made):
     made.edit(*POPCD, "figures", "fig2", "title", "Another title")
-    expected = {"write_spec": 1, "render_figure": 1, "check_claims": 1, "write_report": 1}
+    expected = {"write_specs": 1, "render_figure": 1, "check_claims": 1, "write_report": 1}
     assert made.jobs(*SMOKE) == expected
 
 
@@ -95,13 +93,14 @@ def test_a_changed_notebook_renders_again(made):
 def test_changed_data_options_prepare_and_train_again(made):
     made.edit(*POPCD, "data", "mnist", "options", "threshold", 5)
     found = made.jobs(*SMOKE, "--", "all_figures")
-    # Figure 2 has 12 runs on these data, 4 from other starts, Figure 3 has 8, whose likelihoods are annealed.
-    assert found == {"prepare_data": 1, "train_run": 24, "evaluate_run": 8, "write_spec": 3, "render_figure": 3}
+    # Figure 2 has a bundle of runs on these data, another from other starts, Figure 3 has one, and one of annealings.
+    assert found == {"prepare_data": 1, "bundle": 4, "render_figure": 3}
 
 
 def test_another_annealing_trains_nothing(made):
+    # Panel c leaves the bundle of annealings that it shared with panel d.
     made.edit(*POPCD, "figures", "fig3", "panels", "c", "annealing", {"particles": 7})
-    assert made.jobs(*SMOKE, "--", "all_figures") == {"write_spec": 1, "evaluate_run": 4, "render_figure": 1}
+    assert made.jobs(*SMOKE, "--", "all_figures") == {"evaluate_run": 4, "bundle": 1, "render_figure": 1}
 
 
 def test_a_changed_claim_is_judged_again(made):

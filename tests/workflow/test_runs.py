@@ -46,7 +46,7 @@ def sampled(tiny):
 
 def test_figures_of_one_panel_share_a_job_of_samples(sampled):
     jobs = sampled.jobs(*FILES, "--", "tiny_fig6", "tiny_fig7")
-    assert jobs == {"prepare_data": 1, "train_run": 1, "sample_models": 1, "write_spec": 2, "render_figure": 2}
+    assert jobs == {"prepare_data": 1, "train_run": 1, "sample_models": 1, "render_figure": 2}
 
 
 def test_a_lock_that_was_left_is_taken_away_without_more_words(tiny):
@@ -118,8 +118,8 @@ def test_what_trains_alike_is_trained_once_and_couplings_train_nothing(tiny):
     tiny.edit("config/papers/tiny.yaml", "figures", "fig5", COUPLED)
     # Both panels show one run of the schedule, and the table times the runs of the first.
     jobs = tiny.jobs(*FILES, "--", "tiny_fig2", "tiny_table2")
-    assert jobs == {"prepare_data": 1, "train_run": 2, "write_spec": 2, "render_figure": 1, "render_table": 1}
-    assert tiny.jobs(*FILES, "--", "tiny_fig5") == {"couple_chains": 2, "write_spec": 1, "render_figure": 1}
+    assert jobs == {"prepare_data": 1, "train_run": 2, "render_figure": 1, "render_table": 1}
+    assert tiny.jobs(*FILES, "--", "tiny_fig5") == {"bundle": 1, "render_figure": 1}
 
 
 def test_a_failed_run_hurts_no_other(tiny):

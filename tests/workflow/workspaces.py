@@ -80,10 +80,12 @@ class Workspace:
         return [name for line in lines if (name := line.split("\t")[0]).startswith("results/")]
 
     def jobs(self, *arguments: str) -> Counter:
-        """Return how many jobs of each rule would run, targets left out."""
+        """Return how many jobs of each rule would run, those of bundles together, targets left out."""
         output = self.snakemake("--dry-run", "--quiet", "rules", "host", *arguments)
         table = output.partition("Job stats:")[2].partition("\n\n")[0]
-        counts = Counter({name: int(number) for name, number in re.findall(r"^(\w+) +(\d+)$", table, re.MULTILINE)})
+        counts = Counter()
+        for name, number in re.findall(r"^(bundle(?=_)|\w+)\S* +(\d+)$", table, re.MULTILINE):
+            counts[name] += int(number)
         targets = ("all", "claims", "report", "benchmarks", "total")
         for name in [name for name in counts if name in targets or re.match(r"all_|popcd_|tiny_|paper_", name)]:
             del counts[name]

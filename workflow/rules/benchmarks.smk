@@ -46,7 +46,7 @@ rule measure_speed:
     message:
         "speed of training steps"
     shell:
-        "env -u RBMBENCH_WARM python {input.script:q} --out {params.folder:q} --log {log:q}"
+        "python {input.script:q} --out {params.folder:q} --log {log:q}"
 
 
 rule render_speed:

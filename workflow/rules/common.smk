@@ -7,7 +7,7 @@ import math
 import os
 import shlex
 import sys
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from rbmbench import datasets, jobs
@@ -20,9 +20,9 @@ from rbmbench.config.loading import load
 from rbmbench.io.layout import BLOCKS as BLOCKS_FOLDER
 from rbmbench.io.layout import CURVE, META, RUNS
 from rbmbench.io.results import check_writable
-from rbmbench.io.warm import WarmProcess
 from rbmbench.jobs.fingerprints import fingerprint, probe_ahead, recipe_fingerprint
 from rbmbench.planning.blocks import blocks_of
+from rbmbench.planning.bundles import bundles_of
 from rbmbench.planning.forecast import requests
 from rbmbench.planning.forecast.jobs import LEAST_MINUTES
 from rbmbench.planning.plan import plan
@@ -65,8 +65,6 @@ OVERLAYS = [os.path.relpath(file) for file in workflow.overwrite_configfiles]
 CONFIGURATION, PLAN = checked_plan()
 LAYOUT = PLAN.layout
 LOGGED = LoggedWorkflow(workflow, PLAN)
-WARM = WarmProcess()
-FEWEST_JOBS_OF_WARM_PROCESS = 10
 
 # The steps run the `rbmbench` beside the Python that runs Snakemake: no environment has to be activated.
 os.environ.update(step_environment())
@@ -83,7 +81,8 @@ wildcard_constraints:
 
 BLOCKS_OF = {name: blocks_of(PLAN, job) for name, job in PLAN.jobs.items()}
 BLOCKS = {block.id: block for blocks in BLOCKS_OF.values() for block in blocks}
-TITLES = Titles(PLAN, BLOCKS.values())
+BUNDLES = bundles_of(PLAN)
+TITLES = Titles(PLAN, BLOCKS.values(), BUNDLES)
 # Messages are formatted with the names of the outermost workflow, also where this one is a module of it.
 workflow.modifier_stack[0].globals["TITLES"] = TITLES
 
@@ -123,6 +122,23 @@ def arguments_of(name):
     arguments += ["--run-id", job.id] if job.kind == "train" else []
     folders = [LAYOUT.job(block.folder, block.id) for block in BLOCKS_OF[name]]
     return shlex.join([*arguments, *(["--blocks", *folders] if folders else [])])
+
+
+def command_of(job):
+    """Return the subcommand of `rbmbench` that computes a job of a bundle."""
+    arguments = ["job", job.kind, "--settings", job.settings.canonical(), "--checkpoint", LAYOUT.checkpoint(job.id)]
+    arguments += ["--scale", PLAN.scale, "--out", PLAN.folder(job)]
+    return f"{shlex.join(arguments)} {arguments_of(job.id)}"
+
+
+def codes_of_bundle(bundle, wildcards):
+    """Return the fingerprints of the code of the jobs of a bundle."""
+    return [code_of_job(job) for job in bundle.jobs]
+
+
+def most_megabytes(bundle, wildcards, attempt):
+    """Return the MB that a bundle requests at an attempt: those of its largest job."""
+    return max(request_of(job.id).megabytes_at(attempt) for job in bundle.jobs)
 
 
 @cache
@@ -201,9 +217,19 @@ def files_of(key):
     return LAYOUT.figure_files(key) if key in PLAN.figures else LAYOUT.table_files(key)
 
 
-def spec_text(key):
-    """Return the spec of a figure or table, in ASCII: Snakemake writes it in the encoding of the user's locale."""
-    return json.dumps(PLAN.outputs[key].spec.model_dump(mode="json"), indent=1, sort_keys=True) + "\n"
+# In ASCII: Snakemake writes them in the encoding of the user's locale.
+SPECS = {key: json.dumps(output.spec.model_dump(mode="json")) for key, output in PLAN.outputs.items()}
+MOST_CHARACTERS_OF_ARGUMENT = 60_000
+
+
+def spec_argument(name):
+    """Return a function of wildcards: the spec of a figure or table, or the file of all specs if it is too long."""
+    return lambda wildcards: SPECS[wildcards[name]] if not long_spec(name)(wildcards) else LAYOUT.specs
+
+
+def long_spec(name):
+    """Return a function of wildcards: the file of all specs, as a list, for a spec too long for an argument."""
+    return lambda wildcards: [LAYOUT.specs] * (len(SPECS[wildcards[name]]) > MOST_CHARACTERS_OF_ARGUMENT)
 
 
 @cache

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The computations: two rules for each kind of job of rbmbench.jobs, one of which computes a job, or joins its blocks of
-# trials, and one of which computes such a block. Checkpoints are no outputs: a failed job loses its outputs, and goes on
+# trials, and one of which computes such a block; and a rule for each bundle of short jobs, which Snakemake prefers to
+# those of single jobs, for it has no wildcards. Checkpoints are no outputs: a failed job loses its outputs, and goes on
 # from its checkpoint.
 
 
@@ -43,3 +44,28 @@ for kind in jobs.kinds():
                 "rbmbench job {params.kind} --settings {params.settings:q} {params.arguments}"
                 " --checkpoint {params.checkpoint:q} --threads {threads} --scale {params.scale:q}"
                 " --out {params.folder:q} --log {log:q}"
+
+
+for bundle in BUNDLES:
+
+    rule:
+        name:
+            bundle.id
+        input:
+            data=sorted({file for job in bundle.jobs for file in data_of_job(job)}),
+            before=sorted({file for job in bundle.jobs for file in files_before(job.id)}),
+        output:
+            [file for job in bundle.jobs for file in PLAN.files(job)],
+        log:
+            LAYOUT.log("bundles", bundle.id),
+        resources:
+            mem_mb=partial(most_megabytes, bundle),
+            runtime=more_each_attempt(LEAST_MINUTES),
+            gpu=gpu_count() if jobs.of_name(bundle.jobs[0].kind).takes_gpu else 0,
+        params:
+            code=partial(codes_of_bundle, bundle),
+            commands=[command_of(job) for job in bundle.jobs],
+        message:
+            f"{{TITLES:{bundle.id}}}"
+        shell:
+            "rbmbench bundle {params.commands:q} --log {log:q}"

@@ -2,33 +2,31 @@
 # Figures and tables. Each has a spec (what to show) and is made by the notebook of its kind.
 
 
-# A spec may be too long for an argument of a command. Snakemake itself fills the template in: no process is started.
-rule write_spec:
+# For the claims, and for specs that are too long for an argument. Snakemake itself fills the template in: no process is
+# started.
+rule write_specs:
     input:
         template=ancient(file_of("workflow/templates/spec.json.j2")),
     output:
-        LAYOUT.spec("{key}"),
+        LAYOUT.specs,
     log:
-        LAYOUT.log("specs", "{key}"),
-    wildcard_constraints:
-        key="[a-z0-9_]+_(fig|table)[a-z0-9_]*",
-    resources:
-        mem_mb=500,
-        runtime=10,
+        LAYOUT.log("specs", "specs"),
+    localrule: True
     params:
-        text=lambda wildcards: spec_text(wildcards.key),
+        text=",\n".join(f'"{key}": {spec}' for key, spec in SPECS.items()),
     message:
-        "{TITLES:{wildcards.key}}: spec"
+        "specs"
     template_engine:
         "jinja2"
 
 
 rule render_figure:
     input:
-        spec=LAYOUT.spec("{figure}"),
+        specs=long_spec("figure"),
         template=lambda wildcards: template_of(wildcards.figure),
         results=lambda wildcards: PLAN.outputs[wildcards.figure].spec.files(),
     output:
+        spec=LAYOUT.spec("{figure}"),
         pdf=LAYOUT.figure("{figure}", "pdf"),
         png=report(
             LAYOUT.figure("{figure}", "png"),
@@ -47,20 +45,24 @@ rule render_figure:
     resources:
         mem_mb=more_each_attempt(2000),
         runtime=more_each_attempt(30),
+    params:
+        spec=spec_argument("figure"),
     message:
         "{TITLES:{wildcards.figure}}: drawn"
     shell:
-        "rbmbench render --template {input.template:q} --set spec={input.spec:q} pdf={output.pdf:q} png={output.png:q}"
+        "rbmbench render {wildcards.figure} --spec {params.spec:q} --template {input.template:q} --set spec={output.spec:q}"
+        " pdf={output.pdf:q} png={output.png:q}"
         " svg={output.svg:q} md={output.md:q} csv={output.csv:q} --notebook {output.notebook:q} --page {output.page:q}"
         " --partial {log.notebook:q} --log {log.text:q}"
 
 
 rule render_table:
     input:
-        spec=LAYOUT.spec("{table}"),
+        specs=long_spec("table"),
         template=lambda wildcards: template_of(wildcards.table),
         results=lambda wildcards: PLAN.outputs[wildcards.table].spec.files(),
     output:
+        spec=LAYOUT.spec("{table}"),
         csv=report(
             LAYOUT.table("{table}", "csv"),
             caption="../report/table.rst",
@@ -77,9 +79,12 @@ rule render_table:
     resources:
         mem_mb=more_each_attempt(2000),
         runtime=more_each_attempt(30),
+    params:
+        spec=spec_argument("table"),
     message:
         "{TITLES:{wildcards.table}}: written"
     shell:
-        "rbmbench render --template {input.template:q} --set spec={input.spec:q} csv={output.csv:q} md={output.md:q}"
+        "rbmbench render {wildcards.table} --spec {params.spec:q} --template {input.template:q} --set spec={output.spec:q}"
+        " csv={output.csv:q} md={output.md:q}"
         " tex={output.tex:q} --notebook {output.notebook:q} --page {output.page:q}"
         " --partial {log.notebook:q} --log {log.text:q}"

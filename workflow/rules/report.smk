@@ -4,7 +4,7 @@
 
 rule check_claims:
     input:
-        specs=[LAYOUT.spec(key) for key in PLAN.outputs],
+        specs=LAYOUT.specs,
         claims=[f"{os.path.dirname(CONFIG)}/claims/{paper}.yaml" for paper in PLAN.papers],
         template=file_of("notebooks/claims.ipynb"),
         results=[file for output in PLAN.outputs.values() for file in output.spec.files()],

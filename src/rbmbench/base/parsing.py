@@ -4,6 +4,7 @@
 from collections.abc import Callable
 from typing import Any, get_args
 
+import numpy as np
 from pydantic import BaseModel, ValidationError
 
 from rbmbench.base.errors import SettingsError, unknown_name
@@ -16,7 +17,7 @@ def parse(model: type[BaseModel], values: Any, where: str | Callable[[tuple], st
     ----------
     model : type of Settings
     values : mapping
-        Plain data, as read from YAML or JSON.
+        Plain data, as read from YAML or JSON; numbers and arrays of NumPy count as those of Python.
     where : str or callable
         The file or argument that the values come from, for the message. A callable gets the location of a key (a tuple
         of names and indices), for values merged from several files.
@@ -26,6 +27,7 @@ def parse(model: type[BaseModel], values: Any, where: str | Callable[[tuple], st
     SettingsError
         If a value is invalid; names ``where``, the key, what was found and what is allowed.
     """
+    values = _plain(values)
     try:
         return model.model_validate(values)
     except ValidationError as failure:
@@ -48,6 +50,15 @@ def parse(model: type[BaseModel], values: Any, where: str | Callable[[tuple], st
         own = error["type"] == "value_error" and isinstance(error["input"], dict | list)
         prefix = "" if own else f"found {found}; "
         raise SettingsError(f"{where}: {key}: {prefix}{message[:1].lower()}{message[1:]}") from None
+
+
+def _plain(values: Any) -> Any:
+    """Return plain data without numbers and arrays of NumPy."""
+    if isinstance(values, np.generic | np.ndarray):
+        return values.tolist()
+    if isinstance(values, dict):
+        return {name: _plain(value) for name, value in values.items()}
+    return type(values)(map(_plain, values)) if type(values) in (list, tuple) else values
 
 
 def _location(values: Any, location: tuple) -> tuple:

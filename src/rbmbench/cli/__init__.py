@@ -11,9 +11,10 @@ from importlib import import_module
 from rbmbench.base.errors import RbmbenchError, RbmbenchWarning, StoppedError
 from rbmbench.cli.output import Output
 from rbmbench.cli.parser import parser
-from rbmbench.io import warm
 
 __all__ = ["main"]
+
+THREAD_VARIABLES = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -30,9 +31,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code: 0; 1 if `doctor` finds a failure; 2 after an error, printed as one line on standard error;
         128 + the number of the signal that stopped it.
     """
-    elsewhere = warm.run_elsewhere("rbmbench", sys.argv[1:]) if arguments is None else None
-    if elsewhere is not None:
-        return elsewhere
     with Output() as output:
         code = _run(arguments, output)
         if (lost := output.lost()) and not code:
@@ -49,7 +47,7 @@ def _run(arguments: Sequence[str] | None, output: Output) -> int:
         if chosen.plugin:
             import_module("rbmbench.base.plugins").name_for_processes(chosen.plugin)
         if "threads" in chosen:
-            for variable in warm.THREAD_VARIABLES:  # NumPy and Numba read them when they are imported
+            for variable in THREAD_VARIABLES:  # NumPy and Numba read them when they are imported
                 os.environ[variable] = str(chosen.threads)
         module, _, function = chosen.command.partition(":")
         with _one_line_warnings():

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The subcommands that compute the jobs of `rbmbench.jobs`, and `train` with single arguments."""
 
+import shlex
 from argparse import Namespace
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
@@ -10,7 +11,7 @@ from rbmbench import datasets, jobs
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import RunSettings, Settings
-from rbmbench.cli.parser import ONE_STAGE, plain_data
+from rbmbench.cli.parser import ONE_STAGE, parser, plain_data
 from rbmbench.cli.progress import shown_progress
 from rbmbench.cli.stopping import StopSignals
 from rbmbench.io import provenance, results
@@ -31,6 +32,14 @@ def compute(arguments: Namespace) -> None:
         kind.gather(task, arguments.blocks)
     else:
         kind.compute(task)
+
+
+def bundle(arguments: Namespace) -> None:
+    """Compute several jobs, one after the other; imports count for the first."""
+    for number, job in enumerate(arguments.jobs):
+        if number:
+            provenance.restart()
+        compute(parser().parse_args(shlex.split(job)))
 
 
 def train(arguments: Namespace) -> None:
@@ -63,16 +72,22 @@ def run_of(arguments: Namespace) -> tuple[RunSettings, datasets.Dataset]:
     if arguments.settings:
         if given:
             raise SettingsError(f"--settings: found with {_argument(given)}; allowed: one of the two")
-        return _settings(RunSettings, arguments), datasets.read_file(arguments.data)
+        return _settings(RunSettings, arguments), read_data(arguments)
     for name in ("hidden", "iterations"):
         if name not in given:
             raise SettingsError(f"{_argument([name])}: found nothing; allowed: an integer >= 1, or --settings")
     _check_start(arguments)
-    dataset = datasets.read_file(arguments.data)
+    dataset = read_data(arguments)
     options = plain_data("--options", given.pop("options", "{}")) | ({"k": given.pop("k")} if "k" in given else {})
     given = {"batch": min(USUAL_BATCH, len(dataset.train)), "options": options} | given
     data = {"name": dataset.name, "options": dataset.provenance["options"]}
     return settings_from(given, data, "train"), dataset
+
+
+def read_data(arguments: Namespace) -> datasets.Dataset:
+    """Return the data set of a file, a user's own with options."""
+    options = {"key": arguments.array, "drop_columns": arguments.drop_columns, "threshold": arguments.threshold}
+    return datasets.read_file(arguments.data, **{name: value for name, value in options.items() if value is not None})
 
 
 def _argument(names: Iterable[str]) -> str:

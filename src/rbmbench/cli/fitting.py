@@ -4,7 +4,6 @@
 from argparse import Namespace
 from pathlib import Path
 
-from rbmbench import datasets
 from rbmbench.base.errors import DataError
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import AnnealingSettings, CertificateSettings
@@ -56,9 +55,10 @@ def _evaluation(arguments: Namespace) -> Namespace:
 def certify(arguments: Namespace) -> None:
     """Print the verdict on each model of a file, and what it rests on."""
     file = arguments.model / MODEL if arguments.model.is_dir() else arguments.model
-    budget = {"tempering": TEMPERING} | plain_data("--settings", arguments.settings)
+    budget = plain_data("--settings", arguments.settings)
+    budget = {"tempering": TEMPERING} | budget if isinstance(budget, dict) else budget
     settings = parse(CertificateSettings, budget, "--settings")
-    dataset, rbm = datasets.read_file(arguments.data), RBM.load(file).replicas
+    dataset, rbm = computing.read_data(arguments), RBM.load(file).replicas
     if (found := dataset.train.shape[1]) != rbm.visible_units:
         raise DataError(f"{arguments.data}: found {found} columns; {file} has {rbm.visible_units} visible units")
     with shown_progress(file.name, "models") as progress:

@@ -10,6 +10,7 @@ from rbmbench.base.errors import RbmbenchError
 from rbmbench.cli.progress import duration
 from rbmbench.io.layout import Layout
 from rbmbench.planning.blocks import Block
+from rbmbench.planning.bundles import Bundle
 from rbmbench.planning.forecast import Expected, Remaining
 from rbmbench.planning.jobs import Plan, title_of_data
 from rbmbench.planning.specs import number_of, paper_of
@@ -32,18 +33,23 @@ class Titles:
     ----------
     plan : Plan
     blocks : iterable of Block
+    bundles : iterable of Bundle
     """
 
-    def __init__(self, plan: Plan, blocks: Iterable[Block] = ()):
+    def __init__(self, plan: Plan, blocks: Iterable[Block] = (), bundles: Iterable[Bundle] = ()):
         self._titles = {name: title_of_data(entry) for name, entry in plan.data.items()}
+        first_shown: dict[str, str] = {}
         for key, output in plan.outputs.items():
-            shown = f"{paper_of(key)} {number_of(key)}"
-            self._titles[key] = shown
+            self._titles[key] = f"{paper_of(key)} {number_of(key)}"
             for name in plan.needed(output):
+                shown = first_shown.setdefault(name, self._titles[key])
                 self._titles.setdefault(name, f"{shown}: {plan.jobs[name].title}")
         for block in blocks:
             trials = f"trials {block.first + 1} to {block.first + block.trials}"
             self._titles[block.id] = f"{self._titles[block.job.id]}, {trials}"
+
+        for bundle in bundles:
+            self._titles[bundle.id] = f"{first_shown[bundle.jobs[0].id]}: {bundle.title}"
 
     def __format__(self, name: str) -> str:
         """Return the title of an id or key."""

@@ -61,13 +61,6 @@ def keep(arguments: Namespace) -> None:
     write_csv(_with_earlier(judge.evaluate(spec), Path(target.claims), spec), target.claims)
 
 
-def crate(arguments: Namespace) -> None:
-    """Write the description of a folder of results that archives read."""
-    from rbmbench.reporting.crate import write_crate
-
-    print(f"{write_crate(arguments.folder, arguments.workflow, arguments.author, arguments.licence)}: written")
-
-
 def _with_earlier(verdicts: pd.DataFrame, file: Path, spec: judge.ClaimsSpec) -> pd.DataFrame:
     """Return the verdicts that have a measured value, and in the other claims' places those that the file has.
 

@@ -9,7 +9,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from rbmbench.base.errors import DataError, ResultsError, SettingsError
+from rbmbench.base.errors import DataError, ResultsError, SettingsError, unknown_name
 from rbmbench.cli.parser import plain_data
 from rbmbench.io.atomic import replaced, write_json
 from rbmbench.io.layout import CONFORMANCE, REFERENCE, Layout
@@ -43,22 +43,34 @@ def data(arguments: Namespace) -> None:
 
 
 def render(arguments: Namespace) -> None:
-    """Run a notebook with parameters."""
+    """Run a notebook with parameters; that of a figure or table writes its spec first."""
+    from rbmbench.planning.specs import read_specs
     from rbmbench.reporting.page.notebooks import run_notebook
 
-    run_notebook(arguments.template, dict(arguments.set), arguments.notebook, arguments.page, arguments.partial)
+    parameters = dict(arguments.set)
+    if key := arguments.key:
+        if (text := arguments.spec) is None:
+            raise SettingsError(f"render {key}: --spec must be given, got nothing")
+        specs = {key: plain_data("--spec", text)} if text.startswith("{") else read_specs(text)
+        if key not in specs:
+            raise SettingsError(f"{text}: {unknown_name('figure or table', key, specs)}")
+        write_json(parameters["spec"], specs[key])
+    run_notebook(arguments.template, parameters, arguments.notebook, arguments.page, arguments.partial)
 
 
 def claims(arguments: Namespace) -> None:
     """Write the spec of the claims, and run the notebook that judges them."""
     from rbmbench.config.layers import read_yaml
-    from rbmbench.planning.specs import read_values
+    from rbmbench.planning.specs import parse_spec, read_specs
     from rbmbench.reporting.page.notebooks import run_notebook
 
+    specs = read_specs(arguments.specs)
+    for key, spec in specs.items():
+        parse_spec(spec, f"{arguments.specs}: {key}")
     values = {
         "key": "claims",
         "scale": arguments.scale,
-        "outputs": [read_values(file) for file in arguments.specs],
+        "outputs": list(specs.values()),
         "claims": {file.stem: read_yaml(file) for file in arguments.claims},
     }
     write_json(arguments.spec, values)

@@ -192,8 +192,13 @@ COMPUTATION = {
     "--threads": {"type": _count, "default": 1, "metavar": "N", "help": "threads to use (default: 1)"},
     "--scale": {"default": "none", "metavar": "NAME", "help": "name of the scale, for meta.json"},
 }
+OWN_DATA = {
+    "--array": {"metavar": "NAME", "help": "array of an .npz file (default: train, or the only one)"},
+    "--drop-columns": {"nargs": "+", "metavar": "COLUMN", "help": "columns to leave out: names, or numbers from 1"},
+    "--threshold": {"type": float, "metavar": "NUMBER", "help": "larger numbers are 1, others 0"},
+}
 DATA_OR_OWN = {
-    "--data": _required_file(help="file of `rbmbench data`, or a matrix of 0 and 1 of your own: .npy, .npz or .csv"),
+    "--data": _required_file(help="file of `rbmbench data`, or rows of 0 and 1 of your own: text, parquet, .npy, ..."),
     "--run-id": {"metavar": "ID", "help": "id of the run, for meta.json (default: the name of the folder to write)"},
 }
 ONE_STAGE = {
@@ -214,7 +219,8 @@ ONE_STAGE = {
     "--evaluate-every": {"type": _count, "metavar": "N", "help": "iterations between evaluations (default: 100)"},
 }
 OF_FIT = {
-    "data": _file(help="matrix of 0 and 1 of your own, a row per sample: .csv without a header, .npy or .npz"),
+    "data": _file(help="rows of 0 and 1 of your own, a row per sample: text, libsvm, parquet, .npy or .npz"),
+    **OWN_DATA,
     "--out": _required_folder(help="folder to write"),
     **ONE_STAGE,
     "--hidden": ONE_STAGE["--hidden"] | {"required": True},
@@ -322,6 +328,7 @@ def _add_commands(commands) -> None:
         "computing:train",
         text,
         DATA_OR_OWN,
+        OWN_DATA,
         ONE_STAGE,
         COMPUTATION | _settings_or(ONE_STAGE),
         _resumable(),
@@ -335,6 +342,7 @@ def _add_commands(commands) -> None:
     own = {
         "model": _file(help="folder of a run, or an .npz file with W (..., m, n), b (..., m) and c (..., n)"),
         "--data": DATA_OR_OWN["--data"],
+        **OWN_DATA,
         "--settings": _json(default="{}", help="budget as JSON, such as '{\"sweeps\": 5000}' (default: the usual one)"),
         "--out": _file(help="CSV file with all numbers, to write"),
     }
@@ -397,14 +405,6 @@ def _add_commands(commands) -> None:
     }
     add("compare", "making:compare", "put your method into the kept arena", OF_SCALE, own)
 
-    own = {
-        "folder": _folder(help="folder of a scale, as results/paper"),
-        "--workflow": _file(default=Path("workflow/Snakefile"), help="the workflow (default: workflow/Snakefile)"),
-        "--author": {"metavar": "NAME", "help": "who computed the results (default: nobody is named)"},
-        "--licence": {"metavar": "SPDX", "help": "identifier of the results' licence (default: that of rbmbench)"},
-    }
-    add("crate", "keeping:crate", "describe results as an RO-Crate, for archives", own)
-
 
 def _add_steps(commands) -> None:
     """Add the steps of the workflow, and what maintains the repository, which the list of commands leaves out."""
@@ -423,15 +423,26 @@ def _add_steps(commands) -> None:
     job = add("job", "computing:compute", text, *of_job)
     job.add_argument("kind", metavar="KIND", help="kind of job, a module of rbmbench.jobs or of a plug-in")
 
+    own = {
+        "jobs": {"nargs": "+", "metavar": "JOB", "help": "subcommands, as 'job KIND --settings ...'"},
+        "--threads": COMPUTATION["--threads"],
+    }
+    add("bundle", "computing:bundle", "compute short jobs of the workflow, one after the other", own)
+
     pairs = {"type": _pair, "metavar": "NAME=VALUE", "help": "parameters of the notebook"}
-    own = {"--set": {"required": True, "nargs": "+", **pairs}}
+    own = {
+        "key": {"nargs": "?", "metavar": "KEY", "help": "figure or table; its spec is written to parameter spec"},
+        "--spec": _json(help="the spec as JSON, or a JSON file with those of all figures and tables"),
+        "--set": {"required": True, "nargs": "+", **pairs},
+    }
     add("render", "making:render", "run the notebook of a figure or table", NOTEBOOK, own)
 
     own = {
+        "--specs": _required_file(help="specs of all figures and tables"),
         "--spec": _required_file(help="spec of the claims, to write"),
         "--csv": _required_file(help="verdicts, to write"),
     }
-    add("claims", "making:claims", "check the claims of the papers", SPECS, NOTEBOOK, SCALE, CLAIMS, own)
+    add("claims", "making:claims", "check the claims of the papers", NOTEBOOK, SCALE, CLAIMS, own)
 
     own = {
         "--runs": _required_folder(nargs="+", help="folders of runs"),

@@ -161,10 +161,6 @@ class LoggedWorkflow:
             handler.begin(lines, self._workflow.local_exec)
             logger.info(f"{lines.first(time.time())}; logs in {self._plan.layout.logs}")
 
-    def jobs_to_run(self) -> int:
-        """Return the number of jobs that will run, less targets."""
-        return sum(bool(job.output) for job in self._workflow.dag.needrun_jobs())
-
     def end(self) -> None:
         """Tell where the results are."""
         logger.info(self.last_line())
@@ -191,9 +187,10 @@ class LoggedWorkflow:
         seconds = expected_seconds(self._plan, filter(Path.is_dir, [Path("results")]))
         expected, names = {}, {}
         for number, job in jobs.items():
-            name = dict(job.wildcards_dict).get("job")
+            name = dict(job.wildcards_dict).get("job", job.rule.name)
             counted = [seconds[name]] if name in seconds else []
-            expected[number], names[number] = Expected(job.rule.name, *counted), job.message or job.rule.name
+            kind = "bundle" if name == job.rule.name in seconds else job.rule.name
+            expected[number], names[number] = Expected(kind, *counted), job.message or job.rule.name
         at_once = self._workflow.cores if self._workflow.local_exec else self._workflow.nodes
         return JobLines(names, expected, at_once or 1, time.time())
 

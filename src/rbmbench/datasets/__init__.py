@@ -39,14 +39,13 @@ __all__ = [
 REGISTRY = Registry("rbmbench.datasets", "data set")
 
 
-def read_file(path: str | os.PathLike) -> Dataset:
-    """Return the data set of a file: one that `save` wrote, or a matrix of the user's own, see `user_file`.
+def read_file(path: str | os.PathLike, **options) -> Dataset:
+    """Return the data set of a file: one that `save` wrote, or rows of the user's own with options of `user_file`.
 
     Raises a `DataError` if the file is missing, damaged, or neither of them.
     """
-    suffix = os.path.splitext(path)[1]
-    if suffix in (".npy", ".csv") or (suffix == ".npz" and not was_saved(path)):
-        return load("user_file", path=os.fspath(path))
+    if options or os.path.splitext(path)[1].lower() != ".npz" or not was_saved(path):
+        return load("user_file", path=os.fspath(path), **options)
     return read(path)
 
 

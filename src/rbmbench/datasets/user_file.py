@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A user's own data: a matrix of 0 and 1 from an .npy, .npz or .csv file."""
+"""A user's own data: rows of 0 and 1 from a file."""
 
 import hashlib
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
-from typing import Annotated
-
-import numpy as np
+from typing import Annotated, Any
 
 from rbmbench.base.errors import DataError
 from rbmbench.datasets import REGISTRY, Dataset
-from rbmbench.datasets._recipe import Recipe, text
-from rbmbench.io.arrays import npy_array, npz_arrays, text_array
-from rbmbench.io.guard import UnreadableError, bounded_bytes, most_array_bytes
+from rbmbench.datasets._own_files import ENDINGS, binary, ending, read_content, rows_of
+from rbmbench.datasets._recipe import Recipe, number, text
+from rbmbench.io.guard import UnreadableError
 
-MOST_CSV_BYTES = 2**27  # its numbers take four times the memory of its text
+
+def _texts(found: Any, _recipe: Any) -> tuple[bool, str]:
+    """Check names of columns."""
+    return isinstance(found, list | tuple) and all(isinstance(name, str) for name in found), "a list of texts"
 
 
 @REGISTRY.register
@@ -26,21 +26,29 @@ class UserFile(Recipe):
     Parameters
     ----------
     path : str
-        An .npy file with one matrix, an .npz file, or a .csv file of numbers without a header.
-    key : str
-        Name of the training rows in an .npz file. Its arrays "validation" and "test" are used as well, if present.
+        A text of numbers with or without a header, separated by commas, semicolons, tabs or blanks (.csv, .tsv, .txt,
+        .dat, .data, .amat); a .libsvm, .parquet, .npy or .npz file; or one of these with .gz.
+    key : str, optional
+        Name of the training rows in an .npz file: by default "train", or its only array. Its arrays "validation" and
+        "test" are used as well, if present.
     title : str, optional
         Name for figures and tables. The default is the file's name.
+    drop_columns : list of str
+        Columns that are left out, such as labels: by name, or by number from 1 where they have no names.
+    threshold : float, optional
+        Larger numbers are 1, others 0. The default allows 0 and 1 alone.
     """
 
     path: Annotated[str, text] = ""
-    key: Annotated[str, text] = "train"
+    key: Annotated[str | None, text] = None
     title: Annotated[str | None, text] = None
+    drop_columns: Annotated[tuple[str, ...], _texts] = ()
+    threshold: Annotated[float | None, number(-1e300, 1e300)] = None
 
     def __post_init__(self):
         super().__post_init__()
-        if Path(self.path).suffix not in _READERS:
-            raise self.refused("path", f"{', '.join(_READERS)} files")
+        if ending(self.path) not in ENDINGS:
+            raise self.refused("path", f"{', '.join(ENDINGS)} files, or these with .gz")
 
     @property
     def own_file(self) -> str:
@@ -51,33 +59,18 @@ class UserFile(Recipe):
         """Return the data set."""
         path = Path(self.path)
         try:
-            most = MOST_CSV_BYTES if path.suffix == ".csv" else most_array_bytes()
-            content = bounded_bytes(path, most)
+            content = read_content(path)
         except (OSError, UnreadableError) as error:
             raise DataError(f"{path}: cannot be read ({getattr(error, 'strerror', error)})") from error
         try:
-            parts = _READERS[path.suffix](content, self.key)
-        except ValueError as error:
-            raise DataError(f"{path}: cannot be read as {path.suffix} ({error})") from error
+            rows = rows_of(content, path, self.key)
+            parts = {part: binary(rows[part], self.drop_columns, self.threshold) for part in rows}
+        except UnreadableError as error:
+            raise DataError(f"{path}: cannot be read as {ending(path)} ({error})") from error
         return self.build(
-            self.title or path.stem,
+            self.title or path.name.partition(".")[0],
             **parts,
             source="a file of the user's own",
             preprocessing="none",
             files=[{"name": path.name, "sha256": hashlib.sha256(content).hexdigest(), "from": "user"}],
         )
-
-
-def _from_npz(content: bytes, key: str) -> dict:
-    """Return the training array ``key`` of an .npz file, and its validation and test arrays if there are any."""
-    found = npz_arrays(BytesIO(content))
-    if key not in found:
-        raise ValueError(f"no array {key!r}; it has {', '.join(found)}")
-    return {"train": found[key]} | {part: found[part] for part in ("validation", "test") if part in found}
-
-
-_READERS = {
-    ".npy": lambda content, _key: {"train": npy_array(content)},
-    ".npz": _from_npz,
-    ".csv": lambda content, _key: {"train": text_array(content, ",", np.float64)},
-}

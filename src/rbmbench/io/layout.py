@@ -8,7 +8,8 @@
       runs/RUN/            curve.parquet  model.npz  meta.json
       KIND/ID/             tables and arrays of a job, meta.json; folder and files: `rbmbench.jobs`
       checkpoints/ID.npz
-      specs/KEY.json       what a figure or a table shows
+      specs.json           specs of all figures and tables: what they show
+      specs/KEY.json       that of one, written when it is rendered
       figures/KEY.pdf png svg md   picture and caption
       data/KEY.csv                 the numbers behind a figure
       tables/KEY.csv md tex
@@ -73,6 +74,11 @@ class Layout:
     def log(self, stage: str, name: str, ending: str = "log") -> str:
         """Return the log of a step."""
         return f"{self.logs}/{stage}/{name}.{ending}"
+
+    @property
+    def specs(self) -> str:
+        """The specs of all figures and tables, by key."""
+        return f"{self.root}/specs.json"
 
     def spec(self, key: str) -> str:
         """Return the spec of a figure, a table or the claims."""

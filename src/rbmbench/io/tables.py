@@ -6,7 +6,9 @@ Other and damaged files, and those that are too large, are an `UnreadableError`.
 
 import gzip
 import os
+from contextlib import nullcontext
 from io import BytesIO
+from typing import BinaryIO
 
 from rbmbench.io.guard import MOST_BYTES, UnreadableError, bounded_bytes, one_line, regular_file
 
@@ -16,16 +18,19 @@ MOST_CSV_BYTES = 2**26
 
 
 @one_line
-def parquet_table(path: str | os.PathLike):
-    """Return the table of a parquet file with flat columns of numbers and text. Page checksums are verified."""
+def parquet_table(file: str | os.PathLike | BinaryIO, truth_values: bool = False):
+    """Return the table of a parquet file with flat columns of numbers and text, and of truth values if allowed.
+
+    Page checksums are verified.
+    """
     import pyarrow as pa
     from pyarrow import compute, parquet
 
-    with regular_file(path) as content:
-        texts = _text_columns(parquet.ParquetFile(content))
+    with regular_file(file) if isinstance(file, str | os.PathLike) else nullcontext(file) as content:
+        texts = _text_columns(parquet.ParquetFile(content), truth_values)
         # Repeated texts stay dictionaries until their total length is checked.
-        file = parquet.ParquetFile(content, read_dictionary=texts, page_checksum_verification=True)
-        table = file.read(use_threads=False)
+        texts_once = {"read_dictionary": texts, "page_checksum_verification": True}
+        table = parquet.ParquetFile(content, **texts_once).read(use_threads=False)
     for name in texts:
         words = table[name].combine_chunks() if len(table) else pa.array([], pa.string())
         longest = compute.max(compute.binary_length(getattr(words, "dictionary", words))).as_py() or 0
@@ -36,7 +41,7 @@ def parquet_table(path: str | os.PathLike):
     return table.to_pandas(ignore_metadata=True)
 
 
-def _text_columns(file) -> list[str]:
+def _text_columns(file, truth_values: bool) -> list[str]:
     """Return the names of the text columns of a parquet file, after checking the columns and sizes that it declares."""
     from pyarrow import types
 
@@ -45,7 +50,8 @@ def _text_columns(file) -> list[str]:
     kinds = (types.is_string, types.is_large_string, *[types.is_null] * (declared.num_rows == 0))
     texts = [field.name for field in schema if any(is_one(field.type) for is_one in kinds)]
     for field in schema:
-        if not (field.name in texts or types.is_integer(field.type) or types.is_floating(field.type)):
+        is_number = types.is_integer(field.type) or types.is_floating(field.type)
+        if not (is_number or field.name in texts or (truth_values and types.is_boolean(field.type))):
             raise UnreadableError(f"column {field.name!r} holds {str(field.type)[:50]}; allowed: numbers and text")
     if len(set(schema.names)) < len(schema.names):
         raise UnreadableError("has two columns of one name")

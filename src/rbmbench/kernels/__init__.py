@@ -6,6 +6,8 @@ All arrays have one leading axis of replicas: activations and states are (replic
 serves NumPy arrays where Numba is installed, ``cupy`` serves CuPy arrays. All backends use the same random numbers.
 """
 
+import os
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -14,6 +16,8 @@ from importlib.util import find_spec
 from types import ModuleType
 
 import numpy as np
+
+from rbmbench.base.errors import RbmbenchWarning
 
 __all__ = [
     "SMALL_PRODUCT",
@@ -41,7 +45,11 @@ def _kernels_for_type(array_type: type, reference_only: bool) -> ModuleType:
         return import_module("rbmbench.kernels.cupy")
     if not issubclass(array_type, np.ndarray):
         raise TypeError(f"no kernels for arrays of type {array_type.__name__}; allowed: numpy.ndarray, cupy.ndarray")
-    name = "numba" if is_installed("numba") and not reference_only else "numpy"
+    compiles = is_installed("numba") and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+    if is_installed("numba") and not compiles:
+        text = "NUMBA_DISABLE_JIT is set: the NumPy kernels are used, which are slower"
+        warnings.warn(text, RbmbenchWarning, stacklevel=2)
+    name = "numba" if compiles and not reference_only else "numpy"
     return import_module(f"rbmbench.kernels.{name}")
 
 

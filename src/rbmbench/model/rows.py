@@ -80,6 +80,7 @@ def _real_array(values: Any, what: str, allowed: str) -> Array:
     """Return an array of real numbers or truth values."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         _refuse(what, "masked entries", allowed)
+    values = _unpacked(values, what, allowed)
     try:
         array = values if is_array(values) else np.asarray(values)
     except ValueError:
@@ -88,6 +89,20 @@ def _real_array(values: Any, what: str, allowed: str) -> Array:
         kind = type(values).__name__
         _refuse(what, f"a {kind}" if array.dtype == object else f"{kind} of {array.dtype}", allowed)
     return np.asarray(array) if isinstance(array, np.ndarray) else array
+
+
+def _unpacked(values: Any, what: str, allowed: str) -> Any:
+    """Return a sparse matrix of SciPy, or a frame of pandas of any numeric types, as an array; others unchanged."""
+    if hasattr(values, "tocsr"):
+        return values.toarray()
+    if not (hasattr(values, "dtypes") and hasattr(values, "isna")):
+        return values
+    if words := [name for name, dtype in values.dtypes.items() if dtype.kind not in "buif"]:
+        _refuse(what, f"column {words[0]!r} of {values.dtypes[words[0]]}", allowed)
+    if bool(values.isna().to_numpy().any()):
+        _refuse(what, "a missing value", allowed)
+    is_of_one_type = len({*values.dtypes}) == 1 and isinstance(values.dtypes.iloc[0], np.dtype)
+    return values if is_of_one_type else values.to_numpy(np.float64)
 
 
 def _check_width(states: Array, what: str, units: int | None) -> None:

@@ -264,17 +264,28 @@ def read_values(path: str | PathLike) -> dict[str, Any]:
     `ResultsError` if the file is missing or is not JSON, `SettingsError` as `parse_spec` raises it.
     """
     values = read_json(path)
-    if not isinstance(values, dict):
-        raise SettingsError(f"{path}: holds a {type(values).__name__}; should be a mapping of keys")
     parse_spec(values, str(path))
     return values
 
 
-def parse_spec(values: Mapping[str, Any], where: str) -> Any:
+def read_specs(path: str | PathLike) -> dict[str, Any]:
+    """Return the specs of figures and tables in ``results/SCALE/specs.json``, by key, as unchecked plain data.
+
+    `ResultsError` if the file is missing or is not JSON, `SettingsError` if it is no mapping.
+    """
+    specs = read_json(path)
+    if not isinstance(specs, dict):
+        raise SettingsError(f"{path}: must be a mapping of keys, got a {type(specs).__name__}")
+    return specs
+
+
+def parse_spec(values: Any, where: str) -> Any:
     """Return plain data as the spec of its kind.
 
     `SettingsError` if the kind is unknown, a key is missing or its value is not what it should be; names ``where``.
     """
+    if not isinstance(values, dict):
+        raise SettingsError(f"{where}: must be a mapping of keys, got a {type(values).__name__}")
     kind = values.get("kind")
     if not isinstance(kind, str) or kind not in KINDS.names():
         raise SettingsError(f"{where}: {unknown_name('kind', kind, KINDS.names())}")

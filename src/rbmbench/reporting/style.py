@@ -216,7 +216,8 @@ def line_style(color: str, dashes: str | tuple) -> dict:
 @contextmanager
 def theme() -> Iterator[None]:
     """Draw with the theme of all figures within the block: seaborn's ticks, in sizes that fit a printed page."""
-    with mpl.rc_context(sns.plotting_context("paper") | sns.axes_style("ticks") | LOOK):
+    own = sns.plotting_context("paper") | sns.axes_style("ticks") | LOOK
+    with mpl.style.context(["default", own]):  # whatever the user's matplotlibrc has
         yield
 
 

@@ -4,6 +4,7 @@
 from functools import cached_property
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.neural_network import BernoulliRBM
 from sklearn.utils import check_random_state
@@ -86,6 +87,12 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.threshold = threshold
         self.random_state = random_state
 
+    def __sklearn_tags__(self):
+        """Return the tags of scikit-learn: sparse rows are taken."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     def fit(self, X, y=None):
         """Train the RBM on rows X (rows, m), and return self; y is ignored."""
         rows = self._states(X, reset=True)
@@ -148,7 +155,9 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _states(self, X, reset=False) -> np.ndarray:
         """Return rows as states, uint8."""
-        return (validate_data(self, X, reset=reset, dtype="numeric") > self.threshold).astype(np.uint8)
+        rows = validate_data(self, X, reset=reset, dtype="numeric", accept_sparse="csr")
+        rows = rows.toarray() if sparse.issparse(rows) else rows
+        return (rows > self.threshold).astype(np.uint8)
 
 
 def from_scikit_learn(model: BernoulliRBM) -> RBM:

@@ -149,11 +149,11 @@ def test_what_does_not_fit_is_one_line(own, tmp_path, capsys, arguments, line):
     [
         (
             "own.csv",
-            b"a,b\n0,1\n",
-            "own.csv: cannot be read as .csv (ValueError: could not convert string 'a' to float",
+            b"a,b\n0,1\n1,x\n",
+            "own.csv: cannot be read as .csv (line 3, column 'b' (2): must be 0 or 1, got 'x'; drop_columns",
         ),
         ("own.csv", b"0,1\n1\n", "own.csv: cannot be read as .csv ("),
-        ("own.csv", b"0,1\n1,7\n", "user_file: train: found the value 7.0; allowed: 0 and 1"),
+        ("own.csv", b"0,1\n1,7\n", "own.csv: cannot be read as .csv (line 2, column '2': must be 0 or 1, got 7;"),
         ("own.csv", b"", "own.csv: cannot be read as .csv (found no numbers)"),
         ("own.npy", b"0", "own.npy: cannot be read as .npy ("),
         ("own.csv", None, "own.csv: cannot be read (No such file or directory)"),

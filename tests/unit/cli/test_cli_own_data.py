@@ -71,9 +71,9 @@ def test_plain_options_that_do_not_fit_are_one_line(own, tmp_path, capsys, argum
 @pytest.mark.parametrize(
     ("name", "content", "line"),
     [
-        ("own.npz", {"spins": DATA}, "own.npz: cannot be read as .npz (no array 'train'; it has spins)"),
-        ("own.npy", DATA * 3, "user_file: train: found the value 3; allowed: 0 and 1"),
-        ("own.txt", None, "own.txt: no such file"),
+        ("own.npz", {"spins": DATA, "labels": DATA}, "own.npz: cannot be read as .npz (array 'train': unknown array"),
+        ("own.npy", DATA * 3, "own.npy: cannot be read as .npy (row 1, column '"),
+        ("own.txt", None, "own.txt: cannot be read (No such file or directory)"),
     ],
 )
 def test_a_file_that_holds_no_rows_of_0_and_1_is_one_line(tmp_path, capsys, name, content, line):

@@ -87,7 +87,7 @@ def test_unknown_option_gives_the_nearest():
         ("digits", {"threshold": 16}, "found 16", "from 0 to 15"),
         ("digits", {"stands_in_for": " "}, "found ' '", "a text that is not empty"),
         ("user_file", {}, "found ''", "a text that is not empty"),
-        ("user_file", {"path": "rows.pkl"}, "found 'rows.pkl'", ".npy, .npz, .csv"),
+        ("user_file", {"path": "rows.pkl"}, "found 'rows.pkl'", ".parquet, .npy, .npz files"),
     ],
 )
 def test_option_values_are_checked(name, options, found, allowed):
@@ -355,7 +355,7 @@ def test_user_files_of_all_kinds(tmp_path):
 def test_user_files_that_are_wrong(tmp_path):
     path = tmp_path / "mine.npz"
     np.savez(path, train=np.array([[0, 3]]))
-    for options, words in (({}, "found the value 3"), ({"key": "spins"}, "no array 'spins'; it has train")):
+    for options, words in (({}, "got 3"), ({"key": "spins"}, "unknown array 'spins'")):
         with pytest.raises(DataError) as error:
             datasets.load("user_file", path=str(path), **options)
         assert words in str(error.value)

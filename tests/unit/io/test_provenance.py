@@ -26,7 +26,7 @@ def copied_package(folder: Path) -> Path:
     """Copy what tells the commit into ``folder``, as a package of the same layout."""
     of_base = ("errors", "machine", "plugins", "sources")
     parts = ("__init__.py", "base/__init__.py", *(f"base/{name}.py" for name in of_base))
-    for part in (*parts, "io/__init__.py", "io/provenance.py", "io/warm.py"):
+    for part in (*parts, "io/__init__.py", "io/provenance.py"):
         (folder / "rbmbench" / part).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(PACKAGE / part, folder / "rbmbench" / part)
     return folder / "rbmbench"
@@ -73,37 +73,6 @@ def test_files_beside_the_package_are_no_changes(checkout):
     (checkout / "README").write_text("edited")
     (checkout / "notes").write_text("new")
     assert commit_of(checkout / "src" / "rbmbench") == git(checkout, "rev-parse", "HEAD")
-
-
-NAMES_ITS_COMMIT = "from rbmbench.io import provenance; import os; print(provenance.commit(), os.getppid())"
-
-
-def test_a_fork_names_the_commit_that_was_imported(checkout, tmp_path):
-    """Not the one that was made meanwhile; after an edit commands run by themselves, the edit included."""
-    (tmp_path / "names_its_commit.py").write_text(NAMES_ITS_COMMIT)
-    code = "from rbmbench.io import warm; warm.PRELOADED = (); warm._load_kernels = lambda: None; "
-    code += f"warm.serve({str(tmp_path / 'socket')!r}, {os.getpid()})"
-    own = os.environ | {"PYTHONPATH": f"{checkout / 'src'}{os.pathsep}{tmp_path}"}
-    own |= {"RBMBENCH_WARM": str(tmp_path / "socket")}
-
-    def named() -> list[str]:
-        command = [sys.executable, "-c", "from rbmbench.io.warm import run; run()", "names_its_commit"]
-        return subprocess.run(command, env=own, capture_output=True, text=True, check=True).stdout.split()
-
-    first = git(checkout, "rev-parse", "HEAD")
-    with subprocess.Popen([sys.executable, "-c", code], env=own) as server:
-        try:
-            end = time.monotonic() + 60
-            while not list(tmp_path.glob("socket-*")):
-                assert time.monotonic() < end
-                time.sleep(0.02)
-            (checkout / "README").write_text("edited")
-            git(checkout, "commit", "--quiet", "--all", "--message", "another")
-            assert named() == [first, str(server.pid)]
-            (checkout / "src" / "rbmbench" / "io" / "__init__.py").write_text("# edited\n")
-            assert named() == [git(checkout, "rev-parse", "HEAD") + "+changes", str(os.getpid())]
-        finally:
-            server.terminate()
 
 
 def test_a_file_that_is_edited_and_committed_after_its_import_is_a_change(checkout):

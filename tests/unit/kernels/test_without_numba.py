@@ -2,6 +2,7 @@
 """Without Numba the NumPy kernels do everything, and give what Numba's give."""
 
 import json
+import os
 import subprocess
 import sys
 import textwrap
@@ -130,3 +131,15 @@ def test_part_of_the_suite_passes_without_it(repository):
     printed = run_blocked(code, "--rootdir", str(repository), *files)
     assert " passed" in printed
     assert " failed" not in printed
+
+
+def test_numba_that_may_not_compile_gives_way_to_numpy():
+    code = """
+    import numpy as np
+    from rbmbench.kernels import backend_name, kernels_for
+    print(backend_name(np.empty(0)), kernels_for(np.empty(0)).__name__)
+    """
+    own = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    result = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, env=own)
+    assert result.stdout == "numpy rbmbench.kernels.numpy\n"
+    assert result.stderr.count("NUMBA_DISABLE_JIT is set") == 1

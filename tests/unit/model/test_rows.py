@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from core_helpers import binary_data, random_rbm
+from scipy import sparse
 
 import rbmbench
 from rbmbench import datasets, estimators, likelihood, samplers
@@ -129,9 +130,21 @@ def test_weights_of_rows_are_one_for_each(counts):
         likelihood.log_likelihood(MODEL, DATA, np.zeros(1), counts)
 
 
-@pytest.mark.parametrize(
-    "convert", [list, pd.DataFrame, np.asfortranarray, lambda d: d.astype(bool), lambda d: d.astype(np.float16)]
-)
+CONVERSIONS = {
+    "list": list,
+    "frame": pd.DataFrame,
+    "frame of two types": lambda d: pd.DataFrame(d).astype({0: bool, 1: "Int64"}),
+    "boolean frame": lambda d: pd.DataFrame(d).astype(bool).astype("boolean"),
+    "arrow frame": lambda d: pd.DataFrame(d).astype("uint8[pyarrow]"),
+    "csr": sparse.csr_array,
+    "csc": sparse.csc_matrix,
+    "fortran": np.asfortranarray,
+    "bool": lambda d: d.astype(bool),
+    "float16": lambda d: d.astype(np.float16),
+}
+
+
+@pytest.mark.parametrize("convert", CONVERSIONS.values(), ids=CONVERSIONS)
 def test_rows_of_any_type_are_the_same_rows(convert):
     rows = binary_rows(convert(DATA))
     assert rows.dtype == np.uint8
@@ -139,6 +152,14 @@ def test_rows_of_any_type_are_the_same_rows(convert):
     np.testing.assert_array_equal(rows, DATA)
     found = likelihood.log_likelihood(MODEL, convert(DATA), np.zeros(1))
     assert found == likelihood.log_likelihood(MODEL, DATA, np.zeros(1))
+
+
+def test_frames_of_words_or_with_missing_values_are_refused():
+    frame = pd.DataFrame(DATA).rename(columns=str)
+    with pytest.raises(DataError, match=r"^data: found column '1' of (object|str)"):
+        binary_rows(frame.astype({"1": str}))
+    with pytest.raises(DataError, match=r"^data: found a missing value"):
+        binary_rows(frame.astype("Int64").replace(1, pd.NA))
 
 
 def test_a_device_keeps_its_rows():

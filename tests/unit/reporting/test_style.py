@@ -3,6 +3,7 @@
 
 from itertools import combinations
 
+import matplotlib as mpl
 import pytest
 
 from rbmbench.base.errors import SettingsError
@@ -95,3 +96,16 @@ def test_no_run_depends_on_the_look_of_its_curve(repository, tmp_path):
     looks = "{cd_1: {color: '#112233', dash: long}}"
     overlay.write_text(f"scale: own\noverrides: {{popcd: {{algorithms: {looks}}}}}\n")
     assert ids(overlay) == ids()
+
+
+def test_pictures_do_not_depend_on_the_settings_of_matplotlib(tmp_path):
+    def drawn(name):
+        with style.theme():
+            figure = style.page(1)
+            figure.add_subplot().plot([2, 3, 5])
+        style.save(figure, tmp_path / name)
+        return (tmp_path / name).read_bytes()
+
+    plain = drawn("plain.png")
+    with mpl.rc_context({"text.usetex": True, "savefig.transparent": True, "axes.facecolor": "red", "font.size": 31}):
+        assert drawn("own.png") == plain

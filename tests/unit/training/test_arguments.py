@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Plain arguments of a run: what they stand for, and one line for those that contradict each other or are unknown."""
 
+import numpy as np
 import pytest
 from core_helpers import binary_data
 
@@ -121,3 +122,13 @@ def test_test_rows_are_those_of_the_data_set_unless_others_are_given():
 def test_data_that_are_none_are_one_line(data, line):
     with pytest.raises(rbmbench.base.errors.RbmbenchError, match=f"^{line}"):
         rbmbench.train(data, **PLAIN)
+
+
+def test_numbers_of_numpy_are_those_of_python():
+    plain = settings(hidden=5, batch=3, iterations=11, seed=13, evaluate_at=[2, 7], estimator="cd", options={"k": 2})
+    given = {"hidden": np.int64(5), "batch": np.uint8(3), "iterations": np.int32(11), "seed": np.uint64(13)}
+    options = {"k": np.int64(2)}
+    assert settings(**given, evaluate_at=np.array([2, 7]), estimator="cd", options=options) == plain
+    assert (
+        settings(**given, evaluate_at=(2, 7), estimator={"name": "cd", "options": options}).digest() == plain.digest()
+    )

@@ -4,6 +4,8 @@
 import numpy as np
 import pytest
 from core_helpers import Enumerated, binary_data, random_rbm
+from scipy import sparse
+from sklearn.model_selection import GridSearchCV
 from sklearn.neural_network import BernoulliRBM
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -119,3 +121,12 @@ def test_a_score_above_0_gives_a_warning():
     model.__dict__["log_partition_"] = model.log_partition_ - 100
     with pytest.warns(RbmbenchWarning, match="^log-likelihood of binary rows: must be at most 0"):
         assert model.score(DATA) > 0
+
+
+def test_sparse_rows_and_grids_of_numpy_numbers_are_taken():
+    rows = binary_data(31, 7)
+    fitted = [RBMTransformer(5, n_iter=3, random_state=2).fit(X) for X in (rows, sparse.csr_array(rows))]
+    np.testing.assert_array_equal(fitted[0].components_, fitted[1].components_)
+    np.testing.assert_array_equal(fitted[0].transform(rows), fitted[1].transform(sparse.csc_array(rows)))
+    search = GridSearchCV(RBMTransformer(n_iter=1), {"n_components": np.arange(2, 4)}, cv=2, error_score="raise")
+    assert search.fit(rows).best_params_["n_components"] in (2, 3)

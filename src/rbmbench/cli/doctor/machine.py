@@ -21,7 +21,6 @@ OWN_VARIABLES = (
     "RBMBENCH_FUSED",
     "RBMBENCH_MESSAGES",
     "RBMBENCH_PLUGINS",
-    "RBMBENCH_WARM",
     "RBMBENCH_PRODUCTS",
 )
 NVIDIA_SMI = ("nvidia-smi", "--query-gpu=name,memory.total,driver_version,compute_cap", "--format=csv,noheader")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from rbmbench.planning.bundles import bundles_of
 from rbmbench.planning.forecast.costs import kept_costs
 from rbmbench.planning.forecast.jobs import jobs_of
 from rbmbench.planning.forecast.records import read_records, this_machine
@@ -19,12 +20,13 @@ LEAST_EFFICIENCY = 0.1
 def expected_seconds(plan: Plan, results: Iterable[str | Path]) -> dict[str, float]:
     """Return the seconds that jobs and blocks of a plan are expected to take, by id, fitted to records in ``results``.
 
-    Nothing is timed. Data sets, notebooks, reports and the joining of blocks are not counted.
+    Nothing is timed. Bundles have default costs. Data sets, notebooks, reports and joining blocks are not counted.
     """
     model, expected = kept_costs(read_records(results)[0], this_machine()), {}
     for job in jobs_of(plan, model.met).values():
         seconds = model.seconds_of(job.work)
         expected |= {name: share * seconds for name, share in job.shares.items()} or {job.id: seconds}
+    expected |= {bundle.id: bundle.seconds for bundle in bundles_of(plan)}
     return expected
 
 

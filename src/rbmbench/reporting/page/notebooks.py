@@ -14,7 +14,6 @@ import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
 from keyword import iskeyword
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,6 @@ from rbmbench.base.errors import ResultsError, SettingsError
 from rbmbench.io.atomic import remove, remove_leftovers, replaced, writable
 from rbmbench.io.guard import UnreadableError, bounded_bytes, one_line
 from rbmbench.io.locks import locked
-from rbmbench.io.warm import RUN
 
 START_TIMEOUT = 300
 OUTPUT = "kernel.log"
@@ -157,11 +155,12 @@ def _private_kernel_manager(folder: Path) -> type:
     from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
     from jupyter_client.manager import AsyncKernelManager
 
-    command = [sys.executable, "-c", RUN, "ipykernel_launcher", "-f", "{connection_file}"]
+    command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
     own = KernelSpec(argv=command, display_name="Python 3", language="python", interrupt_mode="signal")
     private = {
         "IPYTHONDIR": str(folder / "ipython"),
         "MPLBACKEND": "agg",
+        "PYTHONSAFEPATH": "1",  # no file of the working folder, such as random.py, takes the place of a module
         # Python's own frozen modules make the debugger, which is not used, print a warning.
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
     }
@@ -194,27 +193,11 @@ def _page(notebook: Path) -> str:
     others become text.
     """
     with warnings.catch_warnings(action="ignore"):
-        page, _ = _exporter().from_filename(str(notebook))
+        from nbconvert import HTMLExporter
+
+        urls = dict.fromkeys(("mathjax_url", "require_js_url", "jquery_url", "mermaid_js_url"), "")
+        page, _ = HTMLExporter(**urls, sanitize_html=True, filters=FILTERS).from_filename(str(notebook))
     return page
-
-
-@cache
-def _exporter() -> Any:
-    """Return the maker of pages, which keeps its templates."""
-    from nbconvert import HTMLExporter
-
-    return HTMLExporter(
-        mathjax_url="", require_js_url="", jquery_url="", mermaid_js_url="", sanitize_html=True, filters=FILTERS
-    )
-
-
-def prepare() -> None:
-    """Do what takes half a second in the first page of a process: a process that forks itself does it once."""
-    from nbformat import v4
-
-    table = v4.new_output("execute_result", {"text/html": "<table><tr><td>1</td></tr></table>"})
-    cells = [v4.new_markdown_cell("# Title"), v4.new_code_cell("1", outputs=[table])]
-    _exporter().from_notebook_node(v4.new_notebook(cells=cells))
 
 
 def _harmless(html: Any) -> str:

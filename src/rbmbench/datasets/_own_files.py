@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Readers of a user's own files: rows of 0 and 1 as text, libsvm, parquet, npy and npz, compressed by gzip or not."""
+
+import gzip
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from io import BytesIO, StringIO
+from pathlib import Path
+from typing import NamedTuple
+from zipfile import ZipFile
+
+import numpy as np
+import pandas as pd
+
+from rbmbench.base.errors import DataError, unknown_name
+from rbmbench.io.arrays import npy_array, npz_arrays
+from rbmbench.io.guard import UnreadableError, bounded_bytes, most_array_bytes, one_line
+from rbmbench.io.tables import parquet_table
+from rbmbench.model.rows import binary_rows
+
+TEXT = (".csv", ".tsv", ".txt", ".dat", ".data", ".amat")
+LIBSVM = (".libsvm", ".svmlight", ".svm")
+ENDINGS = (*TEXT, *LIBSVM, ".parquet", ".npy", ".npz")
+MOST_TEXT_BYTES = 2**27  # its numbers take four times the memory of its text
+SEPARATORS = ",;\t"  # of columns; blanks otherwise
+SPARSE = {"data", "indices", "indptr", "shape", "format"}
+"""Arrays of a file that `scipy.sparse.save_npz` wrote."""
+
+
+class Rows(NamedTuple):
+    """A table or matrix, and the number of the line of the text that each row is read from, where it is one."""
+
+    table: pd.DataFrame | np.ndarray
+    lines: Sequence[int] | None = None
+
+    def place(self, row: int) -> str:
+        """Return the line of a row in the file, or its number."""
+        return f"row {row + 1}" if self.lines is None else f"line {self.lines[row]}"
+
+
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+MISSING = {"", "?", "na", "n/a", "nan", "null", "none"}
+TRUTH_VALUES = {"true", "false"}
+
+
+def ending(path: str | os.PathLike) -> str:
+    """Return the ending of a file in small letters, without that of gzip."""
+    name = Path(path)
+    return Path(name.stem if name.suffix.lower() == ".gz" else name).suffix.lower()
+
+
+def rows_of(content: bytes, path: Path, array: str | None) -> dict[str, Rows]:
+    """Return the training rows of a file, and its validation and test rows if there are any; or an `UnreadableError`.
+
+    ``array`` is the name of the training rows in an npz file: by default "train", or the only array.
+    """
+    if path.suffix.lower() == ".gz":
+        content = _unpacked(content)
+    kind = ending(path)
+    if kind == ".npz":
+        return {name: Rows(rows) for name, rows in _npz(content, array).items()}
+    if array is not None:
+        raise UnreadableError(f"key must be an array of an .npz file, got {array!r}")
+    if kind in TEXT:
+        return {"train": _text(content)}
+    readers = {".npy": npy_array, ".parquet": _parquet}
+    return {"train": Rows(readers.get(kind, _libsvm)(content))}
+
+
+def read_content(path: Path) -> bytes:
+    """Return the bytes of a file, which may have as many as its arrays may take, or `MOST_TEXT_BYTES` as text."""
+    return bounded_bytes(path, MOST_TEXT_BYTES if ending(path) in (*TEXT, *LIBSVM) else most_array_bytes())
+
+
+def binary(rows: Rows, drop_columns: Sequence[str], threshold: float | None) -> np.ndarray:
+    """Return rows as 0 and 1, uint8; an `UnreadableError` names the place of the first other entry.
+
+    Parameters
+    ----------
+    rows : Rows
+    drop_columns : sequence of str
+        Columns that are left out, by name, or by number from 1 where they have no names.
+    threshold : float, optional
+        Larger numbers are 1, others 0.
+    """
+    table = rows.table
+    if isinstance(table, np.ndarray):
+        if not drop_columns and threshold is None:
+            with suppress(DataError):
+                return binary_rows(table)
+        table = _frame(table)
+    for name in drop_columns:
+        if name not in table.columns:
+            raise UnreadableError(f"drop_columns: {unknown_name('column', name, list(table.columns))}")
+    kept = table.drop(columns=list(drop_columns))
+    numbers = kept.apply(pd.to_numeric, errors="coerce").to_numpy(np.float64, na_value=np.nan)
+    bad = np.isnan(numbers) if threshold is not None else (numbers != 0) & (numbers != 1)
+    if bad.any():
+        row, column = np.unravel_index(bad.argmax(), bad.shape)
+        value, name = kept.iat[row, column], kept.columns[column]
+        reason = "a missing value" if pd.isna(value) else repr(getattr(value, "item", lambda: value)())
+        number = str(table.columns.get_loc(name) + 1)
+        number = "" if name == number else f" ({number})"
+        cure = "drop_columns leaves columns out"
+        cure += "" if np.isnan(numbers[row, column]) else ", threshold turns numbers into 0 and 1"
+        raise UnreadableError(f"{rows.place(row)}, column {name!r}{number}: must be 0 or 1, got {reason}; {cure}")
+    return (numbers > (0 if threshold is None else threshold)).astype(np.uint8)
+
+
+def _frame(matrix: np.ndarray) -> pd.DataFrame:
+    """Return a matrix as a table with numbered columns."""
+    if matrix.ndim != 2 or matrix.dtype.kind not in "buif":
+        raise UnreadableError(f"must be a matrix of numbers, got shape {matrix.shape} of {matrix.dtype}")
+    return pd.DataFrame(matrix, columns=_numbered(matrix.shape[1]))
+
+
+def _numbered(columns: int) -> list[str]:
+    return [str(number) for number in range(1, columns + 1)]
+
+
+@one_line
+def _text(content: bytes) -> Rows:
+    """Return the table of a text with or without a header; the first line that is not empty tells the separator."""
+    text = content.decode("utf-16" if content[:2] in UTF_16 else "utf-8-sig", errors="replace")
+    first = next((line.strip() for line in StringIO(text, None) if line.strip()), "")
+    if not first:
+        raise UnreadableError("found no numbers")
+    separator = next((mark for mark in SEPARATORS if mark in first), r"\s+")
+    cells = [cell.strip().strip("\"'") for cell in (first.split() if separator == r"\s+" else first.split(separator))]
+    header = 0 if _are_names(cells) else None
+    options = {"skipinitialspace": True, "na_values": ["?"], "low_memory": False}
+    table = pd.read_csv(StringIO(text), sep=separator, header=header, **options)
+    if header is None:
+        table.columns = _numbered(table.shape[1])
+    if not isinstance(table.index, pd.RangeIndex):
+        raise UnreadableError("its rows have more columns than its header")
+    table.columns = table.columns.astype(str)
+    if table.shape[1] > 1 and table.iloc[:, -1].isna().all() and not cells[-1]:
+        table = table.iloc[:, :-1]  # lines that end with a separator
+    lines = [number for number, line in enumerate(StringIO(text, None), 1) if line.strip()]
+    has_lines = len(lines) == len(table) + (header is not None)  # quoted texts may have several
+    return Rows(table, lines[-len(table) :] if has_lines else None)
+
+
+def _are_names(cells: list[str]) -> bool:
+    """Return whether the cells of a first line are names of columns: one is no number, or they count from 0 or 1."""
+    numbered = [str(number) for number in range(len(cells) + 1)]
+    if len(cells) > 2 and cells in (numbered[:-1], numbered[1:]):
+        return True
+    return any(cell.lower() not in MISSING | TRUTH_VALUES and not _is_number(cell) for cell in cells)
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _parquet(content: bytes) -> pd.DataFrame:
+    return parquet_table(BytesIO(content), truth_values=True).rename(columns=str)
+
+
+@one_line
+def _libsvm(content: bytes) -> np.ndarray:
+    """Return the features of a libsvm file as a matrix; its labels are left out."""
+    from sklearn.datasets import load_svmlight_file
+
+    features, _ = load_svmlight_file(BytesIO(content), dtype=np.float32)
+    return _dense(features)
+
+
+def _npz(content: bytes, array: str | None) -> dict[str, np.ndarray]:
+    """Return arrays of an npz file, or the rows of a sparse matrix."""
+    names = _names(content)
+    if SPARSE - {"indptr", "indices"} <= names:
+        return {"train": _sparse(content)}
+    others = sorted(names - {"validation", "test"})
+    if array is None:
+        array = "train" if "train" in names or len(others) != 1 else others[0]
+    if array not in names:
+        raise UnreadableError(f"array {array!r}: {unknown_name('array', array, others)}")
+    arrays = npz_arrays(BytesIO(content), {array, "validation", "test"})
+    return {"train": arrays.pop(array)} | arrays
+
+
+@one_line
+def _names(content: bytes) -> set[str]:
+    with ZipFile(BytesIO(content)) as archive:
+        return {name.removesuffix(".npy") for name in archive.namelist()}
+
+
+@one_line
+def _sparse(content: bytes) -> np.ndarray:
+    """Return the matrix that `scipy.sparse.save_npz` wrote."""
+    from scipy import sparse
+
+    npz_arrays(BytesIO(content), {"data", "indices", "indptr", "shape", "row", "col"})  # checks the sizes
+    return _dense(sparse.load_npz(BytesIO(content)))
+
+
+def _dense(matrix) -> np.ndarray:
+    """Return a sparse matrix as an array."""
+    size, most = matrix.shape[0] * matrix.shape[1] * matrix.dtype.itemsize, most_array_bytes()
+    if size > most:
+        raise UnreadableError(f"its shape {matrix.shape} takes {size} bytes; allowed: at most {most}")
+    return matrix.toarray()
+
+
+@one_line
+def _unpacked(content: bytes) -> bytes:
+    """Return the content of a gzip file."""
+    with gzip.GzipFile(fileobj=BytesIO(content)) as file:
+        unpacked = file.read((most := most_array_bytes()) + 1)
+    if len(unpacked) > most:
+        raise UnreadableError(f"unpacks to more than {most} bytes")
+    return unpacked
