@@ -135,7 +135,7 @@ LARGE = {
 }
 """Data, hidden units, batch, rate, iterations, estimator and k of large models."""
 PRODUCTS = 250_000, 1_000_000, 4_000_000
-SWEEPS, LADDER = 1000, 30
+STEPS, SWEEPS, LADDER = 200, 1000, 30
 """Of the tempered chains that give samples for annealing in reverse."""
 
 
@@ -154,7 +154,7 @@ def samples_of(made: Made, count: int, seed: int) -> np.ndarray:
     """Return samples of a model by tempered chains, half of them from rows and half from independent units."""
     stream = Stream(seed, [0], Purpose.SAMPLES)
     sets = TemperedSets(made.rbm[:1], base_rate_bias(made.rows), stream)
-    grid, states, _ = sets.annealed(made.rows, count)
+    grid, states, _ = sets.annealed(made.rows, count, STEPS)
     chosen = np.linspace(0, len(grid) - 1, LADDER).round().astype(int)
     sets.begin(grid[chosen], states[:, chosen])
     for _ in range(SWEEPS):

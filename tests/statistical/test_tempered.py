@@ -20,7 +20,6 @@ from rbmbench.kernels import reference_kernels
 from rbmbench.likelihood import bennett_log_partition, exact_log_partition, tempered, tempered_log_partition
 from rbmbench.likelihood.tempered import spaced
 from rbmbench.likelihood.trajectories import acceptance
-from rbmbench.model import tempered_sets
 from rbmbench.model.rbm import RBM
 from rbmbench.model.tempered_sets import TemperedSets
 from shim import NEEDS_COMPILER, DeviceArray, runs_on_cpu
@@ -244,7 +243,6 @@ def test_an_estimate_goes_on_from_wherever_it_was_stopped(monkeypatch, threads):
 @NEEDS_COMPILER
 def test_device_arrays_give_the_same_estimate(monkeypatch):
     monkeypatch.setattr(tempered, "ADAPTED", (4, 9))
-    monkeypatch.setattr(tempered_sets, "GRID", 7)
     # float64: with this seed no uniform lies between two roundings of a mean, so that all states are the same.
     host, data = random_rbm(7, 5, (2,)), binary_data(31, 7)
     with runs_on_cpu():

@@ -38,6 +38,8 @@ from rbmbench.model.tempered_sets import TemperedSets
 
 SETS = 16
 """Sets of chains of a model; the first half starts from the base model."""
+GRID = 10, 200
+"""Least and most steps of the annealing to the starts, which takes a tenth of the budget at most, but for the least."""
 ADAPTED = (40, 120, 280)
 """Rounds after which the inverse temperatures are chosen anew."""
 FIRST = 560
@@ -176,7 +178,8 @@ class _Tempering:
 
     def start(self, data: np.ndarray) -> None:
         """Bring the chains to their starts."""
-        grid, states, slopes = self.sets.annealed(data, SETS)
+        steps = int(np.clip(self._budget // (20 * SETS), *GRID))
+        grid, states, slopes = self.sets.annealed(data, SETS, steps)
         # Two samples of the derivative of log p~ differ by twice the rejections per unit of beta, on average.
         barrier = np.abs(slopes[:, None] - slopes).sum(axis=(0, 1)) / (2 * SETS * (SETS - 1))
         self._begin(spaced(grid, (barrier[1:] + barrier[:-1]) / (2 * (len(grid) - 1))), grid, states)

@@ -22,9 +22,6 @@ from rbmbench.model.gibbs import Buffers, hidden_activation, visible_activation
 from rbmbench.model.minibatches import random_rows
 from rbmbench.model.rbm import RBM
 
-GRID = 200
-"""Steps of the annealing to the starts."""
-
 Array = Any
 
 
@@ -61,16 +58,16 @@ class TemperedSets:
         rows = on_host(self._visible[0]).astype(np.uint8).reshape(*self.walkers.shape, -1)
         return np.take_along_axis(rows, self.walkers[..., None], axis=1)
 
-    def annealed(self, data: np.ndarray, sets: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def annealed(self, data: np.ndarray, sets: int, steps: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Anneal half of the sets from the independent units, and the others from rows of data in reverse.
 
         Returns
         -------
-        grid : ndarray, shape (points,)
+        grid : ndarray, shape (steps + 1,)
             Inverse temperatures, equally spaced.
-        states : ndarray, uint8, shape (sets, points, m)
+        states : ndarray, uint8, shape (sets, steps + 1, m)
             States at these.
-        slopes : ndarray, shape (sets, points)
+        slopes : ndarray, shape (sets, steps + 1)
             Derivatives of log p~ with respect to beta, nats.
         """
         up = np.arange(sets)[:, None] < sets // 2
@@ -78,17 +75,17 @@ class TemperedSets:
         noise = np.zeros_like(rows)
         kernels_for(noise).sample_bernoulli(noise, self._base, self._stream.next())
         self._visible = np.concatenate([noise[:, : sets // 2], rows[:, sets // 2 :]], axis=1)
-        grid, at = np.linspace(0, 1, GRID + 1), np.where(up, np.arange(GRID + 1), np.arange(GRID + 1)[::-1])
-        states, slopes = np.empty((sets, GRID + 1, rows.shape[-1]), np.uint8), np.empty(at.shape)
+        grid, at = np.linspace(0, 1, steps + 1), np.where(up, np.arange(steps + 1), np.arange(steps + 1)[::-1])
+        states, slopes = np.empty((sets, steps + 1, rows.shape[-1]), np.uint8), np.empty(at.shape)
         every = np.arange(sets)
-        for k in range(GRID + 1):
+        for k in range(steps + 1):
             point = at[:, k]
             states[every, point] = on_host(self._visible[0])
-            below, above = grid[np.maximum(point - 1, 0)], grid[np.minimum(point + 1, GRID)]
+            below, above = grid[np.maximum(point - 1, 0)], grid[np.minimum(point + 1, steps)]
             activation, tilt = self._activation()
             upper, lower = (self._log_weights(activation, tilt, betas) for betas in (above, below))
             slopes[every, point] = on_host(upper - lower) / (above - below)
-            self._gibbs(activation, grid[at[:, min(k + 1, GRID)]])
+            self._gibbs(activation, grid[at[:, min(k + 1, steps)]])
         return grid, states, slopes
 
     def round(self) -> np.ndarray:
