@@ -42,7 +42,8 @@ class CertificateJob(Measurement):
     def work(self, settings, sizes, pilot=False):
         """See `JobKind`."""
         rows, m, n = sizes.rows, sizes.m, sizes.n
-        annealed, walked = 2 * settings.particles * settings.temperatures, 2 * settings.walkers * settings.steps
+        annealed, walked = settings.chain_steps, 2 * settings.walkers * settings.steps
+        annealed *= 1 if settings.tempering else 2
         each = tempered(settings.chains * settings.ladder * settings.sweeps, m, n)
         each[product(m, n, settings.particles)] += 4 * (annealed + walked) * m * n
         each["row"] += annealed + walked

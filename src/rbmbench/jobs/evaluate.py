@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Log-likelihoods of runs that are too large for an exact partition function, by annealed importance sampling.
+"""Log-likelihoods of runs that are too large for an exact partition function, by annealing or tempered chains.
 
-The snapshots of a run are evaluated apart from training: another budget of the annealing does not train anew.
+The snapshots of a run are evaluated apart from training: another estimate of log Z does not train anew.
 """
 
 from collections.abc import Mapping
@@ -24,6 +24,8 @@ from rbmbench.training.evaluation import in_order
 from rbmbench.training.snapshots import annealed_curve
 
 SPENT = "annealing_seconds", "annealing_cpu_seconds"
+TEMPERED_ROWS = 320
+"""Chains of a model, about."""
 
 
 @REGISTRY.register
@@ -33,7 +35,7 @@ class EvaluateJob(JobKind):
     Settings = AnnealingSettings
     folder, files = "evaluations", (CURVE,)
     rule, infix, title = "evaluate_run", "ais", "annealing"
-    summary = "evaluate snapshots by annealed importance sampling"
+    summary = "evaluate snapshots by annealed importance sampling, or tempered chains"
     takes_gpu = True
 
     def compute(self, task):
@@ -54,7 +56,8 @@ class EvaluateJob(JobKind):
         }
         # Two matrix products per step, for all trials of a snapshot.
         models = snapshots["snapshot_W"]
-        chosen = backends.choose(task.backend, 4.0 * task.settings.particles * models.size / len(models))
+        rows = TEMPERED_ROWS if task.settings.tempering else task.settings.particles
+        chosen = backends.choose(task.backend, 4.0 * rows * models.size / len(models))
         held_out = [part for part in HELD_OUT if run["settings"].get(f"{part}_likelihood")]
         with task.owned(self.files):
             with task.resumable() as (checkpointer, progress):
@@ -98,11 +101,11 @@ class EvaluateJob(JobKind):
     def work(self, settings, sizes, pilot=False):
         """See `JobKind`."""
         rows, m, n, run = sizes.rows, sizes.m, sizes.n, sizes.run
-        chains = settings.particles * settings.temperatures
-        each = Counter({"row": chains, "unit": chains * (m + 2 * n), "call": settings.temperatures})
-        each[product(m, n, settings.particles)] += 4 * chains * m * n
+        chains, at_once = settings.chain_steps, TEMPERED_ROWS if settings.tempering else settings.particles
+        each = Counter({"row": chains, "unit": chains * (m + 2 * n), "call": chains // at_once})
+        each[product(m, n, at_once)] += 4 * chains * m * n
         each.update(likelihood_of_rows(rows, m, n))
-        kept = 4 * run.trials * m * n * snapshots(run, m) + 16 * run.trials * settings.particles * (m + n)
+        kept = 4 * run.trials * m * n * snapshots(run, m) + 16 * run.trials * at_once * (m + n)
         memory = {"process": 1, "kept entry": rows * m, "byte": kept}
         return Work(measuring(times(each, run.trials * evaluations(run))), memory)
 
