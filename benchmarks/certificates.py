@@ -177,13 +177,13 @@ def hidden_mode(generator: np.random.Generator, made: Made) -> Made:
     """Return a sound model, if possible this one, with a mode that no row is in."""
     for tries in count(1):
         made = made if tries % MOST_MODES else sound(generator)
-        share, rbm = _with_mode(made, generator)
+        share, rbm = with_mode(made, generator)
         loss = mean_likelihood(made.rbm, made.rows) - mean_likelihood(rbm, made.rows)
         if loss > LEAST_LOSS:
             return Made(rbm, made.rows, f"{made.how}, mode of {share:g}")
 
 
-def _with_mode(made: Made, generator: np.random.Generator) -> tuple[float, RBM]:
+def with_mode(made: Made, generator: np.random.Generator) -> tuple[float, RBM]:
     """Return the share of a further mode, and the model with that mode."""
     W, b, c = (part[0].astype(np.float64) for part in made.rbm.parameters)
     states = generator.integers(0, 2, (200, len(b)))

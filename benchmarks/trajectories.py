@@ -27,11 +27,11 @@ from rbmbench.likelihood import (
     exact_log_partition,
     trajectory_ais_log_partition,
 )
+from rbmbench.likelihood.trajectories import acceptance
 from rbmbench.model.enumeration import visible_distribution
 from rbmbench.model.rbm import RBM, clipped_base_rate, initial_rbm
 from rbmbench.model.trajectories import from_independent, independent_log_partition
 from rbmbench.samplers import TrajectoryTempering, choose_ladder
-from rbmbench.samplers.trajectory_tempering import acceptance
 from rbmbench.training.shards import make_shards
 
 HIDDEN, TRIALS = 16, 5

@@ -11,10 +11,11 @@ from scipy.stats import chi2, norm
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.likelihood import bennett_log_partition, exact_log_partition, trajectory_ais_log_partition
+from rbmbench.likelihood.trajectories import acceptance
 from rbmbench.model.rbm import RBM
 from rbmbench.model.trajectories import between, from_independent, independent_log_partition, independent_model
 from rbmbench.samplers import TrajectoryTempering, choose_ladder, exact_samples
-from rbmbench.samplers.trajectory_tempering import acceptance, expected_acceptance
+from rbmbench.samplers.trajectory_tempering import expected_acceptance
 
 ERROR_RATE = 1e-5  # of every single comparison in this file
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -254,6 +254,9 @@ CASES: dict[str, Callable[[Inputs], Any]] = {
     "likelihood.reverse_ais_log_partition": lambda inputs: likelihood.reverse_ais_log_partition(
         inputs.rbm(R), inputs.batch, 3, base=base(inputs)
     ),
+    "likelihood.tempered_log_partition": lambda inputs: likelihood.tempered_log_partition(
+        inputs.rbm(R), inputs.data, budget=1, base=base(inputs)
+    ),
     "likelihood.trajectory_ais_log_partition": lambda inputs: likelihood.trajectory_ais_log_partition(
         from_independent(inputs.rbm(2, R)), 97, 2
     ),
@@ -310,7 +313,13 @@ WITHOUT_ARRAYS = {
         "exact_gradient",  # likelihood's
     },
     "RBM": set(),
-    "likelihood": {"AnnealedEstimate", "BennettEstimate", "LARGEST_ENUMERABLE_LAYER", "is_enumerable"},
+    "likelihood": {
+        "AnnealedEstimate",
+        "BennettEstimate",
+        "LARGEST_ENUMERABLE_LAYER",
+        "TemperedEstimate",
+        "is_enumerable",
+    },
     "samplers": {"REGISTRY", "Sampler", "create"},
     "estimators": {"NOTHING", "REGISTRY", "Estimate", "Estimator", "check_continues", "create"},
     "updates": {"REGISTRY", "create", "products_of"},

@@ -177,10 +177,14 @@ def test_a_read_only_folder_of_checkpoints_is_refused_before_training(read_only,
     assert capsys.readouterr().err == f"rbmbench: error: {reason}\n"
 
 
-def test_the_workflow_refuses_read_only_results_before_any_work(read_only, workspace):
-    (workspace.folder / "results").symlink_to(read_only)
+@pytest.mark.parametrize("folder", ["results", "results/smoke/blocks"])
+def test_the_workflow_refuses_read_only_results_before_any_work(read_only, workspace, folder):
+    link = workspace.folder / folder
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(read_only)
     output = workspace.snakemake("--configfile", "config/smoke.yaml", "--", "all", code=2)
-    reason = f"results/smoke: cannot be written ({workspace.folder}/results is on a read-only file system)"
+    refused = folder if "/" in folder else "results/smoke"
+    reason = f"{refused}: cannot be written ({link if refused != folder else folder} is on a read-only file system)"
     lines = [line for line in output.splitlines() if line.startswith("rbmbench: ")]
     assert lines == [f"rbmbench: error: {reason}"]
     assert "Traceback" not in output

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The smoke scale, killed a hundred times at random moments, and disks that fill up at random moments.
+"""The smoke scale and blocks of trials, killed a hundred times at random moments, and disks that fill up at such.
 
 Takes an hour. Run it by::
 
@@ -22,7 +22,7 @@ import pandas as pd
 import psutil
 import pytest
 from disks import small_disk
-from tiny_paper import FILES, add_tiny_paper
+from tiny_paper import FILES, add_annealed_paper, add_tiny_paper, cut_into_blocks
 from workspaces import new_workspace
 
 from rbmbench import jobs
@@ -35,6 +35,7 @@ LONGEST = 15.0
 WAIT_FOR_JOBS = 120.0
 """Seconds that Snakemake may take to end the other job after one was killed."""
 SMOKE = ("figures", "CONFIGFILE=config/smoke.yaml", "CORES=2")
+BLOCKS = ("figures", "CONFIGFILE=config/tiny.yaml", "TARGETS=tiny_fig1", "CORES=2")
 WAYS = [
     ("worker", signal.SIGTERM),
     ("worker", signal.SIGKILL),
@@ -57,7 +58,7 @@ def contents(results: Path) -> dict[str, object]:
     """Return what all jobs have computed, by file; times are left out."""
     found: dict[str, object] = {}
     for kind in jobs.kinds():
-        for path in (path for name in kind.files for path in results.glob(f"{kind.folder}/*/{name}")):
+        for path in (path for name in kind.files for path in results.glob(f"**/{kind.folder}/**/{name}")):
             name = str(path.relative_to(results))
             if path.name == BIAS:
                 table = pd.read_parquet(path)
@@ -67,16 +68,31 @@ def contents(results: Path) -> dict[str, object]:
     return found
 
 
-@pytest.fixture(scope="module")
-def undisturbed(repository, tmp_path_factory):
-    """What an undisturbed run of the smoke scale computes."""
-    if folder := os.environ.get("RBMBENCH_UNDISTURBED"):
-        return contents(Path(folder))
-    workspace = new_workspace(repository, tmp_path_factory.mktemp("undisturbed"))
-    process = workspace.start_make(*SMOKE)
+@pytest.fixture(params=[SMOKE, BLOCKS], ids=["smoke", "blocks"])
+def scale(request, repository, tmp_path_factory, workspace):
+    """A workspace, arguments of make, and what an undisturbed run computes."""
+    undisturbed = new_workspace(repository, tmp_path_factory.mktemp("undisturbed"))
+    for one in (workspace, undisturbed):
+        if request.param == BLOCKS:
+            add_annealed_paper(one, 2, ["cd_1"], iterations=400)
+            cut_into_blocks(one)
+    folder = os.environ.get("RBMBENCH_UNDISTURBED")
+    if folder and request.param == SMOKE:
+        return workspace, SMOKE, contents(Path(folder))
+    make(undisturbed, *request.param)
+    return workspace, request.param, contents(results_of(undisturbed, request.param))
+
+
+def results_of(workspace, arguments) -> Path:
+    """Return the folder of results that the arguments of make ask for."""
+    return workspace.folder / "results" / Path(arguments[1]).stem
+
+
+def make(workspace, *arguments: str) -> None:
+    """Run make to its end."""
+    process = workspace.start_make(*arguments)
     output, _ = process.communicate()
     assert process.returncode == 0, output
-    return contents(workspace.folder / "results/smoke")
 
 
 def group_of(process) -> list[psutil.Process]:
@@ -140,12 +156,13 @@ def end(process, target: str, number: int) -> float:
     return seconds_to_end(process, LONGEST)
 
 
-def test_a_hundred_kills_leave_the_same_bytes(workspace, undisturbed, capsys):
+def test_a_hundred_kills_leave_the_same_bytes(scale, capsys):
+    workspace, arguments, undisturbed = scale
     moments, counts, times, rounds = random.Random(2026), Counter(), [], 0
-    results = workspace.folder / "results/smoke"
+    results = results_of(workspace, arguments)
     for number_of_kill in range(KILLS):
         target, number = WAYS[number_of_kill % len(WAYS)]
-        process = workspace.start_make(*SMOKE)
+        process = workspace.start_make(*arguments)
         until, killed = time.monotonic() + moments.uniform(1.0, 18.0), False
         while process.poll() is None and not killed:
             time.sleep(0.05)
@@ -163,12 +180,8 @@ def test_a_hundred_kills_leave_the_same_bytes(workspace, undisturbed, capsys):
         assert seconds < LONGEST, (target, number)
         if list(workspace.folder.glob(".snakemake/locks/*")):
             assert (target, number) in (("Snakemake", signal.SIGKILL), ("group", signal.SIGKILL))
-            unlocking = workspace.start_make("unlock", *SMOKE[1:])
-            output, _ = unlocking.communicate()
-            assert unlocking.returncode == 0, output
-    process = workspace.start_make(*SMOKE)
-    output, _ = process.communicate()
-    assert process.returncode == 0, output
+            make(workspace, "unlock", *arguments[1:])
+    make(workspace, *arguments)
     assert contents(results) == undisturbed
     with capsys.disabled():
         print(f"\n{sum(counts.values())} kills: {dict(counts)}")

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A paper of a few runs that take no time, for tests of the workflow."""
 
+import copy
+from collections.abc import Sequence
+
 import yaml
 from workspaces import Workspace
 
@@ -59,3 +62,22 @@ def add_tiny_paper(workspace: Workspace, paper: dict = PAPER, claims: dict = CLA
     """Write a paper of the key "tiny" into a workspace, with its scale and its claims."""
     for name, values in {"tiny.yaml": TINY, "papers/tiny.yaml": paper, "claims/tiny.yaml": claims}.items():
         (workspace.folder / "config" / name).write_text(yaml.safe_dump(values, sort_keys=False))
+
+
+def add_annealed_paper(workspace: Workspace, trials: int, algorithms: Sequence[str], iterations: int = 20) -> None:
+    """Write a paper of runs that are annealed, since neither of their layers can be enumerated."""
+    paper = copy.deepcopy(PAPER)
+    paper["defaults"] |= {"trials": trials, "annealing": {"particles": 7, "temperatures": 11}}
+    paper["data"]["bars"] |= {"options": {"side": 6}, "rows": 128, "visible": 36}
+    paper["figures"]["fig1"]["panels"]["a"] |= {"hidden": 29, "iterations": iterations}
+    paper["figures"]["fig1"]["algorithms"] = list(algorithms)
+    del paper["tables"]
+    add_tiny_paper(workspace, paper, {"claims": []})
+
+
+def cut_into_blocks(workspace: Workspace) -> None:
+    """Make each trial a block of its own, however short the jobs are."""
+    rules = workspace.folder / "workflow/rules/common.smk"
+    before, line, after = rules.read_text().partition("BLOCKS_OF = ")
+    short = "from rbmbench.planning import blocks\n\nblocks.LITTLE_SECONDS = blocks.MOST_SECONDS = 0\n"
+    rules.write_text(before + short + line + after)

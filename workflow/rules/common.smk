@@ -19,11 +19,11 @@ from rbmbench.cli.snakemake_logger import LoggedWorkflow
 from rbmbench.config.loading import load
 from rbmbench.io.layout import BLOCKS as BLOCKS_FOLDER
 from rbmbench.io.layout import CURVE, META, RUNS
-from rbmbench.io.results import check_writable
+from rbmbench.io.results import check_writable, date_back
 from rbmbench.jobs.fingerprints import fingerprint, probe_ahead, recipe_fingerprint
 from rbmbench.planning.blocks import blocks_of
 from rbmbench.planning.bundles import bundles_of
-from rbmbench.planning.forecast import requests
+from rbmbench.planning.forecast import priorities, requests
 from rbmbench.planning.forecast.jobs import LEAST_MINUTES
 from rbmbench.planning.plan import plan
 from rbmbench.reporting.claims import files as claim_files
@@ -39,7 +39,8 @@ def checked_plan():
         configuration = load([CONFIG, *OVERLAYS], config)
         claim_files.check(Path(CONFIG).parent / "claims", configuration)
         found = plan(configuration)
-        check_writable(found.layout.root)
+        for folder in (found.layout.root, *Path(found.layout.root).glob("*/")):
+            check_writable(folder)
         return configuration, found
     except RbmbenchError as error:
         print(f"rbmbench: error: {error}", file=sys.stderr)
@@ -118,7 +119,7 @@ def arguments_of(name):
     arguments += ["--model", PLAN.folder(PLAN.jobs[job.run])] if job.run else []
     arguments += ["--needs", *(PLAN.folder(PLAN.jobs[needed]) for needed in job.needs)] if job.needs else []
     if name in BLOCKS:
-        return shlex.join([*arguments, "--block", f"{BLOCKS[name].first}-{BLOCKS[name].trials}"])
+        return shlex.join([*arguments, "--block", f"{BLOCKS[name].first}-{BLOCKS[name].count}"])
     arguments += ["--run-id", job.id] if job.kind == "train" else []
     folders = [LAYOUT.job(block.folder, block.id) for block in BLOCKS_OF[name]]
     return shlex.join([*arguments, *(["--blocks", *folders] if folders else [])])
@@ -155,6 +156,17 @@ def request_of(name):
     return whole._replace(minutes=LEAST_MINUTES) if BLOCKS_OF[name] else whole
 
 
+@cache
+def longest_first():
+    """Return the priority of every job by its id, less than 1: that of other rules, which are short."""
+    return priorities(PLAN)
+
+
+def priority_of(name):
+    """Return the priority of a job or a block: larger the longer what needs it takes."""
+    return longest_first()[job_of(name).id]
+
+
 def more_each_attempt(amount):
     """Return an amount of memory or of time as such a function, for jobs that have no forecast."""
     return lambda wildcards, attempt: attempt * amount
@@ -186,9 +198,15 @@ def probed(job):
     return job.settings, PLAN.data[job.data].visible if job.kind == "train" else None
 
 
+@cache
+def code_of(name):
+    """Return the fingerprint of the code of the job of an id."""
+    return fingerprint(*probed(PLAN.jobs[name]), begin_probing)
+
+
 def code_of_job(job):
     """Return the fingerprint of the code of a job: the job runs again when it changes."""
-    return fingerprint(*probed(job), begin_probing)
+    return code_of(job.id)
 
 
 def recipe_of(data):

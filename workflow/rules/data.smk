@@ -9,6 +9,7 @@ rule prepare_data:
         LAYOUT.data_set("{data}"),
     log:
         LAYOUT.log("data", "{data}"),
+    priority: 1
     resources:
         mem_mb=more_each_attempt(2000),
         runtime=more_each_attempt(30),

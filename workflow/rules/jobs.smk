@@ -23,6 +23,7 @@ for kind in jobs.kinds():
                 LAYOUT.log(kind.name, "{job}"),
             wildcard_constraints:
                 job=rf"[^/]+{'-' * bool(kind.infix)}{kind.infix}-[0-9a-f]{{10}}{id_suffix}",
+            priority: lambda wildcards: priority_of(wildcards.job)
             group:
                 batch_of(f"short_{kind.folder}")
             threads: 1
@@ -58,6 +59,7 @@ for bundle in BUNDLES:
             [file for job in bundle.jobs for file in PLAN.files(job)],
         log:
             LAYOUT.log("bundles", bundle.id),
+        priority: max(priority_of(job.id) for job in bundle.jobs)
         resources:
             mem_mb=partial(most_megabytes, bundle),
             runtime=more_each_attempt(LEAST_MINUTES),

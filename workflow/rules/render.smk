@@ -11,6 +11,7 @@ rule write_specs:
         LAYOUT.specs,
     log:
         LAYOUT.log("specs", "specs"),
+    priority: 1
     localrule: True
     params:
         text=",\n".join(f'"{key}": {spec}' for key, spec in SPECS.items()),
@@ -43,6 +44,7 @@ rule render_figure:
     log:
         text=LAYOUT.log("render", "{figure}"),
         notebook=LAYOUT.log("render", "{figure}", "ipynb"),
+    priority: 1
     resources:
         mem_mb=more_each_attempt(2000),
         runtime=more_each_attempt(30),
@@ -78,6 +80,7 @@ rule render_table:
     log:
         text=LAYOUT.log("render", "{table}"),
         notebook=LAYOUT.log("render", "{table}", "ipynb"),
+    priority: 1
     resources:
         mem_mb=more_each_attempt(2000),
         runtime=more_each_attempt(30),

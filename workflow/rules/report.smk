@@ -18,7 +18,7 @@ rule check_claims:
         text=LAYOUT.log("render", "claims"),
         notebook=LAYOUT.log("render", "claims", "ipynb"),
     # Before figures that wait: the page waits for the verdicts, and then runs alone.
-    priority: 1
+    priority: 2
     resources:
         mem_mb=more_each_attempt(2000),
         runtime=more_each_attempt(60),

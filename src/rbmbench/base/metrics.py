@@ -42,6 +42,12 @@ METRICS = {
     "log_partition": Metric("log Z", "nats", momentary=True),
     "log_partition_error": Metric("standard error of log Z", "nats", momentary=True),
     "annealing_effective_sample_size": Metric("effective sample size of the annealing", "particles", momentary=True),
+    "log_partition_gap": Metric("difference of log Z of two starts", "nats", momentary=True),
+    "log_partition_drift": Metric("change of log Z along the chains", "nats", momentary=True),
+    "log_partition_acceptance": Metric("least acceptance of exchanges", momentary=True),
+    "log_partition_round_trips": Metric("round trips of tempered chains", momentary=True),
+    "log_partition_products": Metric("rows times W, for log Z", momentary=True),
+    "log_partition_converged": Metric("whether log Z has the error asked for", momentary=True),
     "cd_bias": Metric("largest bias of a parameter", momentary=True),
     "bias_bound": Metric("bound of the bias", momentary=True),
     "bias_bound_gap": Metric("bound less bias", momentary=True),
@@ -62,6 +68,8 @@ METRICS = {
     "gradient_variance_c": Metric("variance of the model term, c"),
 }
 
+TEMPERED = ("gap", "drift", "acceptance", "round_trips", "products", "converged")
+"""Fields of `rbmbench.likelihood.TemperedEstimate`; with "log_partition_" before them, metrics."""
 ANNEALED = (
     "log_likelihood",
     "validation_log_likelihood",
@@ -69,8 +77,9 @@ ANNEALED = (
     "log_partition",
     "log_partition_error",
     "annealing_effective_sample_size",
+    *(f"log_partition_{name}" for name in TEMPERED),
 )
-"""Metrics that are computed by annealing after the run where log Z cannot be enumerated."""
+"""Metrics that are computed after the run where log Z cannot be enumerated."""
 
 
 ERRORS = {

@@ -215,8 +215,15 @@ class EstimateSettings(Settings):
     seed: Seed = 0
 
 
+class Tempering(Settings):
+    """Parallel tempering from two starts, see `rbmbench.likelihood.tempered_log_partition`."""
+
+    target_error: Positive = Field(default=0.1, description="standard error of log Z, nats, at which chains end")
+    products: Count = Field(default=5_000_000, description="rows times W after which those of a model end anyway")
+
+
 class AnnealingBudget(Settings):
-    """Annealed importance sampling of log Z, for models of which neither layer can be enumerated."""
+    """Estimation of log Z, for models of which neither layer can be enumerated."""
 
     particles: ParticleCount = Field(default=512, description="particles per model")
     temperatures: AnnealingStepCount = Field(
@@ -225,6 +232,14 @@ class AnnealingBudget(Settings):
     base: Literal["base_rate", "uniform"] = Field(
         default="base_rate", description="start model: independent units with the rates of the data, or fair coins"
     )
+    tempering: Tempering | None = _IfSet(
+        default=None, description="parallel tempering in place of annealing, without particles; null: annealing"
+    )
+
+    @property
+    def chain_steps(self) -> int:
+        """Most Gibbs steps of all particles or chains of a model."""
+        return self.tempering.products // 2 if self.tempering else self.particles * self.temperatures
 
 
 class AnnealingSettings(AnnealingBudget):

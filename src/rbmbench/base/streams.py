@@ -35,6 +35,7 @@ class Purpose:
     RECONSTRUCTION = 6
     SAMPLES = 7
     CERTIFICATE = 8
+    TEMPERING = 9
 
 
 class Draw(NamedTuple):

@@ -29,7 +29,8 @@ def compute(arguments: Namespace) -> None:
         raise SettingsError(f"job {arguments.kind}: {_argument(missing)} must be given, got nothing")
     task = task_of(arguments, _settings(kind.Settings, arguments))
     if arguments.blocks:
-        kind.gather(task, arguments.blocks)
+        with task.owned(kind.files), task.stoppable(task.out.name):
+            kind.gather(task, arguments.blocks)
     else:
         kind.compute(task)
 

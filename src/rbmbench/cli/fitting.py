@@ -24,6 +24,8 @@ from rbmbench.training.run import load_run
 EVALUATIONS = 20
 """Evaluations of a run, unless their interval is given: annealing each of them takes seconds."""
 ANNEALING = AnnealingSettings(particles=100, temperatures=1000)
+TEMPERING = {"target_error": 0.05}
+"""Of log Z of a certificate; an interval of 0.3 nats would be doubtful."""
 
 
 def fit(arguments: Namespace) -> None:
@@ -53,7 +55,9 @@ def _evaluation(arguments: Namespace) -> Namespace:
 def certify(arguments: Namespace) -> None:
     """Print the verdict on each model of a file, and what it rests on."""
     file = arguments.model / MODEL if arguments.model.is_dir() else arguments.model
-    settings = parse(CertificateSettings, plain_data("--settings", arguments.settings), "--settings")
+    budget = plain_data("--settings", arguments.settings)
+    budget = {"tempering": TEMPERING} | budget if isinstance(budget, dict) else budget
+    settings = parse(CertificateSettings, budget, "--settings")
     dataset, rbm = computing.read_data(arguments), RBM.load(file).replicas
     if (found := dataset.train.shape[1]) != rbm.visible_units:
         raise DataError(f"{arguments.data}: found {found} columns; {file} has {rbm.visible_units} visible units")

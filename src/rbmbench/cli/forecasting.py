@@ -19,6 +19,9 @@ from rbmbench.planning import forecast as forecasts
 from rbmbench.planning.forecast.costs import CostModel
 from rbmbench.planning.plan import plan
 
+LARGER = 24, 200
+"""Cores of a large machine and of a cluster, for which the time of all jobs is printed as well."""
+
 
 def forecast(arguments: Namespace) -> None:
     """Print what is left to compute for the figures and tables of targets, and write it as CSV."""
@@ -29,12 +32,15 @@ def forecast(arguments: Namespace) -> None:
     cores = arguments.cores or usable_cores()
     model = forecasts.fitted_model(records, forecasts.this_machine(), forecasts.calibration_records)
     table = forecasts.forecast(asked, model, cores)
+    larger = forecasts.makespans(asked, model, LARGER)
     for note in notes:
         print(f"rbmbench: note: {note}", file=sys.stderr)
     if arguments.out:
         with replaced(arguments.out) as temporary:
             table.to_csv(temporary, index=False, lineterminator="\n")
-    print(f"{asked.scale} scale, what is left to compute:\n\n{_shown(table, cores)}\n\n{_accuracy(model)}")
+    print(f"{asked.scale} scale, what is left to compute:\n\n{_shown(table, cores)}\n")
+    print("; ".join(f"on {number} cores: {duration(seconds)}" for number, seconds in larger.items()).capitalize() + ".")
+    print(_accuracy(model))
 
 
 def _shown(table: pd.DataFrame, cores: int) -> str:

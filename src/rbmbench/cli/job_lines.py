@@ -46,8 +46,7 @@ class Titles:
                 shown = first_shown.setdefault(name, self._titles[key])
                 self._titles.setdefault(name, f"{shown}: {plan.jobs[name].title}")
         for block in blocks:
-            trials = f"trials {block.first + 1} to {block.first + block.trials}"
-            self._titles[block.id] = f"{self._titles[block.job.id]}, {trials}"
+            self._titles[block.id] = f"{self._titles[block.job.id]}, {block.title}"
 
         for bundle in bundles:
             self._titles[bundle.id] = f"{first_shown[bundle.jobs[0].id]}: {bundle.title}"

@@ -9,7 +9,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +45,8 @@ def replaced(path: str | os.PathLike) -> Iterator[Path]:
         # mkstemp makes private files; results are for everyone the folder is for.
         umask = os.umask(0)
         os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
+        with suppress(OSError):  # file systems without permissions
+            temporary.chmod(0o666 & ~umask)
         writable(path)
         os.replace(temporary, path)
     except OSError as error:

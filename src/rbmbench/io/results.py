@@ -8,8 +8,9 @@ checksums of the other files of its folder, which are compared whenever one is r
 
 import hashlib
 import os
+import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,7 @@ COLUMNS = {
 """By file: the columns of a table, and the kind of each."""
 IS_KIND = {int: pd.api.types.is_integer_dtype, float: pd.api.types.is_float_dtype, str: pd.api.types.is_string_dtype}
 MODEL_ARRAYS = ("W", "b", "c", "iteration", "seed")
+CLOCK_SECONDS = 60.0
 SNAPSHOT_ARRAYS = ("snapshot_iterations", "snapshot_W", "snapshot_b", "snapshot_c")
 
 Location = str | PathLike
@@ -59,6 +61,25 @@ def check_writable(folder: Location) -> None:
         raise ResultsError(f"{folder}: cannot be written ({there} is on a read-only file system)")
     if not os.access(there, os.W_OK | os.X_OK):
         raise ResultsError(f"{folder}: cannot be written (no permission to write in {there})")
+
+
+def date_back(folder: Location) -> int:
+    """Set all dates below ``folder`` that are in the future to now, and return how many.
+
+    A clock was ahead. Snakemake deletes what a job has computed if it is older than what the job has read. Dates that
+    are less than `CLOCK_SECONDS` ahead stay, as those of a file server whose clock is.
+    """
+    now, ahead = time.time(), {}
+    for path in Path(folder).rglob("*"):
+        with suppress(FileNotFoundError):
+            if (date := path.stat().st_mtime) > now:
+                ahead[path] = date
+    if max(ahead.values(), default=now) < now + CLOCK_SECONDS:
+        return 0
+    for path in ahead:
+        with suppress(FileNotFoundError):
+            os.utime(path, (now, now))
+    return len(ahead)
 
 
 def read_json(path: Location) -> Any:

@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from rbmbench import datasets
-from rbmbench.base.errors import DataError, StoppedError, TrainingError
+from rbmbench.base.errors import DataError, SettingsError, StoppedError, TrainingError
 from rbmbench.base.pace import Stopping
 from rbmbench.base.settings import RunSettings, Settings
 from rbmbench.io import provenance, results
@@ -26,8 +27,8 @@ from rbmbench.model.rbm import RBM
 from rbmbench.model.work import Work
 from rbmbench.training.checkpoint import Checkpointer, owned
 
-OF_BLOCK = ("trials", "commit", "finished", "hardware", "backend")
-"""Keys of ``meta.json`` that are kept of each block of trials."""
+OF_BLOCK = ("block", "commit", "finished", "hardware", "backend")
+"""Keys of ``meta.json`` that are kept of each block."""
 
 Arrays = dict[str, np.ndarray]
 Progress = Callable[..., None]
@@ -80,7 +81,7 @@ class Task:
     run_id : str, optional
         Id of a training run; by default the name of the folder.
     block : (int, int), optional
-        First trial, counted from that of the settings, and number of the trials that are computed; by default all.
+        First one and number of the parts that are computed, see `JobKind.parts`; by default all.
     code : str
         Fingerprint of the code, which a kind takes before its computation begins.
     """
@@ -100,6 +101,16 @@ class Task:
     run_id: str | None = None
     block: tuple[int, int] | None = None
     code: str = ""
+
+    @property
+    def chosen(self) -> slice:
+        """The parts of the block as a slice of all."""
+        return slice(self.block[0], sum(self.block)) if self.block else slice(None)
+
+    def check_block(self, parts: int) -> None:
+        """Raise a `SettingsError` if the block is not among so many parts."""
+        if self.block and sum(self.block) > parts:
+            raise SettingsError(f"--block: must end at part {parts} or before, got FIRST-COUNT {self.block}")
 
     def owned(self, files: Iterable[str]) -> AbstractContextManager[None]:
         """Return the lock of the checkpoint, held until the files of the folder are written."""
@@ -130,7 +141,7 @@ class Task:
 
     def meta(self, data: Mapping[str, Any], array: Any) -> dict[str, Any]:
         """Return the keys that the ``meta.json`` of all kinds of jobs have."""
-        backend = backend_name(array)
+        backend, block = backend_name(array), {"block": self.block} if self.block else {}
         return provenance.collect() | {
             "settings": self.settings.model_dump(mode="json"),
             "scale": self.scale,
@@ -140,6 +151,7 @@ class Task:
             "backend_products": "library" if backend == "numpy" else ways.asked(),
             "threads": self.threads,
             "seed": self.settings.seed,
+            **block,
         }
 
 
@@ -194,16 +206,19 @@ class JobKind:
         """
         raise NotImplementedError
 
-    def trials(self, settings: Any, sizes: Sizes) -> int:
-        """Return the number of trials by which the work of a job can be divided into blocks; 1 if it cannot."""
-        return 1
+    def parts(self, settings: Any, sizes: Sizes) -> tuple[int, int]:
+        """Return the numbers of trials, and of equal parts of a trial, that blocks of a job can be made of.
+
+        Parts do not depend on each other, and are counted trial by trial. By default there is one: the whole job.
+        """
+        return 1, 1
 
     def of_any_trials(self, settings: Any) -> Any:
-        """Return the settings without the number of trials: blocks of trials are named after them."""
+        """Return the settings without the number of trials: blocks are named after them."""
         return settings
 
     def gather(self, task: Task, folders: Sequence[Path]) -> None:
-        """Join the blocks of a job, in the order of their trials, into its folder: the files of all trials at once."""
+        """Join the blocks of a job, in their order, into its folder: the files of the job computed at once."""
         raise NotImplementedError
 
     def reduced(self, settings: Any, values: dict[str, Any]) -> dict[str, Any]:
@@ -223,7 +238,18 @@ class Results(NamedTuple):
 
 
 class Measurement(JobKind):
-    """Base class of the kinds of jobs that measure the models of a training run, or random ones."""
+    """Base class of the kinds of jobs that measure the models of a training run, or random ones.
+
+    Attributes
+    ----------
+    model_axes : mapping of str to int
+        Axes of the models in arrays, by their names; other arrays describe the first model alone.
+    alternates : bool
+        Whether a row of a table is followed by that of the next model; else by the next row of the same model.
+    """
+
+    model_axes: Mapping[str, int] = MappingProxyType({})
+    alternates = False
 
     def measure(
         self, task: Task, rbm: RBM | None, dataset: Any, progress: Progress, checkpointer: Checkpointer
@@ -240,6 +266,8 @@ class Measurement(JobKind):
             arrays = results.read_model(task.model)
             check_width(arrays["W"], dataset, task.model)
             rbm = RBM(arrays["W"], arrays["b"], arrays["c"])
+        trials, each = self.parts(task.settings, Sizes(trials=len(rbm.W) if rbm else 1))
+        task.check_block(trials * each)
         with task.owned(self.files):
             with task.resumable() as (checkpointer, progress):
                 measured = self.measure(task, rbm, dataset, progress, checkpointer)
@@ -248,18 +276,39 @@ class Measurement(JobKind):
             meta["wall"] = spent(checkpointer, "measuring") | {"total_seconds": total}
             if rbm:
                 meta |= {"run": task.model.name, "trials": len(rbm.W), "hidden": rbm.hidden_units}
-            for name in self.files:
-                content = measured.files[name]
-                write = results.write_table if isinstance(content, pd.DataFrame) else results.write_arrays
-                write(task.out / name, content)
-            results.write_meta(task.out, self.files, meta | {"job": self.name} | measured.meta)
+            self._write(task, measured.files, meta | {"job": self.name} | measured.meta)
+
+    def _write(self, task: Task, files: Mapping[str, Any], meta: Mapping[str, Any]) -> None:
+        for name in self.files:
+            write = results.write_table if isinstance(files[name], pd.DataFrame) else results.write_arrays
+            write(task.out / name, files[name])
+        results.write_meta(task.out, self.files, meta)
+
+    def gather(self, task, folders):
+        """See `JobKind`."""
+        gather_file = {".parquet": self._gathered_table, ".npz": self._gathered_arrays}
+        files = {name: gather_file[Path(name).suffix](folders, name) for name in self.files}
+        self._write(task, files, gathered_meta(task, [results.read_meta(folder) for folder in folders]))
+
+    def _gathered_table(self, folders: Sequence[Path], name: str) -> pd.DataFrame:
+        table = pd.concat([results.read_table(folder, name) for folder in folders], ignore_index=True)
+        if not self.alternates:
+            return table
+        row = table.groupby("trial").cumcount()
+        return table.iloc[np.lexsort((table["trial"], row))].reset_index(drop=True)
+
+    def _gathered_arrays(self, folders: Sequence[Path], name: str) -> Arrays:
+        blocks = [results.read_arrays(folder / name, self.model_axes) for folder in folders]
+        joined = {key: np.concatenate([block[key] for block in blocks], axis) for key, axis in self.model_axes.items()}
+        return blocks[0] | joined
 
 
 def gathered_meta(task: Task, metas: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the ``meta.json`` of a job from those of its blocks: times are summed, and each block is named."""
     blocks = [{key: meta.get(key) for key in OF_BLOCK} for meta in metas]
+    common = {key: value for key, value in metas[0].items() if key != "block"}
     wall = {name: sum(meta["wall"].get(name, 0.0) for meta in metas) for name in metas[0]["wall"]}
-    return metas[0] | {
+    return common | {
         "settings": task.settings.model_dump(mode="json"),
         "scale": task.scale,
         "started": min(meta["started"] for meta in metas),

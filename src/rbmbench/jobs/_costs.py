@@ -5,6 +5,7 @@ from rbmbench.base.settings import RunSettings
 from rbmbench.kernels.ways import AUTO, takes_tables
 from rbmbench.likelihood.exact import LARGEST_ENUMERABLE_LAYER, is_enumerable
 from rbmbench.model.work import Counts
+from rbmbench.training.loop import boundaries
 
 MANY = 500
 """Rows of products over all rows of a data set, or over successive samples."""
@@ -43,9 +44,8 @@ def evaluation(rows: int, m: int, n: int) -> Counts:
 
 
 def evaluations(settings: RunSettings) -> int:
-    """Return how often a run is evaluated: before the first iteration, at every interval, and at the end."""
-    further = len(settings.evaluate_at) + len(settings.evaluate_at_products)
-    return 1 + -(-settings.iterations // settings.evaluate_every) + further
+    """Return how often a run is evaluated; at most, if a budget of products may end it before."""
+    return 1 + len(boundaries(settings)) + len(settings.evaluate_at_products)
 
 
 def snapshots(settings: RunSettings, m: int) -> int:

@@ -23,13 +23,27 @@ class CertificateJob(Measurement):
 
     def measure(self, task, rbm, dataset, progress, checkpointer):
         """See `Measurement`."""
-        quantities = certificate(rbm, dataset.train, task.settings, dataset.test, progress, checkpointer)
+        settings = task.settings
+        if task.block:
+            first, models = task.block
+            more = {"first_model": settings.first_model + first, "models": models}
+            settings = settings.model_copy(update=more)
+        quantities = certificate(rbm, dataset.train, settings, dataset.test, progress, checkpointer)
         return Results({CERTIFICATE: quantities})
+
+    def parts(self, settings, sizes):
+        """See `JobKind`."""
+        return settings.models or sizes.trials - settings.first_model, 1
+
+    def of_any_trials(self, settings):
+        """See `JobKind`."""
+        return settings.model_copy(update={"models": None})
 
     def work(self, settings, sizes, pilot=False):
         """See `JobKind`."""
         rows, m, n = sizes.rows, sizes.m, sizes.n
-        annealed, walked = 2 * settings.particles * settings.temperatures, 2 * settings.walkers * settings.steps
+        annealed, walked = settings.chain_steps, 2 * settings.walkers * settings.steps
+        annealed *= 1 if settings.tempering else 2
         each = tempered(settings.chains * settings.ladder * settings.sweeps, m, n)
         each[product(m, n, settings.particles)] += 4 * (annealed + walked) * m * n
         each["row"] += annealed + walked

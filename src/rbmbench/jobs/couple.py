@@ -13,6 +13,7 @@ from rbmbench.jobs._base import Measurement, Results
 from rbmbench.jobs._costs import measuring
 from rbmbench.jobs._registry import REGISTRY
 from rbmbench.measurements import meeting_times
+from rbmbench.measurements.meeting_times import PAIRS
 from rbmbench.model.work import ASSUMED_STOPPING_TIME, Counter, Work, product
 from rbmbench.samplers import stopping_times
 
@@ -32,8 +33,14 @@ class CoupleJob(Measurement):
 
     def measure(self, task, rbm, dataset, progress, checkpointer):
         """See `Measurement`."""
-        times = meeting_times.coupled_stopping_times(task.settings, checkpointer)
-        return Results({STOPPING_TIMES: pd.DataFrame({"chain": range(len(times)), "stopping_time": times})})
+        times = meeting_times.coupled_stopping_times(task.settings, checkpointer, task.chosen)
+        first = PAIRS * (task.chosen.start or 0)
+        table = pd.DataFrame({"chain": range(first, first + len(times)), "stopping_time": times})
+        return Results({STOPPING_TIMES: table})
+
+    def parts(self, settings, sizes):
+        """See `JobKind`; a part is a number of pairs that run together."""
+        return -(-settings.replications // PAIRS), 1
 
     def work(self, settings, sizes, pilot=False):
         """See `JobKind`."""

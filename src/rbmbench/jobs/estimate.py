@@ -28,14 +28,20 @@ class EstimateJob(Measurement):
     folder, files = "gradients", (BIAS,)
     rule, infix, title = "measure_bias", "bias", "bias"
     summary = "measure bias and variance of a gradient estimator"
+    alternates = True
 
     def measure(self, task, rbm, dataset, progress, checkpointer):
         """See `Measurement`."""
         truths = {}
         for folder in task.needs:
             truths[results.read_meta(folder)["settings"]["method"]] = _truth(folder / TRUTH, rbm)
-        measured = gradient_bias.measure(rbm, dataset.train, task.settings, truths, progress, checkpointer)
+        parts = task.settings, truths, progress, checkpointer, task.chosen
+        measured = gradient_bias.measure(rbm, dataset.train, *parts)
         return Results({BIAS: measured})
+
+    def parts(self, settings, sizes):
+        """See `JobKind`."""
+        return sizes.trials, 1
 
     def work(self, settings, sizes, pilot=False):
         """See `JobKind`."""

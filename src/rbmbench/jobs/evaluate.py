@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Log-likelihoods of runs that are too large for an exact partition function, by annealed importance sampling.
+"""Log-likelihoods of runs that are too large for an exact partition function, by annealing or tempered chains.
 
-The snapshots of a run are evaluated apart from training: another budget of the annealing does not train anew.
+The snapshots of a run are evaluated apart from training: another estimate of log Z does not train anew.
 """
 
 from collections.abc import Mapping
@@ -24,6 +24,8 @@ from rbmbench.training.evaluation import in_order
 from rbmbench.training.snapshots import annealed_curve
 
 SPENT = "annealing_seconds", "annealing_cpu_seconds"
+TEMPERED_ROWS = 320
+"""Chains of a model, about."""
 
 
 @REGISTRY.register
@@ -33,7 +35,7 @@ class EvaluateJob(JobKind):
     Settings = AnnealingSettings
     folder, files = "evaluations", (CURVE,)
     rule, infix, title = "evaluate_run", "ais", "annealing"
-    summary = "evaluate snapshots by annealed importance sampling"
+    summary = "evaluate snapshots by annealed importance sampling, or tempered chains"
     takes_gpu = True
 
     def compute(self, task):
@@ -41,12 +43,21 @@ class EvaluateJob(JobKind):
         task.code, dataset = fingerprint(task.settings), datasets.read_file(task.data)
         run, snapshots = results.read_meta(task.model), results.read_snapshots(task.model)
         check_width(snapshots["snapshot_W"], dataset, task.model)
-        first, count = task.block or (0, run["settings"]["trials"])
-        chosen_trials = slice(first, first + count)
-        snapshots = {name: part if part.ndim == 1 else part[:, chosen_trials] for name, part in snapshots.items()}
+        each = 1 if run["settings"].get("products") else len(snapshots["snapshot_iterations"])
+        task.check_block(parts := run["settings"]["trials"] * each)
+        first, count = task.block or (0, parts)
+        (trial, snapshot), trials = divmod(first, each), max(1, count // each)
+        chosen_trials, chosen_snapshots = slice(trial, trial + trials), slice(snapshot, snapshot + count)
+        if count >= each:
+            chosen_snapshots = slice(None)
+        snapshots = {
+            name: part[chosen_snapshots] if part.ndim == 1 else part[chosen_snapshots, chosen_trials]
+            for name, part in snapshots.items()
+        }
         # Two matrix products per step, for all trials of a snapshot.
         models = snapshots["snapshot_W"]
-        chosen = backends.choose(task.backend, 4.0 * task.settings.particles * models.size / len(models))
+        rows = TEMPERED_ROWS if task.settings.tempering else task.settings.particles
+        chosen = backends.choose(task.backend, 4.0 * rows * models.size / len(models))
         held_out = [part for part in HELD_OUT if run["settings"].get(f"{part}_likelihood")]
         with task.owned(self.files):
             with task.resumable() as (checkpointer, progress):
@@ -55,14 +66,15 @@ class EvaluateJob(JobKind):
                     dataset.train,
                     task.settings,
                     held_out={part: getattr(dataset, part) for part in held_out},
-                    first_trial=run["settings"]["first_trial"] + first,
+                    first_trial=run["settings"]["first_trial"] + trial,
+                    first_snapshot=snapshot,
                     threads=task.threads,
                     arrays=chosen.arrays,
                     progress=progress,
                     checkpointer=checkpointer,
                 )
             own = task.meta(dataset.provenance, chosen.arrays.empty(0))
-            own |= {"backend_reason": chosen.reason, "job": self.name, "trials": count}
+            own |= {"backend_reason": chosen.reason, "job": self.name, "trials": trials}
             self._write(task, run, curve, own, spent(checkpointer, "annealing"))
 
     def _write(self, task: Task, run: Mapping, curve: pd.DataFrame, own: Mapping, wall: Mapping) -> None:
@@ -71,9 +83,9 @@ class EvaluateJob(JobKind):
         results.write_table(task.out / CURVE, pd.concat([curve, diagnostics], ignore_index=True))
         results.write_meta(task.out, self.files, run | {"wall": run["wall"] | wall, "evaluation": own})
 
-    def trials(self, settings, sizes):
-        """See `JobKind`."""
-        return sizes.trials
+    def parts(self, settings, sizes):
+        """See `JobKind`. Where a budget of products ends a run, the number of its snapshots is not known before."""
+        return sizes.trials, (1 if sizes.run.products else evaluations(sizes.run))
 
     def gather(self, task, folders):
         """See `JobKind`."""
@@ -89,11 +101,11 @@ class EvaluateJob(JobKind):
     def work(self, settings, sizes, pilot=False):
         """See `JobKind`."""
         rows, m, n, run = sizes.rows, sizes.m, sizes.n, sizes.run
-        chains = settings.particles * settings.temperatures
-        each = Counter({"row": chains, "unit": chains * (m + 2 * n), "call": settings.temperatures})
-        each[product(m, n, settings.particles)] += 4 * chains * m * n
+        chains, at_once = settings.chain_steps, TEMPERED_ROWS if settings.tempering else settings.particles
+        each = Counter({"row": chains, "unit": chains * (m + 2 * n), "call": chains // at_once})
+        each[product(m, n, at_once)] += 4 * chains * m * n
         each.update(likelihood_of_rows(rows, m, n))
-        kept = 4 * run.trials * m * n * snapshots(run, m) + 16 * run.trials * settings.particles * (m + n)
+        kept = 4 * run.trials * m * n * snapshots(run, m) + 16 * run.trials * at_once * (m + n)
         memory = {"process": 1, "kept entry": rows * m, "byte": kept}
         return Work(measuring(times(each, run.trials * evaluations(run))), memory)
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Model expectations of trained models, exact or by parallel tempering, which gradient estimates are compared with."""
 
+from types import MappingProxyType
+
 from rbmbench.base.settings import GroundTruthSettings
 from rbmbench.io.layout import TRUTH
 from rbmbench.jobs import probes
@@ -19,11 +21,16 @@ class GroundTruthJob(Measurement):
     folder, files = "gradients", (TRUTH,)
     rule, infix, title = "compute_ground_truth", "truth", "model expectation"
     summary = "compute the model expectations of trained models"
+    model_axes = MappingProxyType({"mean": 0, "blocks": 1})
 
     def measure(self, task, rbm, dataset, progress, checkpointer):
         """See `Measurement`."""
-        truth = gradient_bias.ground_truth(rbm, dataset.train, task.settings, progress, checkpointer)
+        truth = gradient_bias.ground_truth(rbm, dataset.train, task.settings, progress, checkpointer, task.chosen)
         return Results({TRUTH: truth.arrays()})
+
+    def parts(self, settings, sizes):
+        """See `JobKind`."""
+        return sizes.trials, 1
 
     def work(self, settings, sizes, pilot=False):
         """See `JobKind`."""

@@ -33,13 +33,18 @@ class SampleJob(Measurement):
     folder, files = "samples", (ISL, SHOWN)
     rule, infix, title = "sample_models", "samples", "samples"
     summary = "draw samples of trained models, and measure their coverage"
+    alternates = True
 
     def measure(self, task, rbm, dataset, progress, checkpointer):
         """See `Measurement`."""
-        sampled = sampling.sampled(rbm, dataset, task.settings, progress, checkpointer)
+        sampled = sampling.sampled(rbm, dataset, task.settings, progress, checkpointer, task.chosen)
         grids = {name: grid.settings for name, grid in task.settings.samplers.items()}
         meta = {"grids": grids, "seconds_per_sample": sampled.seconds}
         return Results({ISL: sampled.likelihoods, SHOWN: sampled.shown}, meta)
+
+    def parts(self, settings, sizes):
+        """See `JobKind`."""
+        return sizes.trials, 1
 
     def work(self, settings, sizes, pilot=False):
         """See `JobKind`."""

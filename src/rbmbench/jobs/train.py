@@ -74,9 +74,9 @@ class TrainJob(JobKind):
         results.write_arrays(task.out / MODEL, model)
         results.write_meta(task.out, self.files, meta)
 
-    def trials(self, settings, sizes):
+    def parts(self, settings, sizes):
         """See `JobKind`. Trials with a budget of products end where the last of them has spent it."""
-        return 1 if settings.products else settings.trials
+        return (1 if settings.products else settings.trials), 1
 
     def of_any_trials(self, settings):
         """See `JobKind`."""

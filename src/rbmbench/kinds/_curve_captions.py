@@ -107,11 +107,20 @@ def annealing_notes(certainty: pd.DataFrame) -> list[str]:
     """Return how sure log Z is, from `annealing_certainty`; nothing where exact."""
     if certainty.empty:
         return []
-    error, share = certainty["largest standard error"].max(), certainty["least share of particles"].min()
-    return [
-        f"log Z by annealed importance sampling: standard error at most {error:.2g} nats, effective sample size at"
-        f" least {100 * share:.2g} % of the particles."
-    ]
+    notes, tempered = [], certainty["share converged"].notna()
+    if len(annealed := certainty[~tempered]):
+        error, share = annealed["largest standard error"].max(), annealed["least share of particles"].min()
+        notes.append(
+            f"log Z by annealed importance sampling: standard error at most {error:.2g} nats, effective sample size at"
+            f" least {100 * share:.2g} % of the particles."
+        )
+    if tempered.any():
+        error, share = certainty["largest standard error"][tempered].max(), certainty["share converged"].min()
+        notes.append(
+            f"log Z by parallel tempering from two starts: standard error at most {error:.2g} nats; {100 * share:.3g} %"
+            " of the estimates of a curve, or more, reached the error that was asked for."
+        )
+    return notes
 
 
 def band_note(spec: FigureSpec) -> str:

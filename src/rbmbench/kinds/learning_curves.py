@@ -169,8 +169,10 @@ class LearningCurves(Kind):
 
 
 def _annealing(evaluations: Mapping[str, Job]) -> dict[str, int] | None:
-    """Return the budget of the annealing of a panel; None where log Z is exact."""
+    """Return the budget of log Z of a panel; None where it is exact."""
     settings = next((job.settings for job in evaluations.values()), None)
+    if settings and settings.tempering:
+        return {"products": settings.tempering.products}
     return settings and settings.model_dump(include={"particles", "temperatures"})
 
 
@@ -182,7 +184,7 @@ class PanelSpec(Trained):
 
     name: str
     annealing: dict[str, int] | None = Field(
-        default=None, description="particles and temperatures; null: log Z is exact"
+        default=None, description="particles and temperatures, or products of tempered chains; null: log Z is exact"
     )
     metrics: tuple[str, ...] = ("log_likelihood",)
     rates: tuple[float, ...] = Field(default=(), description="learning rates of the curves, at first if they change")
@@ -348,8 +350,11 @@ class Curves:
 
     @cached_property
     def effective_particles(self) -> float:
-        """The least effective sample size of annealing over trials and evaluations; infinite where log Z is exact."""
-        if not self.panel.annealing or self.metric not in ("log_likelihood", "test_log_likelihood"):
+        """The least effective sample size of annealing over trials and evaluations; infinite where there is none."""
+        if "particles" not in (self.panel.annealing or {}) or self.metric not in (
+            "log_likelihood",
+            "test_log_likelihood",
+        ):
             return math.inf
         return float(self.found.runs[self.run.folder].trials("annealing_effective_sample_size").min(axis=None))
 

@@ -14,6 +14,7 @@ from rbmbench.likelihood.exact import (
 )
 from rbmbench.likelihood.indirect_sampling import IndirectSampling
 from rbmbench.likelihood.reconstruction import reconstruction_log_likelihood
+from rbmbench.likelihood.tempered import TemperedEstimate, tempered_log_partition
 from rbmbench.likelihood.trajectories import BennettEstimate, bennett_log_partition, trajectory_ais_log_partition
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "BennettEstimate",
     "IndirectSampling",
     "PackedData",
+    "TemperedEstimate",
     "ais_log_partition",
     "base_rate_bias",
     "bennett_log_partition",
@@ -33,5 +35,6 @@ __all__ = [
     "log_likelihood",
     "reconstruction_log_likelihood",
     "reverse_ais_log_partition",
+    "tempered_log_partition",
     "trajectory_ais_log_partition",
 ]

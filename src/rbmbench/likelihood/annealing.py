@@ -120,7 +120,7 @@ def ais_log_partition(
         If there are fewer than 2 particles, or the schedule or the base model is invalid.
     """
     particles = positive_integer("particles", particles, least=2)
-    schedule, b0 = inverse_temperatures(temperatures), _start_bias(rbm, base)
+    schedule, b0 = inverse_temperatures(temperatures), start_bias(rbm, base)
 
     def start(cut: slice, part: RBM, stream: Stream) -> Array:
         visible = np.zeros((len(part.b), particles, len(b0)), part.b.dtype, like=part.b)
@@ -129,7 +129,7 @@ def ais_log_partition(
 
     annealing = Annealing(rbm, b0, schedule, start, seed, keys_of_models(rbm, keys), particles)
     log_weights = annealing.log_weights(threads, progress, begun, pause)
-    return annealed_estimate(_log_start(rbm, b0), log_weights, 1, rbm.W.shape[:-2])
+    return annealed_estimate(log_of_base(rbm, b0), log_weights, 1, rbm.W.shape[:-2])
 
 
 def reverse_ais_log_partition(
@@ -153,7 +153,7 @@ def reverse_ais_log_partition(
     sample size is below 15 % of the particles, this standard error alone is too small: 1.96 of them held log Z in 62 to
     72 % of 200 models, those of the forward estimate in 82 to 92 %, and an interval that holds both in 98 %.
     """
-    schedule, b0 = inverse_temperatures(temperatures), _start_bias(rbm, base)
+    schedule, b0 = inverse_temperatures(temperatures), start_bias(rbm, base)
     visible = binary_states(visible, "samples")
     expected = (*rbm.W.shape[:-2], *visible.shape[-2:-1], len(b0))
     if visible.ndim < 2 or visible.shape != expected or visible.shape[-2] < 2:
@@ -165,7 +165,7 @@ def reverse_ais_log_partition(
         return like(part.b, rows[cut])
 
     annealing = Annealing(rbm, b0, schedule[::-1], start, seed, keys_of_models(rbm, keys), rows.shape[1])
-    return annealed_estimate(_log_start(rbm, b0), annealing.log_weights(threads, progress), -1, rbm.W.shape[:-2])
+    return annealed_estimate(log_of_base(rbm, b0), annealing.log_weights(threads, progress), -1, rbm.W.shape[:-2])
 
 
 def annealed_estimate(log_start, log_weights: np.ndarray, sign: int, shape: tuple[int, ...]) -> AnnealedEstimate:
@@ -182,12 +182,13 @@ def annealed_estimate(log_start, log_weights: np.ndarray, sign: int, shape: tupl
     return AnnealedEstimate(*(value.reshape(shape) for value in values))
 
 
-def _log_start(rbm: RBM, b0: np.ndarray) -> float:
+def log_of_base(rbm: RBM, b0: np.ndarray) -> float:
     """Return log Z of the base model."""
     return float(rbm.hidden_units * np.log(2) + np.logaddexp(0, b0).sum())
 
 
-def _start_bias(rbm: RBM, base: np.ndarray | None) -> np.ndarray:
+def start_bias(rbm: RBM, base: np.ndarray | None) -> np.ndarray:
+    """Return the visible bias of the base model, float64 (m,); raise a `SettingsError` if it does not fit."""
     if base is None:
         return np.zeros(rbm.visible_units)
     b0 = np.asarray(base, np.float64)

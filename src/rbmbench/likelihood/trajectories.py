@@ -78,6 +78,12 @@ def bennett_log_partition(log_start: float, differences: np.ndarray) -> BennettE
     return BennettEstimate(log_start + np.cumsum(ratios), summed.std(axis=-1, ddof=1) / np.sqrt(summed.shape[-1]))
 
 
+def acceptance(differences: np.ndarray) -> np.ndarray:
+    """Return the mean probability of exchanges, (levels - 1,), from the differences of `bennett_log_partition`."""
+    log_ratio = differences[:, :, 0] - differences[:, :, 1]
+    return np.exp(np.minimum(log_ratio, 0)).mean(axis=(0, 2))
+
+
 def _logistic(a: np.ndarray) -> np.ndarray:
     from scipy.special import expit
 

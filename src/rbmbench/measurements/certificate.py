@@ -4,7 +4,8 @@
 For each model of a run:
 
 - **log Z** by annealed importance sampling, forward from independent units, which tends to be too low, and in reverse
-  from long tempered chains, which tends to be too high. The interval holds both, each with 1.96 standard errors.
+  from long tempered chains, which tends to be too high; the interval holds both, each with 1.96 standard errors. Or, if
+  the settings have ``tempering``, by tempered chains from two starts (`rbmbench.likelihood.tempered`).
 - **Long chains**: sets of tempered chains, half of them from noise and half from training rows. Their moments are held
   against those of the rows (`rbmbench.measurements.distances`); their free energies against each other (R hat).
 - **Short chains**: Gibbs chains from noise and from rows, at 1, 2, 4, ... steps. The moments of a model that was
@@ -52,6 +53,7 @@ from rbmbench.likelihood import (
     exact_log_partition,
     is_enumerable,
     reverse_ais_log_partition,
+    tempered_log_partition,
 )
 from rbmbench.likelihood.exact import mean_log_weights, normalised
 from rbmbench.measurements.distances import RowMoments, adversarial_accuracy, spread
@@ -109,7 +111,8 @@ def certificate(
     -------
     DataFrame
         Tidy: trial (index of the model), quantity, step, value. Nats: log_partition_low and _high, forward_ and
-        reverse_log_partition with forward_error and reverse_error, exact_log_partition (where a layer can be
+        reverse_log_partition with forward_error and reverse_error (or tempered_ of each, with tempered_converged, 0 or
+        1, and tempered_round_trips), exact_log_partition (where a layer can be
         enumerated), log_likelihood_low and _high (mean over the training rows), independent_log_likelihood (of
         independent units), temperature_gain and temperature_gain_low, rate_divergence_low (of the unit where it is
         largest). Shares of the particles: forward_share and
@@ -190,8 +193,37 @@ class _Rows:
 
     def _log_partition(self, rbm: RBM, samples: np.ndarray, trial: int) -> Quantities:
         """Return log Z and the log-likelihood of the rows from both sides."""
+        base = self._bias if self._settings.base == "base_rate" else np.zeros(rbm.visible_units)
+        if self._settings.tempering:
+            low, high, found = self._tempered_log_partition(rbm, trial, base)
+        else:
+            low, high, found = self._annealed_log_partition(rbm, samples, trial, base)
+        self._packed = self._packed or PackedData(self._data, rbm.W.astype(np.float64))
+        score = mean_log_weights(rbm, self._packed)[0]
+        found |= {("log_partition_low", 0): low, ("log_partition_high", 0): high}
+        likelihoods = normalised(score, np.array([high, low]))
+        found |= {(f"log_likelihood_{end}", 0): value for end, value in zip(("low", "high"), likelihoods, strict=True)}
+        found["independent_log_likelihood", 0] = self._independent
+        if is_enumerable(rbm.visible_units, rbm.hidden_units):
+            found["exact_log_partition", 0] = exact_log_partition(rbm)[0]
+        return found
+
+    def _tempered_log_partition(self, rbm: RBM, trial: int, base: np.ndarray) -> tuple[float, float, Quantities]:
+        """Return both ends of the interval of log Z by tempered chains, and what they rest on."""
+        tempering, seed = self._settings.tempering, self._settings.seed
+        budget = tempering.target_error, tempering.products, seed
+        found = tempered_log_partition(rbm, self._data, *budget, base=base, keys=[trial])
+        names = {"log_partition": found.log_partition, "error": found.standard_error}
+        names |= {name: getattr(found, name) for name in ("round_trips", "converged")}
+        width = NORMAL * found.standard_error[0]
+        ends = found.log_partition[0] - width, found.log_partition[0] + width
+        return *ends, {(f"tempered_{name}", 0): float(value[0]) for name, value in names.items()}
+
+    def _annealed_log_partition(
+        self, rbm: RBM, samples: np.ndarray, trial: int, base: np.ndarray
+    ) -> tuple[float, float, Quantities]:
+        """Return both ends of the interval of log Z by annealing from both sides, and what they rest on."""
         settings, found = self._settings, {}
-        base = self._bias if settings.base == "base_rate" else None
         budget = {"temperatures": settings.temperatures, "seed": settings.seed, "base": base}
         drawn = spread(samples.reshape(-1, samples.shape[-1]), settings.particles)[None]
         sides = {
@@ -203,16 +235,7 @@ class _Rows:
             parts = ("log_partition", "error", "share")
             found |= {(f"{name}_{part}", 0): value[0] for part, value in zip(parts, values, strict=True)}
         ends = [(side.log_partition[0], NORMAL * side.standard_error[0]) for side in sides.values()]
-        low, high = min(value - width for value, width in ends), max(value + width for value, width in ends)
-        self._packed = self._packed or PackedData(self._data, rbm.W.astype(np.float64))
-        score = mean_log_weights(rbm, self._packed)[0]
-        found |= {("log_partition_low", 0): low, ("log_partition_high", 0): high}
-        likelihoods = normalised(score, np.array([high, low]))
-        found |= {(f"log_likelihood_{end}", 0): value for end, value in zip(("low", "high"), likelihoods, strict=True)}
-        found["independent_log_likelihood", 0] = self._independent
-        if is_enumerable(rbm.visible_units, rbm.hidden_units):
-            found["exact_log_partition", 0] = exact_log_partition(rbm)[0]
-        return found
+        return min(value - width for value, width in ends), max(value + width for value, width in ends), found
 
     def _temperature(self, rbm: RBM, samples: np.ndarray) -> Quantities:
         """Return what another temperature would gain."""

@@ -71,20 +71,24 @@ def ground_truth(
     settings: GroundTruthSettings,
     progress=None,
     checkpointer: Checkpointer | None = None,
+    chosen: slice = slice(None),
 ) -> GroundTruth:
     """Compute the model expectation of every RBM, exactly or by parallel tempering.
 
     The RBM has one leading axis of replicas (the trained trials); ``data`` (rows, m), 0 and 1, are training rows, where
     tempered chains start. ``progress`` is called as progress(finished sweeps, all sweeps). Checkpoints are written
-    between replicas or portions of sweeps. Raises a `DataError` for other data, a `SettingsError` if the method is
+    between replicas or portions of sweeps. ``chosen`` are the replicas that are computed, by default all; they have the
+    random numbers that they have among all. Raises a `DataError` for other data, a `SettingsError` if the method is
     "exact" and neither layer can be enumerated.
     """
     data, checkpointer = binary_rows(data, "training data", rbm.visible_units), checkpointer or Checkpointer()
+    trials, rbm = np.arange(len(rbm.W))[chosen], rbm[chosen]
     saved = checkpointer.resume(identity(settings, _arrays(rbm) | {"train": data}))
     if settings.method == "exact":
         return _exact_ground_truth(rbm, checkpointer, saved)
     with threadpool_limits(1):
-        return _tempered_ground_truth(rbm, np.asarray(data, like=rbm.W), settings, progress, checkpointer, saved)
+        rows = np.asarray(data, like=rbm.W)
+        return _tempered_ground_truth(rbm, trials, rows, settings, progress, checkpointer, saved)
 
 
 def _arrays(rbm: RBM) -> dict[str, np.ndarray]:
@@ -98,11 +102,11 @@ def _exact_ground_truth(rbm: RBM, checkpointer: Checkpointer, saved: State | Non
     return GroundTruth(means, np.empty((0, *means.shape)))
 
 
-def _tempered_ground_truth(rbm, data, settings, progress, checkpointer: Checkpointer, saved) -> GroundTruth:
+def _tempered_ground_truth(rbm, trials, data, settings, progress, checkpointer: Checkpointer, saved) -> GroundTruth:
     """Average f(v) over one sample per sweep of one set of tempered chains, after the burn-in."""
     replicas, m = rbm.b.shape
     sampler, buffers = ParallelTemperingSampler(settings.chains), Buffers()
-    stream = Stream(settings.seed, np.arange(replicas), Purpose.GROUND_TRUTH)
+    stream = Stream(settings.seed, trials, Purpose.GROUND_TRUTH)
     visible = random_rows(data, settings.chains, rbm.W, stream)[:, None]
 
     def sweep(count: int):
@@ -180,6 +184,11 @@ class _Moments:
     def state(self) -> dict[str, np.ndarray]:
         return {"squares": on_host(self.squares), "sums": on_host(self.sums)}
 
+    def place(self, trials: np.ndarray) -> None:
+        """Take the moments of these trials in place of all."""
+        self.reference, self.squares = self.reference[trials], self.squares[trials]
+        self.sums = self.sums.take(trials, axis=1)
+
     def summary(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return the mean, the block means, and the variance per parameter of an estimate and of the mean.
 
@@ -204,12 +213,14 @@ def measure(
     ground_truths: dict[str, GroundTruth],
     progress=None,
     checkpointer: Checkpointer | None = None,
+    chosen: slice = slice(None),
 ) -> pd.DataFrame:
     """Make gradient estimates, and compare their mean and spread with ground truths.
 
     The RBM has one leading axis of replicas (the trained trials); ``data`` (rows, m) is 0 and 1. Ground truths have the
     names "exact", "parallel_tempering". ``progress`` is called as progress(finished estimates, all estimates).
-    Checkpoints are written between estimates.
+    Checkpoints are written between estimates. ``chosen`` are the replicas that are measured, by default all; ground
+    truths are those of all.
 
     Returns
     -------
@@ -226,14 +237,21 @@ def measure(
         If the batch is larger than the data, or the estimator or an option is unknown.
     """
     data, checkpointer = binary_rows(data, "training data", rbm.visible_units), checkpointer or Checkpointer()
+    replicas = len(rbm.W)
+    trials, rbm = np.arange(replicas)[chosen], rbm[chosen]
     contents = _arrays(rbm) | {"train": data}
     contents |= {f"{name} {part}": array for name, one in ground_truths.items() for part, array in one.arrays().items()}
     saved = checkpointer.resume(identity(settings, contents))
     data = np.asarray(data, like=rbm.W)
     with threadpool_limits(1):
-        reference = next(iter(ground_truths.values())).mean
-        gradients, negatives = _estimate_moments(rbm, data, settings, reference, progress, checkpointer, saved)
+        reference = next(iter(ground_truths.values())).mean[chosen]
+        gradients, negatives = _estimate_moments(rbm, trials, data, settings, reference, progress, checkpointer, saved)
     seconds = checkpointer.spent()[0] / (settings.estimates * len(rbm.W))
+    if len(trials) < replicas:
+        # NumPy adds the entries of a row in an order that depends on the others: each trial has its place among all.
+        places = np.clip(np.arange(replicas) - trials[0], 0, len(trials) - 1)
+        gradients.place(places)
+        negatives.place(places)
     mean, blocks, variance, of_mean = gradients.summary()
     of_negative = negatives.summary()[2]
     rows = []
@@ -245,19 +263,18 @@ def measure(
         }
         quantities["seconds_per_estimate"] = np.full(len(mean), seconds)
         for quantity, values in quantities.items():
-            rows += [(trial, name, quantity, float(value)) for trial, value in enumerate(values)]
+            rows += [(trial, name, quantity, float(values[trial])) for trial in trials.tolist()]
     return pd.DataFrame(rows, columns=["trial", "ground_truth", "quantity", "value"])
 
 
 def _estimate_moments(
-    rbm, data, settings, reference, progress, checkpointer: Checkpointer, saved: State | None
+    rbm, trials, data, settings, reference, progress, checkpointer: Checkpointer, saved: State | None
 ) -> tuple[_Moments, _Moments]:
     """Make all estimates, each from its own mini-batch; return the moments of gradients and of negative phases.
 
     A gradient is converted to an estimate of the model expectation by the positive phase of all rows.
     """
     estimator = estimators.REGISTRY.create(settings.estimator.name, settings.estimator.options)
-    trials = np.arange(len(rbm.W))
     batches = MiniBatches(data, settings.batch, settings.seed, trials, rbm.W.dtype)
     stream = Stream(settings.seed, trials, Purpose.TRAINING)
     state, saved = estimator.start(rbm, data, settings.batch, stream), saved or {}

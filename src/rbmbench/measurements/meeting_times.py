@@ -30,13 +30,19 @@ def start_of(settings: CouplingSettings):
     return rbm, (uniforms < 0.5).astype(rbm.W.dtype)
 
 
-def coupled_stopping_times(settings: CouplingSettings, checkpointer: Checkpointer | None = None) -> np.ndarray:
-    """Return the number of steps that each pair took to meet, at most ``longest``: integers (replications,)."""
+def coupled_stopping_times(
+    settings: CouplingSettings, checkpointer: Checkpointer | None = None, chosen: slice = slice(None)
+) -> np.ndarray:
+    """Return the number of steps that each pair took to meet, at most ``longest``: integers (pairs,).
+
+    ``chosen`` are the sets of `PAIRS` pairs that are run, by default all, which are ``replications`` pairs.
+    """
     checkpointer = checkpointer or Checkpointer()
     saved = checkpointer.resume(identity(settings, {}))
     rbm, start = start_of(settings)
     times = saved["times"] if saved else np.zeros(settings.replications, np.int64)
-    for first in checkpointer.pieces(range(0, settings.replications, PAIRS), lambda: {"times": times}):
+    firsts = range(0, settings.replications, PAIRS)[chosen]
+    for first in checkpointer.pieces(firsts, lambda: {"times": times}):
         part, stream = slice(first, first + PAIRS), Stream(settings.seed, [0], Purpose.TRAINING)
         times[part] = stopping_times(rbm, start[:, part], settings.coupling, settings.longest, stream, first)[0]
-    return times
+    return times[firsts.start : firsts.stop]

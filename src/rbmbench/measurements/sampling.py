@@ -87,12 +87,14 @@ def sampled(
     settings: SamplingSettings,
     progress: Progress | None = None,
     checkpointer: Checkpointer | None = None,
+    chosen: slice = slice(None),
 ) -> Sampled:
     """Sample trained models with all settings of all samplers.
 
     The RBM has one leading axis of trials, the data set validation and test rows. ``progress`` is called as
-    progress(streams done, streams). Checkpoints are written between blocks of samples. Raises a `DataError` if there
-    are no validation or no test rows, or they do not fit the models, a `SettingsError` if a sampler or one of its
+    progress(streams done, streams). Checkpoints are written between blocks of samples. ``chosen`` are the trials that
+    are sampled, by default all; likelihoods of the training rows as samples are with the first. Raises a `DataError` if
+    there are no validation or no test rows, or they do not fit the models, a `SettingsError` if a sampler or one of its
     options is unknown, or its value is not allowed.
     """
     parts = {name: getattr(data, name)[: settings.rows] for name in ("validation", "test")}
@@ -101,13 +103,20 @@ def sampled(
             raise DataError(f"{data.name}: {name}: found no rows; allowed: a data set that has some")
     for name, rows in {"train": data.train, **parts}.items():
         binary_rows(rows, f"{data.name}: {name}", rbm.visible_units)
-    groups = [(name, *group) for name, grid in settings.samplers.items() for group in _groups(grid, len(rbm.W), parts)]
+    trials = list(range(len(rbm.W)))[chosen]
+    # Settings are grouped for all trials, so that rows have the same order with fewer.
+    groups = [
+        (name, *group)
+        for name, grid in settings.samplers.items()
+        for group in _groups(grid, len(rbm.W), len(trials), parts)
+    ]
+    rbm = rbm[chosen]
     checkpointer, parameters = checkpointer or Checkpointer(), dict(zip(("W", "b", "c"), rbm.parameters, strict=True))
     saved = checkpointer.resume(identity(settings, parameters | parts | {"train": data.train}))
-    found = _Found(settings, _training_set(data, parts), saved)
+    found = _Found(settings, _training_set(data, parts).iloc[: int(trials[0] == 0)], saved)
     streams = None
     if saved and saved["streams"]:
-        streams = _Streams(rbm, data, parts, settings, groups[saved["group"]][1])
+        streams = _Streams(rbm, trials, data, parts, settings, groups[saved["group"]][1])
         streams.restore(saved["streams"], saved["drawn"])
 
     def state() -> State:
@@ -121,7 +130,7 @@ def sampled(
             name, options, indices = groups[group]
             if progress and not block.first:
                 progress(group, len(groups))
-            streams = streams or _Streams(rbm, data, parts, settings, options)
+            streams = streams or _Streams(rbm, trials, data, parts, settings, options)
             streams.draw(block.count, block.shown)
             if block.point:
                 found.add_likelihoods(name, indices, streams)
@@ -183,23 +192,28 @@ def _likelihoods(found: dict[str, IndirectSampling], trials: Iterable[int]) -> I
         yield r, pd.DataFrame({"trial": [trial], "samples": [found["test"].samples], **numbers, "flip": [flips[r]]})
 
 
-def _groups(grid: SamplerGrid, trials: int, parts: dict[str, np.ndarray]) -> Iterator[tuple[SamplerGrid, list[int]]]:
-    """Yield settings to sample at once, as a sampler with lists of values of options, and their indices in the grid."""
+def _groups(
+    grid: SamplerGrid, trials: int, chosen: int, parts: dict[str, np.ndarray]
+) -> Iterator[tuple[SamplerGrid, list[int]]]:
+    """Yield settings to sample at once, as a sampler with lists of values of options, and their indices in the grid.
+
+    As many are sampled at once as fit with all trials; values are repeated for the chosen ones.
+    """
     of_replica = samplers.REGISTRY.get(grid.name).of_replica
     alike: dict[str, list[int]] = {}
     for index, options in enumerate(grid.settings):
         shared = {name: value for name, value in options.items() if name not in of_replica}
         alike.setdefault(repr(sorted(shared.items())), []).append(index)
     bytes_each = 8 * trials * sum(len(rows) * (rows.shape[1] + 1) for rows in parts.values())
-    together = max(1, COUNT_BYTES // bytes_each)
-    for indices in (p[first : first + together] for p in alike.values() for first in range(0, len(p), together)):
-        chosen = [grid.settings[index] for index in indices]
+    most = max(1, COUNT_BYTES // bytes_each)
+    for indices in (p[first : first + most] for p in alike.values() for first in range(0, len(p), most)):
+        together = [grid.settings[index] for index in indices]
         own = {
-            name: [options[name] for options in chosen for _ in range(trials)]
-            for name in chosen[0]
+            name: [options[name] for options in together for _ in range(chosen)]
+            for name in together[0]
             if name in of_replica
         }
-        yield SamplerGrid(name=grid.name, options=chosen[0] | own), indices
+        yield SamplerGrid(name=grid.name, options=together[0] | own), indices
 
 
 class _Shard(NamedTuple):
@@ -230,12 +244,14 @@ def _shards(rbm: RBM, data: np.ndarray, trials: list[int], seed: int, chosen: Sa
 class _Streams:
     """Streams of several settings of one sampler and all models: replica s * trials + t has setting s and model t."""
 
-    def __init__(self, rbm: RBM, data: Dataset, parts: dict, settings: SamplingSettings, chosen: SamplerGrid):
+    def __init__(
+        self, rbm: RBM, trials: list[int], data: Dataset, parts: dict, settings: SamplingSettings, chosen: SamplerGrid
+    ):
         of_replica = samplers.REGISTRY.get(chosen.name).of_replica
         counts = [len(value) for name, value in chosen.options.items() if name in of_replica]
         copies = counts[0] // len(rbm.W) if counts else 1
         self._rbm = RBM(*(np.concatenate([part] * copies) for part in rbm.parameters))
-        self.trials, self._rows = list(range(len(rbm.W))), data.train
+        self.trials, self._rows = trials, data.train
         self._shards = list(_shards(self._rbm, data.train, self.trials * copies, settings.seed, chosen))
         self._found = {name: IndirectSampling(rows, len(self._rbm.W)) for name, rows in parts.items()}
         self._shown, self._timed, self._cost = [], 0, 0.0

@@ -92,8 +92,12 @@ def facts(quantities: pd.DataFrame) -> Iterator[str]:
     found, walks = _read(quantities)
     ends = (f"{found[f'log_partition_{end}']:.6g}" for end in ("low", "high"))
     exact = f", exact {found['exact_log_partition']:.6g}" if "exact_log_partition" in found else ""
-    shares = (f"{found[f'{side}_share']:.0%}" for side in ("forward", "reverse"))
-    yield f"log Z: {' to '.join(ends)} nats{exact}; effective particles {', '.join(shares)}"
+    if "tempered_round_trips" in found:
+        basis = f"{found['tempered_round_trips']:.0f} round trips of tempered chains"
+    else:
+        shares = (f"{found[f'{side}_share']:.0%}" for side in ("forward", "reverse"))
+        basis = f"effective particles {', '.join(shares)}"
+    yield f"log Z: {' to '.join(ends)} nats{exact}; {basis}"
     likelihoods = (f"{found[f'log_likelihood_{end}']:.5g}" for end in ("low", "high"))
     yield (
         f"log-likelihood of the training rows: {' to '.join(likelihoods)} nats per row"
@@ -130,8 +134,12 @@ def _of_partition(found: Mapping[str, float]) -> Iterator[Graded]:
     """Yield what speaks against log Z."""
     width = found["log_partition_high"] - found["log_partition_low"]
     yield f"log Z is known to {width:.2g} nats only", tuple(not width <= limit for limit in WIDTH)
-    share = min(found["forward_share"], found["reverse_share"])
-    yield f"annealing rests on {share:.1%} of its particles", tuple(not share >= limit for limit in SHARE)
+    if "tempered_converged" in found:
+        words = f"tempered chains end with a standard error of log Z of {found['tempered_error']:.2g} nats"
+        yield f"{words}, larger than asked for", (False, not found["tempered_converged"])
+    else:
+        share = min(found["forward_share"], found["reverse_share"])
+        yield f"annealing rests on {share:.1%} of its particles", tuple(not share >= limit for limit in SHARE)
 
 
 def _of_chains(found: Mapping[str, float], walks: pd.DataFrame) -> Iterator[Graded]:

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Blocks of trials: a long job is computed in parts, each a job of its own, that are joined into the job's folder.
+"""Blocks: a long job is computed as several jobs, each of some of its trials, that are joined into the job's folder.
 
 A trial does not depend on the other trials, so blocks can run at the same time, and a job of more trials takes the
-blocks of one of fewer. The number of trials of a block follows from the forecast with default costs alone, which is
-the same on every machine.
+blocks of one of fewer. Where single trials are long, and consist of parts that do not depend on each other, such as
+the snapshots of an annealing, these are divided. The size of a block follows from the forecast with default costs
+alone, which is the same on every machine.
 """
 
+import math
+from itertools import pairwise
 from typing import NamedTuple
 
 from rbmbench.io.layout import BLOCKS
@@ -17,40 +20,63 @@ LITTLE_SECONDS = 300.0
 """Processor seconds up to which a job is one block: small models share calls."""
 MOST_SECONDS = 3600.0
 """Processor seconds of a block of several trials."""
+PART_SECONDS = 900.0
+"""Processor seconds of a block of several parts of a trial that takes more than `MOST_SECONDS`."""
 
 
 class Block(NamedTuple):
-    """Consecutive trials of a job."""
+    """Consecutive parts of a job, see `rbmbench.jobs.JobKind.parts`: whole trials, or parts of one trial."""
 
     job: Job
     folder: str
     """Folder of the blocks of this kind of job in the results of a scale."""
     id: str
     first: int
-    """First trial, counted from that of the job."""
-    trials: int
+    """First part, counted trial by trial from the first trial of the job."""
+    count: int
     share: float
-    """Share of the trials of the job."""
+    """Share of the parts of the job."""
+    title: str
 
 
 def blocks_of(plan: Plan, job: Job) -> list[Block]:
-    """Return the blocks of a job, in the order of their trials; none for a job that is computed at once."""
+    """Return the blocks of a job, in the order of their parts; none for a job that is computed at once."""
     kind, sizes = of_name(job.kind), plan.sizes(job)
-    trials = kind.trials(job.settings, sizes)
-    if trials == 1 or (seconds := default_seconds(kind.work(job.settings, sizes))) <= LITTLE_SECONDS:
+    trials, each = kind.parts(job.settings, sizes)
+    if trials * each == 1 or (seconds := default_seconds(kind.work(job.settings, sizes))) <= LITTLE_SECONDS:
         return []
-    size = max(1, int(MOST_SECONDS * trials / seconds))
-    if size >= trials:
+    cuts = _cuts(trials, each, seconds / trials)
+    if len(cuts) == 2:
         return []
-    folder, name, blocks = f"{BLOCKS}/{kind.folder}", _name(plan, job), []
-    for first in range(0, trials, size):
-        count = min(size, trials - first)
-        blocks.append(Block(job, folder, f"{name}/{first}-{count}", first, count, count / trials))
-    return blocks
+    folder, name = f"{BLOCKS}/{kind.folder}", _name(plan, job)
+    return [
+        Block(
+            job,
+            folder,
+            f"{name}/{first}-{stop - first}",
+            first,
+            stop - first,
+            (stop - first) / (trials * each),
+            f"part {number} of {len(cuts) - 1}",
+        )
+        for number, (first, stop) in enumerate(pairwise(cuts), 1)
+    ]
+
+
+def _cuts(trials: int, each: int, seconds: float) -> list[int]:
+    """Return the first parts of blocks, and the number of all parts; a trial has ``each`` parts and takes ``seconds``.
+
+    A trial is divided evenly, since its number of parts does not grow; trials are not, since theirs may.
+    """
+    if seconds > MOST_SECONDS and each > 1:
+        of_trial = min(each, math.ceil(seconds / PART_SECONDS))
+        starts = [each * block // of_trial for block in range(of_trial)]
+        return [*(trial * each + start for trial in range(trials) for start in starts), trials * each]
+    return [*range(0, trials * each, each * max(1, int(MOST_SECONDS / seconds))), trials * each]
 
 
 def _name(plan: Plan, job: Job) -> str:
-    """Return the id of a job without its number of trials, nor that of the run whose models it measures."""
+    """Return the id of a job without its number of trials, nor those of the jobs that it reads."""
     kind, name = of_name(job.kind), job.id.rpartition("-")[0]
-    run = _name(plan, plan.jobs[job.run]) if job.run else job.data
-    return f"{name}-{digest_of(run, kind.of_any_trials(job.settings).canonical())}"
+    read = [_name(plan, plan.jobs[other]) for other in plan.before(job)] or [job.data]
+    return f"{name}-{digest_of(*read, kind.of_any_trials(job.settings).canonical())}"

@@ -55,6 +55,9 @@ BUDGETS = ENDS | {
 }
 TRIED = ("samplers.grid.", "rates")
 """Lists of values that are tried, the best of which is shown: fewer of them are a smaller budget."""
+TEMPERING = "annealing.tempering"
+OF_LOG_PARTITION = ("annealing.particles", "annealing.temperatures", TEMPERING)
+"""Not compared where tempered chains estimate log Z, the error of which is in captions and intervals."""
 METRICS_OF = {
     "annealing": ANNEALED,
     "proxy": ("reconstruction_log_likelihood", "reconstruction_log_likelihood_error"),
@@ -175,6 +178,8 @@ def _of_panel(panel: str, here: Settled, there: Settled, labels: Mapping[str, st
 def _changes(here: Mapping[str, Any], there: Mapping[str, Any], panel: str) -> list[Difference]:
     """Return the settings that differ, but for those of a part that is another one altogether."""
     pairs = {name: (here.get(name), there.get(name)) for name in dict.fromkeys((*here, *there))}
+    if here.get(TEMPERING):
+        pairs = {name: pair for name, pair in pairs.items() if not name.startswith(OF_LOG_PARTITION)}
     changed = {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
     # A measurement has the batch of the training: it is said once.
     said = {name: pair for name, pair in changed.items() if changed.get(name.partition(".")[2]) != pair}

@@ -177,22 +177,28 @@ def final_means(summary: pd.DataFrame) -> pd.DataFrame:
 
 
 def annealing_certainty(panels: Iterable[Any], runs: Mapping[str, RunData]) -> pd.DataFrame:
-    """Return how sure log Z is where it was estimated by annealing: a row per curve, over trials and evaluations.
+    """Return how sure log Z is where it was estimated: a row per curve, over trials and evaluations.
 
     Returns
     -------
     DataFrame
-        Columns panel, algorithm (its label), particles, temperatures, largest standard error (nats), and least share of
-        particles (the effective sample size over the number of particles); no rows where log Z is exact.
+        Columns panel, algorithm (its label), and largest standard error (nats); of annealing particles, temperatures
+        and least share of particles (the effective sample size over the number of particles); of tempered chains share
+        converged (of the estimates). Others are NaN. No rows where log Z is exact.
     """
-    columns = ["panel", "algorithm", "particles", "temperatures", "largest standard error", "least share of particles"]
-    rows = []
+    columns = ["panel", "algorithm", "largest standard error"]
+    columns += ["particles", "temperatures", "least share of particles", "share converged"]
+    rows: list[dict[str, Any]] = []
     curves = [(panel, run) for panel in panels if panel.annealing for run in panel.runs]
     for panel, run in curves:
-        error = runs[run.folder].trials("log_partition_error").max(axis=None)
-        size = runs[run.folder].trials("annealing_effective_sample_size").min(axis=None)
-        particles, temperatures = panel.annealing["particles"], panel.annealing["temperatures"]
-        rows.append((panel.name, run.label, particles, temperatures, error, size / particles))
+        found, budget = runs[run.folder], dict(panel.annealing)
+        error = found.trials("log_partition_error").max(axis=None)
+        if "particles" in budget:
+            size = found.trials("annealing_effective_sample_size").min(axis=None)
+            budget["least share of particles"] = size / budget["particles"]
+        else:
+            budget["share converged"] = found.trials("log_partition_converged").mean(axis=None)
+        rows.append({"panel": panel.name, "algorithm": run.label, "largest standard error": error} | budget)
     return pd.DataFrame(rows, columns=columns)
 
 

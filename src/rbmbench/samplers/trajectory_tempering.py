@@ -99,12 +99,6 @@ def exchanged(accepted: Array, x: Array, y: Array) -> tuple[Array, Array]:
     return np.where(accepted, y, x), np.where(accepted, x, y)
 
 
-def acceptance(differences: np.ndarray) -> np.ndarray:
-    """Return the mean probability of exchanges, (levels - 1,), from `TrajectoryTempering.advance`."""
-    log_ratio = differences[:, :, 0] - differences[:, :, 1]
-    return np.exp(np.minimum(log_ratio, 0)).mean(axis=(0, 2))
-
-
 def expected_acceptance(log_weights: np.ndarray) -> float:
     """Return the acceptance of exchanges between models a and b, estimated from samples of a alone.
 

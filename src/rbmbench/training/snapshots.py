@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Evaluation of the snapshots of a run by annealing, with checkpoints."""
+"""Evaluation of the snapshots of a run by annealing or tempered chains, with checkpoints."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -8,10 +8,11 @@ from types import ModuleType
 import numpy as np
 import pandas as pd
 
+from rbmbench.base.metrics import TEMPERED
 from rbmbench.base.pace import Progress
 from rbmbench.base.registry import positive_integer
 from rbmbench.base.settings import AnnealingSettings
-from rbmbench.likelihood import ais_log_partition, base_rate_bias
+from rbmbench.likelihood import ais_log_partition, base_rate_bias, tempered_log_partition
 from rbmbench.likelihood.particles import Particles
 from rbmbench.model.rows import binary_rows
 from rbmbench.training.checkpoint import Checkpointer, State, identity
@@ -25,12 +26,15 @@ def annealed_curve(
     held_out: Mapping[str, np.ndarray] | None = None,
     *,
     first_trial: int = 0,
+    first_snapshot: int = 0,
     threads: int = 1,
     arrays: ModuleType = np,
     progress: Progress | None = None,
     checkpointer: Checkpointer | None = None,
 ) -> pd.DataFrame:
-    """Evaluate the snapshots of a run by annealed importance sampling, as many at a time as there are threads.
+    """Evaluate the snapshots of a run, as many at a time as there are threads.
+
+    log Z is that of annealed importance sampling, or of tempered chains if the settings have ``tempering``.
 
     Parameters
     ----------
@@ -41,8 +45,8 @@ def annealed_curve(
     settings : AnnealingSettings
     held_out : mapping of ndarray, shape (rows, m), entries 0 or 1, optional
         Rows that are not trained on, by their part: "validation", "test".
-    first_trial : int
-        Number of the first trial.
+    first_trial, first_snapshot : int
+        Numbers of the first trial and of the first snapshot in the run.
     threads : int
         Number of threads; results do not depend on it.
     arrays : module
@@ -51,14 +55,14 @@ def annealed_curve(
         Called as progress(snapshots done, all snapshots, mean log-likelihood in nats per row) every few seconds. The
         last known likelihood is passed, or none if it is not known yet.
     checkpointer : Checkpointer, optional
-        Saves the particles when a checkpoint is due, and the curve after each snapshot.
+        Saves the particles or chains when a checkpoint is due, and the curve after each snapshot.
 
     Returns
     -------
     DataFrame
         Tidy: trial, iteration, metric, value with the metrics log_likelihood (mean over training rows, nats),
         PART_log_likelihood of each held-out part, log_partition (nats), log_partition_error (standard error, nats) and
-        annealing_effective_sample_size.
+        annealing_effective_sample_size, or log_partition_NAME for each name of `rbmbench.base.metrics.TEMPERED`.
 
     Raises
     ------
@@ -76,18 +80,21 @@ def annealed_curve(
     saved = checkpointer.resume(identity(settings, contents))
     evaluation = _AnnealedEvaluation(snapshots, checkpointer, saved, progress)
     rows, trials = EvaluatedRows(data, held_out), evaluation.models.W.shape[1]
-    base = base_rate_bias(data) if settings.base == "base_rate" else None
+    base = base_rate_bias(data) if settings.base == "base_rate" else np.zeros(visible)
+    if settings.tempering:
+        target_error, products = settings.tempering.target_error, settings.tempering.products
+        estimate = partial(tempered_log_partition, data=data, target_error=target_error, budget=products)
+    else:
+        estimate = partial(ais_log_partition, particles=settings.particles, temperatures=settings.temperatures)
     while evaluation.done < len(evaluation.iterations):
         part, begun = evaluation.next(at_once=-(-threads // trials))
         count = part.W.shape[0]
         # A model's random numbers depend on its snapshot and trial, not on which other trials there are.
-        of_snapshots = np.arange(evaluation.done, evaluation.done + count)[:, None]
+        of_snapshots = first_snapshot + np.arange(evaluation.done, evaluation.done + count)[:, None]
         of_trials = np.arange(first_trial, first_trial + trials)
-        found = ais_log_partition(
+        found = estimate(
             part.like(arrays.empty(0)),
-            settings.particles,
-            settings.temperatures,
-            settings.seed,
+            seed=settings.seed,
             base=base,
             keys=((of_snapshots + (of_trials << 16)) % 2**32).ravel(),
             threads=threads,
@@ -98,14 +105,17 @@ def annealed_curve(
         metrics = rows.log_likelihoods(part, found.log_partition) | {
             "log_partition": found.log_partition,
             "log_partition_error": found.standard_error,
-            "annealing_effective_sample_size": found.effective_sample_size,
         }
+        if settings.tempering:
+            metrics |= {f"log_partition_{name}": getattr(found, name) for name in TEMPERED}
+        else:
+            metrics["annealing_effective_sample_size"] = found.effective_sample_size
         evaluation.add(metrics, of_trials)
     return evaluation.curve.frame()
 
 
 class _AnnealedEvaluation:
-    """An evaluation in progress: the finished snapshots, and the particles of those in progress."""
+    """An evaluation in progress: the finished snapshots, and the particles or chains of those in progress."""
 
     def __init__(self, snapshots, checkpointer: Checkpointer, saved: State | None, progress: Progress | None):
         self.iterations, self.models = snapshots_of(snapshots)
@@ -119,21 +129,31 @@ class _AnnealedEvaluation:
         saved, self._begun = self._begun, None
         if saved is None:
             return self.models[self.done : self.done + at_once], None
-        particles = Particles(**saved["particles"], steps=saved["steps"], draw=saved["draw"])
-        return self.models[self.done : self.done + saved["at_once"]], particles
+        models = self.models[self.done : self.done + saved["at_once"]]
+        if "steps" in saved:
+            return models, Particles(**saved["particles"], steps=saved["steps"], draw=saved["draw"])
+        chains: dict[int, dict[str, np.ndarray]] = {}
+        for key, array in saved["particles"].items():
+            number, _, name = key.partition(".")
+            chains.setdefault(int(number), {})[name] = array
+        return models, [chains[number] for number in range(len(chains))]
 
     def report(self, count: int, steps: int, all_steps: int) -> None:
         """Report the number of finished snapshots, including fractions of those in progress."""
         if self._progress and steps < all_steps:
             self._progress(round(self.done + count * steps / all_steps, 2), len(self.iterations), *self._value)
 
-    def pause(self, count: int, particles: Callable[[], Particles]) -> None:
-        """Save the particles if a checkpoint is due or a signal was received; a signal ends the evaluation."""
+    def pause(self, count: int, particles: Callable[[], Particles | list[dict[str, np.ndarray]]]) -> None:
+        """Save the particles or chains if a checkpoint is due or there is a signal, which ends the evaluation."""
 
         def state() -> State:
-            arrays = particles()._asdict()
-            plain = {name: int(arrays.pop(name)) for name in ("steps", "draw")}
-            return self._state(arrays) | plain | {"at_once": count}
+            found, plain = particles(), {"at_once": count}
+            if isinstance(found, Particles):
+                arrays = found._asdict()
+                plain |= {name: int(arrays.pop(name)) for name in ("steps", "draw")}
+            else:
+                arrays = {f"{number}.{name}": array for number, own in enumerate(found) for name, array in own.items()}
+            return self._state(arrays) | plain
 
         self._checkpointer.pause(f"snapshot {self.done + 1} of {len(self.iterations)}", state)
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Files are replaced whole or not at all."""
 
+import errno
 import os
 import socket
 import stat
@@ -57,6 +58,17 @@ def test_files_have_the_permissions_of_ordinary_ones(tmp_path):
     with replaced(tmp_path / "ours") as temporary:
         temporary.write_text("")
     assert (tmp_path / "ours").stat().st_mode == ordinary.stat().st_mode
+
+
+def test_a_file_system_without_permissions_and_links_is_good_enough(tmp_path, monkeypatch):
+    def refused(path, *_, **__):
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), path)
+
+    for name in ("chmod", "link", "symlink"):
+        monkeypatch.setattr(os, name, refused)
+    with replaced(tmp_path / "file.txt") as temporary:
+        temporary.write_text("new")
+    assert (tmp_path / "file.txt").read_text() == "new"
 
 
 def test_the_mask_of_permissions_is_left_as_it_was(tmp_path):

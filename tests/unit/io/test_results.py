@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
+import os
+import time
 from contextlib import suppress
 
 import numpy as np
@@ -128,6 +130,19 @@ def test_writable_is_known_before_anything_is_written(tmp_path, monkeypatch):
     assert "file is not a folder" in refused(results.check_writable, tmp_path / "file" / "smoke")
     monkeypatch.setattr("os.access", lambda *_: False)
     assert "no permission" in refused(results.check_writable, tmp_path / "smoke")
+
+
+def test_dates_in_the_future_are_set_to_the_same_moment(tmp_path):
+    now, files = time.time(), [tmp_path / "a" / name for name in ("old", "slightly ahead", "ahead", "far ahead")]
+    files[0].parent.mkdir()
+    for file, date in zip(files, (now - 100, now + 30, now + 5e6, now + 1e9), strict=True):
+        file.write_text("")
+        os.utime(file, (date, date))
+        assert results.date_back(tmp_path) == {files[2]: 2, files[3]: 1}.get(file, 0)
+    dates = [file.stat().st_mtime for file in files]
+    assert dates[0] == pytest.approx(now - 100)
+    assert now <= dates[1] <= dates[2] <= dates[3] <= time.time()
+    assert results.date_back(tmp_path / "none") == 0
 
 
 def test_a_flipped_bit_never_changes_what_is_read_from_a_table(tmp_path):

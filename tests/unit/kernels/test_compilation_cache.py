@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The cache of compiled kernels, written by several processes at once."""
 
+import errno
+import fcntl
+import os
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -66,6 +70,20 @@ def test_a_damaged_file_is_removed_with_a_line_and_its_code_compiled_again(tmp_p
     assert not path.exists()
     cache.save("float32", ("name", b"new code"))
     assert cache.load("float32") == ("name", b"new code")
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS])
+def test_a_file_system_without_locks_is_told_once(tmp_path, monkeypatch, number):
+    from rbmbench.kernels.numba import LockedCacheFile
+
+    def flock(*_):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with warnings.catch_warnings(record=True, action="always") as told:
+        for name in ("first-7.py311", "second-11.py311"):
+            LockedCacheFile(str(tmp_path), name, "stamp").save("float32", b"code")
+    assert [warning.category for warning in told] == [RbmbenchWarning]
 
 
 def test_a_file_of_the_cache_that_was_removed_is_compiled_again(tmp_path):

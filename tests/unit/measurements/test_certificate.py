@@ -9,10 +9,16 @@ from scipy.stats import norm
 
 from rbmbench import datasets
 from rbmbench.base.errors import DataError, RbmbenchWarning, SettingsError, StoppedError
-from rbmbench.base.settings import CertificateSettings
+from rbmbench.base.settings import CertificateSettings, Tempering
 from rbmbench.cli import main
 from rbmbench.io import results
-from rbmbench.likelihood import data_statistics, exact_log_partition, exact_model_statistics, log_likelihood
+from rbmbench.likelihood import (
+    data_statistics,
+    exact_log_partition,
+    exact_model_statistics,
+    log_likelihood,
+    tempered_log_partition,
+)
 from rbmbench.measurements import certificate as module
 from rbmbench.measurements.certificate import certificate, r_hat
 from rbmbench.measurements.distances import RowMoments, adversarial_accuracy
@@ -129,6 +135,23 @@ def test_the_interval_holds_both_sides_of_log_z(found, rbm):
             width = norm.ppf(0.975) * values[f"{side}_error"]
             assert values["log_partition_low"] <= values[f"{side}_log_partition"] - width + 1e-3
             assert values["log_partition_high"] >= values[f"{side}_log_partition"] + width - 1e-3
+
+
+def test_the_interval_of_tempered_chains_is_that_of_their_estimate(rbm, rows):
+    settings = SETTINGS.model_copy(update={"tempering": Tempering(target_error=0.2, products=100_000)})
+    quantities = certificate(rbm, rows, settings)
+    estimate = tempered_log_partition(rbm, rows, 0.2, 100_000, 3, keys=range(TRIALS))
+    for trial in range(TRIALS):
+        values = scalars(quantities, trial)
+        value, error = estimate.log_partition[trial], estimate.standard_error[trial]
+        assert values["log_partition_low"] == pytest.approx(value - norm.ppf(0.975) * error, abs=1e-4)
+        assert values["log_partition_high"] == pytest.approx(value + norm.ppf(0.975) * error, abs=1e-4)
+        assert values["tempered_error"] == error
+        assert values["tempered_converged"] == estimate.converged[trial]
+        assert f"{estimate.round_trips[trial]:.0f} round trips of tempered chains" in next(
+            facts(quantities[quantities["trial"] == trial])
+        )
+    assert not {name for name in values if name.startswith(("forward", "reverse"))}
 
 
 def test_likelihoods_of_rows_and_of_independent_units(found, rbm, rows):
@@ -274,6 +297,11 @@ def test_the_rows_that_modes_are_judged_by_are_named():
         ({"log_partition_high": 10.5}, DOUBTFUL, "log Z is known to 0.6 nats only"),
         ({"reverse_share": 0.002}, NOT_CERTIFIED, "annealing rests on 0.2% of its particles"),
         ({"forward_share": 0.05}, DOUBTFUL, "annealing rests on 5.0% of its particles"),
+        (
+            {"tempered_converged": 0.0, "tempered_error": 0.05},
+            DOUBTFUL,
+            "tempered chains end with a standard error of log Z of 0.05 nats, larger than asked for",
+        ),
         ({"r_hat": 1.3}, NOT_CERTIFIED, "tempered chains have not mixed, R hat 1.30"),
         ({"distance": 2.0}, NOT_CERTIFIED, "moments are 2 from those of the rows in long chains, 0.1 after 4 steps"),
         ({"log_likelihood_high": -8.5}, NOT_CERTIFIED, "0.5 nats per row worse than independent units"),

@@ -18,6 +18,7 @@ from rbmbench.base.settings import (
     GroundTruthSettings,
     RunSettings,
     SamplingSettings,
+    Tempering,
 )
 from rbmbench.datasets import REGISTRY
 from rbmbench.estimators.cd import CD
@@ -70,6 +71,7 @@ def test_every_sampler_has_one(name):
     "settings",
     [
         AnnealingSettings(),
+        AnnealingSettings(tempering=Tempering()),
         GroundTruthSettings(method="exact"),
         GroundTruthSettings(method="parallel_tempering"),
         CouplingSettings(visible=101, hidden=103, coupling="rbm"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Blocks of trials: their number, and that joined blocks are the files of one job, byte for byte."""
+"""Blocks: their number, and that joined blocks are the files of one job, byte for byte."""
 
 import json
 
@@ -11,7 +11,9 @@ from rbmbench.base.settings import RunSettings
 from rbmbench.cli import main
 from rbmbench.config.loading import load
 from rbmbench.io import results
-from rbmbench.jobs import of_name
+from rbmbench.io.layout import BIAS
+from rbmbench.jobs import Sizes, of_name
+from rbmbench.measurements import sampling
 from rbmbench.planning.blocks import LITTLE_SECONDS, MOST_SECONDS, blocks_of
 from rbmbench.planning.forecast.costs import UNFITTED
 from rbmbench.planning.plan import plan
@@ -52,22 +54,87 @@ def test_joined_blocks_of_a_run_have_the_bytes_of_the_whole(compute, first_trial
     meta, expected = results.read_meta(joined), results.read_meta(whole)
     alike = ("settings", "trials", "iterations", "code", "data", "backend", "job")
     assert {key: meta[key] for key in alike} == {key: expected[key] for key in alike}
-    assert [block["trials"] for block in meta["blocks"]] == [2, 2, 1]
+    assert [block["block"] for block in meta["blocks"]] == [[0, 2], [2, 2], [4, 1]]
     wall = [results.read_meta(block)["wall"]["training_seconds"] for block in blocks]
     assert meta["wall"]["training_seconds"] == pytest.approx(sum(wall))
 
 
-def test_joined_blocks_of_an_annealing_have_the_bytes_of_the_whole(compute):
-    run = compute("train", RUN | {"trials": TRIALS, "test_likelihood": True}, "run")
+@pytest.mark.parametrize("blocks", [("0-12", "12-8"), ("0-3", "3-1", "4-4", "8-12")])
+def test_joined_blocks_of_an_annealing_have_the_bytes_of_the_whole(compute, blocks):
+    stages = [STAGE | {"until": 8}, STAGE]
+    settings = RUN | {"trials": TRIALS, "test_likelihood": True, "schedule": stages, "evaluate_every": 6}
+    run = compute("train", settings, "run")
     whole = compute("evaluate", ANNEALING, "whole", "--model", run)
-    blocks = [compute("evaluate", ANNEALING, f"b{block}", "--model", run, "--block", block) for block in ("0-3", "3-2")]
-    joined = compute("evaluate", ANNEALING, "joined", "--model", run, "--blocks", *blocks)
+    planned = of_name("evaluate").parts(ANNEALING, Sizes(trials=TRIALS, run=RunSettings.model_validate(settings)))
+    assert planned == (TRIALS, len(results.read_snapshots(run)["snapshot_iterations"]))  # at 0, 6, 8 and 12
+    folders = [compute("evaluate", ANNEALING, f"b{block}", "--model", run, "--block", block) for block in blocks]
+    joined = compute("evaluate", ANNEALING, "joined", "--model", run, "--blocks", *folders)
     assert same_bytes(joined, whole, "evaluate")
     meta = results.read_meta(joined)
     assert meta["trials"] == TRIALS
-    assert [block["trials"] for block in meta["evaluation"]["blocks"]] == [3, 2]
-    walls = [results.read_meta(block)["wall"]["annealing_seconds"] for block in blocks]
+    assert [block["block"] for block in meta["evaluation"]["blocks"]] == [list(map(int, b.split("-"))) for b in blocks]
+    walls = [results.read_meta(folder)["wall"]["annealing_seconds"] for folder in folders]
     assert meta["wall"]["annealing_seconds"] == pytest.approx(sum(walls))
+
+
+BUDGET = {"chains": 4, "ladder": 3, "sweeps": 101, "walkers": 7, "steps": 8, "particles": 11, "temperatures": 23}
+GRID = {"name": "rates_fpcd", "grid": {"fast_rate": [0.01, 0.03, 0.1]}}
+SAMPLERS = {"fpcd": GRID, "gibbs": {"name": "gibbs", "grid": {"k": [1, 2]}}}
+MEASURED = {
+    "certificate": (BUDGET | {"first_model": 2, "models": 3}, 3),
+    "couple": ({"visible": 17, "hidden": 13, "coupling": "general", "replications": 601, "longest": 50}, 3),
+    "exact": ({"method": "exact"}, TRIALS),
+    "ground_truth": ({"method": "parallel_tempering", "chains": 5, "burn_in": 7, "samples": 43}, TRIALS),
+    "sample": ({"samplers": SAMPLERS, "samples": 23, "points": 5, "shown": 3}, TRIALS),
+}
+
+
+@pytest.mark.parametrize("kind", MEASURED)
+def test_joined_blocks_of_a_measurement_have_the_bytes_of_the_whole(compute, kind, monkeypatch):
+    monkeypatch.setattr(sampling, "COUNT_BYTES", 8 * TRIALS * 6 * 32 * 2)  # counts of two of the settings fit at once
+    settings, parts = MEASURED[kind]
+    run = compute("train", RUN | {"trials": TRIALS, "hidden": 5 if kind == "exact" else 29}, "run")
+    compare(compute, kind.replace("exact", "ground_truth"), settings, parts, "--model", run)
+
+
+@pytest.mark.parametrize(("hidden", "methods"), [(5, ["exact", "parallel_tempering"]), (421, ["parallel_tempering"])])
+def test_joined_blocks_of_estimates_have_the_numbers_of_the_whole(compute, hidden, methods):
+    run = compute("train", RUN | {"trials": TRIALS, "hidden": hidden}, "run")
+    more = ["--model", run, "--needs"]
+    for method in methods:
+        budget = {} if method == "exact" else {"chains": 5, "burn_in": 7, "samples": 43}
+        more.append(compute("ground_truth", {"method": method} | budget, method, "--model", run))
+    settings = {"estimator": {"name": "pop_cd"}, "batch": 7, "estimates": 41}
+    whole = compute("estimate", settings, "whole", *more)
+    blocks = [compute("estimate", settings, block, *more, "--block", block) for block in ("0-2", "2-1", "3-2")]
+    joined = compute("estimate", settings, "joined", *more, "--blocks", *blocks)
+    found, expected = (results.read_table(folder, BIAS) for folder in (joined, whole))
+    assert found.drop(columns="value").equals(expected.drop(columns="value"))
+    is_time = expected["quantity"] == "seconds_per_estimate"
+    assert found[~is_time].equals(expected[~is_time])
+
+
+@pytest.mark.parametrize("kind", ["evaluate", "sample"])
+def test_a_block_that_is_not_there_is_refused(compute, kind, capsys):
+    run = compute("train", RUN | {"trials": 2}, "run")
+    parts = 2 * (4 if kind == "evaluate" else 1)  # evaluated at 0, 5, 10 and 12
+    settings = ANNEALING if kind == "evaluate" else MEASURED[kind][0]
+    with pytest.raises(AssertionError):
+        compute(kind, settings, "block", "--model", run, "--block", f"{parts - 1}-2")
+    assert f"--block: must end at part {parts} or before" in capsys.readouterr().err
+
+
+def compare(compute, kind, settings, parts, *more):
+    """Assert that a job of a kind as two blocks has the bytes of the whole."""
+    whole = compute(kind, settings, "whole", *more)
+    blocks = [compute(kind, settings, block, *more, "--block", block) for block in ("0-1", f"1-{parts - 1}")]
+    joined = compute(kind, settings, "joined", *more, "--blocks", *blocks)
+    assert same_bytes(joined, whole, kind)
+    meta, expected = results.read_meta(joined), results.read_meta(whole)
+    assert [block["block"] for block in meta["blocks"]] == [[0, 1], [1, parts - 1]]
+    assert set(meta) - {"blocks"} == set(expected)
+    alike = set(expected) & {"settings", "trials", "hidden", "run", "code", "data", "grids", "job"}
+    assert {key: meta[key] for key in alike} == {key: expected[key] for key in alike}
 
 
 @pytest.fixture(scope="module")
@@ -75,20 +142,24 @@ def paper(repository):
     return plan(load([repository / "config/config.yaml"]))
 
 
-def test_blocks_cover_the_trials_of_long_jobs_and_take_an_hour_at_most(paper):
-    divided = 0
+def test_blocks_cover_the_parts_of_long_jobs_and_take_an_hour_at_most(paper):
+    divided = set()
     for job in paper.jobs.values():
         kind, sizes = of_name(job.kind), paper.sizes(job)
-        blocks, trials = blocks_of(paper, job), kind.trials(job.settings, sizes)
+        blocks, (trials, each) = blocks_of(paper, job), kind.parts(job.settings, sizes)
         seconds = UNFITTED.seconds_of(kind.work(job.settings, sizes))
         if not blocks:
-            assert trials == 1 or seconds <= max(LITTLE_SECONDS, MOST_SECONDS * trials / (trials - 1))
+            assert trials * each == 1 or seconds <= max(LITTLE_SECONDS, MOST_SECONDS * trials / max(trials - 1, 1))
             continue
-        divided += 1
-        assert [block.first for block in blocks] == [sum(b.trials for b in blocks[:n]) for n in range(len(blocks))]
-        assert sum(block.trials for block in blocks) == trials
-        assert all(block.trials == 1 or block.share * seconds <= MOST_SECONDS for block in blocks)
-    assert divided > 50
+        divided.add(job.kind)
+        assert [block.first for block in blocks] == [sum(b.count for b in blocks[:n]) for n in range(len(blocks))]
+        assert sum(block.count for block in blocks) == trials * each
+        assert sum(block.share for block in blocks) == pytest.approx(1)
+        for block in blocks:
+            whole_trials = block.first % each == block.count % each == 0
+            assert whole_trials or block.first // each == (block.first + block.count - 1) // each
+            assert block.share * seconds <= MOST_SECONDS or block.count == (each if whole_trials and each == 1 else 1)
+    assert divided == {"train", "evaluate", "sample"}
 
 
 def test_more_trials_take_the_blocks_of_fewer(paper):
@@ -99,6 +170,6 @@ def test_more_trials_take_the_blocks_of_fewer(paper):
     paper.jobs[longer.id] = longer
     more = {block.id for block in blocks_of(paper, longer)}
     del paper.jobs[longer.id]
-    whole = [block.id for block in blocks if block.trials == blocks[0].trials]
+    whole = [block.id for block in blocks if block.count == blocks[0].count]
     assert whole
     assert set(whole) <= more

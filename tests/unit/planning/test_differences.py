@@ -87,6 +87,7 @@ ANNEALING = {
     "particles": [({"defaults": {"annealing": {"particles": 17}}}, ("annealing.particles", BUDGET))],
     "temperatures": [({"defaults": {"annealing": {"temperatures": 19}}}, ("annealing.temperatures", BUDGET))],
     "base": [({"defaults": {"annealing": {"base": "uniform"}}}, ("annealing.base", SETTING))],
+    "tempering": [({"defaults": {"annealing": {"tempering": {}, "particles": 17}}}, SAME)],
     "seed": [({"defaults": {"seed": 7}}, SAME)],
 }
 TRUTH = {

@@ -458,12 +458,21 @@ def test_wall_time_is_bound_by_cores_and_by_what_has_to_wait():
     others = [jobs.Job(str(number), None, False) for number in range(3)]
     seconds = {"run": 5.0, "estimate": 4.0, "0": 3.0, "1": 3.0, "2": 3.0}
     assert jobs.makespan([run, estimate, *others], seconds, 1) == 18
-    assert jobs.makespan([run, estimate, *others], seconds, 2) == 10  # 5 + 3 and 4 + 3 + 3
+    assert jobs.makespan([run, estimate, *others], seconds, 2) == 9  # 5 + 4 and 3 + 3 + 3
     assert jobs.makespan([run, estimate, *others], seconds, 5) == 9
     assert jobs.makespan([], {}, 3) == 0
     assert jobs.makespan([run, estimate, *others], seconds, 10**20) == 9
     divided = jobs.Job("run", None, False, (), {"0-3": 0.6, "3-2": 0.4})
     assert jobs.makespan([divided, estimate, *others], seconds, 5) == 7
+
+
+def test_jobs_that_others_need_have_the_larger_priority(smoke):
+    priorities = jobs.priorities(smoke)
+    assert set(priorities) == set(smoke.jobs)
+    assert 0 < min(priorities.values()) < max(priorities.values()) < 1
+    pairs = [(name, needed) for name, job in smoke.jobs.items() for needed in smoke.before(job)]
+    assert pairs
+    assert all(priorities[name] < priorities[needed] for name, needed in pairs)
 
 
 def measured_meta(kind, values):

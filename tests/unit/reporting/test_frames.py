@@ -175,6 +175,25 @@ def test_how_sure_annealing_is_stands_in_the_caption(tmp_path):
     assert "Panel a: 100 of 512 particles of the annealing." in caption
 
 
+def test_how_sure_tempered_chains_are_stands_in_the_caption(tmp_path):
+    curve = rising(-5.0)
+    trials = len(curve)
+    known = {
+        "log_partition_error": 0.125 + 0 * curve,
+        "log_partition_converged": 1 + 0 * curve,
+    }
+    known["log_partition_converged"][0, 1:] = 0
+    panel = {"curves": {"cd_1": curve}, "diagnostics": {"cd_1": known}, "annealing": {"products": 5_000_000}}
+    spec = parse(LearningCurvesSpec, figure(tmp_path, {"a": panel}), "test")
+    certainty = frames.annealing_certainty(spec.panels, spec.read().runs)
+    assert certainty["share converged"].item() == pytest.approx(1 - 1 / trials)
+    assert annealing_doubts(certainty) == {}
+    caption = spec.caption(spec.read())
+    share = f"{100 * (1 - 1 / trials):.3g} % of the estimates"
+    assert f"parallel tempering from two starts: standard error at most 0.12 nats; {share}" in caption
+    assert "annealed importance sampling" not in caption
+
+
 def test_an_annealing_of_few_particles_is_named(tmp_path):
     curves = {"cd_1": rising(-5.0), "pop_cd_1": rising(-5.0)}
     panels = {"a": {"curves": curves, "effective_particles": 9.9}, "b": {"curves": curves, "effective_particles": 10.0}}

@@ -15,12 +15,19 @@ from core_helpers import binary_data
 from rbmbench import datasets
 from rbmbench.base import pace
 from rbmbench.base.errors import CheckpointError, SettingsError, StoppedError
+from rbmbench.base.metrics import ANNEALED
 from rbmbench.base.parsing import parse
-from rbmbench.base.settings import AnnealingSettings, RunSettings
+from rbmbench.base.settings import AnnealingSettings, RunSettings, Tempering
 from rbmbench.cli import main
 from rbmbench.datasets._dataset import build
 from rbmbench.io import results
-from rbmbench.likelihood import ais_log_partition, base_rate_bias, exact_log_partition, log_likelihood
+from rbmbench.likelihood import (
+    ais_log_partition,
+    base_rate_bias,
+    exact_log_partition,
+    log_likelihood,
+    tempered_log_partition,
+)
 from rbmbench.training import trainer
 from rbmbench.training.checkpoint import Checkpointer
 from rbmbench.training.evaluation import ExactEvaluator, SnapshotKeeper, evaluator, snapshots_of
@@ -29,6 +36,7 @@ from rbmbench.training.snapshots import annealed_curve
 M, N, TRIALS = 29, 31, 2  # both layers have more than 25 units
 DATA = binary_data(37, M)
 ANNEALING = AnnealingSettings(particles=11, temperatures=13, seed=5)
+TEMPERING = AnnealingSettings(tempering=Tempering(target_error=0.2, products=20_000), seed=5)
 
 
 def settings_for(**changes):
@@ -140,6 +148,25 @@ def test_the_curve_is_what_annealing_each_snapshot_gives(result, base):
         np.testing.assert_allclose(by_metric(curve, "log_likelihood").loc[iteration, [4, 5]], likelihood, rtol=1e-13)
 
 
+def test_the_curve_is_what_tempering_each_snapshot_gives(result):
+    curve = annealed_curve(result.snapshots, DATA, TEMPERING, first_trial=4)
+    iterations, models = snapshots_of(result.snapshots)
+    for s, iteration in enumerate(iterations):
+        keys = [(4 << 16) + s, (5 << 16) + s]
+        found = tempered_log_partition(models[s], DATA, 0.2, 20_000, seed=5, keys=keys)
+        likelihood = log_likelihood(models[s], DATA, found.log_partition)
+        np.testing.assert_allclose(by_metric(curve, "log_likelihood").loc[iteration, [4, 5]], likelihood, rtol=1e-13)
+        expected = {f"log_partition_{name}": value for name, value in vars(found).items()}
+        expected["log_partition_error"] = expected.pop("log_partition_standard_error")
+        expected["log_partition"] = expected.pop("log_partition_log_partition")
+        for metric, values in expected.items():
+            np.testing.assert_array_equal(by_metric(curve, metric).loc[iteration, [4, 5]], values)
+    assert set(ANNEALED) - set(curve["metric"]) == {
+        *("validation_log_likelihood", "test_log_likelihood"),
+        "annealing_effective_sample_size",
+    }
+
+
 def test_threads_and_interruptions_do_not_change_the_curve(result, tmp_path):
     expected = annealed_curve(result.snapshots, DATA, ANNEALING)
     assert annealed_curve(result.snapshots, DATA, ANNEALING, threads=5).equals(expected)
@@ -190,15 +217,16 @@ def test_a_checkpoint_of_other_models_or_data_is_refused(result, tmp_path, other
         )
 
 
-def test_an_evaluation_stopped_again_and_again_ends_as_if_undisturbed(result, tmp_path, monkeypatch):
+@pytest.mark.parametrize("settings", [ANNEALING, TEMPERING], ids=["annealing", "tempering"])
+def test_an_evaluation_stopped_again_and_again_ends_as_if_undisturbed(result, tmp_path, monkeypatch, settings):
     monkeypatch.setattr(pace, "PAUSE_SECONDS", 0.0)
-    expected, path = annealed_curve(result.snapshots, DATA, ANNEALING), tmp_path / "evaluation.npz"
+    expected, path = annealed_curve(result.snapshots, DATA, settings), tmp_path / "evaluation.npz"
     found, snapshots = None, []
     while found is None:
         asked = iter([None, None, None, None, 15])
         try:
             found = annealed_curve(
-                *(result.snapshots, DATA, ANNEALING),
+                *(result.snapshots, DATA, settings),
                 checkpointer=Checkpointer(path, stopping=lambda asked=asked: next(asked, None)),
                 threads=1 + len(snapshots) % 2 * 6,
             )

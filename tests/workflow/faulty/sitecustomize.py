@@ -48,7 +48,7 @@ def at_warm_up(number: int, _times: str) -> None:
     trainer._warm_up = slow
 
 
-COMPUTING = {"train", "ground_truth", "estimate", "couple", "sample"}
+COMPUTING = {"train", "evaluate", "ground_truth", "estimate", "couple", "sample"}
 fault = os.environ.get("RBMBENCH_TEST_FAULT")
 if fault and COMPUTING & set(sys.orig_argv):
     name, moment, *details = fault.split()

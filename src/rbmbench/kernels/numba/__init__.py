@@ -45,10 +45,10 @@ class LockedCacheFile(caching.IndexDataCacheFile):
     def save(self, key, data):
         """Save a new entry."""
         try:
-            with FileLock(f"{self._index_path}.lock"):
+            with FileLock(f"{self._index_path}.lock", fallback_to_soft=False):
                 super().save(key, data)
-        except OSError as error:  # such as a full disk
-            warn_of_no_cache(f"{self._index_path}: {error.strerror or error}")
+        except OSError as error:  # such as a full disk, or a file system without locks
+            warn_of_no_cache(f"{Path(self._index_path).parent}: {error.strerror or error}")
 
     def _dump(self, obj):
         content = super()._dump(obj)

@@ -3,6 +3,7 @@
 
 import hashlib
 import warnings
+from functools import cache
 from pathlib import Path
 
 import numba
@@ -28,8 +29,9 @@ def _cache_folder() -> str | None:
     return None
 
 
+@cache
 def warn_of_no_cache(reason: str) -> None:
-    """Warn that compiled kernels are not kept."""
+    """Warn that compiled kernels are not kept; once, though Numba makes Python forget which warnings it has shown."""
     text = f"compiled kernels cannot be kept ({reason}), so that every process compiles them; set NUMBA_CACHE_DIR"
     warnings.warn(f"{text} to a folder that can be written", RbmbenchWarning, stacklevel=2)
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from rbmbench.base.machine import usable_cores
 from rbmbench.model.work import MEGABYTES, SECONDS, Counts, Work
@@ -150,7 +151,9 @@ def fit_costs(observations: Iterable[tuple[Counts, float, float]], prior: Costs,
         return np.concatenate([of_fit, np.eye(len(names) + 1)[1:] / PRIOR_SPREAD])
 
     first = np.log([(start or prior)[name] for name in names]) - centre
-    found = least_squares(residuals, [0.0, *first], jacobian, loss="soft_l1", f_scale=SLOW_GROWTH).x
+    # The matrices are small: more threads wait for each other.
+    with threadpool_limits(1):
+        found = least_squares(residuals, [0.0, *first], jacobian, loss="soft_l1", f_scale=SLOW_GROWTH).x
     return dict(zip(names, np.exp(centre + found[0] + found[1:]).tolist(), strict=True))
 
 

@@ -2,9 +2,10 @@
 """The jobs of a plan: what they take on a machine, for each figure and table, and what they request of a scheduler."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from heapq import heapreplace
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 import pandas as pd
@@ -101,21 +102,71 @@ def forecast(plan: Plan, model: CostModel, cores: int) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def makespan(jobs: Iterable[Job], seconds: dict[str, float], cores: int) -> float:
-    """Return the wall time of jobs on some cores: longest first, and at least the longest chain of needs."""
+def paths(jobs: Mapping[str, Job], seconds: Mapping[str, float]) -> dict[str, float]:
+    """Return the seconds from the start of each job to the end of the last one that needs it, on any number of cores.
+
+    Jobs of the larger path are to start first.
+    """
+    after, known = _after(jobs), {}
+
+    def path(name: str) -> float:
+        if name not in known:
+            own = max(jobs[name].shares.values(), default=1.0) * seconds[name]
+            known[name] = own + max(map(path, after[name]), default=0.0)
+        return known[name]
+
+    return {name: path(name) for name in jobs}
+
+
+def makespan(jobs: Iterable[Job], seconds: Mapping[str, float], cores: int) -> float:
+    """Return the wall time of jobs on some cores, if of those that can start that of the largest path does."""
     jobs = {job.id: job for job in jobs}
-    blocks = [share * seconds[name] for name, job in jobs.items() for share in job.shares.values() or (1.0,)]
-    ends = [0.0] * max(1, min(cores, len(blocks)))  # a heap
-    for block in sorted(blocks, reverse=True):
-        heapreplace(ends, ends[0] + block)
+    path, after, now, running = paths(jobs, seconds), _after(jobs), 0.0, []
+    left = {name: len(job.shares) or 1 for name, job in jobs.items()}  # blocks
+    waits = Counter(name for names in after.values() for name in names)
+    ready: list[tuple[float, str, float]] = []  # a heap, as is running
 
-    def chain(name: str) -> float:
-        if name not in jobs:
-            return 0.0
-        own = max(jobs[name].shares.values(), default=1.0) * seconds[name]
-        return own + max(map(chain, jobs[name].needs), default=0.0)
+    def release(names: Iterable[str]) -> None:
+        for name in names:
+            for share in jobs[name].shares.values() or (1.0,):
+                heappush(ready, (-path[name], name, share * seconds[name]))
 
-    return max([*ends, *map(chain, jobs)])
+    release(name for name in jobs if not waits[name])
+    while ready or running:
+        while ready and len(running) < cores:
+            _, name, took = heappop(ready)
+            heappush(running, (now + took, name))
+        now, name = heappop(running)
+        left[name] -= 1
+        if not left[name]:
+            waits.subtract(after[name])
+            release(later for later in after[name] if not waits[later])
+    return now
+
+
+def _after(jobs: Mapping[str, Job]) -> dict[str, list[str]]:
+    """Return the jobs that need each job."""
+    after: dict[str, list[str]] = {name: [] for name in jobs}
+    for job in jobs.values():
+        for needed in job.needs:
+            if needed in jobs:
+                after[needed].append(job.id)
+    return after
+
+
+def makespans(plan: Plan, model: CostModel, cores: Iterable[int]) -> dict[int, float]:
+    """Return the wall seconds left of all jobs of a plan on some numbers of cores."""
+    left = [job for job in jobs_of(plan, model.met).values() if not job.done]
+    seconds = {job.id: model.seconds_of(job.work) for job in left}
+    return {number: makespan(left, seconds, number) for number in cores}
+
+
+def priorities(plan: Plan) -> dict[str, float]:
+    """Return the `paths` of the jobs of a plan from default costs, scaled to less than 1."""
+    jobs = jobs_of(plan)
+    found = paths(jobs, {name: UNFITTED.seconds_of(job.work) for name, job in jobs.items()})
+    longest = max(found.values(), default=0.0)
+    return {name: path / (longest + 1) for name, path in found.items()}
 
 
 def requests(plan: Plan) -> dict[str, Request]:

@@ -224,7 +224,9 @@ def _records(
     slower = wall[f"{what}_seconds"] / of_processor
     if meta["threads"] == 1:
         slower = max(1.0, slower)
-    seconds = {stage: value if stage == "startup" else value / slower for stage, value in elapsed.items()}
+    # Each block of a job has started, and one start is counted.
+    starts = len(meta.get("blocks", ())) or 1
+    seconds = {stage: value / (starts if stage == "startup" else slower) for stage, value in elapsed.items()}
     if not all(math.isfinite(value) and value > 0 for value in seconds.values()):
         raise ValueError(f"seconds {seconds}; should be above 0")
     problem, on = f"{meta['data']['title']}, {hidden} hidden", f"{meta['hardware']['cpu']}, {meta['backend']} kernels"

@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How far estimates of log Z are from the truth, and from what they report, on models of which it is known.
+
+    python benchmarks/partition_functions.py coverage --count 55 --out results/benchmarks/log_z_coverage.csv
+    python benchmarks/partition_functions.py large --models letters_cd_1 --out results/benchmarks/log_z_large.csv
+    python benchmarks/partition_functions.py draw --out results/benchmarks/log_z_large.csv
+
+**coverage**: each group has ``count`` models of random data and sizes:
+
+- **random**: normal parameters, W with a deviation of 0.1 to 1.
+- **two modes**: trained with the exact gradient, and a hidden unit that holds 0.2 to 0.8 of the probability in states
+  far from all rows.
+- **CD-1**, **PCD**: trained by these at high rates, most far from equilibrium; **times 3**: the same models,
+  all parameters multiplied by 3.
+
+Every model is estimated by `rbmbench.likelihood.tempered_log_partition`, and by annealed importance sampling with 100
+particles and as many products.
+
+**large**: estimates of log Z of large models of letters and MNIST against a long reference, for several numbers of
+products: annealing, annealing in reverse from samples of tempered chains (their products are not counted), sequential
+Monte Carlo (annealing whose particles are resampled when fewer than half count), and tempered chains. **draw** makes a
+picture of its file.
+"""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import pandas as pd
+
+from certificates import INITIAL, Made, drawn_rows, trained, with_mode
+from rbmbench import datasets, train
+from rbmbench.base.streams import Purpose, Stream
+from rbmbench.kernels import kernels_for
+from rbmbench.likelihood import (
+    ais_log_partition,
+    base_rate_bias,
+    exact_log_partition,
+    reverse_ais_log_partition,
+    tempered_log_partition,
+)
+from rbmbench.likelihood.annealing import log_of_base
+from rbmbench.likelihood.particles import ParticleShard
+from rbmbench.model.rbm import RBM
+from rbmbench.model.tempered_sets import TemperedSets
+from rbmbench.reporting.claims.intervals import share as share_interval
+
+BUDGET = 2_000_000
+"""Products of rows at which the chains of a model end."""
+PARTICLES = 100
+NORMAL = 1.96
+WRONG = 3.0
+"""Standard errors from the truth at which an estimate that reports convergence is called wrong."""
+SHORT = {"rates": [0.1, 0.3], "lengths": [5000, 10000]}
+
+
+def random_model(generator: np.random.Generator) -> Made:
+    """Return a model of normal parameters, and rows of fair coins."""
+    m, n = int(generator.integers(9, 31)), int(generator.integers(4, 16))
+    width = float(generator.uniform(0.1, 1))
+    shapes = (1, m, n), (1, m), (1, n)
+    rbm = RBM(*(generator.normal(0, width, shape).astype(np.float32) for shape in shapes))
+    return Made(rbm, generator.integers(0, 2, (200, m)).astype(np.uint8), f"normal {m}x{n}, deviation {width:.2f}")
+
+
+def two_modes(generator: np.random.Generator) -> Made:
+    """Return a model with a mode that no row is in."""
+    (name, rows), hidden = drawn_rows(generator), int(generator.integers(4, 13))
+    options = {"rate": 0.1, "evaluate_every": 2000, "initial": INITIAL}
+    rbm = train(rows, hidden=hidden, batch=min(100, len(rows)), iterations=2000, estimator="exact", **options).rbm
+    share, rbm = with_mode(Made(rbm, rows, name), generator)
+    return Made(rbm, rows, f"{name} {rows.shape[1]}x{hidden + 1}, mode of {share:g}")
+
+
+def models(seed: int, number: int) -> Iterator[tuple[str, Made]]:
+    """Yield the models of a number, by their group."""
+    generator = np.random.default_rng([seed, number])
+    yield "random", random_model(generator)
+    yield "two modes", two_modes(generator)
+    for name, choice in (("CD-1", ("cd", {"k": 1})), ("PCD", ("pcd", {"k": 1}))):
+        made = trained(generator, [choice], **SHORT).made
+        yield name, made
+        yield f"{name} times 3", made._replace(rbm=RBM(*(3 * part for part in made.rbm.parameters)))
+
+
+def examined(group: str, made: Made, number: int) -> dict:
+    """Return both estimates of log Z of a model, less the truth, with what they report."""
+    truth, started = exact_log_partition(made.rbm)[0], perf_counter()
+    tempered = tempered_log_partition(made.rbm, made.rows, budget=BUDGET, seed=number)
+    of_model = {"group": group, "number": number, "how": made.how, "seconds": perf_counter() - started}
+    of_model |= {name: value[0] for name, value in vars(tempered).items()}
+    steps = max(1, int(tempered.products[0]) // (2 * PARTICLES))
+    ais = ais_log_partition(made.rbm, PARTICLES, steps, number, base=base_rate_bias(made.rows))
+    of_model["difference"] = of_model.pop("log_partition") - truth
+    of_model |= {"ais_difference": ais.log_partition[0] - truth, "ais_error": ais.standard_error[0]}
+    return of_model | {"ais_share": ais.effective_sample_size[0] / PARTICLES, "exact": truth}
+
+
+def summary(models: pd.DataFrame) -> pd.DataFrame:
+    """Return the coverage of intervals by group, and of all, of tempered chains that converged and of annealing."""
+    rows = []
+    for group, part in [*models.groupby("group", sort=False), ("all", models)]:
+        sure = part[part["converged"]]
+        z, ais = sure["difference"] / sure["standard_error"], part["ais_difference"] / part["ais_error"]
+        row = {"group": group, "models": len(part), "converged": len(sure), "products": part["products"].median()}
+        row["interval holds log Z"] = rate(int((z.abs() <= NORMAL).sum()), len(sure))
+        row["wrong"] = int((z.abs() > WRONG).sum())
+        row["rms difference"] = np.sqrt((sure["difference"] ** 2).mean())
+        row["AIS holds log Z"] = rate(int((ais.abs() <= NORMAL).sum()), len(part))
+        row["AIS rms difference"] = np.sqrt((part["ais_difference"] ** 2).mean())
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def rate(count: int, of: int) -> str:
+    """Return a share with its exact 95 % interval."""
+    return "{:.1%} ({:.1%} to {:.1%})".format(*share_interval(count, of)) if of else "-"
+
+
+def coverage(seed: int, first: int, count: int, out: Path) -> None:
+    """Estimate log Z of all models; write the estimates after each number."""
+    rows: list[dict] = []
+    for number in range(first, first + count):
+        rows += [examined(group, made, number) for group, made in models(seed, number)]
+        pd.DataFrame(rows).to_csv(out, index=False, float_format="%.5g")
+    print(summary(pd.DataFrame(rows)).to_string(index=False))
+
+
+LARGE = {
+    "letters_cd_1": ("letters", 100, 246, 0.1, 100_000, "cd", 1),
+    "mnist_pcd_1": ("mnist", 500, 500, 0.05, 1500, "pcd", 1),
+    "mnist_cd_10": ("mnist", 500, 500, 0.05, 1500, "cd", 10),
+}
+"""Data, hidden units, batch, rate, iterations, estimator and k of large models."""
+PRODUCTS = 250_000, 1_000_000, 4_000_000
+STEPS, SWEEPS, LADDER = 200, 1000, 30
+"""Of the tempered chains that give samples for annealing in reverse."""
+
+
+def large_model(name: str) -> Made:
+    """Return a large model after its training."""
+    data, hidden, batch, rate, iterations, estimator, k = LARGE[name]
+    rows = datasets.load(data).train
+    options = {"rate": rate, "seed": 5, "evaluate_every": iterations}
+    run = train(
+        rows, hidden=hidden, batch=batch, iterations=iterations, estimator=estimator, options={"k": k}, **options
+    )
+    return Made(run.rbm, rows, f"{data} {rows.shape[1]}x{hidden}, {estimator}-{k}, {iterations} iterations")
+
+
+def samples_of(made: Made, count: int, seed: int) -> np.ndarray:
+    """Return samples of a model by tempered chains, half of them from rows and half from independent units."""
+    stream = Stream(seed, [0], Purpose.SAMPLES)
+    sets = TemperedSets(made.rbm[:1], base_rate_bias(made.rows), stream)
+    grid, states, _ = sets.annealed(made.rows, count, STEPS)
+    chosen = np.linspace(0, len(grid) - 1, LADDER).round().astype(int)
+    sets.begin(grid[chosen], states[:, chosen])
+    for _ in range(SWEEPS):
+        sets.round()
+    return sets.states()[:, -1]
+
+
+def resampled_annealing(made: Made, particles: int, steps: int, seed: int) -> float:
+    """Return log Z by annealing with systematic resampling where fewer than half of the particles count."""
+    b0, schedule, rbm = base_rate_bias(made.rows), np.linspace(0, 1, steps + 1), made.rbm[:1]
+    shard = ParticleShard(rbm, b0, Stream(seed, [0], Purpose.ANNEALING))
+    visible = np.zeros((1, particles, len(b0)), rbm.b.dtype)
+    kernels_for(visible).sample_bernoulli(visible, np.asarray(b0, rbm.b.dtype)[None], shard.stream.next())
+    shard.begin(visible)
+    value, generator = log_of_base(rbm, b0), np.random.default_rng(seed)
+    for beta in range(steps):
+        shard.advance(schedule[beta : beta + 2].tolist())
+        weights = np.exp(shard.log_weights[0] - shard.log_weights.max())
+        if beta == steps - 1 or weights.sum() ** 2 / (weights**2).sum() < particles / 2:
+            value += shard.log_weights.max() + np.log(weights.mean())
+            points = (np.arange(particles) + generator.random()) / particles
+            chosen = np.searchsorted(np.cumsum(weights / weights.sum()), points).clip(max=particles - 1)
+            shard.visible, shard.log_weights = shard.visible[:, chosen].copy(), np.zeros_like(shard.log_weights)
+    return value
+
+
+def estimates(made: Made, products: int, seed: int, samples: np.ndarray) -> Iterator[tuple[str, float, float]]:
+    """Yield methods, with their estimates of log Z and the standard errors they report."""
+    rbm, base = made.rbm[:1], base_rate_bias(made.rows)
+    for particles in (32, PARTICLES):
+        found = ais_log_partition(rbm, particles, products // (2 * particles), seed, base=base)
+        yield f"AIS, {particles} particles", found.log_partition[0], found.standard_error[0]
+    steps = products // (2 * len(samples))
+    reverse = reverse_ais_log_partition(rbm, samples[None], steps, seed, base=base)
+    yield f"reverse AIS, {len(samples)} particles", reverse.log_partition[0], reverse.standard_error[0]
+    smc = resampled_annealing(made, PARTICLES, products // (2 * PARTICLES), seed)
+    yield f"SMC, {PARTICLES} particles", smc, np.nan
+    tempered = tempered_log_partition(rbm, made.rows, 1e-6, products, seed)
+    yield "tempered chains, two starts", tempered.log_partition[0], tempered.standard_error[0]
+
+
+def large(name: str, repetitions: int, budgets: list[int], reference: int, out: Path) -> None:
+    """Estimate log Z of a large model by all methods; add the estimates to a file."""
+    made = large_model(name)
+    long = tempered_log_partition(made.rbm[:1], made.rows, 1e-6, reference, 10**6)
+    print(made.how, *(f"{field} {value[0]:.6g}" for field, value in vars(long).items()), sep=", ")
+    truth, before = long.log_partition[0], pd.read_csv(out).to_dict("records") if out.exists() else []
+    of_model = {"model": name, "reference": truth, "reference_error": long.standard_error[0]}
+    for seed in range(repetitions):
+        samples = samples_of(made, 32, seed)
+        for products in budgets:
+            for method, value, error in estimates(made, products, seed, samples):
+                of_method = {"method": method, "products": products, "seed": seed, "difference": value - truth}
+                before.append(of_model | of_method | {"standard_error": error})
+                pd.DataFrame(before).to_csv(out, index=False, float_format="%.6g")
+
+
+def draw(file: Path) -> None:
+    """Draw the root mean square difference from the reference by products, a panel for each model."""
+    import matplotlib.pyplot as plt
+    from matplotlib.ticker import NullFormatter
+
+    models = pd.read_csv(file).groupby("model", sort=False)
+    figure, axes = plt.subplots(1, len(models), figsize=(4.5 * len(models), 3.5), squeeze=False, layout="constrained")
+    for ax, (name, part) in zip(axes[0], models, strict=True):
+        for method, of_method in part.groupby("method", sort=False):
+            squares = (of_method["difference"] ** 2).groupby(of_method["products"]).mean()
+            ax.loglog(squares.index, np.sqrt(squares), marker="o", label=method)
+        ax.axhline(
+            part["reference_error"].iloc[0], color="grey", linestyle=":", label="standard error of the reference"
+        )
+        ax.xaxis.set_minor_formatter(NullFormatter())
+        budgets = sorted(part["products"].unique())
+        ax.set_xticks(budgets, [f"{products / 1e6:g} million" for products in budgets])
+        ax.set(title=name, xlabel="rows multiplied by W or W'", ylabel="rms difference of log Z (nats)")
+    axes[0, -1].legend(fontsize="small")
+    figure.savefig(file.with_suffix(".png"), dpi=150)
+
+
+def main() -> None:
+    """Run the experiment that is named."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("experiment", choices=["coverage", "large", "draw"])
+    for name, default in (("--seed", 7), ("--first", 0), ("--count", 55), ("--repetitions", 4)):
+        parser.add_argument(name, type=int, default=default)
+    parser.add_argument("--models", nargs="+", choices=list(LARGE), default=list(LARGE))
+    parser.add_argument("--products", nargs="+", type=int, default=list(PRODUCTS))
+    parser.add_argument("--reference", type=int, default=40_000_000, help="products of the reference")
+    parser.add_argument("--out", type=Path, default=Path("results/benchmarks/log_z.csv"))
+    arguments = parser.parse_args()
+    arguments.out.parent.mkdir(parents=True, exist_ok=True)
+    match arguments.experiment:
+        case "coverage":
+            coverage(arguments.seed, arguments.first, arguments.count, arguments.out)
+        case "large":
+            for name in arguments.models:
+                large(name, arguments.repetitions, arguments.products, arguments.reference, arguments.out)
+        case "draw":
+            draw(arguments.out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tempered chains from two starts: their law, inverse temperatures, and log Z with its error on enumerable models."""
+
+import numpy as np
+import pytest
+from core_helpers import (
+    Enumerated,
+    binary_data,
+    random_rbm,
+    total_variation,
+    total_variation_bound,
+    training_stream,
+    two_mode_rbm,
+)
+from scipy.stats import chi2, norm
+
+from rbmbench.base import pace
+from rbmbench.base.errors import SettingsError
+from rbmbench.kernels import reference_kernels
+from rbmbench.likelihood import bennett_log_partition, exact_log_partition, tempered, tempered_log_partition
+from rbmbench.likelihood.tempered import spaced
+from rbmbench.likelihood.trajectories import acceptance
+from rbmbench.model.rbm import RBM
+from rbmbench.model.tempered_sets import TemperedSets
+from shim import NEEDS_COMPILER, DeviceArray, runs_on_cpu
+
+ERROR_RATE = 1e-5  # of every single comparison in this file
+M, N = 3, 2
+BASE = np.array([-0.7, 0.2, 0.9])
+BETAS = np.array([0, 0.25, 0.625, 1])
+MODELS = pytest.mark.parametrize(
+    "rbm", [random_rbm(M, N, scale=2.0, seed=31), two_mode_rbm(M, N, coupling=9.0)], ids=["random", "two modes"]
+)
+
+
+def tables(rbm, base, betas):
+    """Return the models along the path, enumerated: W and c times beta, and the visible bias between base and b."""
+    return [Enumerated(beta * rbm.W, (1 - beta) * base + beta * rbm.b, beta * rbm.c) for beta in betas]
+
+
+def equilibrium(levels, sets, seed=1):
+    """Return independent states of every level, uint8 (sets, levels, m)."""
+    rng = np.random.default_rng(seed)
+    numbers = [rng.choice(len(t.visible), sets, p=t.joint.sum(axis=1)) for t in levels]
+    return np.stack([t.visible[number] for t, number in zip(levels, numbers, strict=True)], axis=1).astype(np.uint8)
+
+
+def holds(numbers, law):
+    return total_variation(numbers, law) < total_variation_bound(law, np.size(numbers), ERROR_RATE)
+
+
+def check_law(rbm, rounds, sets):
+    """Hold the states of all levels, and of all pairs of neighbours together, to the law that rounds must keep."""
+    levels, chains = tables(rbm.on_host(), BASE, BETAS), TemperedSets(rbm.replicas, BASE, training_stream(1))
+    chains.begin(BETAS, equilibrium(levels, sets))
+    for _ in range(rounds):
+        chains.round()
+    assert (np.sort(chains.walkers, axis=1) == np.arange(len(BETAS))).all()
+    assert (chains.walkers != np.arange(len(BETAS))).any()
+    numbers = levels[0].numbers_of(chains.states())
+    for level, table in enumerate(levels):
+        assert holds(numbers[:, level], table.joint.sum(axis=1))
+    for low in range(len(BETAS) - 1):
+        law = np.outer(*(table.joint.sum(axis=1) for table in levels[low : low + 2])).ravel()
+        assert holds(numbers[:, low] * 2**M + numbers[:, low + 1], law)
+
+
+@MODELS
+@pytest.mark.parametrize("rounds", [1, 2, 7])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rounds_keep_the_law_of_every_level_and_their_independence(rbm, rounds, dtype):
+    check_law(rbm.astype(dtype), rounds, 100_003)
+
+
+@MODELS
+def test_rounds_of_the_reference_kernels_keep_the_law(rbm):
+    with reference_kernels():
+        check_law(rbm, 3, 30_011)
+
+
+@NEEDS_COMPILER
+@MODELS
+def test_rounds_of_the_cuda_kernels_keep_the_law(rbm):
+    with runs_on_cpu():
+        check_law(rbm.like(DeviceArray(np.empty(0))), 3, 3_011)
+
+
+@pytest.mark.parametrize(("betas", "flaw"), [(BETAS, "none"), (BETAS**2, "other temperatures")])
+def test_the_oracle_refuses_chains_at_other_temperatures(betas, flaw):
+    # Negative control: states of BETAS, chains at other inverse temperatures.
+    rbm, sets = random_rbm(M, N, scale=2.0, seed=31), 100_003
+    levels, chains = tables(rbm, BASE, BETAS), TemperedSets(rbm.replicas, BASE, training_stream(1))
+    chains.begin(betas, equilibrium(levels, sets))
+    for _ in range(2):
+        chains.round()
+    numbers = levels[0].numbers_of(chains.states())
+    kept = [holds(numbers[:, level], table.joint.sum(axis=1)) for level, table in enumerate(levels)]
+    assert all(kept) == (flaw == "none")
+
+
+@MODELS
+def test_differences_and_exchanges_are_those_of_the_enumerated_models(rbm):
+    levels = tables(rbm, BASE, BETAS)
+    start = equilibrium(levels, 20_011)
+    chains = TemperedSets(rbm.replicas, BASE, training_stream(1))
+    chains.begin(BETAS, start)
+    found = chains.round()
+    log_weights = np.array([np.logaddexp.reduce(-table.energy, axis=1) for table in levels])
+    numbers = levels[0].numbers_of(start)
+    for low in range(len(BETAS) - 1):
+        d = log_weights[low + 1] - log_weights[low]
+        np.testing.assert_allclose(found[low], d[numbers[:, low : low + 2]].T, rtol=1e-5, atol=1e-5)
+    # Even pairs come first; the Metropolis rule accepts as often as it should.
+    exchanged = chains.walkers != np.arange(len(BETAS))
+    for low in (0, 2):
+        d = (log_weights[low + 1] - log_weights[low])[numbers[:, low : low + 2]]
+        chances = np.exp(np.minimum(d[:, 0] - d[:, 1], 0))
+        z = (exchanged[:, low].sum() - chances.sum()) / np.sqrt((chances * (1 - chances)).sum())
+        assert abs(z) < norm.isf(ERROR_RATE / 2)
+        np.testing.assert_allclose(acceptance(found[None].astype(np.float64))[low], chances.mean(), rtol=1e-5)
+
+
+@MODELS
+def test_the_standard_error_of_independent_samples_is_that_of_bennetts_equation(rbm):
+    # Delta method, from the enumerated laws: with p, q = p_l, p_(l+1), overlap O = sum p q / (p + q), a state x of
+    # level l changes log Z by (q / (p + q) - O) / O, as the upper state of the pair below by -(p / (p + q) - O) / O.
+    levels, chains, repetitions = tables(rbm, BASE, BETAS), 401, 211
+    laws = np.array([table.joint.sum(axis=1) for table in levels])
+    influence = np.zeros_like(laws)
+    for low in range(len(BETAS) - 1):
+        p, q = laws[low : low + 2]
+        overlap = (p * q / (p + q)).sum()
+        influence[low] += (q / (p + q) - overlap) / overlap
+        influence[low + 1] -= (p / (p + q) - overlap) / overlap
+    variance = ((laws * influence**2).sum(axis=1) - (laws * influence).sum(axis=1) ** 2).sum() / chains
+    log_weights = np.array([np.logaddexp.reduce(-table.energy, axis=1) for table in levels])
+    d, truth = np.diff(log_weights, axis=0), levels[-1].log_partition - levels[0].log_partition
+    values, errors = [], []
+    for repetition in range(repetitions):
+        numbers = levels[0].numbers_of(equilibrium(levels, chains, seed=(2, repetition)))
+        pairs = [d[low][numbers[:, low : low + 2]].T for low in range(len(BETAS) - 1)]
+        found = bennett_log_partition(0.0, np.array(pairs)[None])
+        values.append(found.log_partition[-1] - truth)
+        errors.append(found.standard_error[-1])
+    scaled = (np.array(values) ** 2).sum() / variance
+    assert chi2.ppf(ERROR_RATE / 2, repetitions) < scaled < chi2.isf(ERROR_RATE / 2, repetitions)
+    # 401 chains know a standard deviation to 4 %, their mean over the repetitions to 0.3 %; 3 % are for the kurtosis.
+    assert np.mean(errors) == pytest.approx(np.sqrt(variance), rel=0.03)
+
+
+def test_temperatures_are_spaced_by_rejections():
+    grid = np.array([0, 0.1, 0.5, 1.0])
+    # Rejections of 0.2, 1.6 and 0.2 add up to 2: five levels at 0, 0.5, 1, 1.5 and 2 of the way.
+    found = spaced(grid, np.array([0.2, 1.6, 0.2]) - 1e-3)
+    np.testing.assert_allclose(found, [0, 0.1 + 0.4 * 0.3 / 1.6, 0.3, 0.1 + 0.4 * 1.3 / 1.6, 1])
+    assert spaced(grid, np.zeros(3)).tolist() == [0, pytest.approx(0.3), 1]
+
+
+@pytest.fixture(scope="module")
+def estimates():
+    """20 models, easy and hard ones, and their estimates."""
+    rbm = random_rbm(23, 11, replicas=(4, 5), seed=8, dtype=np.float32)
+    scales = np.linspace(0.2, 2.5, 5, dtype=np.float32)
+    rbm = RBM(rbm.W * scales[:, None, None], rbm.b * scales[:, None], rbm.c * scales[:, None])
+    return rbm, tempered_log_partition(rbm, binary_data(97, 23), seed=3)
+
+
+def test_estimates_lie_within_their_error_of_the_exact_values(estimates):
+    rbm, found = estimates
+    assert found.log_partition.shape == (4, 5)
+    z = (found.log_partition - exact_log_partition(rbm)) / found.standard_error
+    # The error is that of 14 degrees of freedom, and enlarged: no smaller than a normal one but in 1 of 100 000 tests.
+    assert np.abs(z).max() < 5
+    assert (z**2).sum() < chi2.isf(ERROR_RATE, 20)
+    assert found.converged.all()
+    assert (found.standard_error <= 0.1).all()
+    assert (found.round_trips >= 16).all()
+    for part in (found.gap, found.drift):
+        assert (found.standard_error >= np.abs(part) / 2).all()
+    # Rejections of 0.5 were aimed at, and measured with few rounds.
+    assert ((found.acceptance > 0.3) & (found.acceptance < 0.9)).all()
+
+
+def test_harder_models_and_smaller_errors_take_more_products(estimates):
+    rbm, found = estimates
+    assert found.products[:, 4].mean() > 1.5 * found.products[:, 0].mean()
+    closer = tempered_log_partition(rbm[0, 2], binary_data(97, 23), target_error=0.02, seed=3)
+    assert closer.converged
+    assert closer.standard_error <= 0.02
+    assert closer.products > 3 * found.products[0, 2]
+
+
+def test_a_model_is_estimated_the_same_alone_and_among_others_on_any_number_of_threads():
+    rbm, data = random_rbm(13, 5, replicas=(2, 3), seed=2, dtype=np.float32), binary_data(31, 13)
+    together = tempered_log_partition(rbm, data, budget=1, seed=3)
+    on_threads = tempered_log_partition(rbm, data, budget=1, seed=3, threads=4)
+    alone = tempered_log_partition(rbm[1, 2], data, budget=1, seed=3, keys=[5])
+    for name, values in vars(together).items():
+        np.testing.assert_array_equal(values, getattr(on_threads, name))
+        assert getattr(alone, name) == values[1, 2]
+    assert len(np.unique(together.log_partition)) == 6
+
+
+def test_chains_that_do_not_reach_the_error_say_so():
+    rbm, data = two_mode_rbm(31, 17, coupling=90.0), np.ones((7, 31))
+    found = tempered_log_partition(rbm, data, target_error=0.001, budget=1)
+    assert not found.converged
+    assert found.standard_error > 0.001
+    assert found.products >= 1
+
+
+class Stopped(Exception):
+    pass
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_estimate_goes_on_from_wherever_it_was_stopped(monkeypatch, threads):
+    rbm, data = random_rbm(5, 3, replicas=(3,), seed=2), binary_data(31, 5)
+    arguments = {"target_error": 0.05, "seed": 3}
+    expected = tempered_log_partition(rbm, data, **arguments)
+    monkeypatch.setattr(pace.Pace, "update", lambda self, steps, seconds: setattr(self, "steps", 97))
+    begun, stops, found, calls = None, 0, None, []
+    while found is None:
+        kept = []
+
+        def pause(state, kept=kept):
+            kept.append(state())
+            if len(kept) == 3:
+                raise Stopped
+
+        try:
+            report = {"progress": lambda done, total: calls.append((done, total)), "pause": pause}
+            found = tempered_log_partition(rbm, data, **arguments, begun=begun, threads=threads, **report)
+        except Stopped:
+            begun, stops = kept[-1], stops + 1
+    assert stops >= 3
+    assert {total for _, total in calls} == {3 * 5_000_000}
+    assert calls[-1][0] == 3 * 5_000_000
+    for ours, theirs in zip(vars(found).values(), vars(expected).values(), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@NEEDS_COMPILER
+def test_device_arrays_give_the_same_estimate(monkeypatch):
+    monkeypatch.setattr(tempered, "ADAPTED", (4, 9))
+    # float64: with this seed no uniform lies between two roundings of a mean, so that all states are the same.
+    host, data = random_rbm(7, 5, (2,)), binary_data(31, 7)
+    with runs_on_cpu():
+        device = host.like(DeviceArray(np.empty(0)))
+        found, expected = (tempered_log_partition(rbm, data, budget=1, seed=3) for rbm in (device, host))
+    for ours, theirs in zip(vars(found).values(), vars(expected).values(), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"target_error": 0}, "target_error: must be a positive number of nats, got 0"),
+        ({"budget": 0}, "option 'budget': found 0; allowed: an integer >= 1"),
+        ({"base": np.zeros(4)}, "base: found shape (4,); allowed: (5,), all finite"),
+        ({"keys": [1, 2]}, "keys: found 2; allowed: one for each of the 3 models"),
+    ],
+)
+def test_arguments_that_are_not_allowed_are_one_line(change, message):
+    with pytest.raises(SettingsError) as caught:
+        tempered_log_partition(random_rbm(5, 3, replicas=(3,)), binary_data(7, 5), **change)
+    assert str(caught.value) == message

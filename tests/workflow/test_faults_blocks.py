@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Faults of blocks of trials: they are killed, told to stop and doubled, while they are computed and while joined."""
+
+import json
+import os
+import random
+import shlex
+import shutil
+import signal
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from disks import small_disk
+from tiny_paper import FILES, add_annealed_paper, cut_into_blocks
+from workspaces import run_cli, start_cli
+
+from rbmbench.cli import main
+from rbmbench.io import results
+from rbmbench.io.layout import META
+from rbmbench.io.locks import locked
+
+KILLS = int(os.environ.get("RBMBENCH_KILLS", "60"))
+SEED = 2026
+TRIALS = 2
+SETTINGS = {"data": {"name": "bars_and_stripes"}, "hidden": 7, "batch": 11, "trials": TRIALS, "evaluate_every": 10}
+SETTINGS |= {"schedule": [{"until": 60, "estimator": {"name": "pcd"}, "rate": 0.1}]}
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Return all files below a folder, logs apart; nothing of a meta, which holds times."""
+    files = [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".log"]
+    return {str(path.relative_to(folder)): b"" if path.name == META else path.read_bytes() for path in files}
+
+
+def check_metas(folder: Path) -> None:
+    """Compare all results below a folder with the checksums beside them."""
+    for meta in folder.rglob(META):
+        results.check_files(meta.parent)
+
+
+@pytest.fixture(scope="module")
+def blocks(tmp_path_factory) -> list[str]:
+    """The arguments that join two blocks, computed in the same folder."""
+    folder = tmp_path_factory.mktemp("blocks")
+    assert main(["data", "--name", "bars_and_stripes", "--out", f"{folder}/data.npz"]) == 0
+    command, names = (
+        ["job", "train", "--data", f"{folder}/data.npz"],
+        [f"{folder}/{first}-1" for first in range(TRIALS)],
+    )
+    for name in names:
+        block = ["--settings", json.dumps(SETTINGS | {"trials": 1}), "--block", os.path.basename(name)]
+        assert main([*command, *block, "--out", name]) == 0
+    return [*command, "--settings", json.dumps(SETTINGS), "--run-id", "run", "--blocks", *names]
+
+
+def joining(blocks: list[str], folder: Path) -> list[str]:
+    return [*blocks, "--out", str(folder / "run"), "--checkpoint", str(folder / "run.npz")]
+
+
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM"])
+def test_joining_that_is_ended_leaves_nothing_half_written(blocks, tmp_path, name):
+    whole, ended = tmp_path / "whole", tmp_path / "ended"
+    assert main(joining(blocks, whole)) == 0
+    number = getattr(signal, name)
+    code = 128 + number if number == signal.SIGTERM else -number
+    output = run_cli(joining(blocks, ended), code=code, fault=f"{name} rename model.npz 1")
+    assert set(contents(ended)) >= {"run/curve.parquet"}
+    if number == signal.SIGTERM:
+        assert output.splitlines()[-1] == "rbmbench: run: stopped while it was starting; run the same command again"
+        assert set(contents(ended)) == {"run/curve.parquet"}
+    assert main(joining(blocks, ended)) == 0
+    assert contents(ended) == contents(whole)
+    check_metas(ended)
+
+
+def test_a_second_process_that_joins_the_same_blocks_is_refused(blocks, tmp_path, capsys):
+    with locked(tmp_path / "run.npz"):
+        assert main(joining(blocks, tmp_path)) == 2
+    assert f"rbmbench: error: {tmp_path}/run.npz: in use by process {os.getpid()} on " in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def test_joining_on_a_disk_that_is_full_or_read_only_is_one_line(blocks, tmp_path, capsys):
+    assert main(joining(blocks, tmp_path)) == 0
+    with small_disk(tmp_path / "disk", "4k") as disk:
+        place, files = disk.folder / "place", joining(blocks, disk.folder / "place")
+        for options, reason in (("size=4k", "no space left on device, "), ("ro", "read-only file system")):
+            disk.remount(options)
+            assert main(files) == 2
+            line = capsys.readouterr().err.splitlines()[-1]
+            assert ": cannot be written (" in line
+            assert reason in line
+            assert contents(disk.folder) == {}
+        disk.remount("rw,size=64m")
+        assert main(files) == 0
+        assert contents(place) == {name: content for name, content in contents(tmp_path).items() if "disk/" not in name}
+
+
+@pytest.mark.slow
+def test_blocks_that_are_killed_at_random_moments_end_with_the_same_bytes(workspace, monkeypatch, capsys):
+    """Half of the moments are in the time in which a job holds its lock: imports take most of the other."""
+    add_annealed_paper(workspace, TRIALS, ["cd_1"], iterations=400)
+    cut_into_blocks(workspace)
+    folder, whole = workspace.folder / "results/tiny", workspace.folder / "whole"
+    target = next(name for name in workspace.planned(*FILES, "--", "tiny_fig1") if name.startswith("results/tiny/eval"))
+    plan = workspace.snakemake(*FILES, "-np", "--logger-rbmbench-all-messages", "--", target)
+    commands = [shlex.split(line)[3:] for line in plan.splitlines() if line.startswith("Shell command: rbmbench job")]
+    assert len(commands) == 2 * (TRIALS + 1)
+    workspace.snakemake(*FILES, "--", target)
+    shutil.copytree(folder, whole)
+    expected = contents(whole)
+    monkeypatch.chdir(workspace.folder)
+    choose, ends, spans = random.Random(SEED), Counter(), {}
+    for kill in range(-len(commands), KILLS):  # undisturbed ones first, for how long each takes
+        command = commands[kill % len(commands)]
+        out, lock = Path(value_of(command, "--out")), Path(f"{value_of(command, '--checkpoint')}.lock")
+        number, part = choose.choice([signal.SIGKILL, signal.SIGTERM]), choose.random()
+        shutil.rmtree(folder)
+        shutil.copytree(whole, folder)
+        shutil.rmtree(out)
+        begun, process = time.monotonic(), start_cli(command)
+        if kill < 0:
+            held = wait_until(lock.exists, process) - begun
+            free = wait_until(lambda lock=lock: not lock.exists(), process) - begun
+            spans[out] = held, free
+        elif kill // len(commands) % 2:
+            wait_until(lock.exists, process)
+            time.sleep(part * (spans[out][1] - spans[out][0]))
+        else:
+            time.sleep(part * spans[out][1])
+        if kill >= 0:
+            process.send_signal(number)
+        output, _ = process.communicate(timeout=60)
+        assert process.returncode in (0, -number, 128 + number), output
+        assert "Traceback" not in output
+        left = contents(folder)
+        assert left | expected == expected | left
+        check_metas(folder)
+        held = lock.exists() or process.returncode > 0
+        ended = "after its end" if process.returncode == 0 else "while it held its lock" if held else "before"
+        if kill >= 0:
+            ends[f"{number.name} of {'joining' if '--blocks' in command else 'a block'} {ended}"] += 1
+        run_cli(command)
+        assert contents(folder) == expected
+        check_metas(folder)
+    with capsys.disabled():
+        print(f"\nseed {SEED}: {dict(ends)}")
+
+
+def value_of(command: list[str], option: str) -> str:
+    return command[command.index(option) + 1]
+
+
+def wait_until(condition, process) -> float:
+    """Return when a condition is true, or a process has ended."""
+    while not condition() and process.poll() is None:
+        time.sleep(0.001)
+    return time.monotonic()
