@@ -29,6 +29,7 @@ from rbmbench.io.atomic import write_json
 from rbmbench.jobs import couple, fingerprints
 from rbmbench.kinds import parse_spec
 from rbmbench.planning import forecast as forecasts
+from rbmbench.reporting import charts
 from rbmbench.reporting.page import notebooks
 from rbmbench.reporting.text_tables import write_csv
 from rbmbench.training import trainer
@@ -219,6 +220,7 @@ def results(tmp_path_factory):
         (scale / name).write_text(json.dumps(spec))
     shown = parse_spec(spec, "spec")
     write_csv(shown.numbers(shown.read()), scale / "data" / "popcd_fig1.csv")
+    charts.write(charts.chart_of(shown, shown.read()), scale / "figures" / "popcd_fig1.json")
     Image.new("RGB", (3, 2)).save(scale / "figures" / "popcd_fig1.png")
     (scale / "popcd.yaml").write_text(yaml.safe_dump({"claims": [DIFFERENCE]}))
     return scale, spec

@@ -53,7 +53,7 @@ def test_files_are_one_subject_and_packages_are_small(package, repository):
     assert {name: length for name, length in lengths.items() if length > LONGEST_FILE} == {}
     counts = Counter(path.parent.relative_to(package).as_posix() for path in sources)
     crowded = {name for name, count in counts.items() if count > MOST_FILES}
-    assert crowded <= {"datasets", "estimators", "samplers", "reporting"}
+    assert crowded <= {"datasets", "estimators", "kinds", "samplers", "reporting"}
 
 
 def test_buffers_are_in_c_order(package):

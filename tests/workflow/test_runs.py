@@ -8,7 +8,7 @@ import sys
 import pytest
 from tiny_paper import FILES, PAPER
 
-from rbmbench.kinds import read_spec
+from rbmbench.planning.specs import parse_spec
 
 SHOWN = {"data": "bars", "hidden": 5, "rate": 0.1, "iterations": 20}
 CURVES = {
@@ -140,12 +140,14 @@ def test_a_failed_run_hurts_no_other(tiny):
     assert tiny.jobs(*FILES, "--", *runs) == {"prepare_data": 1}
 
 
-def test_a_spec_that_no_argument_holds_goes_through_a_file(tiny):
+def test_a_spec_that_is_too_long_for_an_argument_goes_through_a_file(tiny):
     panels = {f"a{number}": SHOWN | {"hidden": number + 1} for number in range(149)}
     figure = {"kind": "learning_curves", "title": "Many", "algorithms": ["cd_1", "pop_cd_1"], "panels": panels}
     tiny.edit("config/papers/tiny.yaml", "figures", "fig3", figure)
     tiny.edit("config/papers/tiny.yaml", "algorithms", "cd_1", "label", "CD-1 " * 101)
-    tiny.snakemake(*FILES, "--", "results/tiny/specs/tiny_fig3.json")
-    spec = tiny.folder / "results/tiny/specs/tiny_fig3.json"
-    assert len(read_spec(spec).panels) == 149
-    assert len(json.dumps(json.loads(spec.read_text()))) > 2**17
+    tiny.snakemake(*FILES, "--", "results/tiny/specs.json")
+    spec = json.loads((tiny.folder / "results/tiny/specs.json").read_text())["tiny_fig3"]
+    assert len(parse_spec(spec, "tiny_fig3").panels) == 149
+    assert len(json.dumps(spec)) > 2**17
+    commands = tiny.snakemake("--dry-run", "--printshellcmds", *FILES, "--", "tiny_fig3")
+    assert "rbmbench render tiny_fig3 --spec results/tiny/specs.json " in commands

@@ -5,6 +5,7 @@
 rule claims:
     input:
         LAYOUT.claims,
+        LAYOUT.verdicts,
         LAYOUT.notebooks("claims"),
 
 
