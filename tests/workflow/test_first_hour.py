@@ -84,6 +84,7 @@ def test_from_an_empty_folder_to_a_page(repository, installed, tmp_path):
     file.write_text(file.read_text().replace("self.fading ** np", "0.9 * self.fading ** np"))  # weights are normalised
     again = stranger.types(f"{run.splitlines()[-1]} --dry-run --quiet rules host")
     assert "train_run" not in again
+    assert "bundle" not in again
     file.write_text(file.read_text().replace("0.9 * self.fading", "(0.9 * self.fading)"))
     again = stranger.types(f"{run.splitlines()[-1]} --dry-run --quiet rules host")
-    assert re.search(r"^train_run +1$", again, re.MULTILINE)
+    assert re.search(r"^bundle_\S+ +1$", again, re.MULTILINE)

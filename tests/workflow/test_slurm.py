@@ -45,12 +45,17 @@ def cluster():
 
 @pytest.fixture
 def eager(tiny) -> Workspace:
-    """The tiny paper, whose jobs write checkpoints all the time."""
+    """The tiny paper, whose jobs write checkpoints all the time; short ones share a job of SLURM, not a process."""
     (tiny.folder / "eager.py").write_text(EAGER)
-    rule = tiny.folder / "workflow/rules/jobs.smk"
-    text = rule.read_text()
-    assert '"rbmbench job ' in text
-    rule.write_text(text.replace('"rbmbench job ', '"python eager.py job '))
+    changes = {
+        "jobs": ('"rbmbench job ', '"python eager.py job '),
+        "common": ("BUNDLES = bundles_of(PLAN)", "BUNDLES = []"),
+    }
+    for name, (old, new) in changes.items():
+        rules = tiny.folder / f"workflow/rules/{name}.smk"
+        text = rules.read_text()
+        assert old in text
+        rules.write_text(text.replace(old, new))
     return tiny
 
 
