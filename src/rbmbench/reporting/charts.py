@@ -7,6 +7,7 @@ from os import PathLike
 from typing import Any
 
 import pandas as pd
+from matplotlib.figure import Figure
 
 from rbmbench import estimators, updates
 from rbmbench.base.errors import SettingsError
@@ -14,7 +15,7 @@ from rbmbench.base.parsing import parse
 from rbmbench.io.atomic import replaced
 from rbmbench.io.results import read_json
 from rbmbench.planning.chart import Chart, Numbers, Series, Shown, StepsPerIteration, Table, TablePart
-from rbmbench.planning.specs import FigureSpec, TableSpec
+from rbmbench.planning.specs import FigureSpec, TableSpec, TextTable
 from rbmbench.reporting import style, text_tables
 from rbmbench.reporting.frames import RunData, machine_of, training_seconds
 from rbmbench.reporting.words import summarised
@@ -81,9 +82,17 @@ def chart_of(spec: FigureSpec, found: Any) -> Chart:
     return described(spec.chart(found), spec, caption=spec.caption(found))
 
 
-def table_of(spec: TableSpec, values: pd.DataFrame) -> Table:
-    """Return what a table shows, from its numbers."""
-    layout = spec.layout(values)
+def picture_of(spec: FigureSpec, found: Any, chart: Chart, *sheet: style.Sheet) -> Figure:
+    """Return the picture of a figure: that of its kind or, where its kind has none, of its chart."""
+    from rbmbench.reporting.drawing import draw_chart
+
+    if type(spec).draw is not FigureSpec.draw or spec.drawn_from_numbers:
+        return spec.draw(found, *sheet)
+    return draw_chart(chart, spec.which, *sheet)
+
+
+def table_of(spec: TableSpec, layout: TextTable) -> Table:
+    """Return what a table shows, from its text."""
     parts = []
     for part in layout.parts:
         columns = [str(name) for name in part.flat.columns]
@@ -96,14 +105,11 @@ def table_of(spec: TableSpec, values: pd.DataFrame) -> Table:
 
 def write_figure(spec: FigureSpec, found: Any, *, json: str, csv: str, md: str, **pictures: str) -> None:
     """Write all files of a figure: chart, numbers, caption, and pictures by their ending."""
-    from rbmbench.reporting.drawing import draw_chart
-
     chart = chart_of(spec, found)
     write(chart, json)
     text_tables.write_csv(spec.numbers(found), csv)
     text_tables.write_text(chart.caption, md)
-    own = type(spec).draw is not FigureSpec.draw or spec.drawn_from_numbers
-    picture = spec.draw(found) if own else draw_chart(chart, spec.which)
+    picture = picture_of(spec, found, chart)
     for path in pictures.values():
         style.save(picture, path)
 
@@ -111,7 +117,7 @@ def write_figure(spec: FigureSpec, found: Any, *, json: str, csv: str, md: str, 
 def write_table(spec: TableSpec, values: pd.DataFrame, *, json: str, csv: str, md: str, tex: str) -> None:
     """Write all files of a table."""
     layout = spec.layout(values)
-    write(table_of(spec, values), json)
+    write(table_of(spec, layout), json)
     text_tables.write_csv(values, csv)
     text_tables.write_markdown(spec, layout, md)
     text_tables.write_tex(spec, layout, tex)

@@ -47,7 +47,8 @@ def redraw(root: str | Path, key: str, out: str | Path, sheet: style.Sheet = sty
     others = () if sheet == style.PAGE else (sheet,)
     if not kept:
         found = spec.read()
-        save_figure(spec.draw(found, *others), spec.caption(found), target, key)
+        chart = charts.chart_of(spec, found)
+        save_figure(charts.picture_of(spec, found, chart, *others), chart.caption, target, key)
         return True
     numbers = numbers_of(source, key)
     try:
@@ -67,7 +68,7 @@ def keep_figure(spec: FigureSpec, values: dict[str, Any], target: Layout) -> Non
     found = spec.read()
     chart = charts.chart_of(spec, found)
     charts.write(chart, target.figure(spec.key, "json"))
-    save_figure(spec.draw(found), chart.caption, target, spec.key)
+    save_figure(charts.picture_of(spec, found, chart), chart.caption, target, spec.key)
     write_json(target.spec(spec.key), without_folders(values) | {"facts": spec.facts(found)})
 
 

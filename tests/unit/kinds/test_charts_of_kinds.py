@@ -9,6 +9,7 @@ import pytest
 from PIL import Image as Picture
 from reporting_results import figure, rising
 
+from rbmbench.io.layout import Layout
 from rbmbench.kinds import parse_spec
 from rbmbench.kinds._curve_chart import curves_chart
 from rbmbench.kinds.learning_curves import Facts
@@ -16,6 +17,7 @@ from rbmbench.planning.chart import Axis, Chart, ChartPanel, Line, PrintedValue
 from rbmbench.planning.specs import FigureSpec
 from rbmbench.reporting import charts
 from rbmbench.reporting.page.panels import panel_of
+from rbmbench.reporting.redraw import keep_figure
 
 
 def test_a_chart_of_learning_curves_has_means_bands_and_single_trials(tmp_path):
@@ -47,10 +49,17 @@ def test_a_chart_counts_epochs_where_the_figure_does_and_ends_at_the_ceiling(tmp
     assert [value is None for value in panel.series[0].mean] == (numbers["mean"] >= 1).tolist()
 
 
+SQUARES = {"x": [1.0, 2.0, 3.0, 5.0], "y": [1.0, 4.0, 9.0, 25.0]}
+
+
 class Plain(FigureSpec):
     """A figure that says only what it shows."""
 
     kind: Literal["plain"] = "plain"
+
+    def read(self):
+        """Return x and y, as the results of a run."""
+        return SQUARES
 
     def numbers(self, found):
         """Return x and y."""
@@ -73,9 +82,8 @@ class Plain(FigureSpec):
 
 def test_a_figure_needs_only_a_chart_for_its_picture_and_the_page(tmp_path):
     spec = Plain(key="own_fig1", paper="own", title="Squares", scale="tiny")
-    found = {"x": [1.0, 2.0, 3.0, 5.0], "y": [1.0, 4.0, 9.0, 25.0]}
     files = {ending: str(tmp_path / f"own_fig1.{ending}") for ending in ("json", "csv", "md", "png", "pdf")}
-    charts.write_figure(spec, found, **files)
+    charts.write_figure(spec, spec.read(), **files)
     chart = charts.read(Chart, files["json"])
     assert (chart.title, chart.caption, chart.key) == ("Squares", "Squares.", "own_fig1")
     drawn = panel_of(chart.panels[0])
@@ -83,6 +91,9 @@ def test_a_figure_needs_only_a_chart_for_its_picture_and_the_page(tmp_path):
     assert (drawn.lines[0].value, drawn.printed[0].at) == (30.0, 4.0)
     picture = np.asarray(Picture.open(files["png"]).convert("RGB"))
     assert np.ptp(picture) > 0
+    kept = Layout(str(tmp_path / "kept"))
+    keep_figure(spec, spec.model_dump(mode="json"), kept)
+    np.testing.assert_array_equal(Picture.open(kept.figure(spec.key, "png")).convert("RGB"), picture)
 
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
