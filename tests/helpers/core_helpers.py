@@ -189,3 +189,27 @@ def total_variation_bound(probability, samples, error_rate):
 def total_variation(numbers, probability):
     """Return the total variation between sampled state numbers and ``probability``."""
     return 0.5 * np.abs(frequencies(numbers, len(probability)) - probability).sum()
+
+
+class Stopped(Exception):
+    """Stops a computation at a pause."""
+
+
+def stopped_and_resumed(estimate):
+    """Return an estimate that is stopped at every third pause and goes on from there, and the number of stops.
+
+    ``estimate`` takes the state to go on from, the function that is called with a pause, and the stops so far.
+    """
+    begun, stops = None, 0
+    while True:
+        kept = []
+
+        def pause(state, kept=kept):
+            kept.append(state())
+            if len(kept) == 3:
+                raise Stopped
+
+        try:
+            return estimate(begun, pause, stops), stops
+        except Stopped:
+            begun, stops = kept[-1], stops + 1

@@ -6,7 +6,7 @@ Every comparison is of a statistic that is nearly normal by the number of partic
 
 import numpy as np
 import pytest
-from core_helpers import Enumerated, random_rbm, repeated
+from core_helpers import Enumerated, random_rbm, repeated, stopped_and_resumed
 from scipy.stats import chi2, norm
 
 from rbmbench.base import pace
@@ -116,10 +116,6 @@ def test_progress_counts_the_steps_of_all_models():
     assert {total for _, total in calls} == {750}
 
 
-class Stopped(Exception):
-    pass
-
-
 @pytest.mark.parametrize(("threads", "shard_bytes"), [(1, 2**20), (2, 1), (3, 1)])
 def test_an_annealing_goes_on_from_wherever_it_was_stopped(monkeypatch, threads, shard_bytes):
     rbm, b0 = random_rbm(5, 3, replicas=(2, 2), seed=2), np.linspace(-1, 1, 5)
@@ -127,20 +123,11 @@ def test_an_annealing_goes_on_from_wherever_it_was_stopped(monkeypatch, threads,
     expected = ais_log_partition(rbm, **arguments)
     monkeypatch.setattr(particles_module, "SHARD_BYTES", shard_bytes)
     monkeypatch.setattr(pace, "PAUSE_SECONDS", 0.0)
-    begun, stops, found = None, 0, None
-    while found is None:
-        kept = []
 
-        def pause(where, kept=kept):
-            kept.append(where())
-            if len(kept) == 3:
-                raise Stopped
+    def annealed(begun, pause, stops):  # with another number of threads each time
+        return ais_log_partition(rbm, **arguments, threads=threads + stops % 2, begun=begun, pause=pause)
 
-        try:
-            # Another number of threads each time.
-            found = ais_log_partition(rbm, **arguments, threads=threads + stops % 2, begun=begun, pause=pause)
-        except Stopped:
-            begun, stops = kept[-1], stops + 1
+    found, stops = stopped_and_resumed(annealed)
     assert stops >= 5
     for ours, theirs in zip(vars(found).values(), vars(expected).values(), strict=True):
         np.testing.assert_array_equal(ours, theirs)

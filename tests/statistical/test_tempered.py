@@ -7,6 +7,7 @@ from core_helpers import (
     Enumerated,
     binary_data,
     random_rbm,
+    stopped_and_resumed,
     total_variation,
     total_variation_bound,
     training_stream,
@@ -209,30 +210,19 @@ def test_chains_that_do_not_reach_the_error_say_so():
     assert found.products >= 1
 
 
-class Stopped(Exception):
-    pass
-
-
 @pytest.mark.parametrize("threads", [1, 2])
 def test_an_estimate_goes_on_from_wherever_it_was_stopped(monkeypatch, threads):
     rbm, data = random_rbm(5, 3, replicas=(3,), seed=2), binary_data(31, 5)
     arguments = {"target_error": 0.05, "seed": 3}
     expected = tempered_log_partition(rbm, data, **arguments)
     monkeypatch.setattr(pace.Pace, "update", lambda self, steps, seconds: setattr(self, "steps", 97))
-    begun, stops, found, calls = None, 0, None, []
-    while found is None:
-        kept = []
+    calls = []
 
-        def pause(state, kept=kept):
-            kept.append(state())
-            if len(kept) == 3:
-                raise Stopped
+    def tempered(begun, pause, _stops):
+        report = {"progress": lambda done, total: calls.append((done, total)), "pause": pause}
+        return tempered_log_partition(rbm, data, **arguments, begun=begun, threads=threads, **report)
 
-        try:
-            report = {"progress": lambda done, total: calls.append((done, total)), "pause": pause}
-            found = tempered_log_partition(rbm, data, **arguments, begun=begun, threads=threads, **report)
-        except Stopped:
-            begun, stops = kept[-1], stops + 1
+    found, stops = stopped_and_resumed(tempered)
     assert stops >= 3
     assert {total for _, total in calls} == {3 * 5_000_000}
     assert calls[-1][0] == 3 * 5_000_000

@@ -24,7 +24,7 @@ from rbmbench.jobs.fingerprints import fingerprint, probe_ahead, recipe_fingerpr
 from rbmbench.planning.blocks import blocks_of
 from rbmbench.planning.bundles import bundles_of
 from rbmbench.planning.forecast import priorities, requests
-from rbmbench.planning.forecast.jobs import LEAST_MINUTES
+from rbmbench.planning.forecast.jobs import LEAST_MINUTES, jobs_of
 from rbmbench.planning.plan import plan
 from rbmbench.reporting.claims import files as claim_files
 
@@ -143,9 +143,15 @@ def most_megabytes(bundle, wildcards, attempt):
 
 
 @cache
+def counted():
+    """Return the jobs of the plan with their work, by id."""
+    return jobs_of(PLAN)
+
+
+@cache
 def requested():
     """Return what every job asks for, by its id."""
-    return requests(PLAN)
+    return requests(counted())
 
 
 def request_of(name):
@@ -159,7 +165,7 @@ def request_of(name):
 @cache
 def longest_first():
     """Return the priority of every job by its id, less than 1: that of other rules, which are short."""
-    return priorities(PLAN)
+    return priorities(counted())
 
 
 def priority_of(name):
@@ -235,19 +241,23 @@ def files_of(key):
     return LAYOUT.figure_files(key) if key in PLAN.figures else LAYOUT.table_files(key)
 
 
-# In ASCII: Snakemake writes them in the encoding of the user's locale.
-SPECS = {key: json.dumps(output.spec.model_dump(mode="json")) for key, output in PLAN.outputs.items()}
 MOST_CHARACTERS_OF_ARGUMENT = 60_000
 
 
-def spec_argument(name):
-    """Return a function of wildcards: the spec of a figure or table, or the file of all specs if it is too long."""
-    return lambda wildcards: SPECS[wildcards[name]] if not long_spec(name)(wildcards) else LAYOUT.specs
+@cache
+def spec_text(key):
+    """Return the spec of a figure or table, in ASCII: Snakemake writes it in the encoding of the user's locale."""
+    return json.dumps(PLAN.outputs[key].spec.model_dump(mode="json"))
 
 
-def long_spec(name):
-    """Return a function of wildcards: the file of all specs, as a list, for a spec too long for an argument."""
-    return lambda wildcards: [LAYOUT.specs] * (len(SPECS[wildcards[name]]) > MOST_CHARACTERS_OF_ARGUMENT)
+def spec_argument(key):
+    """Return the spec of a figure or table, or the file of all specs if it is too long for an argument."""
+    return LAYOUT.specs if long_spec(key) else spec_text(key)
+
+
+def long_spec(key):
+    """Return the file of all specs, as a list, if that of a figure or table is too long for an argument; else none."""
+    return [LAYOUT.specs] * (len(spec_text(key)) > MOST_CHARACTERS_OF_ARGUMENT)
 
 
 @cache

@@ -14,7 +14,7 @@ rule write_specs:
     priority: 1
     localrule: True
     params:
-        text=",\n".join(f'"{key}": {spec}' for key, spec in SPECS.items()),
+        text=lambda wildcards: ",\n".join(f'"{key}": {spec_text(key)}' for key in PLAN.outputs),
     message:
         "specs"
     template_engine:
@@ -23,7 +23,7 @@ rule write_specs:
 
 rule render_figure:
     input:
-        specs=long_spec("figure"),
+        specs=lambda wildcards: long_spec(wildcards.figure),
         template=lambda wildcards: template_of(wildcards.figure),
         results=lambda wildcards: PLAN.outputs[wildcards.figure].spec.files(),
     output:
@@ -49,7 +49,7 @@ rule render_figure:
         mem_mb=more_each_attempt(2000),
         runtime=more_each_attempt(30),
     params:
-        spec=spec_argument("figure"),
+        spec=lambda wildcards: spec_argument(wildcards.figure),
     message:
         "{TITLES:{wildcards.figure}}: drawn"
     shell:
@@ -61,7 +61,7 @@ rule render_figure:
 
 rule render_table:
     input:
-        specs=long_spec("table"),
+        specs=lambda wildcards: long_spec(wildcards.table),
         template=lambda wildcards: template_of(wildcards.table),
         results=lambda wildcards: PLAN.outputs[wildcards.table].spec.files(),
     output:
@@ -85,7 +85,7 @@ rule render_table:
         mem_mb=more_each_attempt(2000),
         runtime=more_each_attempt(30),
     params:
-        spec=spec_argument("table"),
+        spec=lambda wildcards: spec_argument(wildcards.table),
     message:
         "{TITLES:{wildcards.table}}: written"
     shell:

@@ -37,10 +37,11 @@ def compute(arguments: Namespace) -> None:
 
 def bundle(arguments: Namespace) -> None:
     """Compute several jobs, one after the other; imports count for the first."""
+    of_jobs = parser()
     for number, job in enumerate(arguments.jobs):
         if number:
             provenance.restart()
-        compute(parser().parse_args(shlex.split(job)))
+        compute(of_jobs.parse_args(shlex.split(job)))
 
 
 def train(arguments: Namespace) -> None:

@@ -55,8 +55,7 @@ def _evaluation(arguments: Namespace) -> Namespace:
 def certify(arguments: Namespace) -> None:
     """Print the verdict on each model of a file, and what it rests on."""
     file = arguments.model / MODEL if arguments.model.is_dir() else arguments.model
-    budget = plain_data("--settings", arguments.settings)
-    budget = {"tempering": TEMPERING} | budget if isinstance(budget, dict) else budget
+    budget = {"tempering": TEMPERING} | plain_data("--settings", arguments.settings)
     settings = parse(CertificateSettings, budget, "--settings")
     dataset, rbm = computing.read_data(arguments), RBM.load(file).replicas
     if (found := dataset.train.shape[1]) != rbm.visible_units:

@@ -47,7 +47,6 @@ class Titles:
                 self._titles.setdefault(name, f"{shown}: {plan.jobs[name].title}")
         for block in blocks:
             self._titles[block.id] = f"{self._titles[block.job.id]}, {block.title}"
-
         for bundle in bundles:
             self._titles[bundle.id] = f"{first_shown[bundle.jobs[0].id]}: {bundle.title}"
 

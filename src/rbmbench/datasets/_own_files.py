@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Readers of a user's own files: rows of 0 and 1 as text, libsvm, parquet, npy and npz, compressed by gzip or not."""
 
-import gzip
 import os
 from collections.abc import Sequence
 from contextlib import suppress
@@ -16,7 +15,7 @@ import pandas as pd
 from rbmbench.base.errors import DataError, unknown_name
 from rbmbench.io.arrays import npy_array, npz_arrays
 from rbmbench.io.guard import UnreadableError, bounded_bytes, most_array_bytes, one_line
-from rbmbench.io.tables import parquet_table
+from rbmbench.io.tables import parquet_table, unpacked
 from rbmbench.model.rows import binary_rows
 
 TEXT = (".csv", ".tsv", ".txt", ".dat", ".data", ".amat")
@@ -56,7 +55,7 @@ def rows_of(content: bytes, path: Path, array: str | None) -> dict[str, Rows]:
     ``array`` is the name of the training rows in an npz file: by default "train", or the only array.
     """
     if path.suffix.lower() == ".gz":
-        content = _unpacked(content)
+        content = unpacked(content, most_array_bytes())
     kind = ending(path)
     if kind == ".npz":
         return {name: Rows(rows) for name, rows in _npz(content, array).items()}
@@ -176,7 +175,7 @@ def _npz(content: bytes, array: str | None) -> dict[str, np.ndarray]:
     """Return arrays of an npz file, or the rows of a sparse matrix."""
     names = _names(content)
     if SPARSE - {"indptr", "indices"} <= names:
-        return {"train": _sparse(content)}
+        return {"train": _sparse(content, names)}
     others = sorted(names - {"validation", "test"})
     if array is None:
         array = "train" if "train" in names or len(others) != 1 else others[0]
@@ -193,11 +192,11 @@ def _names(content: bytes) -> set[str]:
 
 
 @one_line
-def _sparse(content: bytes) -> np.ndarray:
+def _sparse(content: bytes, names: set[str]) -> np.ndarray:
     """Return the matrix that `scipy.sparse.save_npz` wrote."""
     from scipy import sparse
 
-    npz_arrays(BytesIO(content), {"data", "indices", "indptr", "shape", "row", "col"})  # checks the sizes
+    npz_arrays(BytesIO(content), names - {"format"})  # checks the sizes
     return _dense(sparse.load_npz(BytesIO(content)))
 
 
@@ -207,13 +206,3 @@ def _dense(matrix) -> np.ndarray:
     if size > most:
         raise UnreadableError(f"its shape {matrix.shape} takes {size} bytes; allowed: at most {most}")
     return matrix.toarray()
-
-
-@one_line
-def _unpacked(content: bytes) -> bytes:
-    """Return the content of a gzip file."""
-    with gzip.GzipFile(fileobj=BytesIO(content)) as file:
-        unpacked = file.read((most := most_array_bytes()) + 1)
-    if len(unpacked) > most:
-        raise UnreadableError(f"unpacks to more than {most} bytes")
-    return unpacked

@@ -62,8 +62,8 @@ def commit() -> str | None:
     """Return the commit that holds this package; None unless its files are part of a repository.
 
     "+changes" is added if a file of the package differs from the commit, is not in it, or was edited since it was
-    imported. The commit is looked up once, so that a process which asks at its start gets what it runs, and its forks
-    do, whatever is committed later.
+    imported. The commit is looked up once, so that a process which asks at its start gets what it runs, whatever is
+    committed later.
     """
     package = sources.PACKAGE
     try:

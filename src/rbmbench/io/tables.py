@@ -69,14 +69,15 @@ def csv_table(path: str | os.PathLike, **options):
 
     content = bounded_bytes(path, MOST_CSV_BYTES)
     if str(path).endswith(".gz"):
-        content = _unpacked(content)
+        content = unpacked(content, MOST_CSV_BYTES)
     return pd.read_csv(BytesIO(content), **options)
 
 
-def _unpacked(content: bytes) -> bytes:
-    """Return what was compressed by gzip, unless that is too much."""
+@one_line
+def unpacked(content: bytes, most: int) -> bytes:
+    """Return the content of a gzip file, of at most so many bytes."""
     with gzip.GzipFile(fileobj=BytesIO(content)) as file:
-        found = file.read(MOST_CSV_BYTES + 1)
-    if len(found) > MOST_CSV_BYTES:
-        raise UnreadableError(f"unpacks to more than {MOST_CSV_BYTES} bytes")
-    return found
+        text = file.read(most + 1)
+    if len(text) > most:
+        raise UnreadableError(f"unpacks to more than {most} bytes")
+    return text

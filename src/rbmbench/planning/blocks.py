@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from rbmbench.io.layout import BLOCKS
 from rbmbench.jobs import of_name
-from rbmbench.model.work import default_seconds
 from rbmbench.planning.jobs import Job, Plan, digest_of
 
 LITTLE_SECONDS = 300.0
@@ -41,9 +40,9 @@ class Block(NamedTuple):
 
 def blocks_of(plan: Plan, job: Job) -> list[Block]:
     """Return the blocks of a job, in the order of their parts; none for a job that is computed at once."""
-    kind, sizes = of_name(job.kind), plan.sizes(job)
-    trials, each = kind.parts(job.settings, sizes)
-    if trials * each == 1 or (seconds := default_seconds(kind.work(job.settings, sizes))) <= LITTLE_SECONDS:
+    kind = of_name(job.kind)
+    trials, each = kind.parts(job.settings, plan.sizes(job))
+    if trials * each == 1 or (seconds := plan.default_seconds(job)) <= LITTLE_SECONDS:
         return []
     cuts = _cuts(trials, each, seconds / trials)
     if len(cuts) == 2:

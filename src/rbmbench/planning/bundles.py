@@ -10,7 +10,7 @@ from collections import defaultdict
 from typing import NamedTuple
 
 from rbmbench.jobs import of_name
-from rbmbench.model.work import SECONDS, default_seconds
+from rbmbench.model.work import SECONDS
 from rbmbench.planning.blocks import blocks_of
 from rbmbench.planning.jobs import Job, Plan
 
@@ -43,7 +43,7 @@ def bundles_of(plan: Plan) -> list[Bundle]:
         for name in plan.needed(output):
             needed_by[name].append(key)
     for job in plan.jobs.values():
-        seconds = default_seconds(of_name(job.kind).work(job.settings, plan.sizes(job)))
+        seconds = plan.default_seconds(job)
         is_short = seconds <= SHORT_SECONDS and len(job.settings.canonical()) <= MOST_CHARACTERS
         if is_short and not blocks_of(plan, job):
             groups[job.kind, job.data, tuple(needed_by[job.id])].append((job, seconds - SECONDS["start"]))

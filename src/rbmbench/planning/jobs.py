@@ -11,6 +11,7 @@ from rbmbench.base.errors import SettingsError, unknown_name
 from rbmbench.config.parts import DataEntry
 from rbmbench.io.layout import META, Layout
 from rbmbench.jobs import Sizes, of_name
+from rbmbench.model.work import default_seconds
 from rbmbench.planning.specs import Shown
 
 
@@ -114,6 +115,10 @@ class Plan:
         entry, run = self.data[job.data], self.jobs[job.run or job.id].settings
         held_out = {name: number for name, number in entry.options.items() if isinstance(number, int)}
         return Sizes(entry.rows, entry.visible, run.hidden, run.trials, held_out, run, expected or {})
+
+    def default_seconds(self, job: Job) -> float:
+        """Return the processor seconds of a job by default costs: the same on every machine."""
+        return default_seconds(of_name(job.kind).work(job.settings, self.sizes(job)))
 
     def needed(self, output: Output) -> tuple[str, ...]:
         """Return the ids of the jobs that a figure or table needs, directly or through others."""

@@ -467,7 +467,7 @@ def test_wall_time_is_bound_by_cores_and_by_what_has_to_wait():
 
 
 def test_jobs_that_others_need_have_the_larger_priority(smoke):
-    priorities = jobs.priorities(smoke)
+    priorities = jobs.priorities(jobs.jobs_of(smoke))
     assert set(priorities) == set(smoke.jobs)
     assert 0 < min(priorities.values()) < max(priorities.values()) < 1
     pairs = [(name, needed) for name, job in smoke.jobs.items() for needed in smoke.before(job)]

@@ -11,6 +11,7 @@ from rbmbench.planning.forecast.jobs import (
     MOST_MINUTES,
     SHORT_SECONDS,
     Request,
+    jobs_of,
     request,
 )
 from rbmbench.planning.plan import plan
@@ -40,7 +41,7 @@ def test_short_jobs_were_short(kept):
 @pytest.mark.parametrize("overlays", [[], ["desktop"], ["smoke"]])
 def test_everything_that_is_planned_asks_for_something(repository, overlays):
     asked = plan(load([repository / f"config/{name}.yaml" for name in ("config", *overlays)]))
-    found = requests(asked)
+    found = requests(jobs_of(asked))
     assert found.keys() == asked.jobs.keys()
     assert all(LEAST_MINUTES <= each.minutes <= MOST_MINUTES for each in found.values())
     assert all(each.megabytes >= LEAST_MEGABYTES for each in found.values())

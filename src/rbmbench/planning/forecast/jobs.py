@@ -161,17 +161,16 @@ def makespans(plan: Plan, model: CostModel, cores: Iterable[int]) -> dict[int, f
     return {number: makespan(left, seconds, number) for number in cores}
 
 
-def priorities(plan: Plan) -> dict[str, float]:
+def priorities(jobs: Mapping[str, Job]) -> dict[str, float]:
     """Return the `paths` of the jobs of a plan from default costs, scaled to less than 1."""
-    jobs = jobs_of(plan)
     found = paths(jobs, {name: UNFITTED.seconds_of(job.work) for name, job in jobs.items()})
     longest = max(found.values(), default=0.0)
     return {name: path / (longest + 1) for name, path in found.items()}
 
 
-def requests(plan: Plan) -> dict[str, Request]:
+def requests(jobs: Mapping[str, Job]) -> dict[str, Request]:
     """Return what the jobs of a plan request of a scheduler, by id."""
-    return {name: request(job.work) for name, job in jobs_of(plan).items()}
+    return {name: request(job.work) for name, job in jobs.items()}
 
 
 def request(counted: Work) -> Request:
