@@ -4,7 +4,6 @@
 import base64
 import gzip
 import hashlib
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.resources import files
@@ -16,14 +15,16 @@ from urllib.parse import quote
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from rbmbench.base.errors import ResultsError
+from rbmbench.base.parsing import parse
+from rbmbench.config.layers import read_yaml
 from rbmbench.config.loading import load
 from rbmbench.io.results import read_json
 from rbmbench.planning.chart import TablePart
 from rbmbench.planning.specs import number_of
 from rbmbench.reporting import speed
-from rbmbench.reporting.claims.files import STANDINGS
+from rbmbench.reporting.claims.files import ClaimFile
 from rbmbench.reporting.claims.verdict import INCONCLUSIVE, NOT_REPRODUCED, REPRODUCED, Verdict
-from rbmbench.reporting.page.model import Look, Paper, Report, Results, Speed
+from rbmbench.reporting.page.model import Look, Paper, Report, Results, Shown, Speed
 from rbmbench.reporting.page.reader import Folder, order, picture
 from rbmbench.reporting.page.strips import strip
 from rbmbench.reporting.style import SOLID, styles
@@ -89,10 +90,12 @@ def write_report(
         beside = config.with_name(f"{folder.resolve().name}.yaml")
         overlays = list(configfiles) or [str(beside)] * beside.is_file()
         papers |= {paper.key: paper for paper in _papers([config, *map(Path, overlays)], values)}
-        results.append(Folder(folder, page, overlays, [Path(file) for file in specs]).read())
+        claims = {key: config.parent / "claims" / f"{key}.yaml" for key in papers}
+        files = {key: parse(ClaimFile, read_yaml(file), str(file)) for key, file in claims.items() if file.is_file()}
+        results.append(Folder(folder, page, overlays, [Path(file) for file in specs], files).read())
     here = {one.paper for of_folder in results for one in (*of_folder.claims, *of_folder.shown)}
     report = Report(
-        title=f"rbmbench: {', '.join(of_folder.name for of_folder in results) or 'speed'}",
+        title="rbmbench: results" if results else "rbmbench: speed",
         papers=tuple(papers.get(key, Paper(key=key)) for key in [*papers, *sorted(here - set(papers))] if key in here),
         results=tuple(results),
         looks=_looks(results),
@@ -120,8 +123,7 @@ def rendered(report: Report, discussion: str = DISCUSSION) -> str:
         hashes=[base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts],
         css=_asset("uplot.css") + _asset("page.css"),
         verdicts=VERDICTS,
-        standings=STANDINGS,
-        counts=_counts,
+        answered=_answered(report),
         strip=strip,
         discussion=discussion,
         significant=significant,
@@ -169,10 +171,23 @@ def _speed(folder: Path) -> Speed:
     return Speed(caption=caption, part=table, picture=picture(folder / "steps.png"))
 
 
-def _counts(claims: Iterable[Any]) -> list[tuple[str, str, str, int]]:
-    """Return verdict, class, sign and number of claims, for the verdicts in the order of `VERDICTS`."""
-    found = Counter(claim.verdict for claim in claims)
-    return [(verdict, mark, sign, found[verdict]) for verdict, (mark, sign) in VERDICTS.items()]
+def _answered(report: Report) -> tuple[Results, list[tuple[Paper, Shown | None, list]]] | None:
+    """Return the first folder that answers findings.
+
+    Beside it are, for each paper, the figure of its first finding that has a picture, and each finding with its claims.
+    """
+    for results in report.results:
+        shown = {item.key: item for item in results.shown if item.picture}
+        claims = {claim.claim: claim for claim in results.claims}
+        papers = []
+        for paper in report.papers:
+            own = [finding for finding in results.findings if finding.paper == paper.key]
+            item = next((shown[finding.figure] for finding in own if finding.figure in shown), None)
+            evidence = [(finding, [claims[name] for name in finding.claims if name in claims]) for finding in own]
+            papers += [(paper, item, evidence)] if own else []
+        if papers:
+            return results, papers
+    return None
 
 
 def _ratios(part: TablePart, line: Sequence[str]) -> list[float | None]:

@@ -12,6 +12,7 @@ from pydantic import Field, FiniteFloat
 
 from rbmbench.base.settings import Settings
 from rbmbench.planning.chart import Image, Line, Numbers, PrintedValue, StepsPerIteration, TablePart, Words
+from rbmbench.reporting.claims.findings import Answered
 
 VERSION = 3
 
@@ -152,6 +153,7 @@ class Results(Settings):
 
     name: str
     judges: bool = Field(description="false for a check of the installation, whose verdicts and times mean nothing")
+    findings: tuple[Answered, ...] = Field(default=(), description="what the papers say, with the answers")
     claims: tuple[Claim, ...]
     shown: tuple[Shown, ...]
     data: tuple[Data, ...] = Field(default=(), exclude=True)
