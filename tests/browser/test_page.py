@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from browser_page import CLAIM, FIGURE, USABLE, card, counted_in, data_of
 
-from rbmbench.cli.making import kept_folders
+from rbmbench.cli.making import shown_folders
 from rbmbench.reporting.page.html import rendered
 from rbmbench.reporting.page.model import Report
 
@@ -20,7 +20,7 @@ MOST_BYTES = 4_000_000
 @pytest.fixture(scope="module")
 def claims(repository):
     tables = [
-        pd.read_csv(folder / "claims.csv") for folder in kept_folders(repository) if (folder / "claims.csv").exists()
+        pd.read_csv(folder / "claims.csv") for folder in shown_folders(repository / "results" / "reference") if (folder / "claims.csv").exists()
     ]
     return pd.concat(tables, keys=["paper", "desktop"], names=["scale", None]).reset_index("scale")
 
