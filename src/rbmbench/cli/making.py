@@ -88,7 +88,7 @@ def report(arguments: Namespace) -> None:
         raise SettingsError(f"report: found no folder in {REFERENCE}; name one, such as results/smoke")
     values = None if arguments.values is None else plain_data("--values", arguments.values)
     configured = arguments.config, arguments.configfile
-    write_report(folders, arguments.out, *configured, arguments.specs, arguments.discussion, values)
+    write_report(folders, arguments.out, *configured, arguments.specs, values)
     print(f"{arguments.out}: written")
 
 

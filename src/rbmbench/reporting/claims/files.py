@@ -91,9 +91,6 @@ class Claim(Each):
         "ours: what follows from the paper, but is not said there",
     )
     published: str | float | None = Field(default=None, description="the paper's number or words")
-    discussed: str = Field(
-        default="", pattern="^[a-z0-9{}-]*$", description="anchor in docs/papers.md of what was tried about this claim"
-    )
     needs: Needs = Field(default=Needs(), description="what this claim needs, instead of the needs of the file")
 
     @property

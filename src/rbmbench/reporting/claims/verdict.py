@@ -72,7 +72,6 @@ class Verdict(Settings):
     standing: Standing | Literal["variant"] = Field(alias="class")
     where: str
     text: str
-    discussed: str = ""
     published: str | float | None = None
     what: str = Field(description="what was measured, or why nothing was")
     measured: float | None = Field(default=None, description="null: not run, or no number")
@@ -121,7 +120,6 @@ class Verdict(Settings):
         """Return the record with the words and the range of a claim that was changed since; the number stays."""
         published = self.published if claim.published is None else claim.published
         update = {"standing": claim.standing, "where": claim.where, "text": claim.text, "published": published}
-        update |= {"discussed": claim.discussed}
         if self.reason != NOT_RUN and (bounds := claim.bounds(published, (self.above, self.below))) != (
             self.above,
             self.below,
@@ -157,7 +155,7 @@ class Verdict(Settings):
 
 COLUMNS = [
     "claim", "paper", "class", "where", "text", "published", "measured", "low", "high", "above", "below", "fails",
-    "verdict", "note", "discussed", "judged", "reason", "missing", "differences", "shown",
+    "verdict", "note", "judged", "reason", "missing", "differences", "shown",
 ]  # fmt: skip
 NUMBERS = ["measured", "low", "high", "above", "below"]
 

@@ -7,10 +7,9 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.resources import files
-from os import PathLike, path
+from os import PathLike
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -32,8 +31,6 @@ from rbmbench.reporting.text_tables import interval, significant, write_text
 from rbmbench.reporting.words import count
 
 CONFIG = Path("config/config.yaml")
-DISCUSSION = "docs/papers.md"
-"""The page whose sections the key ``discussed`` of claims names."""
 VERDICTS = {
     REPRODUCED: ("yes", "✓"),
     NOT_REPRODUCED: ("no", "✗"),
@@ -50,13 +47,12 @@ def write_report(
     config: str | PathLike = CONFIG,
     configfiles: Sequence[str] = (),
     specs: Sequence[str | PathLike] = (),
-    discussion: str | None = None,
     values: Mapping[str, Any] | None = None,
 ) -> None:
     """Write the page that shows all results of some folders.
 
-    The page is one file that can be sent on its own. Its only addresses are those of notebooks, where there are, and of
-    what was tried about claims that are not reproduced; both are relative.
+    The page is one file that can be sent on its own. Its only addresses are those of notebooks, where there are any,
+    which are relative.
 
     Parameters
     ----------
@@ -70,8 +66,6 @@ def write_report(
         Overlays of all folders, in place of those.
     specs : sequence of path
         Specs of the figures and tables to show, for a single folder; by default all.
-    discussion : str, optional
-        Address of the page on claims that are not reproduced; by default that of `DISCUSSION`, relative to the page.
     values : mapping, optional
         The merged configuration, where it is known already, as `rbmbench.config.loading.load` takes it.
 
@@ -101,8 +95,7 @@ def write_report(
         looks=_looks(results),
         speed=tuple(_speed(Path(folder)) for folder in folders if (Path(folder) / STEPS).is_file()),
     )
-    address = discussion or quote(Path(path.relpath(DISCUSSION, page.parent)).as_posix())
-    write_text(rendered(report, address), page)
+    write_text(rendered(report), page)
 
 
 def _papers(files: Sequence[Path], values: Mapping[str, Any] | None) -> Iterator[Paper]:
@@ -113,7 +106,7 @@ def _papers(files: Sequence[Path], values: Mapping[str, Any] | None) -> Iterator
         yield Paper(key=paper.key, title=paper.title, citation=paper.citation, shown=names)
 
 
-def rendered(report: Report, discussion: str = DISCUSSION) -> str:
+def rendered(report: Report) -> str:
     """Return the page. All text is escaped, and the scripts are named by their hashes: no other one runs."""
     scripts = [_asset(name) for name in SCRIPTS]
     return template("page.html.j2").render(
@@ -125,7 +118,6 @@ def rendered(report: Report, discussion: str = DISCUSSION) -> str:
         verdicts=VERDICTS,
         answered=_answered(report),
         strip=strip,
-        discussion=discussion,
         significant=significant,
         interval=interval,
         ratios=_ratios,
@@ -222,16 +214,12 @@ def _compared(report: Report) -> list[tuple[Any, list]]:
     return found
 
 
-def claims_table(verdicts: Iterable[Verdict], discussion: str = DISCUSSION) -> str:
-    """Return verdicts as an HTML table, one section per group: the id up to its first dot.
-
-    Claims that are not reproduced link to the section that tells what was tried, of the page at ``discussion``.
-    """
+def claims_table(verdicts: Iterable[Verdict]) -> str:
+    """Return verdicts as an HTML table, one section per group: the id up to its first dot."""
     groups = {}
     for record in verdicts:
         groups.setdefault(record.claim.partition(".")[0], []).append((record, *VERDICTS[record.verdict]))
-    words = {"significant": significant, "interval": interval, "discussion": discussion}
-    return template("claims.html.j2").render(groups=groups, **words)
+    return template("claims.html.j2").render(groups=groups, significant=significant, interval=interval)
 
 
 def template(name: str):

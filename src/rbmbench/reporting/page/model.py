@@ -93,7 +93,6 @@ class Claim(Settings):
     note: str
     what: str = Field(default="", description="what was measured")
     judged: bool = Field(default=True, description="whether the scale has what the claim needs")
-    discussed: str
     shown: str = Field(default="", description="key of the figure or table that the claim is about, if it is here")
     marks: tuple[Mark, ...] = Field(default=(), description="where it is measured in the panels of that figure")
 

@@ -153,7 +153,7 @@ class Folder:
         return read(Chart, self.layout.figure(key, "json"))
 
     def _claim(self, record: Verdict, item: Chart | Table | None) -> Claim:
-        words = ("claim", "paper", "where", "text", "fails", "note", "what", "standing", "discussed")
+        words = ("claim", "paper", "where", "text", "fails", "note", "what", "standing")
         numbers = {name: getattr(record, name) for name in NUMBERS}
         return Claim(
             **{name: getattr(record, name) for name in words},
