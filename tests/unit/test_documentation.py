@@ -50,7 +50,7 @@ def test_answers_in_the_pages_are_those_of_the_kept_verdicts(repository, page):
     """`python docs/answers.py` writes them."""
     text = (repository / page).read_text("utf-8")
     assert runpy.run_path(str(repository / "docs" / "answers.py"))["written"](text, repository) == text
-    assert "(answers)" in text
+    assert "<!-- answers: " in text
 
 
 @pytest.mark.parametrize("scale", ["paper", "desktop"])

@@ -2,15 +2,19 @@
 """The answers to the findings of a paper: whether what it says holds, by the verdicts on its claims."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from os import PathLike
 from typing import Literal
 
+import pandas as pd
 from pydantic import Field
 
 from rbmbench.base.settings import Settings
 from rbmbench.reporting.claims.files import VARIANT, Claim, ClaimFile, claims_of
 from rbmbench.reporting.claims.verdict import NOT_REPRODUCED, NOT_RUN, REPRODUCED, Verdict
+from rbmbench.reporting.text_tables import write_csv
 
 Answer = Literal["yes", "partly", "no", "undecided", "not run"]
+COLUMNS = ["paper", "name", "headline", "answer", "holds", "fails", "of", "where", "text", "figure", "reason"]
 OF_PAPER = ("published", "check")
 """Classes of the claims that decide a finding, where it has any of them."""
 
@@ -89,3 +93,9 @@ def answers(paper: str, file: ClaimFile, verdicts: Iterable[Verdict]) -> Iterato
 def _shown(ids: Sequence[str], run: Mapping[str, Verdict]) -> str:
     """Return the figure or table of the first claim that has one."""
     return next((run[name].shown for name in ids if name in run and run[name].shown), "")
+
+
+def write_answers(files: Mapping[str, ClaimFile], verdicts: Sequence[Verdict], path: str | PathLike) -> None:
+    """Write the answers to the findings of some papers as a table, a row each, with columns `COLUMNS`."""
+    rows = [one.model_dump() for paper, file in files.items() for one in answers(paper, file, verdicts)]
+    write_csv(pd.DataFrame(rows, columns=COLUMNS), path)
