@@ -50,7 +50,7 @@ def _summary(findings: dict) -> str:
         anchor = re.sub(r"[^\w\- ]", "", PAPERS[key].lower()).replace(" ", "-")
         name = f"[{PAPERS[key]}](docs/papers.md#{anchor})"
         for finding in of_paper:
-            if finding.headline:
+            if finding.headline and finding.of:
                 lines.append(f"| {name} | {finding.text} | {_answer(finding)} |")
                 name = ""
     return "\n".join(lines) + "\n"
