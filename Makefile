@@ -45,7 +45,7 @@ test: $(INSTALLED)  ## the tests
 OLD_PROCESSOR := NPY_DISABLE_CPU_FEATURES='X86_V3 X86_V4 AVX512_ICL AVX512_SPR' OPENBLAS_CORETYPE=Nehalem \
 	NUMBA_CPU_NAME=nehalem NUMBA_CPU_FEATURES= \
 	GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX,-AVX2,-FMA,-FMA4,-AVX512F,-AVX512VL,-AVX512BW,-AVX512DQ,-AVX512CD
-NUMERICAL := kernels likelihood model estimators samplers updates measurements
+NUMERICAL := kernels likelihood model estimators samplers updates measurements conformance
 
 test-processor: $(INSTALLED)  ## the numerical tests as on an x86-64 processor without AVX
 	$(OLD_PROCESSOR) $(BIN)/python -m pytest -n 2 --dist worksteal $(NUMERICAL:%=tests/unit/%) \
