@@ -19,9 +19,8 @@ MOST_BYTES = 4_000_000
 
 @pytest.fixture(scope="module")
 def claims(repository):
-    tables = [
-        pd.read_csv(folder / "claims.csv") for folder in shown_folders(repository / "results" / "reference") if (folder / "claims.csv").exists()
-    ]
+    files = [folder / "claims.csv" for folder in shown_folders(repository / "results" / "reference")]
+    tables = [pd.read_csv(file) for file in files if file.exists()]
     return pd.concat(tables, keys=["paper", "desktop"], names=["scale", None]).reset_index("scale")
 
 

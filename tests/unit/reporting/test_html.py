@@ -26,7 +26,7 @@ from rbmbench.kinds import parse_spec
 from rbmbench.reporting import charts, text_tables
 from rbmbench.reporting.claims import judge, verdict
 from rbmbench.reporting.claims.verdict import Verdict
-from rbmbench.reporting.page.html import VERDICTS, claims_table, rendered, write_report
+from rbmbench.reporting.page.html import claims_table, rendered, write_report
 from rbmbench.reporting.page.model import Report
 from rbmbench.reporting.redraw import keep_figure, save_table
 from unit.kinds.test_coupling_times import coupling_figure
@@ -340,7 +340,7 @@ def test_findings_come_first_with_their_answers_and_claims():
     results = {"name": "paper", "judges": True, "findings": findings, "claims": claims, "shown": []}
     report = Report(title="t", papers=[{"key": "popcd", "title": "A paper"}], results=[results], looks={})
     html = re.sub(r"<script.*?</script>", "", rendered(report), flags=re.DOTALL)
-    first, _, others = html[html.index('id="findings"') :].partition('id="finding/popcd/first"')[2].partition("1 more finding<")
+    first, _, others = html.partition('id="finding/popcd/first"')[2].partition("1 more finding<")
     assert '<b class="answer partly">partly</b> <span>One &lt;i&gt;finding&lt;/i&gt;. <small>1 of 3</small>' in first
     assert first.index("a reason") < first.index("text of popcd_1.a") < first.index("text of popcd_1.b")
     assert "Claims that have not been run: 1 of 3." in first
