@@ -11,7 +11,6 @@ rule check_claims:
     output:
         csv=report(LAYOUT.claims, caption="../report/claims.rst", category="Claims"),
         json=LAYOUT.verdicts,
-        findings=LAYOUT.answers,
         spec=LAYOUT.spec("claims"),
         notebook=LAYOUT.notebook("claims"),
         page=LAYOUT.notebook("claims", "html"),

@@ -14,7 +14,7 @@
       data/KEY.csv                 the numbers behind a figure
       tables/KEY.csv md tex
       notebooks/KEY.ipynb html
-      claims.{csv,json}  findings.csv  report/index.html  benchmarks/  forecast.csv  logs/
+      claims.{csv,json}  report/index.html  benchmarks/  forecast.csv  logs/
 """
 
 from dataclasses import dataclass
@@ -128,11 +128,6 @@ class Layout:
     def claims(self) -> str:
         """The verdicts as a table."""
         return f"{self.root}/claims.csv"
-
-    @property
-    def answers(self) -> str:
-        """The answers to the findings of the papers, which follow from the verdicts, as a table."""
-        return f"{self.root}/findings.csv"
 
     @property
     def verdicts(self) -> str:

@@ -2,38 +2,12 @@
 """The answers to the findings of a paper: whether what it says holds, by the verdicts on its claims."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from os import PathLike
-from typing import Literal
 
-import pandas as pd
-from pydantic import Field
-
-from rbmbench.base.settings import Settings
 from rbmbench.reporting.claims.files import VARIANT, Claim, ClaimFile, claims_of
-from rbmbench.reporting.claims.verdict import NOT_REPRODUCED, NOT_RUN, REPRODUCED, Verdict
-from rbmbench.reporting.text_tables import write_csv
+from rbmbench.reporting.claims.verdict import NOT_REPRODUCED, NOT_RUN, REPRODUCED, Answer, Answered, Verdict
 
-Answer = Literal["yes", "partly", "no", "undecided", "not run"]
-COLUMNS = ["paper", "name", "headline", "answer", "holds", "fails", "of", "where", "text", "figure", "reason"]
 OF_PAPER = ("published", "check")
 """Classes of the claims that decide a finding, where it has any of them."""
-
-
-class Answered(Settings):
-    """A finding, its answer, and how many of the claims that decide it hold."""
-
-    paper: str
-    name: str
-    text: str
-    where: str
-    headline: bool = False
-    answer: Answer
-    holds: int = Field(description="deciding claims that are reproduced")
-    fails: int = Field(description="deciding claims that are not reproduced")
-    of: int = Field(description="deciding claims in all, run or not")
-    figure: str = Field(default="", description="key of the figure or table that shows it")
-    claims: tuple[str, ...] = Field(default=(), description="all claims that are its evidence, the deciding ones first")
-    reason: str = ""
 
 
 def deciding(claims: Sequence[Claim]) -> list[Claim]:
@@ -95,7 +69,7 @@ def _shown(ids: Sequence[str], run: Mapping[str, Verdict]) -> str:
     return next((run[name].shown for name in ids if name in run and run[name].shown), "")
 
 
-def write_answers(files: Mapping[str, ClaimFile], verdicts: Sequence[Verdict], path: str | PathLike) -> None:
-    """Write the answers to the findings of some papers as a table, a row each, with columns `COLUMNS`."""
-    rows = [one.model_dump() for paper, file in files.items() for one in answers(paper, file, verdicts)]
-    write_csv(pd.DataFrame(rows, columns=COLUMNS), path)
+def all_answers(files: Mapping[str, ClaimFile], verdicts: Sequence[Verdict]) -> Iterator[Answered]:
+    """Yield the findings of several papers with their answers; see `answers`."""
+    for paper, file in files.items():
+        yield from answers(paper, file, verdicts)

@@ -160,11 +160,32 @@ COLUMNS = [
 NUMBERS = ["measured", "low", "high", "above", "below"]
 
 
+Answer = Literal["yes", "partly", "no", "undecided", "not run"]
+
+
+class Answered(Settings):
+    """A finding, its answer, and how many of the claims that decide it hold."""
+
+    paper: str
+    name: str
+    text: str
+    where: str
+    headline: bool = False
+    answer: Answer
+    holds: int = Field(description="deciding claims that are reproduced")
+    fails: int = Field(description="deciding claims that are not reproduced")
+    of: int = Field(description="deciding claims in all, run or not")
+    figure: str = Field(default="", description="key of the figure or table that shows it")
+    claims: tuple[str, ...] = Field(default=(), description="all claims that are its evidence, the deciding ones first")
+    reason: str = ""
+
+
 class Verdicts(Settings):
-    """The file of all verdicts of a scale."""
+    """The file of all verdicts of a scale, and of the answers that follow from them."""
 
     version: Literal[1] = 1
     verdicts: tuple[Verdict, ...]
+    findings: tuple[Answered, ...] = ()
 
 
 def table(verdicts: Iterable[Verdict]) -> pd.DataFrame:
@@ -173,9 +194,9 @@ def table(verdicts: Iterable[Verdict]) -> pd.DataFrame:
     return rows.astype(dict.fromkeys(NUMBERS, float))
 
 
-def write_verdicts(verdicts: Iterable[Verdict], path: str | PathLike) -> None:
-    """Write verdicts to ``claims.csv``, a view of the records in ``claims.json`` beside it."""
-    file = Verdicts(verdicts=tuple(verdicts))
+def write_verdicts(verdicts: Iterable[Verdict], path: str | PathLike, findings: Iterable[Answered] = ()) -> None:
+    """Write verdicts to ``claims.csv``, a view of the records in ``claims.json`` beside it, and answers to the latter."""
+    file = Verdicts(verdicts=tuple(verdicts), findings=tuple(findings))
     write_json(
         Path(path).with_suffix(".json"),
         file.model_dump(mode="json", by_alias=True, exclude_defaults=True) | {"version": 1},

@@ -12,7 +12,7 @@ from pydantic import Field, FiniteFloat
 
 from rbmbench.base.settings import Settings
 from rbmbench.planning.chart import Image, Line, Numbers, PrintedValue, StepsPerIteration, TablePart, Words
-from rbmbench.reporting.claims.findings import Answered
+from rbmbench.reporting.claims.verdict import Answered
 
 VERSION = 3
 

@@ -29,7 +29,7 @@ from rbmbench.planning.specs import Shown as Spec
 from rbmbench.planning.specs import number_of, read_spec
 from rbmbench.reporting.charts import is_trained, read
 from rbmbench.reporting.claims.files import ClaimFile
-from rbmbench.reporting.claims.findings import Answered, answers
+from rbmbench.reporting.claims.findings import all_answers
 from rbmbench.reporting.claims.verdict import (
     CHECK_OF_INSTALLATION,
     INCONCLUSIVE,
@@ -95,21 +95,17 @@ class Folder:
         made = {key: self._origins(key) for key in keys}
         trained = [meta for meta in every.values() if is_trained(meta)]
         items = {key: self._item(key) for key in sorted(keys, key=order)}
+        papers = {item.paper for item in items.values()} if self.judges else ()
+        here = {paper: file for paper, file in self.claim_files.items() if paper in papers}
         return Results(
             name=Path(self.layout.root).name,
             judges=self.judges,
-            findings=tuple(self._answers(verdicts, {item.paper for item in items.values()})),
+            findings=tuple(all_answers(here, verdicts)),
             claims=tuple(self._claim(record, items.get(record.shown)) for record in self._ordered(verdicts, items)),
             shown=tuple(self._shown(item, len(metas[key]), made[key]) for key, item in items.items()),
             code=self._code({origin for of_key in made.values() for origin in of_key}),
             **summary(trained),
         )
-
-    def _answers(self, verdicts: Sequence[Verdict], papers: Collection[str]) -> Iterator[Answered]:
-        """Yield the findings of some papers with the answers that the verdicts give."""
-        for paper, file in self.claim_files.items() if self.judges else ():
-            if paper in papers:
-                yield from answers(paper, file, verdicts)
 
     def _ordered(self, verdicts: Iterable[Verdict], items: Collection[str]) -> list[Verdict]:
         """Return verdicts by paper, figure and table, without those on figures that were not asked for."""
