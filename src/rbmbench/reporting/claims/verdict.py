@@ -195,7 +195,7 @@ def table(verdicts: Iterable[Verdict]) -> pd.DataFrame:
 
 
 def write_verdicts(verdicts: Iterable[Verdict], path: str | PathLike, findings: Iterable[Answered] = ()) -> None:
-    """Write verdicts to ``claims.csv``, a view of the records in ``claims.json`` beside it, and answers to the latter."""
+    """Write verdicts to ``claims.csv``, a view of the records in ``claims.json`` beside it, which has answers, too."""
     file = Verdicts(verdicts=tuple(verdicts), findings=tuple(findings))
     write_json(
         Path(path).with_suffix(".json"),
