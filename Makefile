@@ -23,8 +23,8 @@ CONFIGFILE ?= config/smoke.yaml
 CORES ?= all
 TARGETS ?= all
 
-.PHONY: install figures unlock test test-processor test-slow test-cluster test-browser lint docs format lock schema clean \
-	help
+.PHONY: install figures unlock test test-processor test-slow test-cluster test-browser lint check docs format lock schema \
+	clean help
 
 # Names as words that no shell reads anything into; $(value) keeps make from it, too.
 quoted = $(foreach word,$(value $(1)),'$(subst ','\'',$(word))')
@@ -66,6 +66,8 @@ lint: $(INSTALLED)  ## style of code and workflow
 	$(BIN)/mypy
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
+
+check: format schema lint test docs  ## all that a change needs: generated files written anew, style, types, tests and docs
 
 # Not quietly: with --quiet MkDocs does not count warnings, and --strict has no effect.
 docs: $(INSTALLED)  ## the documentation site, into site/; runs its examples
