@@ -81,7 +81,7 @@ class Claim(Each):
 
     id: Annotated[str, Field(min_length=1)] = Field(description="name of the claim, unique in the file")
     where: str = Field(description="place in the paper")
-    text: str = Field(description="what is claimed, in a sentence")
+    text: str = Field(description="the claim, in a sentence")
     kind: str = Field(description="the measurement that the claim is judged by")
     standing: Standing = Field(
         default="published",
@@ -91,7 +91,7 @@ class Claim(Each):
         "ours: what follows from the paper, but is not said there",
     )
     published: str | float | None = Field(default=None, description="the paper's number or words")
-    needs: Needs = Field(default=Needs(), description="what this claim needs, instead of the needs of the file")
+    needs: Needs = Field(default=Needs(), description="requirements of this claim, instead of those of the file")
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -177,7 +177,7 @@ class ClaimFile(Settings):
     lists: dict[str, Mappings] = Field(
         default={}, description="lists of mappings that the keys 'each' of several claims refer to by YAML's anchors"
     )
-    needs: Needs = Field(default=Needs(), description="what all claims need, unless they say otherwise")
+    needs: Needs = Field(default=Needs(), description="requirements of all claims of the file")
     findings: tuple[Finding, ...] = Field(
         default=(), description="what the paper says, with the claims that are the evidence, in the order of importance"
     )
