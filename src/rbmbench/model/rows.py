@@ -76,6 +76,25 @@ def means(values: Any, what: str, units: int, dtype) -> Array:
     return found.astype(dtype, copy=False)
 
 
+def states_or_missing(values: Any, what: str, units: int) -> np.ndarray:
+    """Return states of 0, 1 and NaN for missing ones, (m,) or (rows, m), as float64.
+
+    A `DataError` is raised for other entries, axes and widths.
+    """
+    allowed = "0, 1 and missing values (NaN), (units,) or (rows, units)"
+    try:
+        states = values.to_numpy(np.float64, na_value=np.nan) if hasattr(values, "isna") else np.asarray(values, float)
+    except (TypeError, ValueError):
+        _refuse(what, f"a {type(values).__name__}", allowed)
+    if states.ndim not in (1, 2):
+        _refuse(what, f"shape {states.shape}", allowed)
+    _check_width(states, what, units)
+    wrong = ~np.isnan(states) & (states != 0) & (states != 1)
+    if wrong.any():
+        _refuse(what, f"the value {states[wrong][0]}", allowed)
+    return states
+
+
 def _real_array(values: Any, what: str, allowed: str) -> Array:
     """Return an array of real numbers or truth values."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
