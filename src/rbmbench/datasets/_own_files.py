@@ -28,10 +28,11 @@ SPARSE = {"data", "indices", "indptr", "shape", "format"}
 
 
 class Rows(NamedTuple):
-    """A table or matrix, and the number of the line of the text that each row is read from, where it is one."""
+    """A table or matrix, the line of the text that each row is read from, and whether its columns have names."""
 
     table: pd.DataFrame | np.ndarray
     lines: Sequence[int] | None = None
+    named: bool = False
 
     def place(self, row: int) -> str:
         """Return the line of a row in the file, or its number."""
@@ -63,13 +64,23 @@ def rows_of(content: bytes, path: Path, array: str | None) -> dict[str, Rows]:
         raise UnreadableError(f"key must be an array of an .npz file, got {array!r}")
     if kind in TEXT:
         return {"train": _text(content)}
-    readers = {".npy": npy_array, ".parquet": _parquet}
-    return {"train": Rows(readers.get(kind, _libsvm)(content))}
+    if kind == ".parquet":
+        return {"train": Rows(_parquet(content), named=True)}
+    return {"train": Rows(npy_array(content) if kind == ".npy" else _libsvm(content))}
 
 
 def read_content(path: Path) -> bytes:
     """Return the bytes of a file, which may have as many as its arrays may take, or `MOST_TEXT_BYTES` as text."""
     return bounded_bytes(path, MOST_TEXT_BYTES if ending(path) in (*TEXT, *LIBSVM) else most_array_bytes())
+
+
+def chosen(rows: Rows, columns: Sequence[str]) -> Rows:
+    """Return rows with these columns alone, in this order, if they have names; else all."""
+    if not rows.named:
+        return rows
+    if missing := [name for name in columns if name not in rows.table.columns]:
+        raise UnreadableError(f"must have the column {missing[0]!r} of the training rows, got none of this name")
+    return rows._replace(table=rows.table[list(columns)])
 
 
 def binary(rows: Rows, drop_columns: Sequence[str], threshold: float | None) -> np.ndarray:
@@ -139,7 +150,7 @@ def _text(content: bytes) -> Rows:
         table = table.iloc[:, :-1]  # lines that end with a separator
     lines = [number for number, line in enumerate(StringIO(text, None), 1) if line.strip()]
     has_lines = len(lines) == len(table) + (header is not None)  # quoted texts may have several
-    return Rows(table, lines[-len(table) :] if has_lines else None)
+    return Rows(table, lines[-len(table) :] if has_lines else None, header is not None)
 
 
 def _are_names(cells: list[str]) -> bool:
