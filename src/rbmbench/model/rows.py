@@ -24,7 +24,7 @@ def binary_rows(values: Any, what: str = "data", units: int | None = None, *, ma
     Parameters
     ----------
     values : array_like, shape (rows, units)
-        Numbers or truth values of any type. Arrays on a device stay there.
+        Numbers or truth values of any type. Arrays on a device stay there, and `SparseRows` as they are.
     what : str
         What they are, for the message.
     units : int, optional
@@ -38,6 +38,9 @@ def binary_rows(values: Any, what: str = "data", units: int | None = None, *, ma
         If they are no matrix of real numbers, are masked, have another number of columns, are empty, or if an entry is
         neither 0 nor 1.
     """
+    if getattr(values, "is_checked", False):
+        _check_width(values, what, units)
+        return values
     rows = binary_states(values, what, 2, units)
     if 0 in rows.shape and not may_be_empty:
         _refuse(what, f"shape {rows.shape}", "at least one row and one column")

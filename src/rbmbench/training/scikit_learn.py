@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """RBMs for and from scikit-learn: a transformer for pipelines, and models to and from `BernoulliRBM`."""
 
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, partial
 from time import perf_counter
 
 import numpy as np
@@ -18,6 +19,7 @@ from rbmbench.likelihood import ais_log_partition, base_rate_bias, exact_log_par
 from rbmbench.likelihood.exact import normalised
 from rbmbench.likelihood.pseudo import pseudo_log_likelihood
 from rbmbench.model.rbm import RBM
+from rbmbench.model.sparse_rows import SparseRows
 from rbmbench.training.arguments import settings_from
 from rbmbench.training.passes import Passes
 
@@ -157,7 +159,7 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def transform(self, X):
         """Return p(h = 1 | v) for rows X (rows, m): float64 (rows, n)."""
-        return self._model().hidden_mean(self._states(X))
+        return self._of_rows(self._model().hidden_mean, X)
 
     def inverse_transform(self, H):
         """Return p(v = 1 | h) for hidden states or means H (rows, n), as of `transform`: float64 (rows, m)."""
@@ -168,7 +170,7 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
         Random numbers go on from call to call; `fit` starts them anew.
         """
-        model, rows = self._model(), self._states(X)
+        model, rows = self._model(), np.asarray(self._states(X))
         hidden = _tossed(model.hidden_mean(rows), self.random_state_)
         return _tossed(model.visible_mean(hidden), self.random_state_)
 
@@ -177,7 +179,7 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
         All have the error of ``log_partition_``, which is `log_partition_error_`.
         """
-        return normalised(-self._model().free_energy(self._states(X)), self.log_partition_)
+        return normalised(-self._of_rows(self._model().free_energy, X), self.log_partition_)
 
     def score(self, X, y=None):
         """Return the mean of log p(v) over rows X, in nats; y is ignored."""
@@ -188,7 +190,7 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
         It is the sum over the units of log p(v_i | all other units), exact, at the cost of m free energies a row.
         """
-        return pseudo_log_likelihood(self._model(), self._states(X))
+        return self._of_rows(partial(pseudo_log_likelihood, self._model()), X)
 
     @cached_property
     def log_partition_(self):
@@ -280,7 +282,7 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 f"{len(rows)} rows"
             )
         order = self.random_state_.permutation(len(rows))
-        return rows[order[:count]], rows[order[count:]]
+        return rows[order[:count]], rows.take(order[count:], axis=0)
 
     @staticmethod
     def _score(rbm: RBM, rows: np.ndarray) -> float:
@@ -294,21 +296,37 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         check_is_fitted(self)
         return self.rbm_.astype(np.float64)
 
-    def _states(self, X, reset=False) -> np.ndarray:
+    def _of_rows(self, function, X) -> np.ndarray:
+        """Return what a function of dense rows gives for rows X, which are made dense in blocks if they are sparse."""
+        rows = self._states(X)
+        blocks = rows.blocks() if isinstance(rows, SparseRows) else [rows]
+        return np.concatenate([function(block) for block in blocks])
+
+    def _states(self, X, reset=False) -> "np.ndarray | SparseRows":
         """Return rows as states, uint8."""
         rows = validate_data(self, X, reset=reset, dtype="numeric", accept_sparse="csr")
-        rows = rows.toarray() if sparse.issparse(rows) else rows
+        if not sparse.issparse(rows) or (self.threshold or 0) < 0:
+            rows = rows.toarray() if sparse.issparse(rows) else rows
+            return self._on(rows, lambda wrong: np.unravel_index(wrong, rows.shape))
+        rows = rows.copy()
+        rows.sum_duplicates()
+        places = rows.tocoo()
+        is_on = self._on(rows.data, lambda wrong: (places.row[wrong], places.col[wrong]))
+        return SparseRows(sparse.csr_array((is_on, rows.indices, rows.indptr), shape=rows.shape))
+
+    def _on(self, values: np.ndarray, place: Callable[[int], tuple[int, int]]) -> np.ndarray:
+        """Return whether units of these values are on, uint8; ``place`` returns row and column of one by its number."""
         if self.threshold is not None:
-            return (rows > self.threshold).astype(np.uint8)
-        between = rows != np.floor(rows)
+            return (values > self.threshold).astype(np.uint8)
+        between = values != np.floor(values)
         if between.any():
-            row, column = np.unravel_index(between.argmax(), between.shape)
+            row, column = place(wrong := between.argmax())
             name = repr(str(self.feature_names_in_[column])) if hasattr(self, "feature_names_in_") else column + 1
             raise DataError(
                 f"X: row {row + 1}, column {name}: must be a whole number, as 0, 1 or a count, got "
-                f"{rows[row, column]:g}; threshold turns numbers into 0 and 1"
+                f"{values.flat[wrong]:g}; threshold turns numbers into 0 and 1"
             )
-        return (rows >= 1).astype(np.uint8)
+        return (values >= 1).astype(np.uint8)
 
 
 def _tossed(means: np.ndarray, random: np.random.RandomState) -> np.ndarray:

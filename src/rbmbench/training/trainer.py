@@ -25,6 +25,7 @@ from rbmbench.datasets import Dataset
 from rbmbench.kernels import backend_name, backends, ways
 from rbmbench.model.rbm import RBM, clipped_base_rate, initial_rbm
 from rbmbench.model.rows import binary_rows
+from rbmbench.model.sparse_rows import content, on_backend, training_rows
 from rbmbench.training import fused
 from rbmbench.training.arguments import settings_from
 from rbmbench.training.checkpoint import Checkpointer, identity
@@ -86,8 +87,8 @@ def run(
 
     Parameters
     ----------
-    data : ndarray, shape (rows, m), entries 0 or 1
-        The training set.
+    data : ndarray or sparse matrix, shape (rows, m), entries 0 or 1
+        The training set. Of a sparse matrix of SciPy, dense mini-batches are made, never the whole set.
     settings : RunSettings
     checkpoint : Path, optional
         File of the checkpoint. If it exists, the run resumes from it bit for bit; a damaged one is moved aside, see
@@ -127,16 +128,16 @@ def run(
         If the run was stopped by a signal.
     """
     started, threads = perf_counter(), positive_integer("threads", threads)
-    data = binary_rows(data, "training data")
+    data = training_rows(data, "training data")
     given = {part: rows for part, rows in (("validation", validation), ("test", test)) if rows is not None}
     given = {part: binary_rows(rows, f"{part} data", data.shape[1], may_be_empty=True) for part, rows in given.items()}
     chosen = backends.choose(backend, backends.work(settings, data.shape[1]))
     fused.check_switch()
     ways.check_switch()
-    device_data = chosen.arrays.asarray(data)
+    device_data = on_backend(data, chosen.arrays)
     trials = np.arange(settings.first_trial, settings.first_trial + settings.trials)
     check_snapshots_fit(data.shape[1], settings.hidden, settings.trials, settings.iterations, settings.evaluate_every)
-    rbm = initial_parameters(data, settings, initial).like(device_data)
+    rbm = initial_parameters(data, settings, initial).like(chosen.arrays.empty(0))
     held_out = held_out_rows(settings, given)
     evaluate = evaluator(data, settings.hidden, held_out)
     if settings.proxy:
@@ -148,7 +149,7 @@ def run(
     begun = (
         {f"initial_{name}": part for name, part in initial.on_host().parameters._asdict().items()} if initial else {}
     )
-    saved = checkpointer.resume(identity(settings, {"train": data} | held_out | begun))
+    saved = checkpointer.resume(identity(settings, content(data) | held_out | begun))
     # Matrix products use one thread: with several, rounding would depend on the number of threads and trials.
     with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
         loop = Loop(rbm, shards, settings, evaluate, pool, progress)
@@ -193,8 +194,8 @@ def train(
 
     Parameters
     ----------
-    data : ndarray, shape (rows, m), entries 0 or 1; or Dataset, or str
-        The training set: an array, or the part train of a data set, which may be given by its name in
+    data : ndarray or sparse matrix, shape (rows, m), entries 0 or 1; or Dataset, or str
+        The training set: a matrix, or the part train of a data set, which may be given by its name in
         `rbmbench.datasets`. Its own parts are then the defaults of ``validation`` and ``test``.
     hidden, batch, iterations : int
         Hidden units, rows of a mini-batch, updates. ``hidden`` is by default that of ``initial``.
