@@ -5,9 +5,11 @@ Trials are independent, and are trained in shards on several threads. Results do
 or resuming.
 """
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
+from os import PathLike
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -169,7 +171,7 @@ def run(
 
 
 def train(
-    data: np.ndarray | Dataset | str,
+    data: np.ndarray | Dataset | str | PathLike,
     *,
     hidden: int | None = None,
     batch: int,
@@ -194,9 +196,10 @@ def train(
 
     Parameters
     ----------
-    data : ndarray or sparse matrix, shape (rows, m), entries 0 or 1; or Dataset, or str
+    data : ndarray or sparse matrix, shape (rows, m), entries 0 or 1; or Dataset, or str or path
         The training set: a matrix, or the part train of a data set, which may be given by its name in
-        `rbmbench.datasets`. Its own parts are then the defaults of ``validation`` and ``test``.
+        `rbmbench.datasets` or by its file, see `rbmbench.datasets.read_file`. Its own parts are then the defaults of
+        ``validation`` and ``test``.
     hidden, batch, iterations : int
         Hidden units, rows of a mini-batch, updates. ``hidden`` is by default that of ``initial``.
     estimator : str or dict, optional
@@ -229,7 +232,7 @@ def train(
         of_run["initial"] = initial
     else:
         values["initial"] = initial
-    dataset = datasets.load(data) if isinstance(data, str) else data
+    dataset = _loaded(data) if isinstance(data, str | PathLike) else data
     if not isinstance(dataset, Dataset):
         parsed = settings_from(values, {"name": "user"}, "train")
         return run(data, parsed, **of_run, validation=validation, test=test)
@@ -241,3 +244,9 @@ def train(
     }
     result = run(dataset.train, parsed, **of_run, **held_out)
     return replace(result, meta=result.meta | {"data": dataset.provenance})
+
+
+def _loaded(data: str | PathLike) -> Dataset:
+    """Return the data set of a name, or of a file, which has an ending."""
+    is_file = not isinstance(data, str) or os.path.splitext(data)[1]
+    return datasets.read_file(data) if is_file else datasets.load(data)
