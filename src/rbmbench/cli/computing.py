@@ -81,7 +81,7 @@ def run_of(arguments: Namespace) -> tuple[RunSettings, datasets.Dataset]:
         if name not in given:
             raise SettingsError(f"{_argument([name])}: found nothing; allowed: an integer >= 1, or --settings")
     _check_start(arguments)
-    dataset = _with_held_out(arguments, read_data(arguments))
+    dataset = _with_held_out(arguments, read_data(arguments, sparse=True))
     if hasattr(arguments, "validation") and len(dataset.validation):
         given["validation_likelihood"] = True
     options = plain_data("--options", given.pop("options", "{}")) | ({"k": given.pop("k")} if "k" in given else {})
@@ -90,11 +90,16 @@ def run_of(arguments: Namespace) -> tuple[RunSettings, datasets.Dataset]:
     return settings_from(given, data, "train"), dataset
 
 
-def read_data(arguments: Namespace, columns: Sequence[str] = (), **usual: Any) -> datasets.Dataset:
-    """Return the data set of a file, a user's own with options, which are ``usual`` where none are given."""
+def read_data(
+    arguments: Namespace, columns: Sequence[str] = (), sparse: bool = False, **usual: Any
+) -> datasets.Dataset:
+    """Return the data set of a file, a user's own with options, which are ``usual`` where none are given.
+
+    For the other arguments see `rbmbench.datasets.read_file`.
+    """
     given = {"key": arguments.array, "drop_columns": arguments.drop_columns, "threshold": arguments.threshold}
     options = usual | {name: value for name, value in given.items() if value is not None}
-    return datasets.read_file(arguments.data, columns, **options)
+    return datasets.read_file(arguments.data, columns, sparse, **options)
 
 
 def _with_held_out(arguments: Namespace, dataset: datasets.Dataset) -> datasets.Dataset:
@@ -104,7 +109,8 @@ def _with_held_out(arguments: Namespace, dataset: datasets.Dataset) -> datasets.
     """
     share, rows = getattr(arguments, "validation", 0.0), len(dataset.train)
     if share is None:
-        share = USUAL_SHARE if rows >= LEAST_ROWS and not len(dataset.validation) else 0.0
+        is_whole = dataset.name != "held_out" and not len(dataset.validation)
+        share = USUAL_SHARE if rows >= LEAST_ROWS and is_whole else 0.0
     if not share:
         return dataset
     if not 0 < (count := round(share * rows)) < rows:

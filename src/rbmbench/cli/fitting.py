@@ -62,13 +62,17 @@ def _findings(arguments: Namespace, result: TrainingResult, dataset: Dataset) ->
     bias = base_rate_bias(dataset.train)
     rows = {"log_likelihood": dataset.train, "validation_log_likelihood": dataset.validation}
     independent = {
-        metric: float((part @ bias).mean() - np.logaddexp(0, bias).sum()) for metric, part in rows.items() if len(part)
+        metric: float(part.mean(axis=0, dtype=np.float64) @ bias - np.logaddexp(0, bias).sum())
+        for metric, part in rows.items()
+        if len(part)
     }
-    if not arguments.certificate or (dataset.train == dataset.train[0]).all():
+    rows_differ = not set(dataset.train.mean(axis=0)) <= {0.0, 1.0}
+    if not (arguments.certificate and rows_differ):
         return Findings(independent)
     settings = CertificateSettings(tempering=TEMPERING, models=1)
     with shown_progress("certificate", "models") as progress:
-        quantities = certificate(result.rbm, dataset.train, settings, dataset.validation, progress)
+        train, held_out = np.asarray(dataset.train), np.asarray(dataset.validation)
+        quantities = certificate(result.rbm, train, settings, held_out, progress)
     return Findings(independent, verdict(quantities).in_words, tuple(facts(quantities)))
 
 

@@ -16,6 +16,7 @@ from rbmbench.io.atomic import replaced
 from rbmbench.io.guard import UnreadableError
 from rbmbench.io.text import plain_json
 from rbmbench.model.rows import binary_rows
+from rbmbench.model.sparse_rows import SparseRows
 
 PARTS = ("train", "validation", "test")
 
@@ -170,5 +171,7 @@ def _content_sha256(parts: Mapping[str, np.ndarray]) -> str:
     digest = hashlib.sha256()
     for part in PARTS:
         digest.update(repr((part, *parts[part].shape)).encode())
-        digest.update(np.packbits(parts[part], axis=1).tobytes())
+        rows = parts[part]
+        for block in rows.blocks() if isinstance(rows, SparseRows) else (rows,):
+            digest.update(np.packbits(block, axis=1).tobytes())
     return digest.hexdigest()

@@ -82,7 +82,10 @@ class HeldOut(Recipe):
                 f"allowed: together less than the {len(whole.train)} training rows of {self.data!r}"
             )
         order = np.random.Generator(np.random.Philox(self.seed)).permutation(len(whole.train))
-        train, validation, test = np.split(whole.train[order], [left, left + self.validation])
+        train, validation, test = (
+            whole.train.take(part, axis=0) if len(part) else whole.train[:0]
+            for part in np.split(order, [left, left + self.validation])
+        )
         stand_in = whole.provenance["stand_in_for"]
         return self.build(
             whole.title.removesuffix(f" (stand-in for {stand_in})"),

@@ -60,8 +60,8 @@ class UserFile(Recipe):
         """Return the data set."""
         return self.read()
 
-    def read(self, columns: Sequence[str] = ()) -> Dataset:
-        """Return the data set; with ``columns``, of these alone, in this order, if the file names its columns."""
+    def read(self, columns: Sequence[str] = (), sparse: bool = False) -> Dataset:
+        """Return the data set; for the arguments see `rbmbench.datasets.read_file`."""
         path = Path(self.path)
         try:
             content = read_content(path)
@@ -71,7 +71,7 @@ class UserFile(Recipe):
             rows = rows_of(content, path, self.key)
             if columns:
                 rows = {part: chosen(rows[part], columns) for part in rows}
-            parts = {part: binary(rows[part], self.drop_columns, self.threshold) for part in rows}
+            parts = {part: binary(rows[part], self.drop_columns, self.threshold, sparse) for part in rows}
             named = rows["train"].table.columns if rows["train"].named else ()
         except UnreadableError as error:
             raise DataError(f"{path}: cannot be read as {ending(path)} ({error})") from error

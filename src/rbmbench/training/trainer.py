@@ -249,4 +249,4 @@ def train(
 def _loaded(data: str | PathLike) -> Dataset:
     """Return the data set of a name, or of a file, which has an ending."""
     is_file = not isinstance(data, str) or os.path.splitext(data)[1]
-    return datasets.read_file(data) if is_file else datasets.load(data)
+    return datasets.read_file(data, sparse=True) if is_file else datasets.load(data)

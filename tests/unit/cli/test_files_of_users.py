@@ -20,6 +20,7 @@ import rbmbench
 from rbmbench import RBMTransformer
 from rbmbench.cli import main
 from rbmbench.io import results
+from rbmbench.model.sparse_rows import SparseRows
 
 ROWS, M = 53, 7
 DATA = binary_data(ROWS, M)
@@ -171,3 +172,35 @@ def test_numbers_of_numpy_are_numbers(change, plain):
 def test_a_grid_of_numpy_numbers_is_searched():
     search = GridSearchCV(RBMTransformer(n_iter=1), {"n_components": np.arange(2, 4)}, cv=2, error_score="raise")
     assert search.fit(DATA).best_params_["n_components"] in (2, 3)
+
+
+@pytest.mark.parametrize("name", ["sparse.npz", "set.libsvm"])
+def test_rows_of_sparse_files_stay_sparse_in_training(tmp_path, monkeypatch, name):
+    big = binary_data(211, M, seed=3)
+    sparse.save_npz(tmp_path / "sparse.npz", sparse.csr_array(big))
+    dump_svmlight_file(big.astype(float), np.arange(211), str(tmp_path / "set.libsvm"), zero_based=False)
+    np.save(tmp_path / "dense.npy", big)
+    options = "--hidden", 3, "--iterations", 5, "--no-certificate"
+    assert command("fit", tmp_path / "dense.npy", *options, "--out", tmp_path / "dense") == 0
+    monkeypatch.delattr(SparseRows, "__array__")  # what makes all rows dense
+    assert command("fit", tmp_path / name, *options, "--out", tmp_path / "run") == 0
+    dense, thin = (rbmbench.load_run(tmp_path / folder) for folder in ("dense", "run"))
+    np.testing.assert_array_equal(thin.rbm.W, dense.rbm.W)
+    np.testing.assert_allclose(thin.curve["value"], dense.curve["value"], rtol=1e-12)
+    assert thin.meta["data"]["content_sha256"] == dense.meta["data"]["content_sha256"]
+    result = rbmbench.train(tmp_path / name, hidden=3, batch=7, iterations=5)
+    np.testing.assert_array_equal(result.rbm.W, rbmbench.train(big, hidden=3, batch=7, iterations=5).rbm.W)
+
+
+def test_entries_of_sparse_files_have_places(tmp_path, capsys):
+    rows = DATA.astype(np.int16)
+    rows[4, 2] = 7
+    sparse.save_npz(tmp_path / "x.npz", sparse.csr_array(rows))
+    size = "--hidden", 3, "--iterations", 2, "--out", tmp_path / "run"
+    line = refused(capsys, command("train", "--data", tmp_path / "x.npz", *size))
+    assert "x.npz: cannot be read as .npz (row 5, column '3': must be 0 or 1, got 7; drop_columns leaves" in line
+    assert command("train", "--data", tmp_path / "x.npz", *size, "--threshold", 0.5, "--drop-columns", 1, 7) == 0
+    expected = rbmbench.train(DATA[:, 1:6] | (rows[:, 1:6] == 7), hidden=3, batch=ROWS, iterations=2).rbm.W
+    np.testing.assert_array_equal(results.read_model(tmp_path / "run")["W"], expected)
+    line = refused(capsys, command("train", "--data", tmp_path / "x.npz", *size, "--drop-columns", "8"))
+    assert "drop_columns: unknown column '8'" in line
