@@ -76,7 +76,10 @@ def run_of(arguments: Namespace) -> tuple[RunSettings, datasets.Dataset]:
     if arguments.settings:
         if given:
             raise SettingsError(f"--settings: found with {_argument(given)}; allowed: one of the two")
-        return _settings(RunSettings, arguments), read_data(arguments)
+        settings, dataset = _settings(RunSettings, arguments), read_data(arguments)
+        if settings.data.name == "held_out" != dataset.name:  # the whole file of a run of `fit`
+            dataset = datasets.REGISTRY.create("held_out", settings.data.options).split(dataset)
+        return settings, dataset
     for name in ("hidden", "iterations"):
         if name not in given:
             raise SettingsError(f"{_argument([name])}: found nothing; allowed: an integer >= 1, or --settings")

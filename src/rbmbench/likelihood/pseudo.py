@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rbmbench.kernels import kernels_for
+from rbmbench.kernels import kernels_for, on_host
 from rbmbench.model.rbm import RBM
 from rbmbench.model.rows import binary_rows
 
@@ -21,7 +21,7 @@ def pseudo_log_likelihood(rbm: RBM, data: np.ndarray, units: Sequence[int] | np.
     It is the sum over the visible units; with ``units``, m times the mean over these, an estimate of it. A unit costs
     as much as a free energy. A `DataError` is raised if the rows do not fit the RBM.
     """
-    data = binary_rows(data, units=rbm.visible_units)
+    data = on_host(binary_rows(data, units=rbm.visible_units))
     precise = rbm.on_host().astype(np.float64).replicas
     chosen = np.arange(rbm.visible_units) if units is None else np.asarray(units, np.int64)
     kernels, total = kernels_for(precise.W), np.zeros((len(precise.W), len(data)))

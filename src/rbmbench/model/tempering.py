@@ -44,6 +44,7 @@ def clamped_samples(rbm: RBM, held: np.ndarray, count: int, seed: int, sweeps: i
     the random numbers of trial i * replicas + r.
     """
     samples = np.empty((len(rbm.W), len(held), count, rbm.visible_units), np.uint8)
+    W, b, c = rbm.on_host().parameters
     for number, row in enumerate(held):
         free = np.flatnonzero(np.isnan(row))
         samples[:, number] = np.where(np.isnan(row), 0, row).astype(np.uint8)
@@ -51,10 +52,8 @@ def clamped_samples(rbm: RBM, held: np.ndarray, count: int, seed: int, sweeps: i
             continue
         on = np.flatnonzero(row == 1)
         of_free = unchecked_rbm(
-            np.ascontiguousarray(rbm.W[:, free]),
-            np.ascontiguousarray(rbm.b[:, free]),
-            rbm.c + rbm.W[:, on].sum(axis=1),
-        )
+            np.ascontiguousarray(W[:, free]), np.ascontiguousarray(b[:, free]), c + W[:, on].sum(axis=1)
+        ).like(rbm.W)
         first = number * len(rbm.W)
         samples[:, number][..., free] = tempered_samples(of_free, count, seed, sweeps, temperatures, first)
     return samples

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A practitioner's hour: the CSV of a survey becomes a model and a page, and new rows are scored."""
 
+import json
 import subprocess
 import sys
 
@@ -115,6 +116,14 @@ def test_the_three_lines_that_are_printed_load_the_model(hour, capsys):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == f"(10, {ITEMS})\n"
     assert rbmbench.load_run(hour / "other run's").meta["data"]["rows"]["validation"] == 53
+
+
+def test_the_settings_of_a_run_train_the_same_again(hour, tmp_path):
+    settings = json.dumps(rbmbench.load_run(hour / "run").meta["settings"])
+    options = "--settings", settings, "--drop-columns", "age"
+    assert command("train", "--data", hour / "survey.csv", *options, "--out", tmp_path / "again") == 0
+    for name in ("model.npz", "curve.parquet"):
+        assert (tmp_path / "again" / name).read_bytes() == (hour / "run" / name).read_bytes()
 
 
 @pytest.mark.parametrize(
