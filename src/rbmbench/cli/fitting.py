@@ -60,20 +60,21 @@ def fit(arguments: Namespace) -> None:
 def _findings(arguments: Namespace, result: TrainingResult, dataset: Dataset) -> Findings:
     """Return the log-likelihoods of independent units, and the certificate of the first model."""
     bias = base_rate_bias(dataset.train)
-    rows = {"log_likelihood": dataset.train, "validation_log_likelihood": dataset.validation}
+    parts = {"log_likelihood": dataset.train, "validation_log_likelihood": dataset.validation}
+    parts = {metric: part for metric, part in parts.items() if len(part)}
     independent = {
         metric: float(part.mean(axis=0, dtype=np.float64) @ bias - np.logaddexp(0, bias).sum())
-        for metric, part in rows.items()
-        if len(part)
+        for metric, part in parts.items()
     }
+    rows = {metric: len(part) for metric, part in parts.items()}
     rows_differ = not set(dataset.train.mean(axis=0)) <= {0.0, 1.0}
     if not (arguments.certificate and rows_differ):
-        return Findings(independent)
+        return Findings(independent, rows)
     settings = CertificateSettings(tempering=TEMPERING, models=1)
     with shown_progress("certificate", "models") as progress:
         train, held_out = np.asarray(dataset.train), np.asarray(dataset.validation)
         quantities = certificate(result.rbm, train, settings, held_out, progress)
-    return Findings(independent, verdict(quantities).in_words, tuple(facts(quantities)))
+    return Findings(independent, rows, verdict(quantities).in_words, tuple(facts(quantities)))
 
 
 def _evaluation(arguments: Namespace) -> Namespace:

@@ -29,18 +29,21 @@ class Findings:
     """What is known of a run besides its files.
 
     ``independent`` are the mean log-likelihoods of independent units, by the metric of the curve that they compare
-    with; ``verdict`` and ``facts`` the words of the certificate of the first model, if there is one.
+    with, and ``rows`` the numbers of rows of these means; ``verdict`` and ``facts`` the words of the certificate of the
+    first model, if there is one.
     """
 
     independent: Mapping[str, float]
+    rows: Mapping[str, int]
     verdict: str = ""
     facts: Sequence[str] = ()
 
     def summary(self) -> dict[str, str]:
         """Return lines of text by their titles."""
         values = [f"{PARTS[metric]} {value:.4g}" for metric, value in self.independent.items()]
+        rows = [f"{number} {PARTS[metric]}" for metric, number in self.rows.items()]
         of_verdict = {"certificate of the first model": self.verdict} if self.verdict else {}
-        return {"independent units": f"{', '.join(values)} nats per row"} | of_verdict
+        return {"rows": ", ".join(rows), "independent units": f"{', '.join(values)} nats per row"} | of_verdict
 
 
 def loading_code(folder: Path) -> str:

@@ -47,6 +47,7 @@ def test_the_page_has_what_one_asks(hour):
     assert result.columns == NAMES
     for words in ("log-likelihood", "held-out log-likelihood", "independent units", "certificate of the first model"):
         assert f'<th scope="row">{words}</th>' in page
+    assert f'<th scope="row">rows</th><td>{PEOPLE - 21} training rows, 21 held-out rows</td>' in page
     assert "<li>log-likelihood of the training rows: " in page
     last = result.curve.query("iteration == 400 and metric == 'validation_log_likelihood'")["value"]
     assert f"{last.mean():.4g} nats per row" in page
