@@ -13,7 +13,7 @@ from rbmbench.base.errors import SettingsError
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.kernels import kernels_for
 from rbmbench.model.rows import binary_rows
-from rbmbench.model.sparse_rows import SparseRows, gathered
+from rbmbench.model.sparse_rows import array_like, gathered
 
 
 def random_rows(data, rows: int, like, stream: Stream):
@@ -60,7 +60,7 @@ class MiniBatches:
         if batch == len(data):
             self._out = np.broadcast_to(data.astype(dtype), shape)
         else:
-            self._out = np.empty(shape, dtype, like=np.empty(0) if isinstance(data, SparseRows) else data)
+            self._out = np.empty(shape, dtype, like=array_like(data))
 
     def at(self, iteration: int):
         """Return the mini-batch of an iteration (from 0), (replicas, batch, m); valid until the next call."""

@@ -85,6 +85,11 @@ def on_backend(data: Any, arrays: ModuleType) -> Any:
     return data if isinstance(data, SparseRows) and arrays is np else arrays.asarray(data)
 
 
+def array_like(data: Any) -> Any:
+    """Return an array of the backend that rows are on."""
+    return np.empty(0) if isinstance(data, SparseRows) else data
+
+
 def content(data: Any) -> dict[str, np.ndarray]:
     """Return the arrays that training rows are made of, by name."""
     return data.content if isinstance(data, SparseRows) else {"train": data}

@@ -14,7 +14,7 @@ from rbmbench.base.errors import SettingsError
 from rbmbench.base.settings import RunSettings
 from rbmbench.kernels import backends, on_host
 from rbmbench.model.rbm import RBM
-from rbmbench.model.sparse_rows import on_backend
+from rbmbench.model.sparse_rows import array_like, on_backend
 from rbmbench.training.shards import Shard
 from rbmbench.training.trainer import initial_parameters
 
@@ -39,21 +39,20 @@ class Passes:
     """
 
     def __init__(self, rows, settings: RunSettings, earlier: Trained | None = None):
-        arrays = backends.choose("auto", backends.work(settings, rows.shape[1])).arrays
-        data, like = on_backend(rows, arrays), arrays.empty(0)
+        data = on_backend(rows, backends.choose("auto", backends.work(settings, rows.shape[1])).arrays)
         if earlier and (wrong := (rows.shape[1], settings.hidden)) != earlier.rbm.W.shape[1:]:
             sizes = "the model has {} visible and {} hidden units, got {} and {}"
             raise SettingsError(f"warm_start: {sizes.format(*earlier.rbm.W.shape[1:], *wrong)}")
         rbm = earlier.rbm.copy() if earlier else initial_parameters(rows, settings)
         stage = settings.schedule[0]
         self.settings, self.passes = settings, earlier.passes if earlier else 0
-        self._shard = Shard(rbm.like(like), data, settings, [settings.first_trial])
+        self._shard = Shard(rbm.like(array_like(data)), data, settings, [settings.first_trial])
         self._shard.stream.number = earlier.draw if earlier else 0
         goes_on = earlier and _alike(earlier.settings, settings)
         self._shard.enter(stage, start=not goes_on)
         if goes_on:
             self._shard.state, self._shard.memory = (
-                {name: np.array(array, like=like) for name, array in arrays.items()}
+                {name: np.array(array, like=array_like(data)) for name, array in arrays.items()}
                 for arrays in (earlier.state, earlier.memory)
             )
 

@@ -27,7 +27,7 @@ from rbmbench.datasets import Dataset
 from rbmbench.kernels import backend_name, backends, ways
 from rbmbench.model.rbm import RBM, clipped_base_rate, initial_rbm
 from rbmbench.model.rows import binary_rows
-from rbmbench.model.sparse_rows import content, on_backend, training_rows
+from rbmbench.model.sparse_rows import array_like, content, on_backend, training_rows
 from rbmbench.training import fused
 from rbmbench.training.arguments import settings_from
 from rbmbench.training.checkpoint import Checkpointer, identity
@@ -139,7 +139,7 @@ def run(
     device_data = on_backend(data, chosen.arrays)
     trials = np.arange(settings.first_trial, settings.first_trial + settings.trials)
     check_snapshots_fit(data.shape[1], settings.hidden, settings.trials, settings.iterations, settings.evaluate_every)
-    rbm = initial_parameters(data, settings, initial).like(chosen.arrays.empty(0))
+    rbm = initial_parameters(data, settings, initial).like(array_like(device_data))
     held_out = held_out_rows(settings, given)
     evaluate = evaluator(data, settings.hidden, held_out)
     if settings.proxy:
