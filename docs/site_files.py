@@ -5,7 +5,7 @@ from pathlib import Path
 
 from mkdocs.structure.files import File
 
-from rbmbench.cli.making import kept_folders
+from rbmbench.cli.making import shown_folders
 from rbmbench.reporting.page.html import write_report
 
 
@@ -24,4 +24,4 @@ def on_post_build(config):
     """Write the page that shows all kept results."""
     root = Path(config.config_file_path).parent
     page = Path(config.site_dir) / "report.html"
-    write_report(kept_folders(root), page, root / "config" / "config.yaml", discussion="docs/papers.html")
+    write_report(shown_folders(root / "results" / "reference"), page, root / "config" / "config.yaml")

@@ -6,7 +6,7 @@ import shutil
 import pytest
 from browser_page import FIGURE, USABLE
 
-from rbmbench.cli.making import kept_folders
+from rbmbench.cli.making import shown_folders
 from rbmbench.reporting.page.html import write_report
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
@@ -15,7 +15,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 @pytest.fixture(scope="session")
 def file(repository, tmp_path_factory):
     page = tmp_path_factory.mktemp("page") / "report.html"
-    write_report(kept_folders(repository), page, repository / "config" / "config.yaml")
+    write_report(shown_folders(repository / "results" / "reference"), page, repository / "config" / "config.yaml")
     return page
 
 

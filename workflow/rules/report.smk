@@ -54,11 +54,10 @@ rule write_report:
         overlays=OVERLAYS,
         # What the page does not show, such as where data come from, makes no other page.
         values=json.dumps({key: config[key] for key in SHOWN_OF_CONFIG if key in config}, sort_keys=True),
-        discussion=address_of("docs/papers.md", os.path.dirname(LAYOUT.report)),
         code=lambda wildcards: sorted({code_of_job(job) for job in PLAN.jobs.values()}),
     message:
         "report"
     shell:
         "rbmbench report {params.folder:q} --specs {input.specs:q} --config {params.config:q}"
         " --configfile {params.overlays:q} --values {params.values:q}"
-        " --discussion {params.discussion:q} --out {output:q} --log {log:q}"
+        " --out {output:q} --log {log:q}"

@@ -23,12 +23,6 @@ def file_of(path):
     return path if os.path.exists(path) else of_source(path)
 
 
-def address_of(path, folder):
-    """Return the address of a file of the source, which need not be there: relative to a folder on this machine."""
-    address = SOURCE.join(path).get_path_or_uri(secret_free=True)
-    return os.path.relpath(address, folder) if isinstance(SOURCE, LocalSourceFile) else address
-
-
 def configured_by():
     """Return config.yaml, with the other files of the configuration beside it: the user's if there is one.
 

@@ -82,12 +82,13 @@ def report(arguments: Namespace) -> None:
     """Write the page that shows everything of some folders of results."""
     from rbmbench.reporting.page.html import write_report
 
-    folders = [*arguments.folders, *scale_folder(arguments)] or kept_folders()
+    given = [*arguments.folders, *scale_folder(arguments)] or [Path(REFERENCE)] * Path(REFERENCE).is_dir()
+    folders = [inner for folder in given for inner in shown_folders(folder)]
     if not folders:
         raise SettingsError(f"report: found no folder in {REFERENCE}; name one, such as results/smoke")
     values = None if arguments.values is None else plain_data("--values", arguments.values)
     configured = arguments.config, arguments.configfile
-    write_report(folders, arguments.out, *configured, arguments.specs, arguments.discussion, values)
+    write_report(folders, arguments.out, *configured, arguments.specs, values)
     print(f"{arguments.out}: written")
 
 
@@ -114,9 +115,10 @@ def _one_folder(arguments: Namespace) -> Path:
     return named[0]
 
 
-def kept_folders(root: Path = Path()) -> list[Path]:
-    """Return the folders of kept results of a repository, that of the published settings first."""
-    return sorted((root / REFERENCE).glob("*/"), key=lambda folder: (folder.name != "paper", folder.name))
+def shown_folders(folder: Path) -> list[Path]:
+    """Return the folders within one that have verdicts or measured speed, "paper" first; itself if none has any."""
+    inner = {file.parent for name in ("claims.json", "steps.csv") for file in folder.glob(f"*/{name}")}
+    return sorted(inner, key=lambda one: (one.name != "paper", one.name)) or [folder]
 
 
 def redraw(arguments: Namespace) -> None:

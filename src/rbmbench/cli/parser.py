@@ -388,7 +388,6 @@ def _add_commands(commands) -> None:
             "help": "overlays (default: that beside config.yaml of a folder's name)",
         },
         **VALUES,
-        "--discussion": {"metavar": "ADDRESS", "help": "address of docs/papers.md (default: relative to the page)"},
     }
     add("report", "making:report", "write one page that shows all results of some folders", SPECS, OF_SCALE, own)
 

@@ -9,7 +9,8 @@ random time tau on:
 
 Couplings: states that do not meet are independent in "general" (algorithm 1), and use common uniforms in "rbm"
 (algorithm 3); in both, chains meet only in visible half steps. "both_layers" couples the hidden half step like the
-visible one, as in the authors' program (cdtau, src/mcmc.h), and chains meet sooner. tau is at least 2.
+visible one, and chains meet sooner; the authors' program (cdtau, src/mcmc.h) also couples the first hidden states,
+which no coupling here does. tau is at least 2.
 
 Pairs that have met are dropped. So replicas have different numbers of rows, which are ordered by replica, and products
 are computed replica by replica.

@@ -64,7 +64,25 @@ def test_claims_of_all_kinds_are_accepted(checked):
 
 C = "claim 'c': "
 PANELS = [{"panel": "fig2.a"}, {"panel": "fig2.d"}]
+FINDING = {"name": "it", "text": "It holds.", "where": "Abstract", "claims": ["c"]}
 MISTAKES = {
+    "finding of an unknown claim": (
+        "ucd",
+        one(ABOVE, findings=[FINDING | {"claims": ["c", "d*"]}]),
+        "findings.0.claims.1: unknown claim 'd*'",
+    ),
+    "findings of one name": ("ucd", one(ABOVE, findings=[FINDING] * 2), "findings.1.name: found 'it' twice; allow"),
+    "figure of a finding": (
+        "ucd",
+        one(ABOVE, findings=[FINDING | {"figure": "fig22"}]),
+        "findings.0.figure: unknown figure or table 'fig22'; nearest: 'fig2",
+    ),
+    "claim without a finding": (
+        "ucd",
+        one(ABOVE, findings=[FINDING | {"claims": []}]),
+        "claim 'c': is of class published; should be in a finding",
+    ),
+    "key of a finding": ("ucd", one(ABOVE, findings=[FINDING | {"headlin": True}]), "findings.0.headlin: unknown key"),
     "kind": ("ucd", one(ABOVE | {"kind": "final_diference"}), f"{C}kind: unknown kind 'final_diference'; nearest: 'fi"),
     "kind missing": ("ucd", one(without(ABOVE, "kind")), f"{C}kind: found nothing"),
     "kind no text": ("ucd", one(ABOVE | {"kind": ["decline"]}), f"{C}kind: found a list; input should be a valid str"),

@@ -26,7 +26,7 @@ from rbmbench.kinds import parse_spec
 from rbmbench.reporting import charts, text_tables
 from rbmbench.reporting.claims import judge, verdict
 from rbmbench.reporting.claims.verdict import Verdict
-from rbmbench.reporting.page.html import VERDICTS, claims_table, rendered, write_report
+from rbmbench.reporting.page.html import claims_table, rendered, write_report
 from rbmbench.reporting.page.model import Report
 from rbmbench.reporting.redraw import keep_figure, save_table
 from unit.kinds.test_coupling_times import coupling_figure
@@ -127,11 +127,8 @@ def test_page_is_self_contained(page):
 
 
 def test_page_shows_verdicts_with_words(page):
-    assert "<small>published</small>" in page
-    assert (
-        'href="#claims?scale=tiny&amp;paper=popcd&amp;class=check&amp;verdict=reproduced" title="reproduced: 1 of 1"'
-        in page
-    )
+    assert '<span aria-hidden="true">✓</span> reproduced</td>' in page
+    assert "<small>popcd, tiny, <b>check</b></small>" in page
     assert "would not be reproduced: below -0.25" in page
     assert "1.00 to 1.50" in page
     assert "0.0242761" in page
@@ -177,7 +174,7 @@ def test_block_holds_curves_to_five_digits(page, layout):
 
 
 def test_block_ends_at_its_end():
-    claim = dict.fromkeys(("claim", "paper", "where", "text", "published", "fails", "verdict", "note", "discussed"), "")
+    claim = dict.fromkeys(("claim", "paper", "where", "text", "published", "fails", "verdict", "note"), "")
     claim |= dict.fromkeys(("measured", "low", "high", "above", "below")) | {"standing": "ours"}
     claim |= {"text": "</script><script>alert(1)</script><!--", "verdict": verdict.REPRODUCED}
     results = {"name": "x", "judges": True, "claims": [claim], "shown": []}
@@ -193,7 +190,7 @@ def test_a_smoke_scale_judges_nothing(tmp_path, outputs, layout):
     page = written(Layout(str(tmp_path / "smoke")))
     assert "nothing is judged at this scale" in page
     assert {claim.verdict for claim in block(page).results[0].claims} == {verdict.INCONCLUSIVE}
-    assert 'class="bar"' not in page
+    assert 'id="findings"' not in page
 
 
 def test_page_is_the_same_for_the_same_results(layout, outputs, page):
@@ -331,17 +328,26 @@ def test_page_without_tables_can_be_written(layout, outputs, tmp_path):
     assert "Table 1: " not in written(layout, tmp_path / "index.html", specs=[layout.spec("popcd_fig1")])
 
 
-def test_what_was_tried_is_linked_from_claims_that_are_not_reproduced():
-    claim = {"paper": "popcd", "where": "Figure 1", "text": "it", "discussed": "biases-on-mnist", "what": "number"}
-    claim |= {"measured": 1.0, "low": 0.5, "high": 1.5, "standing": "published", "below": math.inf}
-    records = [
-        Verdict(claim=f"popcd_{number}.a", above=above, **claim).decided()
-        for number, above in enumerate((0.0, 2.0, 1.0))
-    ]
-    assert [record.verdict for record in records] == list(VERDICTS)
-    text = claims_table(records, "../papers.md")
-    assert re.findall(r'href="([^"]*)"', text) == ["../papers.md#biases-on-mnist"]
-    assert text.index("not reproduced") < text.index("what was tried") < text.index("inconclusive")
+def test_findings_come_first_with_their_answers_and_claims():
+    one = dict.fromkeys(("claim", "paper", "where", "text", "published", "fails", "verdict", "note"), "")
+    one |= dict.fromkeys(("measured", "low", "high", "above", "below")) | {"standing": "published"}
+    names = {"popcd_1.a": verdict.REPRODUCED, "popcd_1.b": verdict.NOT_REPRODUCED}
+    claims = [one | {"claim": name, "text": f"text of {name}", "verdict": found} for name, found in names.items()]
+    finding = {"paper": "popcd", "where": "Abstract", "reason": "a reason", "holds": 1, "fails": 1, "of": 3}
+    finding |= {"claims": [*names, "popcd_1.c"], "answer": "partly"}
+    findings = [finding | {"name": "first", "text": "One <i>finding</i>.", "headline": True}]
+    findings += [finding | {"name": "second", "text": "Another.", "answer": "not run", "claims": []}]
+    results = {"name": "paper", "judges": True, "findings": findings, "claims": claims, "shown": []}
+    report = Report(title="t", papers=[{"key": "popcd", "title": "A paper"}], results=[results], looks={})
+    html = re.sub(r"<script.*?</script>", "", rendered(report), flags=re.DOTALL)
+    first, _, others = html.partition('id="finding/popcd/first"')[2].partition("1 more finding<")
+    assert '<b class="answer partly">partly</b> <span>One &lt;i&gt;finding&lt;/i&gt;. <small>1 of 3</small>' in first
+    assert first.index("a reason") < first.index("text of popcd_1.a") < first.index("text of popcd_1.b")
+    assert "Claims that have not been run: 1 of 3." in first
+    assert '<b class="answer not-run">not run</b> <span>Another.</span>' in others
+    assert html.index('id="findings"') < html.index('id="popcd"') < html.index('id="claims"')
+    assert html.count('<a href="#finding/popcd/first">its finding</a>') == 2
+    assert block(rendered(report)) == report
 
 
 def test_a_reading_is_marked(layout, outputs):
@@ -372,9 +378,8 @@ def test_other_settings_are_named_and_their_verdicts_are_no_published_ones(layou
         ("variant", verdict.REPRODUCED),
         ("published", verdict.REPRODUCED),
     ]
-    counted = 'class={}&amp;verdict=reproduced" title="reproduced: 1 of 1"'
-    assert all(counted.format(standing) in page for standing in ("published", "variant"))
-    assert '2 claims: <span class="mark yes" title="reproduced">✓ 1<' in page
+    assert "<summary>2 claims on it</summary>" in page
+    assert page.count("<small>other settings</small>") == 1
     assert "popcd_1: 1 of 1 reproduced; 1 of variants</th>" in claims_table(verdicts)
 
 

@@ -36,7 +36,9 @@ def new_claim(folder: Path, key: str, name: str) -> Path:
     values = plain_yaml(text.encode())
     if any(isinstance(claim, dict) and claim.get("id") == name for claim in values.get("claims") or ()):
         raise SettingsError(f"{file}: claim {name!r} is there already; allowed: another name")
-    extended = _with_entry(text, _entry(paper, name, str(file)), str(file))
+    # A claim of the paper belongs to a finding, where the file has some.
+    entry = _entry(paper, name, str(file)) + "  class: ours\n" * bool(values.get("findings"))
+    extended = _with_entry(text, entry, str(file))
     check_file(plain_yaml(extended.encode()), (paper, paper), str(file))
     with replaced(file) as temporary:
         temporary.write_text(extended, encoding="utf-8")

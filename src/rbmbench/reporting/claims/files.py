@@ -8,7 +8,8 @@ models.
 import inspect
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -90,9 +91,6 @@ class Claim(Each):
         "ours: what follows from the paper, but is not said there",
     )
     published: str | float | None = Field(default=None, description="the paper's number or words")
-    discussed: str = Field(
-        default="", pattern="^[a-z0-9{}-]*$", description="anchor in docs/papers.md of what was tried about this claim"
-    )
     needs: Needs = Field(default=Needs(), description="requirements of this claim, instead of those of the file")
 
     @property
@@ -151,13 +149,38 @@ def claim_models() -> dict[str, type[Claim]]:
     return models
 
 
+class Finding(Settings):
+    """A sentence of a paper, and the claims that are its evidence."""
+
+    name: str = Field(pattern=r"^[a-z0-9_]+$", description="name of the finding, unique in the file")
+    text: str = Field(description="the finding in a sentence")
+    where: str = Field(description="place in the paper")
+    headline: StrictBool = Field(default=False, description="whether the abstract or the conclusion has it")
+    claims: tuple[str, ...] = Field(
+        default=(),
+        description="ids of the claims that are its evidence, in which * stands for any characters and ? for one; "
+        "empty: nothing that is run can judge it",
+    )
+    figure: str = Field(default="", description="key of the figure or table that shows it; empty: that of its claims")
+    reason: str = Field(
+        default="", description="why it holds in part, does not, or is not decided at the published settings, in words"
+    )
+
+    def evidence(self, ids: Iterable[str]) -> list[str]:
+        """Return those of the ids of claims that are its evidence."""
+        return [name for name in ids if any(fnmatchcase(name, pattern) for pattern in self.claims)]
+
+
 class ClaimFile(Settings):
-    """config/claims/KEY.yaml: the claims of one paper, and the numbers that its tables print."""
+    """config/claims/KEY.yaml: findings and claims of one paper, and the numbers that its tables print."""
 
     lists: dict[str, Mappings] = Field(
         default={}, description="lists of mappings that the keys 'each' of several claims refer to by YAML's anchors"
     )
     needs: Needs = Field(default=Needs(), description="requirements of all claims of the file")
+    findings: tuple[Finding, ...] = Field(
+        default=(), description="what the paper says, with the claims that are the evidence, in the order of importance"
+    )
     claims: tuple[dict[str, Any], ...] = Field(description="the claims")
     published_tables: dict[TableName, dict[str, Any]] = Field(
         default={}, description="the numbers that the paper prints in its tables"
@@ -244,13 +267,35 @@ def check_file(values: Mapping[str, Any], papers: tuple[Paper, ...], where: str)
     """Check the values of one file of claims against the forms of its paper; see `check`."""
     file = parse(ClaimFile, values, where)
     entries = {key: table.entries for key, table in _checked_tables(file, papers, where).items()}
-    for claim in claims_of(file, where):
+    claims = list(claims_of(file, where))
+    for claim in claims:
         given = claim.arguments
         contexts = [Context(paper, entries, given) for paper in papers]
         parameters = inspect.signature(MEASUREMENTS[claim.kind]).parameters
         for name in (name for name in parameters if name in given):
             for found in problems(name, parameters[name].annotation, given[name], contexts):
                 raise SettingsError(f"{where}: claim {claim.id!r}: {found}")
+    _check_findings(file, claims, papers, where)
+
+
+def _check_findings(file: ClaimFile, claims: list[Claim], papers: tuple[Paper, ...], where: str) -> None:
+    """Refuse findings of one name, unknown claims and figures, and claims of the paper that no finding has."""
+    ids, seen = {claim.id for claim in claims}, set()
+    known = {key for paper in papers for key in (*paper.figures, *paper.tables)}
+    for number, finding in enumerate(file.findings):
+        place = f"{where}: findings.{number}"
+        if finding.name in seen:
+            raise SettingsError(f"{place}.name: found {finding.name!r} twice; allowed: each name once")
+        seen.add(finding.name)
+        if finding.figure:
+            _known(f"{place}.figure", "figure or table", finding.figure, known)
+        for at, pattern in enumerate(finding.claims):
+            if not any(fnmatchcase(name, pattern) for name in ids):
+                raise SettingsError(f"{place}.claims.{at}: {unknown_name('claim', pattern, ids)}")
+    used = {name for finding in file.findings for name in finding.evidence(ids)}
+    for claim in claims if file.findings else ():
+        if claim.standing in ("published", "reading") and claim.id not in used:
+            raise SettingsError(f"{where}: claim {claim.id!r}: is of class {claim.standing}; should be in a finding")
 
 
 def _checked_tables(file: ClaimFile, papers: tuple[Paper, ...], where: str) -> dict[str, Any]:

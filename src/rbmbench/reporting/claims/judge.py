@@ -50,7 +50,7 @@ def evaluate(spec: ClaimsSpec) -> list[Verdict]:
 
 
 def _judged(claim: Claim, paper: str, evidence: Evidence) -> Verdict:
-    words = {name: getattr(claim, name) for name in ("standing", "where", "text", "published", "discussed")}
+    words = {name: getattr(claim, name) for name in ("standing", "where", "text", "published")}
     words |= {"claim": claim.id, "paper": paper}
     evidence.used.clear()
     try:

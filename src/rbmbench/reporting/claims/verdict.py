@@ -72,7 +72,6 @@ class Verdict(Settings):
     standing: Standing | Literal["variant"] = Field(alias="class")
     where: str
     text: str
-    discussed: str = ""
     published: str | float | None = None
     what: str = Field(description="what was measured, or why nothing was")
     measured: float | None = Field(default=None, description="null: not run, or no number")
@@ -121,7 +120,6 @@ class Verdict(Settings):
         """Return the record with the words and the range of a claim that was changed since; the number stays."""
         published = self.published if claim.published is None else claim.published
         update = {"standing": claim.standing, "where": claim.where, "text": claim.text, "published": published}
-        update |= {"discussed": claim.discussed}
         if self.reason != NOT_RUN and (bounds := claim.bounds(published, (self.above, self.below))) != (
             self.above,
             self.below,
@@ -157,16 +155,37 @@ class Verdict(Settings):
 
 COLUMNS = [
     "claim", "paper", "class", "where", "text", "published", "measured", "low", "high", "above", "below", "fails",
-    "verdict", "note", "discussed", "judged", "reason", "missing", "differences", "shown",
+    "verdict", "note", "judged", "reason", "missing", "differences", "shown",
 ]  # fmt: skip
 NUMBERS = ["measured", "low", "high", "above", "below"]
 
 
+Answer = Literal["yes", "partly", "no", "undecided", "not run"]
+
+
+class Answered(Settings):
+    """A finding, its answer, and how many of the claims that decide it hold."""
+
+    paper: str
+    name: str
+    text: str
+    where: str
+    headline: bool = False
+    answer: Answer
+    holds: int = Field(description="deciding claims that are reproduced")
+    fails: int = Field(description="deciding claims that are not reproduced")
+    of: int = Field(description="deciding claims in all, run or not")
+    figure: str = Field(default="", description="key of the figure or table that shows it")
+    claims: tuple[str, ...] = Field(default=(), description="all claims that are its evidence, the deciding ones first")
+    reason: str = ""
+
+
 class Verdicts(Settings):
-    """The file of all verdicts of a scale."""
+    """The file of all verdicts of a scale, and of the answers that follow from them."""
 
     version: Literal[1] = 1
     verdicts: tuple[Verdict, ...]
+    findings: tuple[Answered, ...] = ()
 
 
 def table(verdicts: Iterable[Verdict]) -> pd.DataFrame:
@@ -175,9 +194,9 @@ def table(verdicts: Iterable[Verdict]) -> pd.DataFrame:
     return rows.astype(dict.fromkeys(NUMBERS, float))
 
 
-def write_verdicts(verdicts: Iterable[Verdict], path: str | PathLike) -> None:
-    """Write verdicts to ``claims.csv``, a view of the records in ``claims.json`` beside it."""
-    file = Verdicts(verdicts=tuple(verdicts))
+def write_verdicts(verdicts: Iterable[Verdict], path: str | PathLike, findings: Iterable[Answered] = ()) -> None:
+    """Write verdicts to ``claims.csv``, a view of the records in ``claims.json`` beside it, which has answers, too."""
+    file = Verdicts(verdicts=tuple(verdicts), findings=tuple(findings))
     write_json(
         Path(path).with_suffix(".json"),
         file.model_dump(mode="json", by_alias=True, exclude_defaults=True) | {"version": 1},

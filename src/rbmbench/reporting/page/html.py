@@ -4,26 +4,26 @@
 import base64
 import gzip
 import hashlib
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.resources import files
-from os import PathLike, path
+from os import PathLike
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from rbmbench.base.errors import ResultsError
+from rbmbench.base.parsing import parse
+from rbmbench.config.layers import read_yaml
 from rbmbench.config.loading import load
 from rbmbench.io.results import read_json
 from rbmbench.planning.chart import TablePart
 from rbmbench.planning.specs import number_of
 from rbmbench.reporting import speed
-from rbmbench.reporting.claims.files import STANDINGS
+from rbmbench.reporting.claims.files import ClaimFile
 from rbmbench.reporting.claims.verdict import INCONCLUSIVE, NOT_REPRODUCED, REPRODUCED, Verdict
-from rbmbench.reporting.page.model import Look, Paper, Report, Results, Speed
+from rbmbench.reporting.page.model import Look, Paper, Report, Results, Shown, Speed
 from rbmbench.reporting.page.reader import Folder, order, picture
 from rbmbench.reporting.page.strips import strip
 from rbmbench.reporting.style import SOLID, styles
@@ -31,8 +31,6 @@ from rbmbench.reporting.text_tables import interval, significant, write_text
 from rbmbench.reporting.words import count
 
 CONFIG = Path("config/config.yaml")
-DISCUSSION = "docs/papers.md"
-"""The page whose sections the key ``discussed`` of claims names."""
 VERDICTS = {
     REPRODUCED: ("yes", "✓"),
     NOT_REPRODUCED: ("no", "✗"),
@@ -49,13 +47,12 @@ def write_report(
     config: str | PathLike = CONFIG,
     configfiles: Sequence[str] = (),
     specs: Sequence[str | PathLike] = (),
-    discussion: str | None = None,
     values: Mapping[str, Any] | None = None,
 ) -> None:
     """Write the page that shows all results of some folders.
 
-    The page is one file that can be sent on its own. Its only addresses are those of notebooks, where there are, and of
-    what was tried about claims that are not reproduced; both are relative.
+    The page is one file that can be sent on its own. Its only addresses are those of notebooks, where there are any,
+    which are relative.
 
     Parameters
     ----------
@@ -69,8 +66,6 @@ def write_report(
         Overlays of all folders, in place of those.
     specs : sequence of path
         Specs of the figures and tables to show, for a single folder; by default all.
-    discussion : str, optional
-        Address of the page on claims that are not reproduced; by default that of `DISCUSSION`, relative to the page.
     values : mapping, optional
         The merged configuration, where it is known already, as `rbmbench.config.loading.load` takes it.
 
@@ -89,17 +84,18 @@ def write_report(
         beside = config.with_name(f"{folder.resolve().name}.yaml")
         overlays = list(configfiles) or [str(beside)] * beside.is_file()
         papers |= {paper.key: paper for paper in _papers([config, *map(Path, overlays)], values)}
-        results.append(Folder(folder, page, overlays, [Path(file) for file in specs]).read())
+        claims = {key: config.parent / "claims" / f"{key}.yaml" for key in papers}
+        files = {key: parse(ClaimFile, read_yaml(file), str(file)) for key, file in claims.items() if file.is_file()}
+        results.append(Folder(folder, page, overlays, [Path(file) for file in specs], files).read())
     here = {one.paper for of_folder in results for one in (*of_folder.claims, *of_folder.shown)}
     report = Report(
-        title=f"rbmbench: {', '.join(of_folder.name for of_folder in results) or 'speed'}",
+        title="rbmbench: results" if results else "rbmbench: speed",
         papers=tuple(papers.get(key, Paper(key=key)) for key in [*papers, *sorted(here - set(papers))] if key in here),
         results=tuple(results),
         looks=_looks(results),
         speed=tuple(_speed(Path(folder)) for folder in folders if (Path(folder) / STEPS).is_file()),
     )
-    address = discussion or quote(Path(path.relpath(DISCUSSION, page.parent)).as_posix())
-    write_text(rendered(report, address), page)
+    write_text(rendered(report), page)
 
 
 def _papers(files: Sequence[Path], values: Mapping[str, Any] | None) -> Iterator[Paper]:
@@ -110,7 +106,7 @@ def _papers(files: Sequence[Path], values: Mapping[str, Any] | None) -> Iterator
         yield Paper(key=paper.key, title=paper.title, citation=paper.citation, shown=names)
 
 
-def rendered(report: Report, discussion: str = DISCUSSION) -> str:
+def rendered(report: Report) -> str:
     """Return the page. All text is escaped, and the scripts are named by their hashes: no other one runs."""
     scripts = [_asset(name) for name in SCRIPTS]
     return template("page.html.j2").render(
@@ -120,10 +116,8 @@ def rendered(report: Report, discussion: str = DISCUSSION) -> str:
         hashes=[base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts],
         css=_asset("uplot.css") + _asset("page.css"),
         verdicts=VERDICTS,
-        standings=STANDINGS,
-        counts=_counts,
+        answered=_answered(report),
         strip=strip,
-        discussion=discussion,
         significant=significant,
         interval=interval,
         ratios=_ratios,
@@ -169,10 +163,23 @@ def _speed(folder: Path) -> Speed:
     return Speed(caption=caption, part=table, picture=picture(folder / "steps.png"))
 
 
-def _counts(claims: Iterable[Any]) -> list[tuple[str, str, str, int]]:
-    """Return verdict, class, sign and number of claims, for the verdicts in the order of `VERDICTS`."""
-    found = Counter(claim.verdict for claim in claims)
-    return [(verdict, mark, sign, found[verdict]) for verdict, (mark, sign) in VERDICTS.items()]
+def _answered(report: Report) -> tuple[Results, list[tuple[Paper, Shown | None, list]]] | None:
+    """Return the first folder that answers findings.
+
+    Beside it are, for each paper, the figure of its first finding that has a picture, and each finding with its claims.
+    """
+    for results in report.results:
+        shown = {item.key: item for item in results.shown if item.picture}
+        claims = {claim.claim: claim for claim in results.claims}
+        papers = []
+        for paper in report.papers:
+            own = [finding for finding in results.findings if finding.paper == paper.key]
+            item = next((shown[finding.figure] for finding in own if finding.figure in shown), None)
+            evidence = [(finding, [claims[name] for name in finding.claims if name in claims]) for finding in own]
+            papers += [(paper, item, evidence)] if own else []
+        if papers:
+            return results, papers
+    return None
 
 
 def _ratios(part: TablePart, line: Sequence[str]) -> list[float | None]:
@@ -207,16 +214,12 @@ def _compared(report: Report) -> list[tuple[Any, list]]:
     return found
 
 
-def claims_table(verdicts: Iterable[Verdict], discussion: str = DISCUSSION) -> str:
-    """Return verdicts as an HTML table, one section per group: the id up to its first dot.
-
-    Claims that are not reproduced link to the section that tells what was tried, of the page at ``discussion``.
-    """
+def claims_table(verdicts: Iterable[Verdict]) -> str:
+    """Return verdicts as an HTML table, one section per group: the id up to its first dot."""
     groups = {}
     for record in verdicts:
         groups.setdefault(record.claim.partition(".")[0], []).append((record, *VERDICTS[record.verdict]))
-    words = {"significant": significant, "interval": interval, "discussion": discussion}
-    return template("claims.html.j2").render(groups=groups, **words)
+    return template("claims.html.j2").render(groups=groups, significant=significant, interval=interval)
 
 
 def template(name: str):

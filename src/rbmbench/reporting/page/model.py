@@ -12,6 +12,7 @@ from pydantic import Field, FiniteFloat
 
 from rbmbench.base.settings import Settings
 from rbmbench.planning.chart import Image, Line, Numbers, PrintedValue, StepsPerIteration, TablePart, Words
+from rbmbench.reporting.claims.verdict import Answered
 
 VERSION = 3
 
@@ -92,7 +93,6 @@ class Claim(Settings):
     note: str
     what: str = Field(default="", description="what was measured")
     judged: bool = Field(default=True, description="whether the scale has what the claim needs")
-    discussed: str
     shown: str = Field(default="", description="key of the figure or table that the claim is about, if it is here")
     marks: tuple[Mark, ...] = Field(default=(), description="where it is measured in the panels of that figure")
 
@@ -152,6 +152,7 @@ class Results(Settings):
 
     name: str
     judges: bool = Field(description="false for a check of the installation, whose verdicts and times mean nothing")
+    findings: tuple[Answered, ...] = Field(default=(), description="what the papers say, with the answers")
     claims: tuple[Claim, ...]
     shown: tuple[Shown, ...]
     data: tuple[Data, ...] = Field(default=(), exclude=True)

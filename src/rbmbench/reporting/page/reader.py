@@ -10,9 +10,10 @@ import io
 import math
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from os import path
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
 
@@ -27,7 +28,16 @@ from rbmbench.planning.chart import Chart, Table
 from rbmbench.planning.specs import Shown as Spec
 from rbmbench.planning.specs import number_of, read_spec
 from rbmbench.reporting.charts import is_trained, read
-from rbmbench.reporting.claims.verdict import CHECK_OF_INSTALLATION, INCONCLUSIVE, NUMBERS, Verdict, read_verdicts
+from rbmbench.reporting.claims.files import ClaimFile
+from rbmbench.reporting.claims.findings import all_answers
+from rbmbench.reporting.claims.verdict import (
+    CHECK_OF_INSTALLATION,
+    INCONCLUSIVE,
+    NOT_RUN,
+    NUMBERS,
+    Verdict,
+    read_verdicts,
+)
 from rbmbench.reporting.page.model import Claim, Code, Mark, Picture, Results, Shown
 from rbmbench.reporting.page.panels import panel_of
 from rbmbench.reporting.page.provenance import OTHER, UNRECORDED, Origin, command, origins, summary
@@ -49,10 +59,19 @@ class Folder:
         Overlays of the configuration, for the commands on the page.
     specs : sequence of path, optional
         Specs of the figures and tables to show; by default all of the folder.
+    files : mapping of str to ClaimFile
+        The files of claims by paper, whose findings the verdicts answer, in the order in which papers are shown.
     """
 
-    def __init__(self, root: Path, page: Path, configfiles: Sequence[str], specs: Sequence[Path] = ()):
-        self.layout, self.page, self.configfiles = Layout(str(root)), page, configfiles
+    def __init__(
+        self,
+        root: Path,
+        page: Path,
+        configfiles: Sequence[str],
+        specs: Sequence[Path] = (),
+        files: Mapping[str, ClaimFile] = MappingProxyType({}),
+    ):
+        self.layout, self.page, self.configfiles, self.claim_files = Layout(str(root)), page, configfiles, files
         self.kept = {} if specs else {file.stem: file for file in sorted((root / "meta").glob("*.json"))}
         # Kept specs are there to draw again; what they rest on is in the meta.
         files = () if self.kept else specs or sorted(Path(self.layout.spec("x")).parent.glob("*_*.json"))
@@ -76,14 +95,23 @@ class Folder:
         made = {key: self._origins(key) for key in keys}
         trained = [meta for meta in every.values() if is_trained(meta)]
         items = {key: self._item(key) for key in sorted(keys, key=order)}
+        papers = {item.paper for item in items.values()} if self.judges else ()
+        here = {paper: file for paper, file in self.claim_files.items() if paper in papers}
         return Results(
             name=Path(self.layout.root).name,
             judges=self.judges,
-            claims=tuple(self._claim(record, items.get(record.shown)) for record in verdicts),
+            findings=tuple(all_answers(here, verdicts)),
+            claims=tuple(self._claim(record, items.get(record.shown)) for record in self._ordered(verdicts, items)),
             shown=tuple(self._shown(item, len(metas[key]), made[key]) for key, item in items.items()),
             code=self._code({origin for of_key in made.values() for origin in of_key}),
             **summary(trained),
         )
+
+    def _ordered(self, verdicts: Iterable[Verdict], items: Collection[str]) -> list[Verdict]:
+        """Return verdicts by paper, figure and table, without those on figures that were not asked for."""
+        papers = {paper: place for place, paper in enumerate(self.claim_files)}
+        here = [record for record in verdicts if record.shown in items or record.reason != NOT_RUN]
+        return sorted(here, key=lambda record: (papers.get(record.paper, len(papers)), order(record.shown)))
 
     def _metas(self, key: str) -> Mapping[str, Mapping[str, Any]]:
         """Return the meta of all results behind a figure or a table, by the name of their folder."""
@@ -121,7 +149,7 @@ class Folder:
         return read(Chart, self.layout.figure(key, "json"))
 
     def _claim(self, record: Verdict, item: Chart | Table | None) -> Claim:
-        words = ("claim", "paper", "where", "text", "fails", "note", "what", "standing", "discussed")
+        words = ("claim", "paper", "where", "text", "fails", "note", "what", "standing")
         numbers = {name: getattr(record, name) for name in NUMBERS}
         return Claim(
             **{name: getattr(record, name) for name in words},

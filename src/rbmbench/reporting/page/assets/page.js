@@ -20,13 +20,14 @@ function startExplorer() {
   const form = document.querySelector(".filters");
   const body = document.querySelector("table.claims tbody");
   const rows = [...body.rows];
+  const NAMES = Object.fromEntries(REPORT.papers.flatMap(({ key, title, shown }) => [[key, title || key], ...Object.entries(shown)]));
   const words = CLAIMS.map((claim, place) => rows[place].textContent.toLowerCase());
   let chosen = CLAIMS;
   form.hidden = false;
   for (const name of FACETS) {
     const counts = new Map();
     for (const claim of CLAIMS) if (claim[name]) counts.set(claim[name], (counts.get(claim[name]) ?? 0) + 1);
-    form.elements[name].append(...[...counts].map(([value, count]) => element("option", { value }, `${value} (${count})`)));
+    form.elements[name].append(...[...counts].map(([value, count]) => element("option", { value }, `${NAMES[value] ?? value} (${count})`)));
   }
 
   function apply() {
@@ -50,6 +51,7 @@ function startExplorer() {
   // Restore what the address says, or show the claim or the figure that it names.
   function follow() {
     const hash = location.hash.slice(1);
+    if (hash.startsWith("claims")) document.querySelector("#claims details").open = true;
     if (hash.startsWith("claims?")) {
       form.reset();
       for (const [name, value] of new URLSearchParams(hash.slice(7))) if (form.elements[name]) form.elements[name].value = value;
@@ -64,7 +66,7 @@ function startExplorer() {
       form.reset();
       apply();
     }
-    target.closest("details")?.setAttribute("open", "");
+    for (let part = target; part; part = part.parentElement.closest("details")) if (part.matches("details")) part.open = true;
     target.scrollIntoView();
     const state = new URLSearchParams(asked ?? "");
     const claim = state.get("claim");
@@ -92,11 +94,11 @@ function startExplorer() {
   follow();
 }
 
-// The strips of the claims stand beside their figures, too.
+// The strips of the claims are beside their findings and figures, too.
 function startStrips() {
-  for (const link of document.querySelectorAll(".about li > a")) {
-    const strip = document.getElementById(link.getAttribute("href").slice(1))?.querySelector(".strip");
-    if (strip) link.parentNode.append(" ", strip.cloneNode(true));
+  for (const item of document.querySelectorAll("li[data-row]")) {
+    const strip = document.getElementById(item.dataset.row)?.querySelector(".strip");
+    if (strip) item.append(" ", strip.cloneNode(true));
   }
 }
 
@@ -136,21 +138,9 @@ function startCopying() {
   }
 }
 
-// Show figures of all scales or of one.
-function startScales() {
-  const names = REPORT.results.map(({ name }) => name);
-  if (names.length < 2) return;
-  const choose = (name) => {
-    for (const part of document.querySelectorAll("[data-scale]")) part.hidden = name !== "" && part.dataset.scale !== name;
-  };
-  const select = element("select", { onchange: () => choose(select.value) }, element("option", { value: "" }, "all scales"), ...names.map((name) => element("option", { value: name }, name)));
-  document.querySelector(".contents").prepend(element("label", {}, "Show ", select));
-}
-
 async function start() {
   await readReport();
   CLAIMS = REPORT.results.flatMap((results) => results.claims.map((claim) => ({ ...claim, scale: results.name, class: claim.standing, figure: claim.shown })));
-  startScales();
   startCharts();
   startSnapshots();
   startStrips();

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The answers to the findings of a paper: whether what it says holds, by the verdicts on its claims."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from rbmbench.reporting.claims.files import VARIANT, Claim, ClaimFile, claims_of
+from rbmbench.reporting.claims.verdict import NOT_REPRODUCED, NOT_RUN, REPRODUCED, Answer, Answered, Verdict
+
+OF_PAPER = ("published", "check")
+"""Classes of the claims that decide a finding, where it has any of them."""
+
+
+def deciding(claims: Sequence[Claim]) -> list[Claim]:
+    """Return the claims that decide a finding: published ones and checks, or all claims where there are none of them.
+
+    So other readings of a setting, and claims that the paper does not make, stand beside the answer. They decide it
+    where the paper prints no setting at all, or only concludes.
+    """
+    return [claim for claim in claims if claim.standing in OF_PAPER] or list(claims)
+
+
+def answer(holds: int, fails: int, run: int, of: int) -> Answer:
+    """Return the answer to a finding from the numbers of its deciding claims.
+
+    ``not run`` if none of them was run, and ``partly`` if some are reproduced and some are not. Otherwise all that are
+    decided agree: the answer is ``undecided`` if they are fewer than half, and else ``yes`` or ``no``.
+
+    Parameters
+    ----------
+    holds, fails, run, of : int
+        How many claims are reproduced, are not reproduced, have been run, and there are.
+    """
+    if not run:
+        return "not run"
+    if holds and fails:
+        return "partly"
+    if 2 * (holds + fails) < of or not holds + fails:
+        return "undecided"
+    return "yes" if holds else "no"
+
+
+def answers(paper: str, file: ClaimFile, verdicts: Iterable[Verdict]) -> Iterator[Answered]:
+    """Yield the findings of a paper with their answers, in the order of its file of claims.
+
+    Verdicts from other settings than the published ones (`VARIANT`) count as not run.
+    """
+    claims = {claim.id: claim for claim in claims_of(file, f"config/claims/{paper}.yaml")}
+    run = {record.claim: record for record in verdicts if record.paper == paper and record.reason != NOT_RUN}
+    for finding in file.findings:
+        evidence = [claims[name] for name in finding.evidence(claims)]
+        first = deciding(evidence)
+        ids = tuple(claim.id for claim in (*first, *(claim for claim in evidence if claim not in first)))
+        judged = [run[claim.id] for claim in first if claim.id in run and run[claim.id].standing != VARIANT]
+        holds, fails = (sum(one.verdict == verdict for one in judged) for verdict in (REPRODUCED, NOT_REPRODUCED))
+        yield Answered(
+            paper=paper,
+            answer=answer(holds, fails, len(judged), len(first)),
+            holds=holds,
+            fails=fails,
+            of=len(first),
+            claims=ids,
+            figure=f"{paper}_{finding.figure}" if finding.figure else _shown(ids, run),
+            **finding.model_dump(include={"name", "text", "where", "headline", "reason"}),
+        )
+
+
+def _shown(ids: Sequence[str], run: Mapping[str, Verdict]) -> str:
+    """Return the figure or table of the first claim that has one."""
+    return next((run[name].shown for name in ids if name in run and run[name].shown), "")
+
+
+def all_answers(files: Mapping[str, ClaimFile], verdicts: Sequence[Verdict]) -> Iterator[Answered]:
+    """Yield the findings of several papers with their answers; see `answers`."""
+    for paper, file in files.items():
+        yield from answers(paper, file, verdicts)

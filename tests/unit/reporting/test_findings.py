@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The answer to a finding follows from the verdicts on its claims."""
+
+import math
+
+import pytest
+
+from rbmbench.base.parsing import parse
+from rbmbench.reporting.claims.files import ClaimFile
+from rbmbench.reporting.claims.findings import answers
+from rbmbench.reporting.claims.verdict import INCONCLUSIVE, NOT_REPRODUCED, REPRODUCED, Verdict
+
+OF = {"y": REPRODUCED, "n": NOT_REPRODUCED, "?": INCONCLUSIVE}
+NONE = "none"
+"""A claim that the results have no verdict on."""
+
+
+def answered(*claims, listed=("own_*",)):
+    """Return the answer to one finding whose claims have classes and verdicts, such as ``published y``."""
+    pairs = [claim.split() for claim in claims]
+    entries, verdicts = [], []
+    for number, (standing, found) in enumerate(pairs):
+        words = {"where": "Figure 1", "text": "it holds"}
+        own = "published" if standing == "variant" else standing
+        entry = {"id": f"own_{number}", "kind": "decline", "curve": "fig1.a.cd_1", "above": 0.1, "class": own}
+        entries.append(words | entry)
+        if found != NONE:
+            record = {"claim": f"own_{number}", "paper": "own", "class": standing, "what": "", "above": 0.1}
+            record |= {"below": math.inf, "shown": "own_fig1"}
+            record |= {"reason": "not run"} if found == "run" else {"verdict": OF[found]}
+            verdicts.append(Verdict(**words, **record))
+    finding = {"name": "it", "text": "It holds.", "where": "Abstract", "claims": list(listed)}
+    file = parse(ClaimFile, {"findings": [finding], "claims": entries}, "test")
+    (one,) = answers("own", file, verdicts)
+    return one
+
+
+@pytest.mark.parametrize(
+    ("claims", "answer"),
+    [
+        (["published y"], "yes"),
+        (["published n"], "no"),
+        (["published ?"], "undecided"),
+        (["published none"], "not run"),
+        (["published run"], "not run"),
+        # Claims that disagree.
+        (["published y", "published n"], "partly"),
+        (["published y", "published n", "published ?", "published ?", "published ?"], "partly"),
+        # At least half of all claims must be decided, those that were not run included.
+        (["published y", "published ?"], "yes"),
+        (["published y", "published ?", "published ?"], "undecided"),
+        (["published n", "published none"], "no"),
+        (["published n", "published none", "published run"], "undecided"),
+        # Checks decide as published claims do; readings and claims of ours only where there are none of these.
+        (["check y", "published n"], "partly"),
+        (["published y", "reading n", "ours n"], "yes"),
+        (["published none", "reading y"], "not run"),
+        (["published ?", "reading y", "reading y"], "undecided"),
+        (["reading y", "reading n"], "partly"),
+        (["ours n", "reading n"], "no"),
+        # A run with other settings is none of the paper's.
+        (["variant y"], "not run"),
+        (["variant y", "published n"], "no"),
+        (["variant n", "variant n", "published y"], "undecided"),
+    ],
+)
+def test_the_answer_follows_from_the_verdicts(claims, answer):
+    assert answered(*claims).answer == answer
+
+
+def test_a_finding_without_claims_has_not_been_run():
+    one = answered("published y", listed=())
+    assert (one.answer, one.claims, one.of, one.figure) == ("not run", (), 0, "")
+
+
+def test_an_answer_tells_what_it_rests_on():
+    one = answered("reading y", "published y", "published n", "published none")
+    assert one.claims == ("own_1", "own_2", "own_3", "own_0")
+    assert (one.holds, one.fails, one.of, one.figure) == (1, 1, 3, "own_fig1")
