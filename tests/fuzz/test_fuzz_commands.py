@@ -437,6 +437,7 @@ def right_lines(data, run, results) -> list[list[str]]:
             "5",
             *long,
         ),
+        ("score", run, data, "--settings", '{"particles": 3}', "--threads", "1", "--out", "out/scores.csv"),
         ("job", "evaluate", "--settings", json.dumps(ANNEALING), *of_model, *long),
         ("job", "ground_truth", "--settings", json.dumps(TRUTH), *of_model),
         ("job", "estimate", "--settings", json.dumps(ESTIMATE), *of_model, "--needs", truth),

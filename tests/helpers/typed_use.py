@@ -25,7 +25,7 @@ def learned(rows: np.ndarray) -> rbmbench.RBM:
 def wrongly_called(rows: np.ndarray) -> None:
     """Do what is not allowed."""
     rbmbench.train(rows, hidden="3", batch=5)  # type: ignore[arg-type]
-    rbmbench.train(rows, batch=5)  # type: ignore[call-arg]
+    rbmbench.train(rows, hidden=3)  # type: ignore[call-arg]
     rbmbench.not_there()  # type: ignore[attr-defined]
     rbmbench.Stream("1", [0])  # type: ignore[arg-type]
     rbmbench.load_plugins(3)  # type: ignore[arg-type]

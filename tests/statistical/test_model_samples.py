@@ -28,3 +28,20 @@ def test_too_few_sweeps_are_noticed():
     bound = total_variation_bound(probability, SAMPLES, ERROR_RATE)
     samples = model.sample(SAMPLES, seed=7, sweeps=1, temperatures=2)
     assert total_variation(table.numbers_of(samples), probability) > bound
+
+
+@pytest.mark.parametrize("held", [[np.nan, 1, np.nan, 0, np.nan], [1, np.nan, np.nan, np.nan, np.nan]])
+def test_free_units_have_their_law_given_those_that_are_held(held):
+    rbm, held = random_rbm(M, N, (2,), scale=1.5, seed=31), np.array(held)
+    samples = rbm.sample(SAMPLES, seed=7, clamp=held)
+    fits = ((samples == held) | np.isnan(held)).all()
+    assert fits
+    for model, drawn in zip([rbm[0], rbm[1]], samples, strict=True):
+        table = Enumerated.of(model)
+        possible = ((table.visible == held) | np.isnan(held)).all(axis=1)
+        probability = np.where(possible, table.joint.sum(axis=1), 0)
+        probability /= probability.sum()
+        bound = total_variation_bound(probability, SAMPLES, ERROR_RATE)
+        assert total_variation(table.numbers_of(drawn), probability) < bound
+        unconditional = np.where(possible, 0.5 ** np.isnan(held).sum(), 0)
+        assert total_variation(table.numbers_of(drawn), unconditional) > bound

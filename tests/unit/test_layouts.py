@@ -20,6 +20,7 @@ import rbmbench
 from rbmbench import datasets, estimators, likelihood, samplers, updates
 from rbmbench.base.errors import SettingsError
 from rbmbench.base.settings import CertificateSettings, EstimateSettings, GroundTruthSettings
+from rbmbench.likelihood.pseudo import pseudo_log_likelihood
 from rbmbench.measurements import gradient_bias
 from rbmbench.measurements.certificate import certificate
 from rbmbench.model.enumeration import empirical_distribution
@@ -230,6 +231,9 @@ CASES: dict[str, Callable[[Inputs], Any]] = {
     "RBM.like": lambda inputs: inputs.rbm(R).like(np.empty(0)).parameters,
     "RBM.on_host": lambda inputs: inputs.rbm(R).on_host().parameters,
     "RBM.sample": lambda inputs: inputs.rbm(R).sample(inputs.size[2] // 2, sweeps=2, temperatures=3),
+    "RBM.sample, clamped": lambda inputs: inputs.rbm(R).sample(
+        3, sweeps=2, temperatures=3, clamp=np.where(np.arange(inputs.size[0]) % 3, np.nan, 1)
+    ),
     "RBM.energy": lambda inputs: inputs.rbm(R).energy(inputs.data, inputs.states(inputs.size[2], inputs.size[1])),
     "RBM.free_energy": lambda inputs: inputs.rbm(R).free_energy(inputs.batch),
     "RBM.hidden_mean": lambda inputs: inputs.rbm(R).hidden_mean(inputs.batch),
@@ -274,6 +278,7 @@ CASES: dict[str, Callable[[Inputs], Any]] = {
     "likelihood.reconstruction_log_likelihood": lambda inputs: likelihood.reconstruction_log_likelihood(
         inputs.rbm(R), inputs.data, training_stream(R), chains=2, steps=1
     ),
+    "likelihood.pseudo": lambda inputs: pseudo_log_likelihood(inputs.rbm(R), inputs.data),
     "samplers.CoupledGibbs": coupled,
     "samplers.ParallelTemperingSampler": swept,
     "samplers.TrajectoryTempering": tempered,

@@ -45,7 +45,7 @@ def parse(model: type[BaseModel], values: Any, where: str | Callable[[tuple], st
             found = f"a {type(error['input']).__name__}"
         else:
             found = repr(error["input"])
-        message = error["msg"].removeprefix("Value error, ")
+        message = "should be a list" if error["type"] == "tuple_type" else error["msg"].removeprefix("Value error, ")
         # Our own validators of several values name what they found in the message.
         own = error["type"] == "value_error" and isinstance(error["input"], dict | list)
         prefix = "" if own else f"found {found}; "

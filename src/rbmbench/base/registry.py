@@ -181,6 +181,13 @@ def number_within(name: str, value: Any, most: float) -> float:
     return value
 
 
+def number_below_one(name: str, value: Any) -> float:
+    """Return ``value`` if it is a number >= 0 and < 1, else raise a `SettingsError` that names the option."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
+        raise SettingsError(f"option {name!r}: found {value!r}; allowed: a number >= 0 and < 1")
+    return value
+
+
 def truth_value(name: str, value: Any) -> bool:
     """Return ``value`` if it is true or false, else raise a `SettingsError` that names the option."""
     if not isinstance(value, bool):

@@ -49,6 +49,7 @@ def _run(arguments: Sequence[str] | None, output: Output) -> int:
         if "threads" in chosen:
             for variable in THREAD_VARIABLES:  # NumPy and Numba read them when they are imported
                 os.environ[variable] = str(chosen.threads)
+        os.environ["MPLBACKEND"] = "agg"  # no command opens a window; Matplotlib ends with a traceback for a wrong name
         module, _, function = chosen.command.partition(":")
         with _one_line_warnings():
             code = getattr(import_module(f"rbmbench.cli.{module}"), function)(chosen)

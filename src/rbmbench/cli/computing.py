@@ -3,7 +3,7 @@
 
 import shlex
 from argparse import Namespace
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -19,6 +19,8 @@ from rbmbench.kernels import ways
 from rbmbench.training.arguments import settings_from
 
 USUAL_BATCH = 100
+USUAL_SHARE, LEAST_ROWS = 0.1, 100
+"""Share of the rows that are held out, and rows from which on they are."""
 
 
 def compute(arguments: Namespace) -> None:
@@ -74,22 +76,50 @@ def run_of(arguments: Namespace) -> tuple[RunSettings, datasets.Dataset]:
     if arguments.settings:
         if given:
             raise SettingsError(f"--settings: found with {_argument(given)}; allowed: one of the two")
-        return _settings(RunSettings, arguments), read_data(arguments)
+        settings, dataset = _settings(RunSettings, arguments), read_data(arguments)
+        if settings.data.name == "held_out" != dataset.name:  # the whole file of a run of `fit`
+            dataset = datasets.REGISTRY.create("held_out", settings.data.options).split(dataset)
+        return settings, dataset
     for name in ("hidden", "iterations"):
         if name not in given:
             raise SettingsError(f"{_argument([name])}: found nothing; allowed: an integer >= 1, or --settings")
     _check_start(arguments)
-    dataset = read_data(arguments)
+    dataset = _with_held_out(arguments, read_data(arguments, sparse=True))
+    if hasattr(arguments, "validation") and len(dataset.validation):
+        given["validation_likelihood"] = True
     options = plain_data("--options", given.pop("options", "{}")) | ({"k": given.pop("k")} if "k" in given else {})
     given = {"batch": min(USUAL_BATCH, len(dataset.train)), "options": options} | given
     data = {"name": dataset.name, "options": dataset.provenance["options"]}
     return settings_from(given, data, "train"), dataset
 
 
-def read_data(arguments: Namespace) -> datasets.Dataset:
-    """Return the data set of a file, a user's own with options."""
-    options = {"key": arguments.array, "drop_columns": arguments.drop_columns, "threshold": arguments.threshold}
-    return datasets.read_file(arguments.data, **{name: value for name, value in options.items() if value is not None})
+def read_data(
+    arguments: Namespace, columns: Sequence[str] = (), sparse: bool = False, **usual: Any
+) -> datasets.Dataset:
+    """Return the data set of a file, a user's own with options, which are ``usual`` where none are given.
+
+    For the other arguments see `rbmbench.datasets.read_file`.
+    """
+    given = {"key": arguments.array, "drop_columns": arguments.drop_columns, "threshold": arguments.threshold}
+    options = usual | {name: value for name, value in given.items() if value is not None}
+    return datasets.read_file(arguments.data, columns, sparse, **options)
+
+
+def _with_held_out(arguments: Namespace, dataset: datasets.Dataset) -> datasets.Dataset:
+    """Return the data set with the share of training rows held out, at random, that --validation asks for.
+
+    By default it is a tenth of at least 100 rows, unless the data set has validation rows of its own.
+    """
+    share, rows = getattr(arguments, "validation", 0.0), len(dataset.train)
+    if share is None:
+        is_whole = dataset.name != "held_out" and not len(dataset.validation)
+        share = USUAL_SHARE if rows >= LEAST_ROWS and is_whole else 0.0
+    if not share:
+        return dataset
+    if not 0 < (count := round(share * rows)) < rows:
+        raise SettingsError(f"--validation: must leave some of the {rows} rows on both sides, got {share}")
+    options = {"data": dataset.name, "options": dataset.provenance["options"], "validation": count, "test": 0}
+    return datasets.REGISTRY.create("held_out", options | {"seed": arguments.seed or 0}).split(dataset)
 
 
 def _argument(names: Iterable[str]) -> str:

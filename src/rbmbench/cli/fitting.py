@@ -1,26 +1,38 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The subcommands for files of a user: train on data, and show what came of it; certify a model."""
 
+import sys
 from argparse import Namespace
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from rbmbench.base.errors import DataError
+import numpy as np
+import pandas as pd
+
+from rbmbench.base.errors import DataError, RbmbenchError
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import AnnealingSettings, CertificateSettings
 from rbmbench.cli import computing
 from rbmbench.cli.parser import plain_data
 from rbmbench.cli.progress import shown_progress
-from rbmbench.io.layout import EVALUATION, FIT_PAGE, MODEL
+from rbmbench.datasets import REGISTRY, Dataset
+from rbmbench.io.layout import EVALUATION, FIT_PAGE, META, MODEL
+from rbmbench.io.results import read_meta
 from rbmbench.jobs import of_name
-from rbmbench.likelihood import is_enumerable
+from rbmbench.likelihood import ais_log_partition, base_rate_bias, exact_log_partition, is_enumerable
+from rbmbench.likelihood.exact import normalised
 from rbmbench.measurements.certificate import certificate
 from rbmbench.measurements.verdicts import facts, verdict
 from rbmbench.model.rbm import RBM
 from rbmbench.reporting.plots import check_shape
-from rbmbench.reporting.run_page import write_run_page
+from rbmbench.reporting.run_page import Findings, loading_code, write_run_page
 from rbmbench.reporting.text_tables import write_csv
-from rbmbench.training.run import load_run
+from rbmbench.training.run import TrainingResult, load_run
 
+ROWS_AT_ONCE = 5000
 EVALUATIONS = 20
 """Evaluations of a run, unless their interval is given: annealing each of them takes seconds."""
 ANNEALING = AnnealingSettings(particles=100, temperatures=1000)
@@ -37,11 +49,32 @@ def fit(arguments: Namespace) -> None:
         check_shape(arguments.shape, visible)
     computing.trained(arguments, settings, dataset)
     if not is_enumerable(visible, settings.hidden):
-        of_name("evaluate").compute(computing.task_of(_evaluation(arguments), ANNEALING))
+        of_name("evaluate").compute(computing.task_of(_evaluation(arguments), ANNEALING), dataset)
     result = load_run(arguments.out)
-    write_run_page(result, arguments.out, arguments.shape, arguments.samples)
-    print(*(f"{title}: {text}" for title, text in result.summary().items()), sep="\n")
-    print(f"page: {arguments.out / FIT_PAGE}")
+    findings = _findings(arguments, result, dataset)
+    write_run_page(result, arguments.out, arguments.shape, arguments.samples, findings)
+    print(*(f"{title}: {text}" for title, text in (result.summary() | findings.summary()).items()), sep="\n")
+    print(f"page: {arguments.out / FIT_PAGE}", loading_code(arguments.out), sep="\n")
+
+
+def _findings(arguments: Namespace, result: TrainingResult, dataset: Dataset) -> Findings:
+    """Return the log-likelihoods of independent units, and the certificate of the first model."""
+    bias = base_rate_bias(dataset.train)
+    parts = {"log_likelihood": dataset.train, "validation_log_likelihood": dataset.validation}
+    parts = {metric: part for metric, part in parts.items() if len(part)}
+    independent = {
+        metric: float(part.mean(axis=0, dtype=np.float64) @ bias - np.logaddexp(0, bias).sum())
+        for metric, part in parts.items()
+    }
+    rows = {metric: len(part) for metric, part in parts.items()}
+    rows_differ = not set(dataset.train.mean(axis=0)) <= {0.0, 1.0}
+    if not (arguments.certificate and rows_differ):
+        return Findings(independent, rows)
+    settings = CertificateSettings(tempering=TEMPERING, models=1)
+    with shown_progress("certificate", "models") as progress:
+        train, held_out = np.asarray(dataset.train), np.asarray(dataset.validation)
+        quantities = certificate(result.rbm, train, settings, held_out, progress)
+    return Findings(independent, rows, verdict(quantities).in_words, tuple(facts(quantities)))
 
 
 def _evaluation(arguments: Namespace) -> Namespace:
@@ -57,12 +90,86 @@ def certify(arguments: Namespace) -> None:
     file = arguments.model / MODEL if arguments.model.is_dir() else arguments.model
     budget = {"tempering": TEMPERING} | plain_data("--settings", arguments.settings)
     settings = parse(CertificateSettings, budget, "--settings")
-    dataset, rbm = computing.read_data(arguments), RBM.load(file).replicas
-    if (found := dataset.train.shape[1]) != rbm.visible_units:
-        raise DataError(f"{arguments.data}: found {found} columns; {file} has {rbm.visible_units} visible units")
+    rbm = RBM.load(file).replicas
+    dataset, rows = _as_trained(_rows_for(arguments, rbm), _data_of(arguments.model), arguments.data)
     with shown_progress(file.name, "models") as progress:
         quantities = certificate(rbm, dataset.train, settings, dataset.test, progress)
     if arguments.out:
         write_csv(quantities, arguments.out)
     for trial, of_model in quantities.groupby("trial"):
-        print(f"model {trial}: {verdict(of_model).in_words}", *(f"  {line}" for line in facts(of_model)), sep="\n")
+        print(
+            f"model {trial}: {verdict(of_model).in_words}", *(f"  {line}" for line in facts(of_model, rows)), sep="\n"
+        )
+
+
+def score(arguments: Namespace) -> None:
+    """Print or write the log-likelihood of each row of a file under each model, and the standard error of log Z."""
+    settings = parse(
+        AnnealingSettings, ANNEALING.model_dump() | plain_data("--settings", arguments.settings), "--settings"
+    )
+    rbm = RBM.load(_file_of(arguments.model)).replicas.astype(np.float64)
+    rows = _rows_for(arguments, rbm).train
+    if is_enumerable(rbm.visible_units, rbm.hidden_units):
+        log_z, errors = exact_log_partition(rbm), np.zeros(len(rbm.W))
+    else:
+        budget = {"base": base_rate_bias(rows), "threads": arguments.threads}
+        with shown_progress("log Z", "steps") as progress:
+            particles, temperatures = settings.particles, settings.temperatures
+            found = ais_log_partition(rbm, particles, temperatures, settings.seed, progress=progress, **budget)
+        log_z, errors = found.log_partition, found.standard_error
+    tables = []
+    for trial in range(len(rbm.W)):
+        parts = np.split(rows, range(ROWS_AT_ONCE, len(rows), ROWS_AT_ONCE))
+        weights = -np.concatenate([rbm[trial].free_energy(part) for part in parts])
+        values = {
+            "trial": trial,
+            "row": np.arange(1, len(rows) + 1),
+            "log_likelihood": normalised(weights, log_z[trial]),
+        }
+        tables.append(pd.DataFrame(values | {"standard_error": errors[trial]}))
+    table = pd.concat(tables, ignore_index=True)
+    if arguments.out:
+        write_csv(table, arguments.out)
+    else:
+        print(table.to_csv(index=False), end="")
+    for trial, of_model in table.groupby("trial"):
+        mean, error = of_model["log_likelihood"].mean(), errors[trial]
+        known = f"; log Z is annealed, standard error {error:.2g}" if error else ""
+        print(f"model {trial}: mean of {len(rows)} rows: {mean:.5g} nats per row{known}", file=sys.stderr)
+
+
+def _file_of(model: Path) -> Path:
+    return model / MODEL if model.is_dir() else model
+
+
+def _data_of(model: Path) -> Mapping[str, Any]:
+    """Return the provenance of the data set that models were trained on; empty if it is not known."""
+    folder = model if model.is_dir() else model.parent
+    is_run = _file_of(model).name == MODEL and (folder / META).is_file()
+    return (read_meta(folder).get("data") or {}) if is_run else {}
+
+
+def _as_trained(dataset: Dataset, trained: Mapping[str, Any], file: Path) -> tuple[Dataset, str]:
+    """Return the data set of a file, and what its rows are; rows that the run has held out are test rows."""
+    if trained.get("name") == "held_out":
+        with suppress(RbmbenchError):
+            split = REGISTRY.create("held_out", trained["options"]).split(dataset)
+            if split.provenance["content_sha256"] == trained["content_sha256"]:
+                return replace(split, test=split.validation), "training rows"
+    is_trained = dataset.provenance["content_sha256"] == trained.get("content_sha256")
+    return dataset, "training rows" if is_trained else f"rows of {file.name}"
+
+
+def _rows_for(arguments: Namespace, rbm: RBM) -> Dataset:
+    """Return the data set of a file for models of a run: with its columns, by their names, and its threshold."""
+    trained = _data_of(arguments.model)
+    options = trained.get("options") or {}
+    own = (options.get("options") or {}) if trained.get("name") == "held_out" else options
+    columns = trained.get("columns") or ()
+    names = ("threshold",) if columns else ("threshold", "drop_columns")
+    usual = {name: own[name] for name in names if own.get(name) not in (None, [])} if "path" in own else {}
+    dataset = computing.read_data(arguments, columns, **usual)
+    if (found := dataset.train.shape[1]) != rbm.visible_units:
+        file = _file_of(arguments.model)
+        raise DataError(f"{arguments.data}: found {found} columns; {file} has {rbm.visible_units} visible units")
+    return dataset

@@ -228,6 +228,12 @@ OF_FIT = {
     "--evaluate-every": ONE_STAGE["--evaluate-every"]
     | {"help": "iterations between evaluations (default: so many that there are 20)"},
     "--threads": COMPUTATION["--threads"],
+    "--validation": {
+        "type": _number(0, 1, float),
+        "metavar": "SHARE",
+        "help": "share of the rows to hold out, at random (default: 0.1 of at least 100 rows; 0 for none)",
+    },
+    "--no-certificate": {"action": "store_false", "dest": "certificate", "help": "do not examine the trained model"},
     "--shape": {"type": _shape, "metavar": "ROWSxCOLUMNS", "help": "draw filters and samples as images (28x28)"},
     "--samples": {
         "type": _number(1, MOST_SAMPLES, int),
@@ -337,6 +343,16 @@ def _add_commands(commands) -> None:
         "--out": _file(help="CSV file with all numbers, to write"),
     }
     add("certify", "fitting:certify", "say whether a trained model is what it seems to be", own)
+
+    own = {
+        "model": own["model"],
+        "data": _file(help="rows to score: new ones, or those of training"),
+        **OWN_DATA,
+        "--settings": _json(default="{}", help="budget of log Z as JSON, such as '{\"temperatures\": 10000}'"),
+        "--threads": COMPUTATION["--threads"],
+        "--out": _file(help="CSV file to write (default: standard output)"),
+    }
+    add("score", "fitting:score", "log-likelihood of each row of a file under trained models, with its error", own)
 
     own = {
         "kinds": {"nargs": "*", "type": _kind_of_parts, "metavar": "KIND", "help": f"{', '.join(PARTS)} (default: all)"}

@@ -22,6 +22,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from snakemake_interface_logger_plugins.settings import LogHandlerSettingsBase
 
 from rbmbench.cli.output import MESSAGES, TO_LOG, Stream
+from rbmbench.io.caches import replace_unwritable_cache
 
 if TYPE_CHECKING:  # Snakemake imports all plugins whatever it is asked for
     from rbmbench.cli.job_lines import JobLines
@@ -61,6 +62,9 @@ class LogHandler(LogHandlerBase):
 
     def __post_init__(self) -> None:
         asked = self.common_settings
+        # Before Snakemake makes its own folder there.
+        if warning := replace_unwritable_cache():
+            print(f"rbmbench: warning: {warning}", file=sys.stderr)
         stream = Stream(sys.stdout if asked.stdout else sys.stderr, "Snakemake's messages")
         own = DefaultFilter(asked.quiet, asked.debug_dag, asked.verbose, asked.dryrun, asked.printshellcmds)
         formatter = DefaultFormatter(asked.quiet, asked.show_failed_logs)

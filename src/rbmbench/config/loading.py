@@ -45,14 +45,14 @@ def load(files: Iterable[str | Path], config: Mapping[str, Any] | None = None) -
     values = merged(*(values for _, values in layers.parts)) if config is None else config
     main = parse(MainConfig, values, layers.place)
     _load_plugins(layers, main)
-    for key in main.overrides:
-        if key not in main.papers:
-            raise layers.refuse(("overrides", key), unknown_name("paper", key, main.papers))
+    known = sorted(path.stem for path in (files[0].parent / "papers").glob("*.yaml"))
+    for key in main.overrides:  # an overlay may have some for papers that another one leaves out
+        if not paper_file(files[0].parent, key).is_file():
+            raise layers.refuse(("overrides", key), unknown_name("paper", key, {*known, *main.papers}))
     published, papers, studies = {}, [], []
     for key in main.papers:
         file = paper_file(files[0].parent, key)
         if not file.is_file():
-            known = sorted(path.stem for path in (files[0].parent / "papers").glob("*.yaml"))
             raise layers.refuse(("papers",), unknown_name("paper", key, known))
         if file.parent == files[0].parent:
             studies.append(key)

@@ -5,7 +5,7 @@ The fields of a data set's class are its options, checked on creation; its metho
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rbmbench.base.errors import SettingsError
@@ -39,13 +39,16 @@ __all__ = [
 REGISTRY = Registry("rbmbench.datasets", "data set")
 
 
-def read_file(path: str | os.PathLike, **options) -> Dataset:
+def read_file(path: str | os.PathLike, columns: Sequence[str] = (), sparse: bool = False, **options) -> Dataset:
     """Return the data set of a file: one that `save` wrote, or rows of the user's own with options of `user_file`.
+
+    ``columns`` are those of the user's own file that are read, in this order, if it names its columns. With ``sparse``,
+    rows of a sparse file are `rbmbench.model.sparse_rows.SparseRows`, which training makes dense in mini-batches.
 
     Raises a `DataError` if the file is missing, damaged, or neither of them.
     """
     if options or os.path.splitext(path)[1].lower() != ".npz" or not was_saved(path):
-        return load("user_file", path=os.fspath(path), **options)
+        return REGISTRY.create("user_file", {"path": os.fspath(path)} | options).read(columns, sparse)
     return read(path)
 
 

@@ -16,6 +16,7 @@ from rbmbench.io.atomic import replaced
 from rbmbench.io.guard import UnreadableError
 from rbmbench.io.text import plain_json
 from rbmbench.model.rows import binary_rows
+from rbmbench.model.sparse_rows import SparseRows
 
 PARTS = ("train", "validation", "test")
 
@@ -34,7 +35,8 @@ class Dataset:
         uint8 arrays (rows, m) of 0 and 1; validation and test may have no rows.
     provenance : dict
         Plain data for JSON: name, title, source, files (name, sha256, from), preprocessing, rows, visible,
-        stand_in_for, options, content_sha256 (of the parts), arrays (of each its shape, dtype and sha256).
+        stand_in_for, options, content_sha256 (of the parts), arrays (of each its shape, dtype and sha256); of files
+        whose columns have names, columns.
     arrays : dict
         Further arrays by name, for example the parameters that the rows were drawn from.
     """
@@ -61,6 +63,7 @@ def build(
     stand_in_for: str | None = None,
     options: Mapping[str, Any],
     arrays: Mapping[str, np.ndarray] | None = None,
+    columns: Sequence[str] | None = None,
 ) -> Dataset:
     """Return a checked data set with its provenance; see `Dataset` for the arguments that it has.
 
@@ -74,6 +77,8 @@ def build(
         Each file read: its name, its sha256, and where it was found.
     stand_in_for : str, optional
         The data set that this one stands in for, named in the title.
+    columns : sequence of str, optional
+        Names of the visible units, kept in the provenance.
 
     Raises
     ------
@@ -100,6 +105,7 @@ def build(
         "options": dict(options),
         "content_sha256": _content_sha256(parts),
         "arrays": {key: _described(array) for key, array in arrays.items()},
+        **({"columns": list(columns)} if columns else {}),
     }
     return Dataset(name, title, **parts, provenance=provenance, arrays=arrays)
 
@@ -165,5 +171,7 @@ def _content_sha256(parts: Mapping[str, np.ndarray]) -> str:
     digest = hashlib.sha256()
     for part in PARTS:
         digest.update(repr((part, *parts[part].shape)).encode())
-        digest.update(np.packbits(parts[part], axis=1).tobytes())
+        rows = parts[part]
+        for block in rows.blocks() if isinstance(rows, SparseRows) else (rows,):
+            digest.update(np.packbits(block, axis=1).tobytes())
     return digest.hexdigest()

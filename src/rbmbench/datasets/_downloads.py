@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rbmbench.base.errors import DataError, ResultsError
+from rbmbench.datasets._formats import GZIP, gunzip
 from rbmbench.datasets._http import UnavailableError, answers, download, is_address, without_credentials
 from rbmbench.io.atomic import replaced
 from rbmbench.io.caches import user_cache, why_not_writable
@@ -28,6 +29,7 @@ class File:
     sha256: str | None = None
     at_most_bytes: int = 0
     unpacked_bytes: int = 0
+    unpacked_sha256: str | None = None
     git_object: str | None = None
     instead_of: str | None = None
 
@@ -35,6 +37,16 @@ class File:
     def limit(self) -> int:
         """Largest number of bytes of a copy."""
         return self.bytes or self.at_most_bytes
+
+    @property
+    def local_limit(self) -> int:
+        """Largest number of bytes of a copy on disk, which may be unpacked."""
+        return max(self.limit, self.unpacked_bytes) if self.unpacked_sha256 else self.limit
+
+    @property
+    def local_names(self) -> list[str]:
+        """Names of copies on disk: its own, and that of its content where the checksum of this is known."""
+        return [self.name, self.name.removesuffix(".gz")] if self.unpacked_sha256 else [self.name]
 
     @property
     def expected(self) -> str:
@@ -230,8 +242,11 @@ def _in_mirror(file: File, mirror: str | None) -> list[str]:
     if is_address(mirror):
         return [f"{mirror.rstrip('/')}/{file.folder}/{file.name}", f"{mirror.rstrip('/')}/{file.name}"]
     top = Path(os.path.expanduser(mirror))
-    own = [path for path in (top / file.folder / file.name, top / file.name) if os.path.exists(path)]
-    return [str(path) for path in own or sorted(top.glob(f"*/{file.name}")) if path in own or _is_good(file, path)]
+    own = [path for folder in (top / file.folder, top) for name in file.local_names if (path := folder / name).exists()]
+    if own:
+        return list(map(str, own))
+    others = [path for name in file.local_names for path in sorted(top.glob(f"*/{name}"))]
+    return [str(path) for path in others if _is_good(file, path)]
 
 
 def _is_good(file: File, path: Path) -> bool:
@@ -246,7 +261,8 @@ def _is_good(file: File, path: Path) -> bool:
 def _content(file: File, place: str) -> tuple[bytes, str]:
     """Return the bytes at a path or an address, and their sha256; raise a DataError if another is declared."""
     try:
-        content = download(place, file.name, file.limit) if is_address(place) else bounded_bytes(place, file.limit)
+        is_remote = is_address(place)
+        content = download(place, file.name, file.limit) if is_remote else bounded_bytes(place, file.local_limit)
     except OSError as error:
         raise DataError(f"{place}: cannot be read ({error.strerror})") from error
     except UnreadableError as error:
@@ -256,7 +272,7 @@ def _content(file: File, place: str) -> tuple[bytes, str]:
     if file.git_object:
         blob = b"blob %d\0" % len(content) + content
         kind, expected, found = "git object", file.git_object, hashlib.sha1(blob, usedforsecurity=False).hexdigest()
-    if expected not in (None, found):
+    if expected not in (None, found) and not _has_content(file, content):
         # Servers answer with web pages in place of files that they do not have.
         is_page = content[:1000].lstrip().lower().startswith((b"<!doctype html", b"<html"))
         raise DataError(
@@ -264,6 +280,17 @@ def _content(file: File, place: str) -> tuple[bytes, str]:
             f"{' (a web page)' if is_page else ''}"
         )
     return content, sha256
+
+
+def _has_content(file: File, content: bytes) -> bool:
+    """Return whether bytes, or what they unpack to, are the content of a file whose checksum is declared."""
+    if not file.unpacked_sha256:
+        return False
+    try:
+        unpacked = gunzip(file, content, file.name) if content[:2] == GZIP else content
+    except DataError:
+        return False
+    return hashlib.sha256(unpacked).hexdigest() == file.unpacked_sha256
 
 
 def _not_found(files: Sequence[File], sources: Sources, failures: Sequence[str]) -> str:

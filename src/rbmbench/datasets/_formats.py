@@ -13,6 +13,8 @@ from rbmbench.base.errors import DataError
 from rbmbench.io.arrays import npz_arrays, text_array
 from rbmbench.io.guard import UnreadableError, one_line
 
+GZIP = b"\x1f\x8b"
+"""First bytes of a gzip file."""
 PIXELS = 128
 GREY_PIXELS = 256
 IMAGE = 28
@@ -36,9 +38,9 @@ def gunzip(file, content: bytes, where: str) -> bytes:
 
 
 def idx_images(file, content: bytes, where: str) -> np.ndarray:
-    """Return the images of a gzipped idx3-ubyte file: uint8 (images, height, width), read-only."""
-    unpacked = gunzip(file, content, where)
+    """Return the images of an idx3-ubyte file, gzipped or not: uint8 (images, height, width), read-only."""
     magic, header = b"\0\0\x08\x03", 16
+    unpacked = content if content[:4] == magic else gunzip(file, content, where)
     if unpacked[:4] != magic or len(unpacked) < header:
         raise DataError(f"{where}: not an idx3-ubyte file: starts with {unpacked[:4].hex()}, expected {magic.hex()}")
     shape = tuple(int(size) for size in np.frombuffer(unpacked, ">u4", 3, offset=4))

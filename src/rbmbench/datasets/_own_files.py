@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from io import BytesIO, StringIO
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from zipfile import ZipFile
 
 import numpy as np
@@ -17,6 +17,10 @@ from rbmbench.io.arrays import npy_array, npz_arrays
 from rbmbench.io.guard import UnreadableError, bounded_bytes, most_array_bytes, one_line
 from rbmbench.io.tables import parquet_table, unpacked
 from rbmbench.model.rows import binary_rows
+from rbmbench.model.sparse_rows import SparseRows
+
+if TYPE_CHECKING:
+    from scipy.sparse import sparray
 
 TEXT = (".csv", ".tsv", ".txt", ".dat", ".data", ".amat")
 LIBSVM = (".libsvm", ".svmlight", ".svm")
@@ -28,10 +32,11 @@ SPARSE = {"data", "indices", "indptr", "shape", "format"}
 
 
 class Rows(NamedTuple):
-    """A table or matrix, and the number of the line of the text that each row is read from, where it is one."""
+    """A table or matrix, the line of the text that each row is read from, and whether its columns have names."""
 
-    table: pd.DataFrame | np.ndarray
+    table: "pd.DataFrame | np.ndarray | sparray"
     lines: Sequence[int] | None = None
+    named: bool = False
 
     def place(self, row: int) -> str:
         """Return the line of a row in the file, or its number."""
@@ -63,8 +68,9 @@ def rows_of(content: bytes, path: Path, array: str | None) -> dict[str, Rows]:
         raise UnreadableError(f"key must be an array of an .npz file, got {array!r}")
     if kind in TEXT:
         return {"train": _text(content)}
-    readers = {".npy": npy_array, ".parquet": _parquet}
-    return {"train": Rows(readers.get(kind, _libsvm)(content))}
+    if kind == ".parquet":
+        return {"train": Rows(_parquet(content), named=True)}
+    return {"train": Rows(npy_array(content) if kind == ".npy" else _libsvm(content))}
 
 
 def read_content(path: Path) -> bytes:
@@ -72,7 +78,18 @@ def read_content(path: Path) -> bytes:
     return bounded_bytes(path, MOST_TEXT_BYTES if ending(path) in (*TEXT, *LIBSVM) else most_array_bytes())
 
 
-def binary(rows: Rows, drop_columns: Sequence[str], threshold: float | None) -> np.ndarray:
+def chosen(rows: Rows, columns: Sequence[str]) -> Rows:
+    """Return rows with these columns alone, in this order, if they have names; else all."""
+    if not rows.named:
+        return rows
+    if missing := [name for name in columns if name not in rows.table.columns]:
+        raise UnreadableError(f"must have the column {missing[0]!r} of the training rows, got none of this name")
+    return rows._replace(table=rows.table[list(columns)])
+
+
+def binary(
+    rows: Rows, drop_columns: Sequence[str], threshold: float | None, keep_sparse: bool = False
+) -> np.ndarray | SparseRows:
     """Return rows as 0 and 1, uint8; an `UnreadableError` names the place of the first other entry.
 
     Parameters
@@ -82,8 +99,15 @@ def binary(rows: Rows, drop_columns: Sequence[str], threshold: float | None) -> 
         Columns that are left out, by name, or by number from 1 where they have no names.
     threshold : float, optional
         Larger numbers are 1, others 0.
+    keep_sparse : bool
+        Whether those of a sparse matrix stay sparse.
     """
     table = rows.table
+    if hasattr(table, "tocsr"):
+        if (threshold or 0) >= 0:
+            states = _sparse_states(table, drop_columns, threshold)
+            return states if keep_sparse else _dense(states)
+        table = _dense(table)
     if isinstance(table, np.ndarray):
         if not drop_columns and threshold is None:
             with suppress(DataError):
@@ -105,6 +129,30 @@ def binary(rows: Rows, drop_columns: Sequence[str], threshold: float | None) -> 
         cure += "" if np.isnan(numbers[row, column]) else ", threshold turns numbers into 0 and 1"
         raise UnreadableError(f"{rows.place(row)}, column {name!r}{number}: must be 0 or 1, got {reason}; {cure}")
     return (numbers > (0 if threshold is None else threshold)).astype(np.uint8)
+
+
+def _sparse_states(matrix: "sparray", drop_columns: Sequence[str], threshold: float | None) -> SparseRows:
+    """Return a sparse matrix as rows of 0 and 1, see `binary`; other entries than those stored are 0."""
+    _check_size(matrix, 1 / 8)  # as bits, in which rows are compared and hashed
+    names = _numbered(matrix.shape[1])
+    for name in drop_columns:
+        if name not in names:
+            raise UnreadableError(f"drop_columns: {unknown_name('column', name, names)}")
+    kept = [number for number, name in enumerate(names) if name not in drop_columns]
+    matrix = (matrix.tocsr()[:, kept] if drop_columns else matrix.tocsr()).copy()
+    matrix.sum_duplicates()
+    if threshold is not None:
+        matrix.data = (matrix.data > threshold).astype(np.uint8)
+    elif (wrong := (matrix.data != 0) & (matrix.data != 1)).any():
+        places = matrix.tocoo()
+        first = wrong.argmax()
+        cure = "drop_columns leaves columns out, threshold turns numbers into 0 and 1"
+        where = f"row {places.row[first] + 1}, column {names[kept[places.col[first]]]!r}"
+        raise UnreadableError(f"{where}: must be 0 or 1, got {matrix.data[first].item()!r}; {cure}")
+    try:
+        return SparseRows(matrix)
+    except DataError as error:
+        raise UnreadableError(str(error)) from None
 
 
 def _frame(matrix: np.ndarray) -> pd.DataFrame:
@@ -139,7 +187,7 @@ def _text(content: bytes) -> Rows:
         table = table.iloc[:, :-1]  # lines that end with a separator
     lines = [number for number, line in enumerate(StringIO(text, None), 1) if line.strip()]
     has_lines = len(lines) == len(table) + (header is not None)  # quoted texts may have several
-    return Rows(table, lines[-len(table) :] if has_lines else None)
+    return Rows(table, lines[-len(table) :] if has_lines else None, header is not None)
 
 
 def _are_names(cells: list[str]) -> bool:
@@ -163,12 +211,12 @@ def _parquet(content: bytes) -> pd.DataFrame:
 
 
 @one_line
-def _libsvm(content: bytes) -> np.ndarray:
+def _libsvm(content: bytes) -> "sparray":
     """Return the features of a libsvm file as a matrix; its labels are left out."""
     from sklearn.datasets import load_svmlight_file
 
     features, _ = load_svmlight_file(BytesIO(content), dtype=np.float32)
-    return _dense(features)
+    return features
 
 
 def _npz(content: bytes, array: str | None) -> dict[str, np.ndarray]:
@@ -192,17 +240,22 @@ def _names(content: bytes) -> set[str]:
 
 
 @one_line
-def _sparse(content: bytes, names: set[str]) -> np.ndarray:
+def _sparse(content: bytes, names: set[str]) -> "sparray":
     """Return the matrix that `scipy.sparse.save_npz` wrote."""
     from scipy import sparse
 
     npz_arrays(BytesIO(content), names - {"format"})  # checks the sizes
-    return _dense(sparse.load_npz(BytesIO(content)))
+    return sparse.load_npz(BytesIO(content))
 
 
-def _dense(matrix) -> np.ndarray:
+def _dense(matrix: "sparray | SparseRows") -> np.ndarray:
     """Return a sparse matrix as an array."""
-    size, most = matrix.shape[0] * matrix.shape[1] * matrix.dtype.itemsize, most_array_bytes()
+    _check_size(matrix, matrix.dtype.itemsize)
+    return np.asarray(matrix) if isinstance(matrix, SparseRows) else matrix.toarray()
+
+
+def _check_size(matrix: "sparray | SparseRows", each: float) -> None:
+    """Raise an `UnreadableError` if entries of so many bytes would take more than may be read."""
+    size, most = int(matrix.shape[0] * matrix.shape[1] * each), most_array_bytes()
     if size > most:
         raise UnreadableError(f"its shape {matrix.shape} takes {size} bytes; allowed: at most {most}")
-    return matrix.toarray()

@@ -2,7 +2,7 @@
 """The base class of data sets, and checks of their options."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from typing import Annotated, Any, ClassVar, get_type_hints
 
@@ -60,7 +60,8 @@ class Recipe:
     def build(self, title: str, **contents) -> Dataset:
         """Return the data set of these options; ``contents`` are further arguments of `rbmbench.datasets.build`."""
         defaults = {"source": "generated", "stand_in_for": getattr(self, "stands_in_for", None)}
-        return build(self.name, title, options=asdict(self), **defaults | contents)
+        options = {option.name: getattr(self, option.name) for option in fields(self)}
+        return build(self.name, title, options=options, **defaults | contents)
 
 
 def whole_number(low: int, high: int | Callable[[Any], int]) -> Check:

@@ -30,19 +30,21 @@ class HeldOut(Recipe):
     options : dict
         Its options; None for its defaults.
     validation, test : int
-        Number of rows of these parts.
+        Number of rows of these parts; one of them may be 0.
     seed : int
         Seed of the order (numpy's Philox).
     """
 
     data: Annotated[str, text] = "artificial_modes"
     options: Annotated[dict | None, _options] = None
-    validation: Annotated[int, whole_number(1, MOST_ROWS)] = 1000
-    test: Annotated[int, whole_number(1, MOST_ROWS)] = 1000
+    validation: Annotated[int, whole_number(0, MOST_ROWS)] = 1000
+    test: Annotated[int, whole_number(0, MOST_ROWS)] = 1000
     seed: Seed = 0
 
     def __post_init__(self):
         super().__post_init__()
+        if not self.validation + self.test:
+            raise self.refused("validation", "1 or more, or test rows")
         if self.data == self.name:
             raise self.refused("data", "another data set")
         self.other  # noqa: B018  # refuses its options
@@ -69,7 +71,10 @@ class HeldOut(Recipe):
 
     def load(self, sources) -> Dataset:
         """Return the data set; a `DataError` if it would have no training rows."""
-        whole = self.other.load(sources)
+        return self.split(self.other.load(sources))
+
+    def split(self, whole: Dataset) -> Dataset:
+        """Return the data set from the other one; a `DataError` if it would have no training rows."""
         left = len(whole.train) - self.validation - self.test
         if left < 1:
             raise DataError(
@@ -77,7 +82,10 @@ class HeldOut(Recipe):
                 f"allowed: together less than the {len(whole.train)} training rows of {self.data!r}"
             )
         order = np.random.Generator(np.random.Philox(self.seed)).permutation(len(whole.train))
-        train, validation, test = np.split(whole.train[order], [left, left + self.validation])
+        train, validation, test = (
+            whole.train.take(part, axis=0) if len(part) else whole.train[:0]
+            for part in np.split(order, [left, left + self.validation])
+        )
         stand_in = whole.provenance["stand_in_for"]
         return self.build(
             whole.title.removesuffix(f" (stand-in for {stand_in})"),
@@ -90,4 +98,5 @@ class HeldOut(Recipe):
             f" them for validation and {self.test} for testing",
             stand_in_for=stand_in,
             arrays=whole.arrays,
+            columns=whole.provenance.get("columns"),
         )

@@ -2,13 +2,14 @@
 """A user's own data: rows of 0 and 1 from a file."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 from rbmbench.base.errors import DataError
 from rbmbench.datasets import REGISTRY, Dataset
-from rbmbench.datasets._own_files import ENDINGS, binary, ending, read_content, rows_of
+from rbmbench.datasets._own_files import ENDINGS, binary, chosen, ending, read_content, rows_of
 from rbmbench.datasets._recipe import Recipe, number, text
 from rbmbench.io.guard import UnreadableError
 
@@ -57,6 +58,10 @@ class UserFile(Recipe):
 
     def load(self, _sources=None) -> Dataset:
         """Return the data set."""
+        return self.read()
+
+    def read(self, columns: Sequence[str] = (), sparse: bool = False) -> Dataset:
+        """Return the data set; for the arguments see `rbmbench.datasets.read_file`."""
         path = Path(self.path)
         try:
             content = read_content(path)
@@ -64,7 +69,10 @@ class UserFile(Recipe):
             raise DataError(f"{path}: cannot be read ({getattr(error, 'strerror', error)})") from error
         try:
             rows = rows_of(content, path, self.key)
-            parts = {part: binary(rows[part], self.drop_columns, self.threshold) for part in rows}
+            if columns:
+                rows = {part: chosen(rows[part], columns) for part in rows}
+            parts = {part: binary(rows[part], self.drop_columns, self.threshold, sparse) for part in rows}
+            named = rows["train"].table.columns if rows["train"].named else ()
         except UnreadableError as error:
             raise DataError(f"{path}: cannot be read as {ending(path)} ({error})") from error
         return self.build(
@@ -72,5 +80,6 @@ class UserFile(Recipe):
             **parts,
             source="a file of the user's own",
             preprocessing="none",
+            columns=[str(name) for name in named if name not in self.drop_columns],
             files=[{"name": path.name, "sha256": hashlib.sha256(content).hexdigest(), "from": "user"}],
         )

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Folders for files that can be made or fetched again: compiled kernels and downloads."""
 
+import os
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import TemporaryDirectory, TemporaryFile
+
+_temporary: list[TemporaryDirectory] = []
+"""Cache folders that are removed when the process ends."""
 
 
 def user_cache(name: str) -> Path | None:
@@ -14,6 +18,21 @@ def user_cache(name: str) -> Path | None:
     except RuntimeError:
         return None
     return folder if folder.is_absolute() else None  # older versions of platformdirs leave the ~ in it
+
+
+def replace_unwritable_cache() -> str | None:
+    """Let XDG_CACHE_HOME name a temporary folder, if the user's cache folder cannot be made; return why, in a line.
+
+    Other programs, such as Snakemake, end with a traceback where they cannot make a folder in it.
+    """
+    folder = user_cache("")
+    reason = why_not_writable(folder) if folder else "the user has no home folder"
+    if not reason:
+        return None
+    _temporary.append(TemporaryDirectory(prefix="rbmbench-cache-"))
+    os.environ["XDG_CACHE_HOME"] = _temporary[-1].name
+    where = f"{folder.parent}: cannot be written" if folder else "found none"
+    return f"cache folder: {where} ({reason}); a temporary one is used; XDG_CACHE_HOME names another"
 
 
 def why_not_writable(folder: Path) -> str | None:

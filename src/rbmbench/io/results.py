@@ -52,8 +52,18 @@ Location = str | PathLike
 
 
 def check_writable(folder: Location) -> None:
-    """Raise an error unless files can be written below ``folder``, which need not be there yet."""
+    """Raise an error unless files can be written below ``folder``, which need not be there yet.
+
+    If it is, or is below, a link to a folder that is not there, that folder is made.
+    """
     folder = Path(folder)
+    for path in (folder.absolute(), *folder.absolute().parents):
+        if path.is_symlink() and not path.exists():
+            try:
+                Path(os.path.realpath(path)).mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                target = f"link to {os.readlink(path)}, which cannot be made"
+                raise ResultsError(f"{folder}: cannot be written ({path} is a {target}: {error.strerror})") from None
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not there.is_dir():
         raise ResultsError(f"{folder}: cannot be written ({there} is not a folder)")

@@ -38,9 +38,9 @@ class EvaluateJob(JobKind):
     summary = "evaluate snapshots by annealed importance sampling, or tempered chains"
     takes_gpu = True
 
-    def compute(self, task):
-        """See `JobKind`."""
-        task.code, dataset = fingerprint(task.settings), datasets.read_file(task.data)
+    def compute(self, task, dataset=None):
+        """See `JobKind`; ``dataset`` is that of the task's file, if it has been read already."""
+        task.code, dataset = fingerprint(task.settings), dataset or datasets.read_file(task.data)
         run, snapshots = results.read_meta(task.model), results.read_snapshots(task.model)
         check_width(snapshots["snapshot_W"], dataset, task.model)
         each = 1 if run["settings"].get("products") else len(snapshots["snapshot_iterations"])

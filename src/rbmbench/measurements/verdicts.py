@@ -87,8 +87,8 @@ def verdict(quantities: pd.DataFrame) -> Verdict:
     return Verdict(word, (*grave, *mild), tuple(_remarks(scalars)), detectable)
 
 
-def facts(quantities: pd.DataFrame) -> Iterator[str]:
-    """Yield lines that say what the verdict on one model rests on, and remarks."""
+def facts(quantities: pd.DataFrame, rows: str = "training rows") -> Iterator[str]:
+    """Yield lines that say what the verdict on one model rests on, and remarks; ``rows`` are those it is held to."""
     found, walks = _read(quantities)
     ends = (f"{found[f'log_partition_{end}']:.6g}" for end in ("low", "high"))
     exact = f", exact {found['exact_log_partition']:.6g}" if "exact_log_partition" in found else ""
@@ -100,7 +100,7 @@ def facts(quantities: pd.DataFrame) -> Iterator[str]:
     yield f"log Z: {' to '.join(ends)} nats{exact}; {basis}"
     likelihoods = (f"{found[f'log_likelihood_{end}']:.5g}" for end in ("low", "high"))
     yield (
-        f"log-likelihood of the training rows: {' to '.join(likelihoods)} nats per row"
+        f"log-likelihood of the {rows}: {' to '.join(likelihoods)} nats per row"
         f" (independent units {found['independent_log_likelihood']:.5g})"
     )
     nearest = walks["from_noise"].idxmin()
@@ -109,14 +109,14 @@ def facts(quantities: pd.DataFrame) -> Iterator[str]:
         f" of chains from noise at best {walks['from_noise'][nearest]:.2g}, after {nearest} steps"
     )
     yield f"R hat of tempered chains: {found['r_hat']:.3f}"
-    yield f"another temperature gains at least {found['temperature_gain_low']:.2g} nats per row"
-    yield f"rates of single units cost at least {found['rate_divergence_low']:.2g} nats per row"
+    yield f"gain of another temperature: at least {found['temperature_gain_low']:.2g} nats per row"
+    yield f"loss by the rates of single units: at least {found['rate_divergence_low']:.2g} nats per row"
     if "held_out" in found:
         shares = (f"{name} {found[f'{name}_low']:.1%} to {found[f'{name}_high']:.1%}" for name in MODES)
-        rows = f"{found['compared_rows']:.0f} {'held-out' if found['held_out'] else 'training'} rows"
-        yield f"mass that is off by more than a factor of {RATIO:g} beside {rows}: {', '.join(shares)}"
+        compared = f"{found['compared_rows']:.0f} {'held-out rows' if found['held_out'] else rows}"
+        yield f"mass that is off by more than a factor of {RATIO:g} beside {compared}: {', '.join(shares)}"
     held_out = f", of test rows {found['test_accuracy']:.2f}" if "test_accuracy" in found else ""
-    yield f"adversarial accuracy of samples beside training rows: {found['accuracy']:.2f}{held_out}"
+    yield f"adversarial accuracy of samples beside {rows}: {found['accuracy']:.2f}{held_out}"
     yield from verdict(quantities).remarks
 
 

@@ -13,6 +13,7 @@ from rbmbench.base.errors import SettingsError
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.kernels import kernels_for
 from rbmbench.model.rows import binary_rows
+from rbmbench.model.sparse_rows import array_like, gathered
 
 
 def random_rows(data, rows: int, like, stream: Stream):
@@ -22,10 +23,9 @@ def random_rows(data, rows: int, like, stream: Stream):
     they do not fit. One draw of the stream is taken.
     """
     data = binary_rows(data, units=like.shape[1])
-    kernels = kernels_for(like)
-    index = (kernels.uniforms(stream.next(), rows, np.float64) * len(data)).astype(np.int64)
+    index = (kernels_for(like).uniforms(stream.next(), rows, np.float64) * len(data)).astype(np.int64)
     out = np.empty((len(index), rows, data.shape[1]), like.dtype, like=like)
-    kernels.gather_rows(data, index, out)
+    gathered(data, index, out)
     return out
 
 
@@ -34,7 +34,7 @@ class MiniBatches:
 
     Parameters
     ----------
-    data : array, shape (rows, m), uint8
+    data : array or SparseRows, shape (rows, m), uint8
     batch : int
         Rows of a mini-batch. If equal to the rows of ``data``, they are used in their given order.
     seed : int
@@ -60,14 +60,14 @@ class MiniBatches:
         if batch == len(data):
             self._out = np.broadcast_to(data.astype(dtype), shape)
         else:
-            self._out = np.empty(shape, dtype, like=data)
+            self._out = np.empty(shape, dtype, like=array_like(data))
 
     def at(self, iteration: int):
         """Return the mini-batch of an iteration (from 0), (replicas, batch, m); valid until the next call."""
         if self.batch == len(self.data):
             return self._out
         index, _ = next(self.indices(iteration, iteration + 1))
-        kernels_for(self._out).gather_rows(self.data, index, self._out)
+        gathered(self.data, index, self._out)
         return self._out
 
     def indices(self, first: int, last: int):

@@ -12,7 +12,7 @@ import numpy as np
 
 from rbmbench.base.errors import DataError, ResultsError, SettingsError
 from rbmbench.kernels import contiguous, is_array, kernels_for, on_host
-from rbmbench.model.rows import binary_rows, means
+from rbmbench.model.rows import binary_rows, means, states_or_missing
 
 MOST_PARAMETER_BYTES = 2**33
 Array = Any  # numpy.ndarray or a type with the same interface
@@ -144,7 +144,9 @@ class RBM:
         """Return the RBMs with NumPy arrays as parameters; no copy if they are NumPy arrays."""
         return unchecked_rbm(*(on_host(p) for p in self.parameters))
 
-    def sample(self, count: int, seed: int = 0, *, sweeps: int = 100, temperatures: int = 10) -> Array:
+    def sample(
+        self, count: int, seed: int = 0, *, sweeps: int = 100, temperatures: int = 10, clamp: Any = None
+    ) -> Array:
         """Return samples of v from parallel tempering, one from each of ``count`` independent sets of chains.
 
         They are approximate: the bias decreases with ``sweeps``. `rbmbench.samplers` has streams of samples of a chain,
@@ -160,21 +162,31 @@ class RBM:
             Sweeps of parallel tempering that each sample takes.
         temperatures : int
             Inverse temperatures, equally spaced from 0 to 1, at least 2. All chains start from uniform states.
+        clamp : array_like, shape (m,) or (rows, m), optional
+            Units that are held at 0 or 1, such as the known values of a row; NaN, or a missing value of pandas, where a
+            unit is free. The free units are drawn from their law given those that are held.
 
         Returns
         -------
         ndarray of uint8, shape (..., count, m)
-            States, 0 and 1, with the leading axes of the parameters.
+            States, 0 and 1, with the leading axes of the parameters; (..., rows, count, m) for a ``clamp`` of rows.
 
         Raises
         ------
         SettingsError
             If an argument is out of range.
+        DataError
+            If ``clamp`` has another number of columns, or entries other than 0, 1 and missing ones.
         """
-        from rbmbench.model.tempering import tempered_samples
+        from rbmbench.model.tempering import clamped_samples, tempered_samples
 
-        samples = tempered_samples(self.replicas, count, seed, sweeps, temperatures)
-        return samples.reshape(*self.b.shape[:-1], *samples.shape[1:])
+        leading, budget = self.b.shape[:-1], (count, seed, sweeps, temperatures)
+        if clamp is None:
+            samples = tempered_samples(self.replicas, *budget)
+            return samples.reshape(*leading, *samples.shape[1:])
+        held = states_or_missing(clamp, "clamp", self.visible_units)
+        samples = clamped_samples(self.replicas, held.reshape(-1, self.visible_units), *budget)
+        return samples.reshape(*leading, *held.shape[:-1], *samples.shape[2:])
 
     def save(self, path: str | os.PathLike) -> None:
         """Write W, b and c to an .npz file, by the names that ``model.npz`` of a run has.

@@ -24,7 +24,7 @@ def binary_rows(values: Any, what: str = "data", units: int | None = None, *, ma
     Parameters
     ----------
     values : array_like, shape (rows, units)
-        Numbers or truth values of any type. Arrays on a device stay there.
+        Numbers or truth values of any type. Arrays on a device stay there, and `SparseRows` as they are.
     what : str
         What they are, for the message.
     units : int, optional
@@ -38,6 +38,9 @@ def binary_rows(values: Any, what: str = "data", units: int | None = None, *, ma
         If they are no matrix of real numbers, are masked, have another number of columns, are empty, or if an entry is
         neither 0 nor 1.
     """
+    if getattr(values, "is_checked", False):
+        _check_width(values, what, units)
+        return values
     rows = binary_states(values, what, 2, units)
     if 0 in rows.shape and not may_be_empty:
         _refuse(what, f"shape {rows.shape}", "at least one row and one column")
@@ -74,6 +77,25 @@ def means(values: Any, what: str, units: int, dtype) -> Array:
     if found.size and not bool(((found >= 0) & (found <= 1)).all()):
         _refuse(what, "a number outside of that, or one that is not finite", MEANS)
     return found.astype(dtype, copy=False)
+
+
+def states_or_missing(values: Any, what: str, units: int) -> np.ndarray:
+    """Return states of 0, 1 and NaN for missing ones, (m,) or (rows, m), as float64.
+
+    A `DataError` is raised for other entries, axes and widths.
+    """
+    allowed = "0, 1 and missing values (NaN), (units,) or (rows, units)"
+    try:
+        states = values.to_numpy(np.float64, na_value=np.nan) if hasattr(values, "isna") else np.asarray(values, float)
+    except (TypeError, ValueError):
+        _refuse(what, f"a {type(values).__name__}", allowed)
+    if states.ndim not in (1, 2):
+        _refuse(what, f"shape {states.shape}", allowed)
+    _check_width(states, what, units)
+    wrong = ~np.isnan(states) & (states != 0) & (states != 1)
+    if wrong.any():
+        _refuse(what, f"the value {states[wrong][0]}", allowed)
+    return states
 
 
 def _real_array(values: Any, what: str, allowed: str) -> Array:

@@ -4,6 +4,8 @@
 As in seaborn, every function draws on ``ax``, or on the current axes of pyplot, and returns the axes.
 """
 
+import textwrap
+from collections.abc import Sequence
 from typing import Any
 
 import matplotlib as mpl
@@ -18,6 +20,8 @@ from rbmbench.base.registry import positive_integer
 from rbmbench.model.rbm import RBM
 from rbmbench.model.rows import binary_rows
 
+MOST_NAMES, LONGEST_NAME = 60, 30
+"""Visible units that are named beside a matrix, and letters of a name."""
 BETWEEN = "0.8"
 """Grey between images, which is no value of theirs."""
 
@@ -49,7 +53,14 @@ def plot_curve(curve: pd.DataFrame, metric: str = "log_likelihood", ax: Axes | N
     return ax
 
 
-def plot_filters(rbm: RBM, shape: tuple[int, int] | None = None, ax: Axes | None = None, *, most: int = 100) -> Axes:
+def plot_filters(
+    rbm: RBM,
+    shape: tuple[int, int] | None = None,
+    ax: Axes | None = None,
+    *,
+    most: int = 100,
+    names: Sequence[str] = (),
+) -> Axes:
     """Draw the weights: an image for each hidden unit, or the matrix (visible units, hidden units) without a shape.
 
     Parameters
@@ -61,6 +72,8 @@ def plot_filters(rbm: RBM, shape: tuple[int, int] | None = None, ax: Axes | None
     ax : Axes, optional
     most : int
         Number of the first hidden units that are drawn.
+    names : sequence of str, optional
+        Names of the visible units, for the matrix.
 
     Raises
     ------
@@ -71,17 +84,20 @@ def plot_filters(rbm: RBM, shape: tuple[int, int] | None = None, ax: Axes | None
         raise SettingsError(f"plot_filters: found an RBM of shape {rbm.W.shape}; allowed: one model, such as rbm[0]")
     weights = rbm.on_host().W[:, : positive_integer("most", most)]
     scale = float(np.abs(weights).max()) or 1.0
-    return _drawn(weights.T, shape, ax, "hidden unit", cmap="vlag", vmin=-scale, vmax=scale, label="weight")
+    colours = {"cmap": "vlag", "vmin": -scale, "vmax": scale, "label": "weight"}
+    return _drawn(weights.T, shape, ax, "hidden unit", names, **colours)
 
 
-def plot_samples(states: Any, shape: tuple[int, int] | None = None, ax: Axes | None = None) -> Axes:
+def plot_samples(
+    states: Any, shape: tuple[int, int] | None = None, ax: Axes | None = None, *, names: Sequence[str] = ()
+) -> Axes:
     """Draw states of the visible units: an image for each, or the matrix (visible units, states) without a shape.
 
     Parameters
     ----------
     states : array_like, shape (states, m), entries 0 or 1
         Drawn in reading order; 1 is dark.
-    shape, ax
+    shape, ax, names
         See `plot_filters`.
 
     Raises
@@ -91,7 +107,7 @@ def plot_samples(states: Any, shape: tuple[int, int] | None = None, ax: Axes | N
     SettingsError
         If the shape is not one of as many pixels as there are visible units.
     """
-    return _drawn(binary_rows(states, "states"), shape, ax, "sample", cmap="binary", vmin=0, vmax=1)
+    return _drawn(binary_rows(states, "states"), shape, ax, "sample", names, cmap="binary", vmin=0, vmax=1)
 
 
 def check_shape(shape: Any, units: int) -> None:
@@ -105,7 +121,15 @@ def check_shape(shape: Any, units: int) -> None:
         raise SettingsError(f"shape: found {shape!r}; allowed: rows and columns whose product is {units}")
 
 
-def _drawn(values: np.ndarray, shape, ax: Axes | None, one: str, label: str | None = None, **colours: Any) -> Axes:
+def _drawn(
+    values: np.ndarray,
+    shape: tuple[int, int] | None,
+    ax: Axes | None,
+    one: str,
+    names: Sequence[str],
+    label: str | None = None,
+    **colours: Any,
+) -> Axes:
     """Draw rows of values (count, m) as images, or else as the columns of a matrix."""
     if shape is not None:
         check_shape(shape, values.shape[1])
@@ -121,6 +145,10 @@ def _drawn(values: np.ndarray, shape, ax: Axes | None, one: str, label: str | No
         ax.set_axis_off()
     else:
         ax.set(xlabel=one, ylabel="visible unit")
+        if 0 < len(names) <= MOST_NAMES:
+            ax.set_yticks(
+                range(len(names)), [textwrap.shorten(name, LONGEST_NAME, placeholder="...") for name in names]
+            )
     return ax
 
 

@@ -24,27 +24,34 @@ from rbmbench.likelihood import (
     reconstruction_log_likelihood,
 )
 from rbmbench.likelihood.cd_bias import bias_and_bounds
+from rbmbench.likelihood.exact import mean_log_weights, normalised
 from rbmbench.likelihood.reconstruction import Reconstruction
 from rbmbench.model.enumeration import check_sizes, empirical_distribution
 from rbmbench.model.rbm import RBM, check_parameters_fit
 from rbmbench.model.rows import binary_rows
+from rbmbench.model.sparse_rows import SparseRows
 
 MOST_SNAPSHOT_BYTES = 2**30
 
 
 class DistinctRows:
-    """The distinct rows of a data set, with their counts."""
+    """The distinct rows of a data set, with their counts; sparse rows as they are."""
 
     def __init__(self, data):
-        data = binary_rows(data)
+        self._packed: dict[type, PackedData] = {}
+        self.rows = data = binary_rows(data)
+        if isinstance(data, SparseRows):
+            return
         packed = np.ascontiguousarray(np.packbits(data, axis=1))
         keys = packed.view([("", f"V{packed.shape[1]}")]).ravel()
         _, first, self.counts = np.unique(keys, return_index=True, return_counts=True)
         self.rows = data[first]
-        self._packed: dict[type, PackedData] = {}
 
     def log_likelihood(self, rbm: RBM, log_partition) -> np.ndarray:
         """Return the mean over all rows of log p(v), nats, (replicas,)."""
+        if isinstance(self.rows, SparseRows):
+            total = sum(len(block) * mean_log_weights(rbm, block) for block in self.rows.blocks())
+            return normalised(total / len(self.rows), log_partition)
         if type(rbm.W) not in self._packed:
             self._packed[type(rbm.W)] = PackedData(self.rows, rbm.W, self.counts)
         return log_likelihood(rbm, self._packed[type(rbm.W)], log_partition)

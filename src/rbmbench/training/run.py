@@ -70,6 +70,11 @@ class TrainingResult:
         shape = datasets.image_shape(self.meta.get("data") or {})
         return shape if shape and np.prod(shape) == self.rbm.visible_units else None
 
+    @property
+    def columns(self) -> list[str]:
+        """Names of the visible units, the columns of the user's own file; empty if there are none."""
+        return list((self.meta.get("data") or {}).get("columns", ()))
+
     def summary(self) -> dict[str, str]:
         """Return what was trained, on what, how, and the final log-likelihood, each a line of text by its title."""
         trials, (m, n) = len(self.rbm.W), self.rbm.W.shape[-2:]
@@ -81,10 +86,12 @@ class TrainingResult:
             "training": f"{'; then '.join(stages)}; batches of {self.settings.batch} rows, seed {self.settings.seed}",
             "log-likelihood": self._likelihood_words(),
         }
+        if not self._final("validation_log_likelihood").empty:
+            words["held-out log-likelihood"] = self._likelihood_words("validation_log_likelihood")
         return {title: "".join(c if c.isprintable() else " " for c in text) for title, text in words.items()}
 
-    def _likelihood_words(self) -> str:
-        last, error = self._final("log_likelihood"), self._final("log_partition_error")
+    def _likelihood_words(self, metric: str = "log_likelihood") -> str:
+        last, error = self._final(metric), self._final("log_partition_error")
         if last.empty:
             return "not evaluated (log Z cannot be enumerated, and has not been annealed)"
         spread = f", mean over {len(last)} trials ({last.min():.4g} to {last.max():.4g})" if len(last) > 1 else ""
@@ -135,6 +142,7 @@ class TrainingResult:
         self, trial: int = 0, shape: tuple[int, int] | None = None, ax: "Axes | None" = None, **options
     ) -> "Axes":
         """Draw the weights of a model, see `rbmbench.plot_filters`; ``shape`` is by default `image_shape`."""
+        options = {"names": self.columns} | options
         return _plots().plot_filters(self._model(trial), shape or self.image_shape, ax, **options)
 
     def plot_samples(
@@ -146,7 +154,8 @@ class TrainingResult:
         ax: "Axes | None" = None,
     ) -> "Axes":
         """Draw samples of a model, see `RBM.sample` and `rbmbench.plot_samples`; ``shape`` as for filters."""
-        return _plots().plot_samples(self._model(trial).sample(count, seed), shape or self.image_shape, ax)
+        samples = self._model(trial).sample(count, seed)
+        return _plots().plot_samples(samples, shape or self.image_shape, ax, names=self.columns)
 
     def _model(self, trial: int) -> RBM:
         if trial not in range(len(self.rbm.W)):

@@ -15,6 +15,7 @@ from rbmbench.base.settings import AnnealingSettings
 from rbmbench.likelihood import ais_log_partition, base_rate_bias, tempered_log_partition
 from rbmbench.likelihood.particles import Particles
 from rbmbench.model.rows import binary_rows
+from rbmbench.model.sparse_rows import content, training_rows
 from rbmbench.training.checkpoint import Checkpointer, State, identity
 from rbmbench.training.evaluation import Curve, EvaluatedRows, snapshots_of
 
@@ -73,10 +74,10 @@ def annealed_curve(
     """
     threads = positive_integer("threads", threads)
     visible = snapshots["snapshot_W"].shape[-2]
-    data = binary_rows(data, "training data", visible)
+    data = training_rows(data, "training data", visible)
     held_out = {part: binary_rows(rows, f"{part} data", visible) for part, rows in (held_out or {}).items()}
     checkpointer = checkpointer or Checkpointer()
-    contents = snapshots | {"train": data, "first_trial": first_trial} | held_out
+    contents = snapshots | content(data) | {"first_trial": first_trial} | held_out
     saved = checkpointer.resume(identity(settings, contents))
     evaluation = _AnnealedEvaluation(snapshots, checkpointer, saved, progress)
     rows, trials = EvaluatedRows(data, held_out), evaluation.models.W.shape[1]

@@ -5,9 +5,11 @@ Trials are independent, and are trained in shards on several threads. Results do
 or resuming.
 """
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
+from os import PathLike
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -16,15 +18,16 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from rbmbench import datasets
-from rbmbench.base.errors import TrainingError
+from rbmbench.base.errors import SettingsError, TrainingError
 from rbmbench.base.pace import Progress, Stopping
 from rbmbench.base.registry import positive_integer
 from rbmbench.base.settings import RunSettings
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.datasets import Dataset
 from rbmbench.kernels import backend_name, backends, ways
-from rbmbench.model.rbm import clipped_base_rate, initial_rbm
+from rbmbench.model.rbm import RBM, clipped_base_rate, initial_rbm
 from rbmbench.model.rows import binary_rows
+from rbmbench.model.sparse_rows import array_like, content, on_backend, training_rows
 from rbmbench.training import fused
 from rbmbench.training.arguments import settings_from
 from rbmbench.training.checkpoint import Checkpointer, identity
@@ -43,6 +46,31 @@ def _warm_up(shard: Shard, schedule) -> None:
             shard.advance(0, 1)
 
 
+def initial_parameters(data: np.ndarray, settings: RunSettings, initial: RBM | None = None) -> RBM:
+    """Return the models that the trials of a run begin with, (trials, m, n), on the host.
+
+    They are drawn as the settings say, or copies of ``initial``, see `run`; a `SettingsError` if that does not fit.
+    """
+    trials = np.arange(settings.first_trial, settings.first_trial + settings.trials)
+    shape = len(trials), data.shape[1], settings.hidden
+    if initial is not None:
+        if initial.W.shape not in (shape, shape[1:]):
+            raise SettingsError(f"initial: must be an RBM of shape {shape} or {shape[1:]}, got {initial.W.shape}")
+        parts = initial.on_host().astype(np.dtype(settings.precision)).parameters
+        last_axes = shape[1:], shape[1:2], shape[2:]
+        return RBM(*(np.broadcast_to(p, (shape[0], *axes)).copy() for p, axes in zip(parts, last_axes, strict=True)))
+    entries = settings.initial
+    return initial_rbm(
+        *shape[1:],
+        Stream(settings.seed, trials, Purpose.INITIAL_PARAMETERS),
+        entries.kind,
+        entries.width,
+        np.dtype(settings.precision),
+        entries.biases,
+        clipped_base_rate(data) if entries.biases == "base_rate" else None,
+    )
+
+
 def run(
     data: np.ndarray,
     settings: RunSettings,
@@ -55,13 +83,14 @@ def run(
     test: np.ndarray | None = None,
     checkpoint_seconds: float | None = None,
     stopping: Stopping | None = None,
+    initial: RBM | None = None,
 ) -> TrainingResult:
     """Train all trials of a run.
 
     Parameters
     ----------
-    data : ndarray, shape (rows, m), entries 0 or 1
-        The training set.
+    data : ndarray or sparse matrix, shape (rows, m), entries 0 or 1
+        The training set. Of a sparse matrix of SciPy, dense mini-batches are made, never the whole set.
     settings : RunSettings
     checkpoint : Path, optional
         File of the checkpoint. If it exists, the run resumes from it bit for bit; a damaged one is moved aside, see
@@ -80,6 +109,9 @@ def run(
     stopping : callable, optional
         Called every few seconds, or after each iteration if that takes longer. If it returns the number of a signal,
         the run saves its checkpoint, if any, and raises a `StoppedError`.
+    initial : RBM, optional
+        The models to go on from, in place of those that the settings draw: one (m, n), which all trials begin with, or
+        one for each trial (trials, m, n).
 
     Raises
     ------
@@ -98,26 +130,16 @@ def run(
         If the run was stopped by a signal.
     """
     started, threads = perf_counter(), positive_integer("threads", threads)
-    data = binary_rows(data, "training data")
+    data = training_rows(data, "training data")
     given = {part: rows for part, rows in (("validation", validation), ("test", test)) if rows is not None}
     given = {part: binary_rows(rows, f"{part} data", data.shape[1], may_be_empty=True) for part, rows in given.items()}
     chosen = backends.choose(backend, backends.work(settings, data.shape[1]))
     fused.check_switch()
     ways.check_switch()
-    device_data = chosen.arrays.asarray(data)
+    device_data = on_backend(data, chosen.arrays)
     trials = np.arange(settings.first_trial, settings.first_trial + settings.trials)
-    initial = settings.initial
     check_snapshots_fit(data.shape[1], settings.hidden, settings.trials, settings.iterations, settings.evaluate_every)
-    rbm = initial_rbm(
-        data.shape[1],
-        settings.hidden,
-        Stream(settings.seed, trials, Purpose.INITIAL_PARAMETERS),
-        initial.kind,
-        initial.width,
-        np.dtype(settings.precision),
-        initial.biases,
-        clipped_base_rate(data) if initial.biases == "base_rate" else None,
-    ).like(device_data)
+    rbm = initial_parameters(data, settings, initial).like(array_like(device_data))
     held_out = held_out_rows(settings, given)
     evaluate = evaluator(data, settings.hidden, held_out)
     if settings.proxy:
@@ -126,7 +148,10 @@ def run(
         evaluate = WithBiasBound(evaluate, data, settings)
     shards = make_shards(rbm, device_data, settings, threads)
     checkpointer = Checkpointer(checkpoint, checkpoint_seconds, stopping)
-    saved = checkpointer.resume(identity(settings, {"train": data} | held_out))
+    begun = (
+        {f"initial_{name}": part for name, part in initial.on_host().parameters._asdict().items()} if initial else {}
+    )
+    saved = checkpointer.resume(identity(settings, content(data) | held_out | begun))
     # Matrix products use one thread: with several, rounding would depend on the number of threads and trials.
     with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
         loop = Loop(rbm, shards, settings, evaluate, pool, progress)
@@ -146,9 +171,9 @@ def run(
 
 
 def train(
-    data: np.ndarray | Dataset | str,
+    data: np.ndarray | Dataset | str | PathLike,
     *,
-    hidden: int,
+    hidden: int | None = None,
     batch: int,
     iterations: int | None = None,
     estimator: str | dict | None = None,
@@ -161,6 +186,7 @@ def train(
     progress: Progress | None = None,
     validation: np.ndarray | None = None,
     test: np.ndarray | None = None,
+    initial: RBM | dict | None = None,
     **settings,
 ) -> TrainingResult:
     """Train RBMs on ``data``, with one estimator, update rule and learning rate, or by a schedule of several.
@@ -170,11 +196,12 @@ def train(
 
     Parameters
     ----------
-    data : ndarray, shape (rows, m), entries 0 or 1; or Dataset, or str
-        The training set: an array, or the part train of a data set, which may be given by its name in
-        `rbmbench.datasets`. Its own parts are then the defaults of ``validation`` and ``test``.
+    data : ndarray or sparse matrix, shape (rows, m), entries 0 or 1; or Dataset, or str or path
+        The training set: a matrix, or the part train of a data set, which may be given by its name in
+        `rbmbench.datasets` or by its file, see `rbmbench.datasets.read_file`. Its own parts are then the defaults of
+        ``validation`` and ``test``.
     hidden, batch, iterations : int
-        Hidden units, rows of a mini-batch, updates.
+        Hidden units, rows of a mini-batch, updates. ``hidden`` is by default that of ``initial``.
     estimator : str or dict, optional
         Name in `rbmbench.estimators`, by default "cd"; or name and options, ``{"name": "cd", "options": {"k": 10}}``.
     options : dict, optional
@@ -188,14 +215,24 @@ def train(
         in place of the five arguments before.
     threads, backend, progress, validation, test
         See `run`, also for the errors.
+    initial : RBM or dict, optional
+        An RBM to go on from, such as the result of another run: one model for all trials, or one for each. Chains and
+        velocities start anew, and iterations are counted from 0. A dict gives the distribution that initial
+        parameters are drawn from, see `rbmbench.base.settings.Initial`.
     **settings
-        Further fields of `rbmbench.base.settings.RunSettings`: trials, seed, initial, precision, evaluate_every,
+        Further fields of `rbmbench.base.settings.RunSettings`: trials, seed, precision, evaluate_every,
         evaluate_at, proxy, bias_bound, validation_likelihood, test_likelihood.
     """
     stage = {"iterations": iterations, "estimator": estimator, "options": options, "update": update, "rate": rate}
     values = {"hidden": hidden, "batch": batch, "schedule": schedule, **stage, **settings}
     of_run: dict[str, Any] = {"threads": threads, "backend": backend, "progress": progress}
-    dataset = datasets.load(data) if isinstance(data, str) else data
+    if isinstance(initial, RBM):
+        values |= {"hidden": initial.hidden_units} if hidden is None else {}
+        values.setdefault("trials", len(initial.replicas.W))
+        of_run["initial"] = initial
+    else:
+        values["initial"] = initial
+    dataset = _loaded(data) if isinstance(data, str | PathLike) else data
     if not isinstance(dataset, Dataset):
         parsed = settings_from(values, {"name": "user"}, "train")
         return run(data, parsed, **of_run, validation=validation, test=test)
@@ -207,3 +244,9 @@ def train(
     }
     result = run(dataset.train, parsed, **of_run, **held_out)
     return replace(result, meta=result.meta | {"data": dataset.provenance})
+
+
+def _loaded(data: str | PathLike) -> Dataset:
+    """Return the data set of a name, or of a file, which has an ending."""
+    is_file = not isinstance(data, str) or os.path.splitext(data)[1]
+    return datasets.read_file(data, sparse=True) if is_file else datasets.load(data)

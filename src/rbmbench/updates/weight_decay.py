@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from rbmbench.base.errors import SettingsError
+from rbmbench.base.registry import number_below_one
 from rbmbench.updates import REGISTRY
 from rbmbench.updates.sgd import SGD
 
@@ -13,9 +13,7 @@ class WeightDecay(SGD):
     """Gradient ascent on the mean log-likelihood minus decay / 2 times the sum of squared weights."""
 
     def __init__(self, decay: float = 1e-3):
-        if isinstance(decay, bool) or not isinstance(decay, int | float) or not 0 <= decay < 1:
-            raise SettingsError(f"option 'decay': found {decay!r}; allowed: a number >= 0 and < 1")
-        self.decay = decay
+        self.decay = number_below_one("decay", decay)
 
     def step(self, rbm, estimator, batch, state, stream, rate, memory):
         """Make one iteration, see `UpdateRule.step`."""

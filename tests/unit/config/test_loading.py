@@ -331,3 +331,18 @@ def test_overrides_of_an_earlier_layer_may_be_anything_that_a_later_one_replaces
     first, last = overlay(config, defaults={"trials": 3})
     found = load([first, "config/first.yaml", last])
     assert found.papers[0].defaults.trials == 3
+
+
+@pytest.mark.parametrize("key", ["arena", "popcd"])
+def test_overlays_combine_where_one_leaves_out_papers_of_the_other(repository, tmp_path, key):
+    config = repository / "config"
+    (tmp_path / "mine.yaml").write_text(f"papers: [{key}]\nscale: mine\n")
+    alone = load([config / "config.yaml", config / "desktop.yaml"])
+    both = load([config / "config.yaml", config / "desktop.yaml", tmp_path / "mine.yaml"])
+    assert both.main.papers == (key,)
+    assert both.papers == tuple(paper for paper in alone.papers if paper.key == key)
+
+
+def test_lists_are_called_lists(config):
+    message = refused(overlay(config, figures={"fig1": {"algorithms": "fpcd_1"}}))
+    assert "algorithms: found 'fpcd_1'; should be a list" in message

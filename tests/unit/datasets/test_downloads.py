@@ -1,21 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Mirror, cache and downloads, against a server of this test's own; nothing here needs the network."""
 
+import gzip
 import hashlib
+import os
 import threading
 import time
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import StringIO
+from pathlib import Path
 
 import pytest
 
 from rbmbench.base.errors import DataError
 from rbmbench.datasets import _http
-from rbmbench.datasets._downloads import File, Sources, catalogue, fetch
+from rbmbench.datasets._downloads import File, Sources, _is_good, catalogue, fetch
+from rbmbench.datasets._formats import idx_images
 
 CONTENT = b"the right bytes" * 1009
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
+MIRROR = os.environ.get("RBMBENCH_DATA_MIRROR")
 
 
 def contents(_file, content, _where):
@@ -325,3 +330,59 @@ def test_bytes_are_not_parsed_before_their_checksum_is_compared(server, declare,
     server.pages |= {"/wrong": b"x" * len(CONTENT), "/a.bin": CONTENT}
     fetch([declare("/wrong", "/a.bin")], places(), lambda _file, content, _where: parsed.append(content))
     assert parsed == [CONTENT]
+
+
+# --- Files on disk that were unpacked, or packed again
+
+
+def images(**declared):
+    """An idx file of two images of 3x5 pixels, and its declaration."""
+    content = b"\0\0\x08\x03" + b"".join(size.to_bytes(4) for size in (2, 3, 5)) + bytes(range(30))
+    packed = gzip.compress(content, mtime=1)
+    sums = {"sha256": hashlib.sha256(packed).hexdigest(), "unpacked_sha256": hashlib.sha256(content).hexdigest()}
+    more = {"bytes": len(packed), "unpacked_bytes": len(content)} | sums | declared
+    return content, File(folder="set", name="images-idx3-ubyte.gz", addresses=(), **more)
+
+
+@pytest.mark.parametrize("folder", ["set", ".", "raw"])
+@pytest.mark.parametrize("form", ["unpacked", "packed again"])
+def test_images_on_disk_may_be_unpacked_or_packed_again(tmp_path, folder, form):
+    content, file = images()
+    place = tmp_path / folder
+    place.mkdir(exist_ok=True)
+    if form == "unpacked":
+        (place / "images-idx3-ubyte").write_bytes(content)
+    else:
+        (place / "images-idx3-ubyte.gz").write_bytes(gzip.compress(content, 1, mtime=2))
+    copy = fetch([file], Sources(str(tmp_path), None), idx_images)
+    assert copy.value.tobytes() == bytes(range(30))
+    assert copy.record["from"] == "mirror"
+
+
+@pytest.mark.parametrize("form", ["unpacked", "packed again", "cut", "no gzip"])
+def test_other_content_is_refused_in_every_form(tmp_path, form):
+    content, file = images()
+    other = content[:-1] + b"x"
+    packed = gzip.compress(other, mtime=2)
+    (tmp_path / f"images-idx3-ubyte{'' if form == 'unpacked' else '.gz'}").write_bytes(
+        {"unpacked": other, "packed again": packed, "cut": gzip.compress(content)[:-9], "no gzip": b"\x1f\x8b"}[form]
+    )
+    with pytest.raises(DataError, match=r"wrong checksum of images-idx3-ubyte.gz: expected sha256"):
+        fetch([file], Sources(str(tmp_path), None), idx_images)
+
+
+def test_without_a_checksum_of_the_content_the_file_itself_counts(tmp_path):
+    content, file = images(unpacked_sha256=None)
+    (tmp_path / "images-idx3-ubyte.gz").write_bytes(gzip.compress(content, 1, mtime=2))
+    with pytest.raises(DataError, match=r"wrong checksum of images-idx3-ubyte.gz"):
+        fetch([file], Sources(str(tmp_path), None), idx_images)
+
+
+@pytest.mark.parametrize("data_set", ["mnist", "fashion_mnist"])
+def test_the_declared_checksums_are_those_of_what_the_files_hold(data_set):
+    folder = MIRROR and Path(MIRROR)
+    for file in catalogue()[data_set].files:
+        found = [path for path in folder.rglob(file.name) if _is_good(file, path)] if folder else []
+        if not found:
+            pytest.skip("RBMBENCH_DATA_MIRROR does not have it")
+        assert hashlib.sha256(gzip.decompress(found[0].read_bytes())).hexdigest() == file.unpacked_sha256

@@ -127,6 +127,9 @@ def test_writable_is_known_before_anything_is_written(tmp_path, monkeypatch):
     results.check_writable(tmp_path / "not" / "there" / "yet")
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "file").write_text("in the way")
+    (tmp_path / "link").symlink_to(tmp_path / "to" / "be" / "made")
+    results.check_writable(tmp_path / "link" / "smoke")
+    assert (tmp_path / "link").is_dir()
     assert "file is not a folder" in refused(results.check_writable, tmp_path / "file" / "smoke")
     monkeypatch.setattr("os.access", lambda *_: False)
     assert "no permission" in refused(results.check_writable, tmp_path / "smoke")

@@ -2,12 +2,13 @@
 """What can be done with trained RBMs: drawing samples, saving and loading."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from core_helpers import random_rbm
 
 import rbmbench
 from rbmbench import RBM
-from rbmbench.base.errors import ResultsError, SettingsError
+from rbmbench.base.errors import DataError, ResultsError, SettingsError
 from rbmbench.io import results
 
 M, N = 5, 3
@@ -36,6 +37,36 @@ def test_samples_have_the_leading_axes_of_the_parameters(leading):
 def test_samples_that_cannot_be_are_one_line(arguments, line):
     with pytest.raises(SettingsError, match=f"^{line}"):
         random_rbm(M, N).sample(**arguments)
+
+
+@pytest.mark.parametrize("leading", [(), (2,)])
+def test_rows_with_missing_values_are_completed(leading):
+    rows = np.array([[0, 1, np.nan, np.nan, 1], [1, 0, 1, 0, 0], [np.nan] * M])
+    rbm = random_rbm(M, N, leading, seed=1)
+    samples = rbm.sample(11, seed=13, sweeps=2, clamp=rows)
+    assert (samples.shape, samples.dtype) == ((*leading, 3, 11, M), np.uint8)
+    assert ((samples == rows[:, None]) | np.isnan(rows[:, None])).all()
+    frame = pd.DataFrame(rows).astype("Int64")
+    np.testing.assert_array_equal(samples, rbm.sample(11, seed=13, sweeps=2, clamp=frame))
+    first = rbm.sample(11, seed=13, sweeps=2, clamp=frame.iloc[0])
+    np.testing.assert_array_equal(samples[..., 0, :, :], first)
+    # Other rows have other random numbers: two rows with the same held units are completed differently.
+    twice = rbm.sample(11, seed=13, sweeps=2, clamp=[rows[2]] * 2)
+    assert (twice[..., 0, :, :] != twice[..., 1, :, :]).any()
+
+
+@pytest.mark.parametrize(
+    ("clamp", "line"),
+    [
+        ([0, 1, 0.5, 0, 0], "clamp: found the value 0.5; allowed: 0, 1 and missing values"),
+        ([0, 1], "clamp: found 2 columns; allowed: 5"),
+        (["a"] * M, "clamp: found a list; allowed"),
+        ([[[0] * M]], r"clamp: found shape \(1, 1, 5\)"),
+    ],
+)
+def test_units_that_cannot_be_held_are_one_line(clamp, line):
+    with pytest.raises(DataError, match=f"^{line}"):
+        random_rbm(M, N).sample(2, clamp=clamp)
 
 
 @pytest.mark.parametrize("leading", [(), (7,), (2, 7)])

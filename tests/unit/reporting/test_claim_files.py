@@ -205,7 +205,7 @@ MISTAKES = {
     "each without lists": (
         "ucd",
         one(ABOVE | {"each": PANELS}),
-        f"{C}each.0: found a dict; input should be a valid tu",
+        f"{C}each.0: found a dict; should be a list",
     ),
     "id twice": ("ucd", one(ABOVE | {"each": [PANELS]}), f"{C}id: found twice; allowed: each id once"),
     "id missing": ("ucd", {"claims": [{"kind": "decline"}]}, "claims.0.id: found nothing; field required"),
@@ -238,11 +238,11 @@ MISTAKES = {
         "claim: unknown key 'claim'; nearest: 'claims'; allowed: claims, ",
     ),
     "claims missing": ("ucd", {"needs": {"trials": 3}}, "claims: found nothing; field required"),
-    "claims no list": ("ucd", {"claims": {"id": "c"}}, "claims: found a dict; input should be a valid tuple"),
+    "claims no list": ("ucd", {"claims": {"id": "c"}}, "claims: found a dict; should be a list"),
     "lists": (
         "ucd",
         one(ABOVE, lists={"panels": "fig2.a"}),
-        "lists.panels: found 'fig2.a'; input should be a valid tup",
+        "lists.panels: found 'fig2.a'; should be a list",
     ),
     "published table": (
         "ucd",

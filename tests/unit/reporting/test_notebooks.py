@@ -2,6 +2,7 @@
 """The notebook templates are clean, and the runner keeps the log of a failure."""
 
 import json
+import random
 import sys
 import warnings
 from pathlib import Path
@@ -168,6 +169,15 @@ def test_failure_is_one_line_and_its_notebook_is_kept_as_a_log(tmp_path):
     assert "so far" in json.dumps(outputs(log))
     assert not executed.exists()
     assert not (tmp_path / "page.html").exists()
+
+
+def test_files_of_the_working_folder_take_no_module_s_place(tmp_path, monkeypatch):
+    for name in ("random", "code", "json"):
+        (tmp_path / f"{name}.py").write_text("raise ImportError('taken for a module of Python')")
+    monkeypatch.chdir(tmp_path)
+    template = notebook(tmp_path / "template.ipynb", "a = 1", "import random\nprint(random.Random(a).random())")
+    run_notebook(template, {"a": 2}, tmp_path / "executed.ipynb", tmp_path / "page.html")
+    assert outputs(tmp_path / "executed.ipynb")[-1]["text"] == f"{random.Random(2).random()}\n"
 
 
 def test_missing_template_is_one_line(tmp_path):

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """scikit-learn: its own checks of estimators, exact likelihoods by enumeration, models there and back."""
 
+import pickle
+
 import numpy as np
+import pandas as pd
 import pytest
-from core_helpers import Enumerated, binary_data, random_rbm
+from core_helpers import Enumerated, binary_data, random_rbm, total_variation, total_variation_bound
 from scipy import sparse
 from sklearn.model_selection import GridSearchCV
 from sklearn.neural_network import BernoulliRBM
@@ -12,7 +15,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rbmbench
 from rbmbench import RBMTransformer, from_scikit_learn, to_scikit_learn
-from rbmbench.base.errors import RbmbenchWarning, SettingsError
+from rbmbench.base.errors import DataError, RbmbenchWarning, SettingsError
+from rbmbench.likelihood.pseudo import pseudo_log_likelihood
 from rbmbench.training import scikit_learn
 
 DATA = binary_data(23, 7)
@@ -112,7 +116,8 @@ def test_what_is_no_single_fitted_model_is_one_line():
 
 
 def test_it_is_a_step_of_a_pipeline():
-    features = make_pipeline(RBMTransformer(n_components=5, n_iter=1), RBMTransformer(n_components=3, n_iter=1))
+    second = RBMTransformer(n_components=3, n_iter=1, threshold=0.5)
+    features = make_pipeline(RBMTransformer(n_components=5, n_iter=1), second)
     assert features.fit_transform(DATA).shape == (23, 3)
 
 
@@ -130,3 +135,133 @@ def test_sparse_rows_and_grids_of_numpy_numbers_are_taken():
     np.testing.assert_array_equal(fitted[0].transform(rows), fitted[1].transform(sparse.csc_array(rows)))
     search = GridSearchCV(RBMTransformer(n_iter=1), {"n_components": np.arange(2, 4)}, cv=2, error_score="raise")
     assert search.fit(rows).best_params_["n_components"] in (2, 3)
+
+
+@pytest.mark.parametrize("pack", [np.asarray, sparse.csr_array, sparse.csc_array, pd.DataFrame])
+def test_values_between_0_and_1_need_a_threshold(pack):
+    grey = DATA * 0.9
+    model = RBMTransformer(n_components=5, n_iter=1)
+    row, column = np.argwhere(grey)[0]
+    name = repr(str(column)) if pack is pd.DataFrame else column + 1
+    rows = pack(grey).rename(columns=str) if pack is pd.DataFrame else pack(grey)
+    for method in (model.fit, model.partial_fit, fitted().transform, fitted().score):
+        if method.__self__ is not model and pack is pd.DataFrame:
+            continue  # fitted without names
+        with pytest.raises(DataError, match=rf"^X: row {row + 1}, column {name}: must be a whole number.* got 0.9;"):
+            method(rows)
+    model.set_params(threshold=0.5).fit(rows)
+
+
+def test_counts_are_1_from_1_on():
+    model = fitted()
+    np.testing.assert_array_equal(model.transform(DATA * 3), model.transform(DATA))
+    np.testing.assert_array_equal(model.transform(DATA * 2.0 - 1), model.transform(DATA))
+
+
+def test_passes_one_by_one_are_a_fit():
+    # Without chains that go on, the third pass of partial_fit would be another one.
+    for update in ("sgd", {"name": "momentum", "options": {"momentum": 0.5}}):
+        whole, parts = fitted(n_iter=3, update=update), RBMTransformer(5, batch_size=3, update=update, random_state=11)
+        for _ in range(3):
+            parts.partial_fit(DATA)
+        again = fitted(n_iter=1, update=update, warm_start=True).set_params(n_iter=2).fit(DATA)
+        for other in (parts, again):
+            np.testing.assert_array_equal(other.components_, whole.components_)
+            assert other.n_iter_ == 3
+    assert (fitted(n_iter=1).fit(DATA).components_ != whole.components_).any()
+
+
+def test_a_pass_over_other_rows_goes_on_and_refuses_other_columns():
+    model = RBMTransformer(5, random_state=11).partial_fit(DATA)
+    first, kept = model.rbm_, model.rbm_.W.copy()
+    rate = model.learning_rate
+    model.partial_fit(binary_data(2, 7, seed=3))  # a mini-batch of fewer rows: chains start anew
+    assert 0 < np.abs(model.rbm_.W - kept).max() < 2 * rate
+    np.testing.assert_array_equal(first.W, kept)
+    with pytest.raises(ValueError, match="5 features"):
+        model.partial_fit(binary_data(3, 5))
+    with pytest.raises(SettingsError, match=r"^warm_start: the model has 7 visible and 5 hidden units, got 7 and 3"):
+        model.set_params(warm_start=True, n_components=3).fit(DATA)
+    assert model.set_params(warm_start=False).fit(DATA).components_.shape == (3, 7)
+
+
+def test_a_pickled_transformer_is_trained_further_as_the_first():
+    model = fitted()
+    copy = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(model.partial_fit(DATA).components_, copy.partial_fit(DATA).components_)
+
+
+def test_gibbs_steps_have_the_enumerated_law():
+    model, steps, error_rate = fitted(learning_rate=2.0, n_iter=7), 7001, 1e-5
+    table = Enumerated.of(model.rbm_)
+    drawn = model.gibbs(np.repeat(DATA[:1], steps, axis=0))
+    assert (drawn.shape, drawn.dtype) == ((steps, 7), np.uint8)
+    law = table.gibbs[table.numbers_of(DATA[0])]
+    assert total_variation(table.numbers_of(drawn), law) < total_variation_bound(law, steps, error_rate)
+    assert (drawn != model.gibbs(np.repeat(DATA[:1], steps, axis=0))).any()
+
+
+def test_hidden_means_go_back_to_visible_means():
+    model = fitted()
+    hidden = model.transform(DATA)
+    W, b = model.components_.astype(float), model.intercept_visible_.astype(float)
+    np.testing.assert_allclose(model.inverse_transform(hidden), 1 / (1 + np.exp(-hidden @ W - b)), rtol=1e-12)
+
+
+def test_pseudo_likelihoods_are_those_of_the_enumerated_model():
+    model = fitted(learning_rate=0.5, n_iter=29)
+    table = Enumerated.of(model.rbm_)
+    law = table.joint.sum(axis=1)
+    flipped = [DATA ^ np.eye(7, dtype=np.uint8)[unit] for unit in range(7)]
+    ours = law[table.numbers_of(DATA)]
+    expected = sum(np.log(ours / (ours + law[table.numbers_of(rows)])) for rows in flipped)
+    np.testing.assert_allclose(model.pseudo_likelihood(DATA), expected, rtol=1e-10)
+    # Of some units: the mean over all choices of one unit is the whole.
+    one_by_one = [pseudo_log_likelihood(model.rbm_, DATA, [unit]) for unit in range(7)]
+    np.testing.assert_allclose(np.mean(one_by_one, axis=0), expected, rtol=1e-10)
+    several = random_rbm(7, 5, (2, 3), seed=3)
+    assert pseudo_log_likelihood(several, DATA).shape == (2, 3, 23)
+    np.testing.assert_array_equal(
+        pseudo_log_likelihood(several, DATA)[1, 2], pseudo_log_likelihood(several[1, 2], DATA)
+    )
+
+
+def test_log_z_has_an_error(monkeypatch):
+    model = fitted()
+    assert model.log_partition_error_ == 0
+    exact = model.log_partition_
+    model.fit(DATA)
+    monkeypatch.setattr(scikit_learn, "is_enumerable", lambda *_: False)
+    assert 0 < model.log_partition_error_ < 0.05
+    assert abs(model.log_partition_ - exact) < 5 * model.log_partition_error_  # error rate 6e-7
+
+
+@pytest.mark.parametrize("enumerable", [True, False])
+def test_training_stops_early_with_the_model_of_the_best_pass(monkeypatch, enumerable, capsys):
+    monkeypatch.setattr(scikit_learn, "is_enumerable", lambda *_: enumerable)
+    rows = binary_data(61, 7, p=0.5)  # coins: any fit of them overfits
+    model = RBMTransformer(
+        5, learning_rate=0.5, n_iter=97, early_stopping=True, validation_fraction=0.3, n_iter_no_change=3, verbose=True
+    )
+    model.set_params(random_state=3).fit(rows)
+    scores = model.validation_scores_
+    best = int(np.argmax(scores))
+    assert model.n_iter_ == len(scores) < 97
+    assert max(scores) == scores[best]
+    # The rule, written out: three passes in succession without a rise by more than tol over the best before.
+    rises = [score > max(scores[:number], default=-np.inf) + model.tol for number, score in enumerate(scores)]
+    assert not any(rises[-3:])
+    assert all(any(rises[end - 3 : end]) for end in range(3, len(rises)))
+    # The best model is kept: trained for so many passes only, it is the same.
+    shorter = RBMTransformer(**model.get_params()).set_params(n_iter=best + 1, verbose=False).fit(rows)
+    np.testing.assert_array_equal(shorter.components_, model.components_)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(scores)
+    kind = "log-likelihood" if enumerable else "pseudo-likelihood"
+    assert lines[0].startswith(f"[RBMTransformer] pass 1, {kind} of held-out rows = {scores[0]:.4f}, time = ")
+
+
+@pytest.mark.parametrize("share", [0, 1, 1.0, -0.1, 0.001, "0.1", None])
+def test_shares_that_hold_out_nothing_or_everything(share):
+    with pytest.raises(SettingsError, match=r"^validation_fraction: must be between 0 and 1 and leave rows on"):
+        fitted(early_stopping=True, validation_fraction=share)

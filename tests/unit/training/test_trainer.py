@@ -11,6 +11,7 @@ from core_helpers import (
     binary_data,
     expected_tosses,
     expected_uniforms,
+    random_rbm,
     sigmoid,
     two_mode_rbm,
 )
@@ -558,3 +559,30 @@ def test_the_clock_of_training_starts_after_a_step_of_every_stage(monkeypatch):
     monkeypatch.setattr(trainer.Loop, "_train_until", noted_train_until)
     run(DATA, settings_for(stage("cd", 1), stage("pcd", 2)))
     assert events == ["CD", "PCD", "clock 1", "CD", "clock 2", "PCD"]
+
+
+def test_training_goes_on_from_a_model():
+    rows, options = binary_data(23, 7), {"batch": 5, "estimator": "exact", "precision": "float64", "evaluate_every": 3}
+    first = rbmbench.train(rows, hidden=5, iterations=8, **options)
+    whole = rbmbench.train(rows, hidden=5, iterations=12, **options).rbm
+    # Epochs of four iterations: iterations 8 to 11 see the mini-batches of another epoch than iterations 0 to 3.
+    again = rbmbench.train(rows, iterations=4, initial=first.rbm, **options)
+    assert again.curve.query("iteration == 0 and metric == 'log_likelihood'")["value"].tolist() == pytest.approx(
+        first.curve.query("iteration == 8 and metric == 'log_likelihood'")["value"].tolist(), abs=1e-12
+    )
+    assert (again.rbm.W != whole.W).any()
+    all_rows = options | {"batch": 23}
+    first = rbmbench.train(rows, hidden=5, iterations=8, **all_rows)
+    again = rbmbench.train(rows, iterations=4, initial=first.rbm[0], **all_rows)
+    whole = rbmbench.train(rows, hidden=5, iterations=12, **all_rows)
+    np.testing.assert_array_equal(again.rbm.W, whole.rbm.W)
+    three = rbmbench.train(rows, iterations=4, initial=first.rbm[0], trials=3, **all_rows).rbm
+    np.testing.assert_array_equal(three.W, np.repeat(whole.rbm.W, 3, axis=0))
+
+
+@pytest.mark.parametrize(("hidden", "initial", "trials"), [(3, (), 1), (None, (2,), 3), (None, (2, 3), None)])
+def test_a_model_that_does_not_fit_is_one_line(hidden, initial, trials):
+    with pytest.raises(SettingsError, match=r"^initial: must be an RBM of shape"):
+        rbmbench.train(
+            binary_data(23, 7), hidden=hidden, batch=5, iterations=3, initial=random_rbm(7, 5, initial), trials=trials
+        )

@@ -350,9 +350,10 @@ def test_inner_steps_that_are_not_allowed(name, steps):
         updates.create(name, inner_steps=steps)
 
 
-def test_memory_is_of_the_offsets_alone():
+def test_memory_is_of_the_offsets_alone_but_for_momentum():
     rbm = random_rbm(M, N, (R,))
-    found = {name: sorted(updates.create(name).start(rbm, DATA)) for name in updates.REGISTRY.names()}
+    names = [name for name in updates.REGISTRY.names() if name != "momentum"]
+    found = {name: sorted(updates.create(name).start(rbm, DATA)) for name in names}
     offsets = sorted(_offsets.first_offsets(rbm, DATA))
     assert found == {name: offsets if name in ("centered", "cs_dcp") else [] for name in found}
 

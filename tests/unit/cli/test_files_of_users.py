@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What users bring: files of other programs on the command line, and frames, sparse matrices and NumPy's numbers."""
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+from core_helpers import binary_data
+from own_data import refused
+from scipy import sparse
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import dump_svmlight_file
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+import rbmbench
+from rbmbench import RBMTransformer
+from rbmbench.cli import main
+from rbmbench.io import results
+from rbmbench.model.sparse_rows import SparseRows
+
+ROWS, M = 53, 7
+DATA = binary_data(ROWS, M)
+NAMES = list("abcdefg")
+
+
+def text(rows=DATA, separator=",", header=False, ends="\n", mark=""):
+    lines = [separator.join(map(str, row)) for row in rows.tolist()]
+    return (mark + ends.join([separator.join(NAMES)] * header + lines) + ends).encode()
+
+
+def with_missing():
+    rows = DATA.astype(object)
+    rows[2, 5] = "nan"
+    return rows
+
+
+FILES = {
+    "plain.txt": (text(separator=" "), ()),
+    "plain.data": (text(), ()),
+    "plain.tsv": (text(separator="\t"), ()),
+    "floats.amat": (text(DATA * 1.0, "  "), ()),
+    "upper.CSV": (text(), ()),
+    "bom.csv": (text(mark="\ufeff"), ()),
+    "bom_header.csv": (text(mark="\ufeff", header=True), ()),
+    "header.csv": (text(header=True), ()),
+    "semicolon.csv": (text(separator=";", ends="\r\n"), ()),
+    "packed.csv.gz": (gzip.compress(text(header=True)), ()),
+    "labels_last.csv": (text(np.column_stack([DATA, np.arange(ROWS)])), ("--drop-columns", "8")),
+    "labels_first.csv": (text(np.column_stack([np.arange(ROWS), DATA])), ("--drop-columns", "1")),
+    "grey.csv": (text(np.where(DATA == 1, 0.875, 0.125)), ("--threshold", "0.5")),
+    "X.npz": (lambda path: np.savez(path, X=DATA), ()),
+    "keras.npz": (lambda path: np.savez(path, x_train=DATA, y_train=np.arange(ROWS)), ("--array", "x_train")),
+    "sparse.npz": (lambda path: sparse.save_npz(path, sparse.csr_matrix(DATA)), ()),
+    "frame.parquet": (lambda path: pd.DataFrame(DATA, columns=NAMES).to_parquet(path), ()),
+    "set.libsvm": (lambda path: dump_svmlight_file(DATA.astype(float), np.arange(ROWS), str(path)), ()),
+}
+
+
+def command(*arguments):
+    return main([str(argument) for argument in arguments])
+
+
+def made(folder, name):
+    content, options = FILES[name]
+    content(folder / name) if callable(content) else (folder / name).write_bytes(content)
+    return folder / name, options
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return rbmbench.train(DATA, hidden=3, batch=ROWS, iterations=2).rbm.W
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_of_other_programs_are_trained_on(tmp_path, expected, name):
+    file, options = made(tmp_path, name)
+    size = "--hidden", 3, "--iterations", 2
+    assert command("train", "--data", file, *options, *size, "--out", tmp_path / "run") == 0
+    np.testing.assert_array_equal(results.read_model(tmp_path / "run")["W"], expected)
+
+
+@pytest.mark.parametrize("name", ["header.csv", "labels_last.csv", "X.npz"])
+def test_files_of_other_programs_are_fitted(tmp_path, expected, name):
+    file, options = made(tmp_path, name)
+    size = "--hidden", 3, "--iterations", 2, "--no-certificate"
+    assert command("fit", file, *options, *size, "--out", tmp_path / "run") == 0
+    np.testing.assert_array_equal(results.read_model(tmp_path / "run")["W"], expected)
+    assert rbmbench.load_run(tmp_path / "run").columns == (NAMES if name == "header.csv" else [])
+
+
+REFUSED = {
+    "labels_last.csv": (
+        text(np.column_stack([DATA, 2 + np.arange(ROWS)])),
+        "line 1, column '8': must be 0 or 1, got 2; drop_columns leaves columns out, threshold turns numbers into 0",
+    ),
+    "missing_nan.csv": (text(with_missing()), "line 3, column '6': must be 0 or 1, got a missing value; drop_columns"),
+    "ragged.csv": (text() + b"0,1\n", f"line {ROWS + 1}, column '3': must be 0 or 1, got a missing value"),
+    "named.csv": (text(2 * DATA, header=True), ", column '"),
+    "matlab.mat": (b"MATLAB 5.0", "allowed: .csv, .tsv, .txt, .dat, .data, .amat, .libsvm"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("program", ["train", "fit"])
+def test_what_is_no_row_of_0_and_1_is_named_with_its_place(tmp_path, capsys, name, program):
+    content, words = REFUSED[name]
+    (tmp_path / name).write_bytes(content)
+    of_data = ["--data", tmp_path / name] if program == "train" else [tmp_path / name]
+    line = refused(capsys, command(program, *of_data, "--hidden", 3, "--iterations", 2, "--out", tmp_path / "run"))
+    assert str(tmp_path / name) in line
+    assert words in line
+
+
+def test_a_path_is_trained_on_as_a_name_is(tmp_path, expected):
+    file, _ = made(tmp_path, "header.csv")
+    for path in (file, str(file)):
+        result = rbmbench.train(path, hidden=3, batch=ROWS, iterations=2)
+        np.testing.assert_array_equal(result.rbm.W, expected)
+    assert result.columns == NAMES
+
+
+FRAMES = {
+    "frame": pd.DataFrame(DATA),
+    "truth and numbers": pd.DataFrame(DATA).astype({0: bool, 3: "Int64"}),
+    "Int64": pd.DataFrame(DATA).astype("Int64"),
+    "boolean": pd.DataFrame(DATA.astype(bool)).astype("boolean"),
+    "csr": sparse.csr_array(DATA),
+    "csc": sparse.csc_matrix(DATA),
+}
+
+
+@pytest.mark.parametrize("data", FRAMES.values(), ids=FRAMES)
+def test_frames_and_sparse_matrices_are_rows(expected, data):
+    np.testing.assert_array_equal(rbmbench.train(data, hidden=3, batch=ROWS, iterations=2).rbm.W, expected)
+    ours, theirs = (RBMTransformer(2, n_iter=1, random_state=5).fit(rows) for rows in (data, DATA))
+    np.testing.assert_array_equal(ours.components_, theirs.components_)
+
+
+def test_features_of_words_and_of_categories_are_rows_with_their_defaults():
+    texts = ["a rose is a rose", "is it a rose", "no it is not", "it is not a rose"] * 3
+    words = make_pipeline(CountVectorizer(token_pattern=r"\w+"), RBMTransformer(2, n_iter=1))
+    assert words.fit_transform(texts).shape == (12, 2)
+    frame = pd.DataFrame({"colour": ["red", "blue", "red", "green"] * 3, "size": ["s", "l", "l", "m"] * 3})
+    coded = make_column_transformer((OneHotEncoder(), ["colour", "size"]))
+    assert make_pipeline(coded, RBMTransformer(2, n_iter=1)).fit_transform(frame).shape == (12, 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "plain"),
+    [
+        ({"hidden": np.int64(4)}, {"hidden": 4}),
+        ({"seed": np.int64(1), "batch": np.uint8(10)}, {"seed": 1, "batch": 10}),
+        ({"evaluate_at": np.arange(5, 20, 5)}, {"evaluate_at": (5, 10, 15)}),
+        ({"options": {"k": np.int64(2)}}, {"options": {"k": 2}}),
+        (
+            {"update": {"name": "weight_decay", "options": {"decay": np.float32(0.125)}}},
+            {"update": {"name": "weight_decay", "options": {"decay": 0.125}}},
+        ),
+    ],
+)
+def test_numbers_of_numpy_are_numbers(change, plain):
+    base = {"hidden": 3, "batch": 5, "iterations": 20}
+    ours, theirs = (rbmbench.train(DATA, **base | numbers) for numbers in (change, plain))
+    assert ours.settings == theirs.settings
+    np.testing.assert_array_equal(ours.rbm.W, theirs.rbm.W)
+
+
+def test_a_grid_of_numpy_numbers_is_searched():
+    search = GridSearchCV(RBMTransformer(n_iter=1), {"n_components": np.arange(2, 4)}, cv=2, error_score="raise")
+    assert search.fit(DATA).best_params_["n_components"] in (2, 3)
+
+
+@pytest.mark.parametrize("name", ["sparse.npz", "set.libsvm"])
+def test_rows_of_sparse_files_stay_sparse_in_training(tmp_path, monkeypatch, name):
+    big = binary_data(211, M, seed=3)
+    sparse.save_npz(tmp_path / "sparse.npz", sparse.csr_array(big))
+    dump_svmlight_file(big.astype(float), np.arange(211), str(tmp_path / "set.libsvm"), zero_based=False)
+    np.save(tmp_path / "dense.npy", big)
+    options = "--hidden", 3, "--iterations", 5, "--no-certificate"
+    assert command("fit", tmp_path / "dense.npy", *options, "--out", tmp_path / "dense") == 0
+    monkeypatch.delattr(SparseRows, "__array__")  # what makes all rows dense
+    assert command("fit", tmp_path / name, *options, "--out", tmp_path / "run") == 0
+    dense, thin = (rbmbench.load_run(tmp_path / folder) for folder in ("dense", "run"))
+    np.testing.assert_array_equal(thin.rbm.W, dense.rbm.W)
+    np.testing.assert_allclose(thin.curve["value"], dense.curve["value"], rtol=1e-12)
+    assert thin.meta["data"]["content_sha256"] == dense.meta["data"]["content_sha256"]
+    result = rbmbench.train(tmp_path / name, hidden=3, batch=7, iterations=5)
+    np.testing.assert_array_equal(result.rbm.W, rbmbench.train(big, hidden=3, batch=7, iterations=5).rbm.W)
+
+
+def test_entries_of_sparse_files_have_places(tmp_path, capsys):
+    rows = DATA.astype(np.int16)
+    rows[4, 2] = 7
+    sparse.save_npz(tmp_path / "x.npz", sparse.csr_array(rows))
+    size = "--hidden", 3, "--iterations", 2, "--out", tmp_path / "run"
+    line = refused(capsys, command("train", "--data", tmp_path / "x.npz", *size))
+    assert "x.npz: cannot be read as .npz (row 5, column '3': must be 0 or 1, got 7; drop_columns leaves" in line
+    assert command("train", "--data", tmp_path / "x.npz", *size, "--threshold", 0.5, "--drop-columns", 1, 7) == 0
+    expected = rbmbench.train(DATA[:, 1:6] | (rows[:, 1:6] == 7), hidden=3, batch=ROWS, iterations=2).rbm.W
+    np.testing.assert_array_equal(results.read_model(tmp_path / "run")["W"], expected)
+    line = refused(capsys, command("train", "--data", tmp_path / "x.npz", *size, "--drop-columns", "8"))
+    assert "drop_columns: unknown column '8'" in line

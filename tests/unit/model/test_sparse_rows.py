@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sparse matrices train the models that dense ones train, and are never made dense as a whole."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from core_helpers import binary_data
+from scipy import sparse
+
+import rbmbench
+from rbmbench import RBMTransformer
+from rbmbench.base.errors import DataError
+from rbmbench.model.sparse_rows import SparseRows, training_rows
+
+ROWS, M = 203, 31
+DATA = binary_data(ROWS, M, p=0.1)
+MODELS = [
+    (5, "cd", "sgd", {}),
+    (5, "exact", "momentum", {"initial": {"biases": "base_rate"}}),
+    (5, "pcd", "centered", {"proxy": {"rows": 7, "chains": 3, "steps": 2}}),
+    (29, "parallel_tempering", "cs_dcp", {"trials": 2}),
+    (29, "trajectory_tempering", "sgd", {}),
+    (29, "pcd", "sgd", {"batch": ROWS}),
+]
+
+
+@pytest.mark.parametrize(("hidden", "estimator", "update", "more"), MODELS)
+def test_sparse_rows_train_the_models_of_dense_ones(hidden, estimator, update, more):
+    options = {"hidden": hidden, "estimator": estimator, "update": update, "batch": 13, "iterations": 17} | more
+    if update == "cs_dcp":
+        options["estimator"] = "cd"
+    dense, thin = (rbmbench.train(data, **options) for data in (DATA, sparse.csc_array(DATA)))
+    for ours, theirs in zip(thin.rbm.parameters, dense.rbm.parameters, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    # Likelihoods of equal rows are summed in another order.
+    np.testing.assert_allclose(thin.curve["value"], dense.curve["value"], rtol=1e-12)
+    if hidden == 29:
+        budget = {"particles": 3, "temperatures": 5}
+        curves = [
+            result.annealed(data, **budget).curve for result, data in ((dense, DATA), (thin, sparse.coo_array(DATA)))
+        ]
+        np.testing.assert_allclose(curves[1]["value"], curves[0]["value"], rtol=1e-12)
+
+
+@pytest.mark.parametrize("hidden", [2, 29])
+def test_the_whole_set_is_never_dense(hidden):
+    rows, columns = 9973, 20011
+    matrix = sparse.random_array((rows, columns), density=1e-3, format="csr", rng=0, dtype=np.float32)
+    matrix.data[:] = 1
+    batch = {"batch": 11, "iterations": 3}
+    rbmbench.train(matrix[:23], hidden=hidden, **batch)  # compiles
+    tracemalloc.start()
+    rbmbench.train(matrix, hidden=hidden, **batch)
+    RBMTransformer(hidden, batch_size=97, n_iter=1).fit(matrix).transform(matrix)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < rows * columns  # bytes of its entries
+
+
+def test_a_transformer_takes_sparse_rows_as_dense_ones():
+    thin = sparse.csr_array(DATA * 0.75)
+    models = [RBMTransformer(5, n_iter=3, threshold=0.5, early_stopping=True, random_state=3) for _ in range(2)]
+    for model, rows in zip(models, (thin.toarray(), thin), strict=True):
+        model.fit(rows)
+    np.testing.assert_array_equal(models[0].components_, models[1].components_)
+    for method in ("transform", "score_samples", "pseudo_likelihood"):
+        found = [getattr(model, method)(rows) for model, rows in zip(models, (thin.toarray(), thin), strict=True)]
+        np.testing.assert_allclose(found[1], found[0], rtol=1e-12)
+    # Below a threshold of 0 all entries that are not stored are 1.
+    np.testing.assert_array_equal(
+        *(RBMTransformer(5, n_iter=1, threshold=-1, random_state=3).fit(rows).components_ for rows in (thin, DATA))
+    )
+
+
+def test_entries_are_summed_and_zeros_left_out():
+    stored = sparse.coo_array(([1, 0, 2, -1], ([0, 0, 1, 1], [1, 2, 0, 0])), shape=(3, 5))
+    rows = SparseRows(stored)
+    np.testing.assert_array_equal(rows[:], stored.toarray())
+    np.testing.assert_array_equal(rows[np.array([[2, 1], [1, 0]])], stored.toarray()[[[2, 1], [1, 0]]])
+    np.testing.assert_array_equal(rows.mean(axis=0), stored.toarray().mean(axis=0))
+    np.testing.assert_array_equal(np.concatenate(list(rows.blocks())), np.asarray(rows))
+
+
+@pytest.mark.parametrize(
+    ("matrix", "line"),
+    [
+        (sparse.csr_array(2 * DATA), "data: found the value 2; allowed: 0 and 1"),
+        (sparse.csr_array((0, 5)), r"data: found shape \(0, 5\); allowed: at least one row and one column"),
+        (sparse.csr_array(DATA[:, :-2]), "data: found 29 columns; allowed: 31"),
+    ],
+)
+def test_what_is_no_sparse_matrix_of_0_and_1_is_one_line(matrix, line):
+    with pytest.raises(DataError, match=f"^{line}"):
+        training_rows(matrix, units=None if 0 in matrix.shape else M)
