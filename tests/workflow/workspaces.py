@@ -41,15 +41,19 @@ class Workspace:
         """Do the same for a call that computes nothing, without the two seconds that Snakemake takes to be loaded."""
         if os.environ.get("PYTHONPATH") != PYTHONPATH:  # of another package than the one that is loaded
             return self.snakemake(*arguments, code=code)
+        found, text = self.run_loaded(*arguments)
+        assert found == code, text
+        return text
+
+    def run_loaded(self, *arguments: str, seconds: float = 600) -> tuple[int | None, str]:
+        """Run Snakemake in a process that has loaded it; return its exit code and what it printed."""
         with tempfile.NamedTemporaryFile() as output:
             values = self.folder, _environment(""), output.name
             process = LOADED.Process(target=_run_snakemake, args=(_with_options(arguments), *values))
             process.start()
-            process.join(600)
+            process.join(seconds)
             process.kill()
-            text = output.read().decode()
-        assert process.exitcode == code, text
-        return text
+            return process.exitcode, output.read().decode()
 
     def start(self, *arguments: str, fault: str = "", within: Sequence[str] = ()) -> subprocess.Popen:
         """Start Snakemake in a process group of its own; its trainings meet a fault, see faulty/sitecustomize.py.
