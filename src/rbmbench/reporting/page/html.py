@@ -7,6 +7,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from importlib.resources import files
 from os import PathLike, path
 from pathlib import Path
@@ -219,6 +220,7 @@ def claims_table(verdicts: Iterable[Verdict], discussion: str = DISCUSSION) -> s
     return template("claims.html.j2").render(groups=groups, **words)
 
 
+@cache
 def template(name: str):
     """Return one of the package's templates; every value it shows is escaped."""
     loader = PackageLoader("rbmbench.reporting.page")
