@@ -23,8 +23,8 @@ CONFIGFILE ?= config/smoke.yaml
 CORES ?= all
 TARGETS ?= all
 
-.PHONY: install figures unlock test test-processor test-slow test-cluster test-browser lint docs format lock schema clean \
-	help
+.PHONY: install figures unlock test test-processor test-slow test-cluster test-browser lint check docs format lock schema \
+	clean help
 
 # Names as words that no shell reads anything into; $(value) keeps make from it, too.
 quoted = $(foreach word,$(value $(1)),'$(subst ','\'',$(word))')
@@ -45,7 +45,7 @@ test: $(INSTALLED)  ## the tests
 OLD_PROCESSOR := NPY_DISABLE_CPU_FEATURES='X86_V3 X86_V4 AVX512_ICL AVX512_SPR' OPENBLAS_CORETYPE=Nehalem \
 	NUMBA_CPU_NAME=nehalem NUMBA_CPU_FEATURES= \
 	GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX,-AVX2,-FMA,-FMA4,-AVX512F,-AVX512VL,-AVX512BW,-AVX512DQ,-AVX512CD
-NUMERICAL := kernels likelihood model estimators samplers updates measurements
+NUMERICAL := kernels likelihood model estimators samplers updates measurements conformance
 
 test-processor: $(INSTALLED)  ## the numerical tests as on an x86-64 processor without AVX
 	$(OLD_PROCESSOR) $(BIN)/python -m pytest -n 2 --dist worksteal $(NUMERICAL:%=tests/unit/%) \
@@ -67,6 +67,8 @@ lint: $(INSTALLED)  ## style of code and workflow
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
 
+check: format schema lint test docs  ## all that a change needs: generated files written anew, style, types, tests and docs
+
 # Not quietly: with --quiet MkDocs does not count warnings, and --strict has no effect.
 docs: $(INSTALLED)  ## the documentation site, into site/; runs its examples
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
@@ -77,8 +79,9 @@ format: $(INSTALLED)  ## bring code and workflow into style
 	$(BIN)/ruff format .
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/snakefmt Snakefile workflow
 
-schema: $(INSTALLED)  ## write config/schemas from the models
+schema: $(INSTALLED)  ## write config/schemas and config/KEYS.md from the models
 	$(BIN)/python -m rbmbench config schema
+	$(BIN)/python docs/keys.py
 
 # The lock holds for every Python and system the package is for, and names no package index. The extras for GPUs are
 # left out: each is for one kind of machine.

@@ -43,7 +43,8 @@ def test_no_module_is_loose(package):
 
 def test_tests_stand_where_what_they_test_stands(package, repository):
     folders = {path.name for path in (repository / "tests" / "unit").iterdir() if path.name != "__pycache__"}
-    assert {name for name in folders if "." not in name} <= {path.name for path in package.iterdir() if path.is_dir()}
+    packages = {path.name for path in package.iterdir() if path.is_dir()} | {"conformance"}
+    assert {name for name in folders if "." not in name} <= packages
 
 
 def test_files_are_one_subject_and_packages_are_small(package, repository):

@@ -93,8 +93,8 @@ class Settings(BaseModel):
 class Choice(Settings):
     """A part chosen by its name in a registry, and its options."""
 
-    name: str
-    options: dict[str, Any] = {}
+    name: str = Field(description="name of the part, which is its module")
+    options: dict[str, Any] = Field(default={}, description="its options")
 
 
 class Initial(Settings):
@@ -103,10 +103,12 @@ class Initial(Settings):
     kind: Literal["uniform", "normal"] = Field(
         default="uniform", description="uniform on [-width, width], or normal with standard deviation width"
     )
-    width: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.1
+    width: Annotated[float, Field(ge=0, allow_inf_nan=False)] = Field(
+        default=0.1, description="bound or standard deviation, see kind"
+    )
     biases: Literal["drawn", "zero", "base_rate"] = Field(
         default="drawn",
-        description="b and c: drawn like W; zero; or c zero and b from the rates of the training rows",
+        description="b and c: drawn like W; zero; or c zero and b the log odds of the rates of the training rows",
         exclude_if=lambda biases: biases == "drawn",  # so that older run ids stay valid
     )
 
@@ -218,8 +220,10 @@ class EstimateSettings(Settings):
 class Tempering(Settings):
     """Parallel tempering from two starts, see `rbmbench.likelihood.tempered_log_partition`."""
 
-    target_error: Positive = Field(default=0.1, description="standard error of log Z, nats, at which chains end")
-    products: Count = Field(default=5_000_000, description="rows times W after which those of a model end anyway")
+    target_error: Positive = Field(
+        default=0.1, description="standard error of log Z, nats, at which the chains of a model end"
+    )
+    products: Count = Field(default=5_000_000, description="products of a row with W after which they end in any case")
 
 
 class AnnealingBudget(Settings):

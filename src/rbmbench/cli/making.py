@@ -12,7 +12,7 @@ from typing import Any
 from rbmbench.base.errors import DataError, ResultsError, SettingsError, unknown_name
 from rbmbench.cli.parser import plain_data
 from rbmbench.io.atomic import replaced, write_json
-from rbmbench.io.layout import CONFORMANCE, REFERENCE, Layout
+from rbmbench.io.layout import REFERENCE, Layout
 
 CONFIG = Path("config/config.yaml")
 
@@ -116,8 +116,7 @@ def _one_folder(arguments: Namespace) -> Path:
 
 def kept_folders(root: Path = Path()) -> list[Path]:
     """Return the folders of kept results of a repository, that of the published settings first."""
-    found = set((root / REFERENCE).glob("*/")) - {root / CONFORMANCE}
-    return sorted(found, key=lambda folder: (folder.name != "paper", folder.name))
+    return sorted((root / REFERENCE).glob("*/"), key=lambda folder: (folder.name != "paper", folder.name))
 
 
 def redraw(arguments: Namespace) -> None:

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 from rbmbench.base.errors import SettingsError, unknown_name
 from rbmbench.io.guard import UnreadableError
-from rbmbench.io.layout import CONFORMANCE, KEPT_ARENA
+from rbmbench.io.layout import KEPT_ARENA
 from rbmbench.io.text import plain_json
 
 LARGEST_COUNT = 2**31 - 1
@@ -311,16 +311,6 @@ def _add_commands(commands) -> None:
     _add(actions, "check", "making:config_check", text, OVERLAY, own)
     own = {"--out": _folder(default=Path("config/schemas"))}
     _add(actions, "schema", "making:config_schema", "write the JSON schemas of the configuration", own)
-
-    conformance = commands.add_parser("conformance", help="check libraries for RBMs against models with exact numbers")
-    actions = conformance.add_subparsers(metavar="ACTION", required=True)
-    own = {
-        "libraries": {"nargs": "*", "metavar": "LIBRARY", "help": "names of libraries (default: all that are known)"},
-        "--folder": _folder(default=Path(CONFORMANCE), help=f"folder of the models (default: {CONFORMANCE})"),
-    }
-    _add(actions, "check", "conformance:check", "compare libraries with the models, and print a table of each", own)
-    own = {"folder": _folder(help="folder to write")}
-    _add(actions, "make", "conformance:make", f"write the models of {CONFORMANCE}, with numbers computed anew", own)
 
     text = "train all trials of a run, or resume it from its checkpoint"
     add(

@@ -21,9 +21,9 @@ class Paper(Settings):
     key: Name = Field(description="key of the paper; equal to the file's name")
     title: str = Field(description="title of the paper")
     citation: str = Field(description="authors, journal, year")
-    defaults: Defaults
-    data: Annotated[dict[Name, DataEntry], Field(min_length=1)]
-    algorithms: Annotated[dict[Name, Algorithm], Field(min_length=1)]
+    defaults: Defaults = Field(description="settings of every run, unless a panel has its own")
+    data: dict[Name, DataEntry] = Field(min_length=1, description="the data sets, each under a key that panels name")
+    algorithms: dict[Name, Algorithm] = Field(min_length=1, description="the algorithms, each under a key")
     samplers: dict[Name, SamplerEntry] = Field(default={}, description="the samplers, by name")
     figures: dict[FigureName, Any] = Field(default={}, description="the figures, by name")
     tables: dict[TableName, Any] = Field(default={}, description="the tables, by name")

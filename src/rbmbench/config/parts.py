@@ -35,21 +35,28 @@ class DataAccess(Settings):
     """Where data sets that are not made on the spot come from."""
 
     mirror: str | None = Field(
-        default=None, description="folder or base address tried before the public addresses; null: none"
+        default=None,
+        description="folder or base address that is searched before the public addresses; null: the variable "
+        "RBMBENCH_DATA_MIRROR, or none",
     )
-    cache: str | None = Field(default=None, description="folder downloads are kept in; null: the user's cache folder")
+    cache: str | None = Field(
+        default=None,
+        description="folder of downloads; null: the variable RBMBENCH_DATA_CACHE, or the user's cache folder",
+    )
 
 
 class MainConfig(Settings):
     """config.yaml and its overlays, after they are merged."""
 
-    scale: Name = Field(description="name of the scale; everything made goes to results/SCALE/")
+    scale: Name = Field(description="name of the scale; all results are written to results/SCALE/")
     papers: Names = Field(
         description="keys of the papers to run, config/papers/KEY.yaml, and of studies of our own, config/KEY.yaml"
     )
-    data: DataAccess = DataAccess()
+    data: DataAccess = Field(default=DataAccess(), description="source of data sets that are not generated")
     backend: Literal["auto", "numpy", "cupy"] = Field(
-        default="auto", description="arrays to train on: NumPy's, CuPy's on a GPU, or what suits each run"
+        default="auto",
+        description="arrays of training: NumPy's, CuPy's, or CuPy's if there is a GPU and a run is large "
+        "enough; RBMBENCH_BACKEND takes the place of auto",
     )
     plugins: tuple[str, ...] = Field(
         default=(),
@@ -57,7 +64,7 @@ class MainConfig(Settings):
         "those of all configuration files are loaded",
     )
     overrides: dict[Name, dict[str, Any]] = Field(
-        default={}, description="by paper or study: what is merged, deeply, onto its file at this scale"
+        default={}, description="by paper or study: settings that are merged onto its file at this scale"
     )
 
 
@@ -65,28 +72,38 @@ class Defaults(Settings):
     """Settings of every run of a paper, unless a panel says otherwise."""
 
     trials: Count = Field(description="independent repetitions of every run")
-    seed: Seed = Field(description="the seed every run's own seed is derived from")
+    seed: Seed = Field(
+        description="the seed of a run is derived from it, its data set and its hidden units, so that all "
+        "algorithms and rates start alike"
+    )
     initial: Initial = Field(default=Initial(), description="distribution of the initial parameters")
     evaluate_every: Count = Field(default=100, description="iterations between evaluations of the log-likelihood")
-    evaluate_at: Iterations = Field(default=(), description="further iterations at which runs are evaluated")
+    evaluate_at: Iterations = Field(
+        default=(),
+        description="further iterations at which runs are evaluated, ascending; those beyond a run are ignored",
+    )
     precision: Literal["float32", "float64"] = Field(
-        default="float32", description="what is sampled and trained in; likelihoods are always float64"
+        default="float32", description="type of sampling and training; likelihoods are always float64"
     )
     annealing: AnnealingBudget = Field(
-        default=AnnealingBudget(), description="budget of log Z where neither layer can be enumerated"
+        default=AnnealingBudget(), description="budget of log Z where neither layer has at most 25 units"
     )
     proxy: Proxy | None = Field(
-        default=None, description="reconstruction log-likelihood, evaluated beside the log-likelihood; null: none"
+        default=None,
+        description="metric reconstruction_log_likelihood, which is no bound of the log-likelihood; null: none",
     )
     bias_bound: BiasBound | None = Field(
-        default=None, description="CD's bias and its bounds, evaluated beside the log-likelihood; null: none"
+        default=None,
+        description="for at most 24 units in both layers: metrics cd_bias (largest over the parameters), "
+        "bias_bound, bias_bound_gap, older_bias_bound and total_variation of data and model; null: "
+        "none",
     )
     validation_likelihood: bool = Field(
-        default=False, description="whether the log-likelihood of the validation rows is evaluated, too"
+        default=False, description="whether to evaluate the metric validation_log_likelihood"
     )
     test_likelihood: bool = Field(
         default=False,
-        description="whether the log-likelihood of the test rows is evaluated beside that of the training",
+        description="whether to evaluate the metric test_log_likelihood",
     )
 
 
@@ -95,10 +112,11 @@ class DataEntry(Settings):
 
     name: str = Field(description="name of the data set: a module of rbmbench.datasets, or a plug-in")
     options: dict[str, Any] = Field(default={}, description="options of the data set")
-    rows: Count = Field(description="training rows; the data set is refused when it has another number")
-    visible: Count = Field(description="visible units; the data set is refused when it has another number")
+    rows: Count = Field(description="training rows; a data set of another number is refused")
+    visible: Count = Field(description="visible units; a data set of another number is refused")
     batch: Count = Field(
-        description="rows of a mini-batch; a divisor of rows, or the remainder of an epoch is left out"
+        description="rows of a mini-batch: consecutive rows of a permutation that is drawn for each epoch, less "
+        "the remainder"
     )
 
 
@@ -128,7 +146,7 @@ class Look(Settings):
 class Algorithm(Look):
     """A training algorithm: a gradient estimator with its options and an update rule, or a schedule of several."""
 
-    label: str = Field(description="how figures and tables name it")
+    label: str = Field(description="name in legends and tables")
     estimator: str | None = Field(default=None, description="estimator: a module of rbmbench.estimators, or a plug-in")
     options: dict[str, Any] = Field(default={}, description="options of the estimator")
     update: Choice = Field(default=Choice(name="sgd"), description="update rule of rbmbench.updates or a plug-in")
@@ -163,7 +181,7 @@ class Printed(Settings):
     value: Annotated[float, Field(allow_inf_nan=False)] = Field(
         description="the number, in the unit of the panel; of a log-likelihood the mean per sample, nats"
     )
-    label: str = Field(description="what it is of, for the legend")
+    label: str = Field(description="name in the legend")
     at: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
         default=None, description="iteration, samples or steps at which the paper says so; null: a line"
     )
@@ -184,10 +202,12 @@ class Panel(Settings):
     annealing: AnnealingBudget | None = Field(default=None, description="budget of log Z; null: that of defaults")
     proxy: Proxy | None = Field(default=None, description="reconstruction log-likelihood; null: that of defaults")
     bias_bound: BiasBound | None = Field(default=None, description="CD's bias and bounds; null: those of defaults")
-    validation_likelihood: bool | None = Field(default=None, description="see defaults; null: as there")
-    test_likelihood: bool | None = Field(default=None, description="see defaults; null: as there")
+    validation_likelihood: bool | None = Field(default=None, description="as in defaults; null: that of defaults")
+    test_likelihood: bool | None = Field(default=None, description="as in defaults; null: that of defaults")
     products: Positive | None = Field(
-        default=None, description="most matrix products of a trial, see evaluate_at_products; null: no limit"
+        default=None,
+        description="most matrix products of a trial, for estimators of random cost: a trial keeps its last "
+        "model inside them; null: no limit",
     )
     evaluate_at_products: Costs | None = Field(
         default=None,
@@ -199,7 +219,7 @@ class Panel(Settings):
 class SamplerEntry(Look):
     """A sampler as a paper uses it: with its options, and the values of some that are tried."""
 
-    label: str = Field(description="how figures name it")
+    label: str = Field(description="name in legends")
     sampler: str = Field(description="name of the sampler: a module of rbmbench.samplers, or a plug-in")
     options: dict[str, Any] = Field(default={}, description="options of the sampler")
     grid: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] = Field(

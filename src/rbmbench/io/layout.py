@@ -31,7 +31,6 @@ CERTIFICATE = "certificate.parquet"
 REFERENCE = "results/reference"
 """Folder of the kept results of the repository, with a folder for each scale."""
 KEPT_ARENA = f"{REFERENCE}/desktop"
-CONFORMANCE, CONFORMANCE_INDEX = f"{REFERENCE}/conformance", "index.json"
 """Folder of the models by which libraries check themselves, and the file that lists them."""
 
 RUNS, EVALUATIONS, BLOCKS = "runs", "evaluations", "blocks"

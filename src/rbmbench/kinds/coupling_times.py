@@ -54,7 +54,7 @@ class CouplingTimes(Kind):
         default=(), description="shares of the chains that met, as the paper prints them, drawn as hollow marks"
     )
     couplings: Annotated[tuple[Coupling, ...], Field(min_length=1)] = Field(
-        default=("general", "rbm"), description="how the pairs are coupled"
+        default=("general", "rbm"), description="couplings of the pairs: general (any model), rbm, both_layers"
     )
 
     def names(self, paper: Paper) -> Iterator[str]:

@@ -62,7 +62,7 @@ class LearnedImages(Kind):
         default=16, description="filters of the first hidden units, and samples, of each model"
     )
     panels: Annotated[dict[Name, LearnedPanel], Field(min_length=1, max_length=1)] = Field(
-        description="what is trained, under the letter of its one panel; each evaluation is shown"
+        description="one panel, by its letter; each evaluation is a column"
     )
 
     def algorithms_of(self, paper: Paper, panel: LearnedPanel) -> tuple[str, ...]:

@@ -54,19 +54,26 @@ class FigurePanel(Panel):
 
     algorithms: Names | None = Field(default=None, description="keys of the panel's algorithms; null: the figure's")
     metric: Metrics = Field(
-        default=("log_likelihood",), description="metric of the runs that is shown, or up to three: dashed, dotted"
+        default=("log_likelihood",),
+        description="metrics of the runs, up to three of one unit, the second dashed, the third dotted: "
+        "log-likelihoods, and diagnostics of an estimator such as effective_sample_size or "
+        "stopping_time",
     )
-    axis: Literal["linear", "log"] = Field(default="linear", description="the vertical axis")
-    iteration_axis: Literal["linear", "log"] = Field(default="linear", description="the horizontal axis")
+    axis: Literal["linear", "log"] = Field(default="linear", description="scale of the vertical axis")
+    iteration_axis: Literal["linear", "log"] = Field(
+        default="linear", description="scale of the horizontal axis; log leaves out the initial model"
+    )
     references: tuple[Literal["maximum", "true_model"], ...] = Field(
         default=(),
-        description="horizontal lines: the maximum log-likelihood, that of the model the data are drawn from",
+        description="horizontal lines: the log-likelihood of the data's own frequencies, and that of the model "
+        "of which the data are samples",
     )
     mark: Annotated[float, Field(gt=0, lt=1)] | None = Field(
         default=None,
-        description="vertical lines where curves first reach this share of what the best of them rises; null: none",
+        description="vertical lines where each mean curve first reaches this share of the largest rise of the "
+        "panel; null: none",
     )
-    note: str | None = Field(default=None, description="what its title adds to data, rate and hidden units")
+    note: str | None = Field(default=None, description="words that the title adds to data, rate and hidden units")
 
     @model_validator(mode="after")
     def _metrics_share_an_axis(self) -> Self:
@@ -112,9 +119,9 @@ class LearningCurves(Kind):
     algorithms: Names | None = Field(
         default=None, description="keys of the algorithms, in the order of the legend; null: all of the paper's"
     )
-    band: Band = Field(default=Band(), description="what is shown of the spread over the trials")
+    band: Band = Field(default=Band(), description="spread over the trials")
     counted_in: Literal["iterations", "epochs"] = Field(
-        default="iterations", description="what the horizontal axes count; an epoch shows each training row once"
+        default="iterations", description="unit of the horizontal axes; an epoch shows each training row once"
     )
     panels: Annotated[dict[Name, FigurePanel], Field(min_length=1, max_length=MOST_PANELS)] = Field(
         description="the panels, by their letter"

@@ -36,7 +36,7 @@ class RunTimes(Kind):
     """A table of how long the runs of one panel took, beside the published times."""
 
     kind: Literal["run_times"] = Field(description="kind of the table, and of its notebook template")
-    panel: PanelAddress = Field(description="whose runs are timed, as FIGURE.PANEL")
+    panel: PanelAddress = Field(description="panel whose runs are timed, as FIGURE.PANEL")
     algorithms: Names | None = Field(default=None, description="keys of the algorithms, by row; null: the panel's")
     reference: Name = Field(description="key of the algorithm that times are divided by")
 

@@ -43,7 +43,7 @@ class SampleSheets(Kind):
     """A figure of consecutive samples as images, one sheet per sampler, of a panel of another figure."""
 
     kind: Literal["sample_sheets"] = Field(description="kind of the figure, and of its notebook template")
-    panel: PanelAddress = Field(description="whose samples are shown, as FIGURE.PANEL")
+    panel: PanelAddress = Field(description="panel whose samples are shown, as FIGURE.PANEL")
     samplers: Names | None = Field(default=None, description="keys of the samplers, a sheet each; null: the panel's")
     columns: Count = Field(default=20, description="images in a row of a sheet")
     lines: Count = Field(default=10, description="rows of images of a sheet")

@@ -2,7 +2,7 @@
 """Bundles of short jobs: one process computes several, one after the other.
 
 Imports and compiled kernels cost a process two seconds, which is more than most jobs of a small scale take. A bundle
-has jobs of one kind and data set that the same figures and tables need, so that no target computes more than it shows.
+has jobs of one kind that the same figures and tables need, so that no target computes more than it shows.
 Bundles follow from the plan and from default costs alone, which are the same on every machine.
 """
 
@@ -46,7 +46,7 @@ def bundles_of(plan: Plan) -> list[Bundle]:
         seconds = plan.default_seconds(job)
         is_short = seconds <= SHORT_SECONDS and len(job.settings.canonical()) <= MOST_CHARACTERS
         if is_short and not blocks_of(plan, job):
-            groups[job.kind, job.data, tuple(needed_by[job.id])].append((job, seconds - SECONDS["start"]))
+            groups[job.kind, tuple(needed_by[job.id])].append((job, seconds - SECONDS["start"]))
     bundles = []
     for group in groups.values():
         for first in range(0, len(group), MOST_JOBS):

@@ -133,9 +133,9 @@ def test_a_password_is_not_shown(monkeypatch):
 
 def test_notebooks_that_cannot_run_are_a_warning(monkeypatch):
     assert "notebooks" not in by_name(machine.versions())
-    monkeypatch.setattr(machine, "is_installed", lambda name: name != "ipykernel")
+    monkeypatch.setattr(machine, "is_installed", lambda name: name != "IPython")
     found = by_name(machine.versions())["notebooks"]
-    assert (found.state, "ipykernel not installed" in found.found) == (WARNING, True)
+    assert (found.state, "IPython not installed" in found.found) == (WARNING, True)
 
 
 # The GPU, and which backend is taken

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The notebook templates are clean, and the runner runs them side by side and keeps the log of a failure."""
+"""The notebook templates are clean, and the runner keeps the log of a failure."""
 
 import json
 import sys
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+import warnings
 from pathlib import Path
 
 import pandas as pd
@@ -16,7 +15,6 @@ from rbmbench.base.errors import ResultsError, SettingsError
 
 nbformat = pytest.importorskip("nbformat", reason="notebooks need the extra 'workflow'")
 pytest.importorskip("papermill", reason="notebooks need the extra 'workflow'")
-pytest.importorskip("ipykernel", reason="notebooks need the extra 'workflow'")
 
 from rbmbench.reporting.page import notebooks  # noqa: E402
 from rbmbench.reporting.page.notebooks import run_notebook  # noqa: E402
@@ -115,25 +113,50 @@ def outputs(path: Path) -> list:
     return [output for cell in content.cells if cell.cell_type == "code" for output in cell.outputs]
 
 
-def run_numbered(folder: Path, template: Path, number: int) -> str:
-    """Run a notebook with a number, in a process of its own; return what it printed."""
-    executed = folder / f"{number}.ipynb"
-    run_notebook(template, {"number": number}, executed, folder / f"{number}.html")
-    return outputs(executed)[0]["text"]
+def test_a_cell_keeps_what_it_prints_shows_and_returns_in_order(tmp_path):
+    lines = (
+        "import sys",
+        "print('a')",
+        "print('b')",
+        "print('c', file=sys.stderr)",
+        "display(a)",
+        "print('d')",
+        "a + 4",
+    )
+    template = notebook(tmp_path / "template.ipynb", "a = 1", "\n".join((*lines, "a + 4")))
+    run_notebook(template, {"a": 7}, tmp_path / "a.ipynb", tmp_path / "a.html")
+    content = nbformat.read(tmp_path / "a.ipynb", as_version=4)
+    nbformat.validate(content)
+    shown = outputs(tmp_path / "a.ipynb")
+    kept = [(o.output_type, o.get("name"), o.get("text") or o.data["text/plain"]) for o in shown]
+    assert kept == [
+        ("stream", "stdout", "a\nb\n"),
+        ("stream", "stderr", "c\n"),
+        ("display_data", None, "7"),
+        ("stream", "stdout", "d\n"),
+        ("execute_result", None, "11"),
+    ]
+    assert [cell.execution_count for cell in content.cells if cell.cell_type == "code"] == [1, 2, 3]
 
 
-@pytest.mark.slow
-def test_two_run_at_once_in_kernels_of_their_own(tmp_path):
-    sources = ["number = 0", "import os, sys\nprint(number, sys.executable, os.environ['IPYTHONDIR'])"]
-    template = notebook(tmp_path / "template.ipynb", *sources, "import time\ntime.sleep(1)")
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
-        texts = list(pool.map(run_numbered, [tmp_path] * 2, [template] * 2, [1, 2]))
-    (one, python, first), (two, again, second) = (text.split() for text in texts)
-    assert (one, two) == ("1", "2")
+def test_a_notebook_leaves_this_process_as_it_was(tmp_path):
+    before = sys.stdout, sys.stderr, sys.displayhook, sys.excepthook, sys.modules["__main__"], warnings.filters[:]
+    template = notebook(tmp_path / "template.ipynb", "a = 1", "import warnings\nwarnings.simplefilter('error')\na")
+    for a in (2, 3):  # the second has none of the names of the first
+        run_notebook(template, {"a": a}, tmp_path / "a.ipynb", tmp_path / "a.html")
+        assert outputs(tmp_path / "a.ipynb")[-1].data["text/plain"] == str(a)
+    last = notebook(tmp_path / "last.ipynb", "b = 1", "a")
+    with pytest.raises(ResultsError, match="NameError"):
+        run_notebook(last, {"b": 2}, tmp_path / "a.ipynb", tmp_path / "a.html")
+    after = sys.stdout, sys.stderr, sys.displayhook, sys.excepthook, sys.modules["__main__"], warnings.filters[:]
+    assert after == before
 
-    assert python == again == sys.executable
-    assert first != second
-    assert not Path(first).exists()
+
+def test_an_interrupt_ends_the_notebook(tmp_path):
+    template = notebook(tmp_path / "template.ipynb", "a = 1", "raise KeyboardInterrupt")
+    with pytest.raises(KeyboardInterrupt):
+        run_notebook(template, {"a": 2}, tmp_path / "a.ipynb", tmp_path / "a.html")
+    assert not (tmp_path / "a.html").exists()
 
 
 def test_failure_is_one_line_and_its_notebook_is_kept_as_a_log(tmp_path):

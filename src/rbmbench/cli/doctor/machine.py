@@ -25,7 +25,7 @@ OWN_VARIABLES = (
 )
 NVIDIA_SMI = ("nvidia-smi", "--query-gpu=name,memory.total,driver_version,compute_cap", "--format=csv,noheader")
 MODELS = {"tiny": (16, 16, 32, 25), "large": (784, 500, 500, 1)}  # visible and hidden units, batch, trials
-NOTEBOOKS = ("papermill", "nbconvert", "ipykernel")
+NOTEBOOKS = ("papermill", "nbconvert", "IPython")
 
 
 def versions() -> Iterator[Finding]:

@@ -220,6 +220,8 @@ Window = Annotated[int, Field(ge=1, description="iterations within which a metri
 Iteration = Annotated[int, Field(ge=0, description="an iteration of training"), _OF_TRAINING]
 SampleCount = Annotated[int, Field(ge=1, description="a number of samples"), _OF_STREAM]
 Share = Annotated[float, Field(gt=0, le=1, description="a share, above 0 and at most 1")]
-Factor = Annotated[float, Field(gt=1, description="how far the published value may be off: times and over this factor")]
+Factor = Annotated[
+    float, Field(gt=1, description="largest factor, up or down, between the measured and the published value")
+]
 # JSON has no infinite numbers, so that an infinite default stands in no schema.
 Bound = Annotated[float, Field(allow_inf_nan=False, json_schema_extra=lambda schema: schema.pop("default", None))]

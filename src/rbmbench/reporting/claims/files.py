@@ -80,7 +80,7 @@ class Claim(Each):
 
     id: Annotated[str, Field(min_length=1)] = Field(description="name of the claim, unique in the file")
     where: str = Field(description="place in the paper")
-    text: str = Field(description="what is claimed, in a sentence")
+    text: str = Field(description="the claim, in a sentence")
     kind: str = Field(description="the measurement that the claim is judged by")
     standing: Standing = Field(
         default="published",
@@ -93,7 +93,7 @@ class Claim(Each):
     discussed: str = Field(
         default="", pattern="^[a-z0-9{}-]*$", description="anchor in docs/papers.md of what was tried about this claim"
     )
-    needs: Needs = Field(default=Needs(), description="what this claim needs, instead of the needs of the file")
+    needs: Needs = Field(default=Needs(), description="requirements of this claim, instead of those of the file")
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -157,7 +157,7 @@ class ClaimFile(Settings):
     lists: dict[str, Mappings] = Field(
         default={}, description="lists of mappings that the keys 'each' of several claims refer to by YAML's anchors"
     )
-    needs: Needs = Field(default=Needs(), description="what all claims need, unless they say otherwise")
+    needs: Needs = Field(default=Needs(), description="requirements of all claims of the file")
     claims: tuple[dict[str, Any], ...] = Field(description="the claims")
     published_tables: dict[TableName, dict[str, Any]] = Field(
         default={}, description="the numbers that the paper prints in its tables"

@@ -1,19 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Run a notebook template with parameters, many at a time without one getting in the way of another.
-
-Kernels that talk over TCP pick free ports and may pick the same. Here each has Unix sockets in a folder of its own, its
-own IPython folder (a history database on a network drive can block), and always the Python that runs this program,
-whatever kernels the user has installed.
-"""
+"""Run a notebook template with parameters by papermill, and make a page of it."""
 
 import os
 import re
 import shutil
-import sys
-import tempfile
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from keyword import iskeyword
 from pathlib import Path
 from typing import Any
@@ -23,15 +15,11 @@ from rbmbench.io.atomic import remove, remove_leftovers, replaced, writable
 from rbmbench.io.guard import UnreadableError, bounded_bytes, one_line
 from rbmbench.io.locks import locked
 
-START_TIMEOUT = 300
-OUTPUT = "kernel.log"
 MOST_TEMPLATE_BYTES = 2**24
 TEXT_ELEMENTS = "a b blockquote br code div em h1 h2 h3 h4 h5 h6 hr i li ol p pre small span strong sub sup ul"
 TABLE_ELEMENTS = "caption col colgroup table tbody td tfoot th thead tr"
 SHOWN_ATTRIBUTES = {"*": ["class", "id", "style", "scope", "colspan", "rowspan", "aria-hidden"], "a": ["href"]}
 """What a page keeps of the HTML in a notebook's outputs."""
-SOCKET_PATH_BYTES = 90
-"""Longest folder plus name for a Unix socket: systems allow 103 to 107 bytes, and the port is still to come."""
 
 
 def run_notebook(
@@ -109,81 +97,28 @@ def _check_names(parameters: Iterable[str]) -> None:
 
 
 def _execute(template: Path, content: Any, parameters: Mapping[str, Any], log: Path) -> None:
-    """Run the template in a private kernel, writing to ``log`` after every cell."""
-    # Papermill and its kernels warn about parts of their own that will change.
-    with warnings.catch_warnings(action="ignore"):
-        import papermill
-        from papermill.exceptions import PapermillExecutionError
+    """Run the template in this process, writing to ``log`` after every cell."""
+    import papermill
+    from papermill.engines import papermill_engines
+    from papermill.exceptions import PapermillExecutionError
 
-        with _private_folder() as folder:
-            try:
-                papermill.execute_notebook(
-                    content,
-                    # Papermill fills in names in braces.
-                    str(log).replace("{", "{{").replace("}", "}}"),
-                    parameters=dict(parameters),
-                    kernel_name="python3",
-                    language="python",
-                    kernel_manager_class=_private_kernel_manager(folder),
-                    progress_bar=False,
-                    start_timeout=START_TIMEOUT,
-                )
-            except PapermillExecutionError as error:
-                reason = " ".join(str(error.evalue).split())
-                raise ResultsError(f"{template}: {error.ename}: {reason} (see {log})") from None
-            except (RuntimeError, TimeoutError) as error:
-                reason = " ".join(f"{error} {_last_line(folder / OUTPUT)}".split())
-                raise ResultsError(f"{template}: the kernel failed: {reason} (see {log})") from None
+    from rbmbench.reporting.page.engine import OwnProcess
 
-
-def _last_line(file: Path) -> str:
-    return file.read_text(errors="replace").rstrip().rpartition("\n")[2] if file.is_file() else ""
-
-
-@contextmanager
-def _private_folder() -> Iterator[Path]:
-    """Give a folder that only this run uses, with a path short enough for Unix sockets."""
-    short = len(os.fsencode(tempfile.gettempdir())) + len("/rbmbench-12345678/kernel") <= SOCKET_PATH_BYTES
-    parent = None if short else "/tmp"
-    # A kernel that is still ending may write once more while the folder is being removed.
-    with tempfile.TemporaryDirectory(prefix="rbmbench-", dir=parent, ignore_cleanup_errors=True) as folder:
-        yield Path(folder)
-
-
-def _private_kernel_manager(folder: Path) -> type:
-    """Return a class of kernel managers that share nothing with any other kernel."""
-    from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
-    from jupyter_client.manager import AsyncKernelManager
-
-    command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-    own = KernelSpec(argv=command, display_name="Python 3", language="python", interrupt_mode="signal")
-    private = {
-        "IPYTHONDIR": str(folder / "ipython"),
-        "MPLBACKEND": "agg",
-        "PYTHONSAFEPATH": "1",  # no file of the working folder, such as random.py, takes the place of a module
-        # Python's own frozen modules make the debugger, which is not used, print a warning.
-        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
-    }
-
-    class OwnPython(KernelSpecManager):
-        def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
-            return own
-
-    class PrivateKernelManager(AsyncKernelManager):
-        def __init__(self, **settings: Any):
-            super().__init__(**settings)
-            self.kernel_spec_manager = OwnPython(parent=self)
-            self.transport = "ipc"
-            self.ip = str(folder / "kernel")
-            self.connection_file = str(folder / "kernel.json")
-
-        async def start_kernel(self, **settings: Any) -> None:
-            environment = dict(settings.pop("env", None) or os.environ)
-            # What a kernel prints outside its cells, such as on its way out, belongs to nobody's terminal.
-            with (folder / OUTPUT).open("w") as output:
-                await super().start_kernel(env=environment | private, stdout=output, stderr=output, **settings)
-
-    return PrivateKernelManager
+    papermill_engines.register(OwnProcess.__name__, OwnProcess)
+    try:
+        papermill.execute_notebook(
+            content,
+            # Papermill fills in names in braces.
+            str(log).replace("{", "{{").replace("}", "}}"),
+            parameters=dict(parameters),
+            engine_name=OwnProcess.__name__,
+            kernel_name="python3",
+            language="python",
+            progress_bar=False,
+        )
+    except PapermillExecutionError as error:
+        reason = " ".join(str(error.evalue).split())
+        raise ResultsError(f"{template}: {error.ename}: {reason} (see {log})") from None
 
 
 def _page(notebook: Path) -> str:

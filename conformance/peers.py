@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Libraries for RBMs, compared with the models of `rbmbench.measurements.conformance`.
+"""Libraries for RBMs, compared with the models of `conformance.reference`.
 
 A library returns numbers of a model, or blocks of estimates of them. Numbers are compared up to rounding; the means of
 estimates up to their standard errors, so that a correct library fails in one of a thousand tables.
@@ -13,12 +13,13 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
+from scipy.special import stdtrit
 
+from conformance.reference import STEPS, Reference
 from rbmbench import estimators
 from rbmbench.base.streams import Stream
 from rbmbench.kernels.numpy import binary_states
 from rbmbench.likelihood import exact_gradient, exact_log_partition, log_likelihood
-from rbmbench.measurements.conformance import STEPS, Reference
 from rbmbench.model.rbm import Statistics
 from rbmbench.training.scikit_learn import to_scikit_learn
 
@@ -229,14 +230,12 @@ def difference(found: Found, exact: np.ndarray) -> tuple[float, float]:
     """
     values, compared = found.values, ~np.isnan(found.values)
     if found.chains:
-        from scipy.stats import t
-
         compared = compared.all(axis=0)
         mean, deviation = values.mean(axis=0), values.std(axis=0, ddof=1)
         # The second term is for rare states, whose frequency is no normal variable.
         rare = math.log(2 / ERROR_RATE) / (found.chains * len(values))
         scale = max(1.0, float(np.abs(exact).max())) if found.quantity == "pseudo_log_likelihood" else 1.0
-        allowed = t.isf(ERROR_RATE / 2, len(values) - 1) * deviation / math.sqrt(len(values)) + rare * scale
+        allowed = -stdtrit(len(values) - 1, ERROR_RATE / 2) * deviation / math.sqrt(len(values)) + rare * scale
     else:
         mean, allowed = values, ROUNDING[values.dtype] * np.maximum(1, np.abs(exact))
     with np.errstate(invalid="ignore"):

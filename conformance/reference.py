@@ -18,11 +18,11 @@ import numpy as np
 from rbmbench import estimators
 from rbmbench.base.streams import Stream
 from rbmbench.io.atomic import write_json
-from rbmbench.io.layout import CONFORMANCE, CONFORMANCE_INDEX
 from rbmbench.io.results import read_arrays, read_json, write_arrays
 from rbmbench.likelihood import exact_gradient, exact_log_partition
 from rbmbench.model.rbm import RBM, Statistics
 
+FOLDER, INDEX = Path(__file__).parent / "models", "index.json"
 STEPS = (1, 2, 5)
 """Gibbs steps of the expected CD gradients."""
 MODEL = ("W", "b", "c", "rows", "beta", "swap_visible", "swap_hidden")
@@ -113,9 +113,9 @@ def _swaps(rbm: RBM, beta: np.ndarray, visible: np.ndarray, hidden: np.ndarray) 
     return {"energy": energy} | {name: np.exp(np.minimum(0, exponent)) for name, exponent in names.items()}
 
 
-def make(folder: str | PathLike, models: str | PathLike = CONFORMANCE) -> Iterator[Reference]:
+def make(folder: str | PathLike, models: str | PathLike = FOLDER) -> Iterator[Reference]:
     """Compute the numbers of the models of a folder anew; write both to ``folder``, and yield each model then."""
-    index = read_json(Path(models) / CONFORMANCE_INDEX)
+    index = read_json(Path(models) / INDEX)
     for model in read(models):
         given = {name: model.arrays[name] for name in MODEL}
         made = replace(model, arrays=given | exact_numbers(model.rbm, given, model.is_small))
@@ -123,11 +123,11 @@ def make(folder: str | PathLike, models: str | PathLike = CONFORMANCE) -> Iterat
         if made.is_small:
             write_json(Path(folder) / f"{made.name}.json", {key: value.tolist() for key, value in made.arrays.items()})
         yield made
-    write_json(Path(folder) / CONFORMANCE_INDEX, index)
+    write_json(Path(folder) / INDEX, index)
 
 
-def read(folder: str | PathLike) -> list[Reference]:
+def read(folder: str | PathLike = FOLDER) -> list[Reference]:
     """Return the models of a folder, in the order of their names; `ResultsError` if a file is missing or damaged."""
-    index = read_json(Path(folder) / CONFORMANCE_INDEX)
+    index = read_json(Path(folder) / INDEX)
     arrays = {name: read_arrays(Path(folder) / f"{name}.npz", (*MODEL, "log_partition")) for name in index}
     return [Reference(name, entry["what"], arrays[name]) for name, entry in index.items()]

@@ -8,19 +8,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from conformance import peers, reference
+from conformance.__main__ import main
+from conformance.peers import Found, compare, difference
+from conformance.reference import FOLDER, INDEX
 
-from rbmbench.cli import main
-from rbmbench.io.layout import CONFORMANCE, CONFORMANCE_INDEX
 from rbmbench.io.results import read_json
-from rbmbench.measurements import conformance, peers
-from rbmbench.measurements.peers import Found, compare, difference
 
 FEW = ("random-1x1", "random-2x3", "random-7x5", "overflow-5x3", "bars_and_stripes-9x5")
 
 
 @pytest.fixture(scope="module")
 def models(request):
-    found = conformance.read(request.config.rootpath / CONFORMANCE)
+    found = reference.read(FOLDER)
     return [model for model in found if model.name in FEW]
 
 
@@ -50,7 +50,7 @@ def test_this_library_is_right(models):
     table = compare(peers.Own(), models)
     assert table["passes"].all(), table
     assert set(table["models"]) == {len(FEW)}
-    assert {f"cd_{k}_{part}" for k in conformance.STEPS for part in "Wbc"} <= set(table["quantity"])
+    assert {f"cd_{k}_{part}" for k in reference.STEPS for part in "Wbc"} <= set(table["quantity"])
 
 
 def test_what_is_known_of_scikit_learn(models):
@@ -115,9 +115,9 @@ def test_a_wrong_model_of_the_set_is_noticed(models):
 def test_the_command_names_what_is_not_installed(repository, monkeypatch, capsys):
     monkeypatch.chdir(repository)
     monkeypatch.setattr(peers, "version", lambda library: None)
-    assert main(["conformance", "check", "rbms"]) == 0
+    assert main(["check", "rbms"]) == 0
     assert capsys.readouterr().out == "rbms: not installed\n"
-    assert main(["conformance", "check", "torch"]) == 2
+    assert main(["check", "torch"]) == 2
     assert "unknown library 'torch'" in capsys.readouterr().err
 
 
@@ -125,29 +125,29 @@ def test_a_library_that_cannot_be_imported_is_told(repository, monkeypatch, caps
     monkeypatch.chdir(repository)
     monkeypatch.setattr(peers, "version", lambda library: "0.7")
     monkeypatch.setitem(sys.modules, "torch", None)
-    assert main(["conformance", "check", "rbms"]) == 0
+    assert main(["check", "rbms"]) == 0
     assert "cannot be imported: " in capsys.readouterr().out
 
 
 def test_the_command_prints_a_table(repository, tmp_path, monkeypatch, capsys):
-    kept, made = tmp_path / CONFORMANCE, tmp_path / "set"
+    kept, made = tmp_path / "models", tmp_path / "set"
     kept.mkdir(parents=True)
-    shutil.copy(repository / CONFORMANCE / "random-2x3.npz", kept)
-    entry = read_json(repository / CONFORMANCE / CONFORMANCE_INDEX)["random-2x3"]
-    (kept / CONFORMANCE_INDEX).write_text(json.dumps({"random-2x3": entry}))
+    shutil.copy(FOLDER / "random-2x3.npz", kept)
+    entry = read_json(FOLDER / INDEX)["random-2x3"]
+    (kept / INDEX).write_text(json.dumps({"random-2x3": entry}))
     monkeypatch.chdir(tmp_path)
-    assert main(["conformance", "make", "set"]) == 0
-    assert main(["conformance", "check", "BernoulliRBM", "--folder", str(made)]) == 0
+    assert main(["make", "set", "--models", str(kept)]) == 0
+    assert main(["check", "BernoulliRBM", "--folder", str(made)]) == 0
     lines = capsys.readouterr().out.splitlines()
     (row,) = [line for line in lines if line.startswith("score_samples ")]
     assert row.split()[1:3] == ["log_likelihood", "1"]
     assert row.split()[-2:] == ["no", "random-2x3"]
 
 
-@pytest.mark.parametrize("command", [["check", "--folder", "."], ["make", "set"]])
+@pytest.mark.parametrize("command", [["check", "--folder", "."], ["make", "set", "--models", "."]])
 def test_a_folder_without_the_set_is_one_line(tmp_path, monkeypatch, capsys, command):
     monkeypatch.chdir(tmp_path)
-    assert main(["conformance", *command]) == 2
+    assert main([*command]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "index.json" in line
     assert not list(tmp_path.iterdir())

@@ -3,20 +3,17 @@
 
 import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-from rbmbench.io.layout import CONFORMANCE, CONFORMANCE_INDEX
-from rbmbench.measurements import conformance
-from rbmbench.measurements.conformance import STEPS
+from conformance import reference
+from conformance.reference import FOLDER, STEPS
+from conformance.reference import INDEX as INDEX_NAME
 
 TOLERANCE = 1e-10
 """Relative to the larger of 1 and the number: sums of up to 2^18 terms are off by at most 1e-10, here and there."""
 
-FOLDER = Path(__file__).resolve().parents[3] / CONFORMANCE
-INDEX = json.loads((FOLDER / CONFORMANCE_INDEX).read_text(encoding="utf-8"))
+INDEX = json.loads((FOLDER / INDEX_NAME).read_text(encoding="utf-8"))
 SMALL = [name for name, entry in INDEX.items() if entry["visible"] <= 11]
 LARGE = [name for name in INDEX if name not in SMALL]
 
@@ -24,7 +21,7 @@ LARGE = [name for name in INDEX if name not in SMALL]
 @pytest.fixture(scope="module")
 def models():
     """Return the kept models by name."""
-    return {model.name: model for model in conformance.read(FOLDER)}
+    return {model.name: model for model in reference.read(FOLDER)}
 
 
 def assert_close(found, expected) -> None:
@@ -179,7 +176,7 @@ def logistic(activation: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("name", [*SMALL, *LARGE])
 def test_parameters_are_exact_in_single_precision(models, name):
-    for part in conformance.PARAMETERS:
+    for part in reference.PARAMETERS:
         values = models[name].arrays[part]
         np.testing.assert_array_equal(values.astype(np.float32), values)
         np.testing.assert_array_equal(np.round(values * 1024), values * 1024)
@@ -202,18 +199,18 @@ def test_the_command_makes_the_kept_numbers_of_the_kept_models(models, tmp_path,
     for name, file in written.items():
         (tmp_path / "kept" / name).write_bytes(file.read_bytes())
     index = {name: INDEX[name] for name in names}
-    (tmp_path / "kept" / CONFORMANCE_INDEX).write_text(json.dumps(index))
-    made = list(conformance.make(tmp_path / "set", tmp_path / "kept"))
-    assert {file.name for file in (tmp_path / "set").iterdir()} == {CONFORMANCE_INDEX, *written}
-    assert json.loads((tmp_path / "set" / CONFORMANCE_INDEX).read_text()) == index
-    for model, read in zip(made, conformance.read(tmp_path / "set"), strict=True):
+    (tmp_path / "kept" / INDEX_NAME).write_text(json.dumps(index))
+    made = list(reference.make(tmp_path / "set", tmp_path / "kept"))
+    assert {file.name for file in (tmp_path / "set").iterdir()} == {INDEX_NAME, *written}
+    assert json.loads((tmp_path / "set" / INDEX_NAME).read_text()) == index
+    for model, read in zip(made, reference.read(tmp_path / "set"), strict=True):
         kept = models[model.name]
         assert (read.name, read.what) == (model.name, model.what) == (kept.name, kept.what)
         assert set(read.arrays) == set(model.arrays) == set(kept.arrays)
         for part, values in model.arrays.items():
             np.testing.assert_array_equal(read.arrays[part], values)
             assert kept.arrays[part].dtype == read.arrays[part].dtype
-            if part in conformance.MODEL:
+            if part in reference.MODEL:
                 np.testing.assert_array_equal(values, kept.arrays[part])
             else:
                 assert_close(kept.arrays[part], values)

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Compare libraries for RBMs with models whose numbers are exact, or compute these numbers anew.
+
+python -m conformance check [LIBRARY ...] [--folder FOLDER]
+python -m conformance make FOLDER [--models FOLDER]
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import pandas as pd
+from tabulate import tabulate
+
+from conformance import peers, reference
+from rbmbench.base.errors import RbmbenchError, SettingsError, unknown_name
+
+HEADER = ("function", "number", "models", "difference", "allowed", "passes", "fails first for")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command and return its exit code."""
+    parser = argparse.ArgumentParser(prog="python -m conformance", description=__doc__.partition("\n")[0])
+    commands = parser.add_subparsers(required=True)
+    command = commands.add_parser("check", help="compare libraries with the models, and print a table of each")
+    command.add_argument("libraries", nargs="*", metavar="LIBRARY", help="default: all that are known")
+    command.add_argument("--folder", type=Path, default=reference.FOLDER, help="folder of the models")
+    command.set_defaults(run=check)
+    command = commands.add_parser("make", help="write the models, with numbers computed anew")
+    command.add_argument("folder", type=Path, help="folder to write")
+    command.add_argument("--models", type=Path, default=reference.FOLDER, help="folder of the models")
+    command.set_defaults(run=make)
+    options = parser.parse_args(arguments)
+    try:
+        options.run(options)
+    except RbmbenchError as error:
+        print(f"conformance: error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def make(arguments: argparse.Namespace) -> None:
+    """Write the kept models, and their exact numbers computed anew."""
+    for model in reference.make(arguments.folder, arguments.models):
+        print(f"{arguments.folder / model.name}.npz: {model.what}")
+
+
+def check(arguments: argparse.Namespace) -> None:
+    """Print what libraries compute of the models, and whether it is right."""
+    known = {library.name: library for library in peers.LIBRARIES}
+    for name in arguments.libraries:
+        if name not in known:
+            raise SettingsError(f"LIBRARY: {unknown_name('library', name, list(known))}")
+    models = reference.read(arguments.folder)
+    for name in arguments.libraries or known:
+        version = peers.version(known[name])
+        print(f"{name}: " + (f"{known[name].package} {version}" if version else "not installed"))
+        if version:
+            print(f"\n{_compared(known[name], models)}\n")
+
+
+def _compared(library: peers.Library, models: list[reference.Reference]) -> str:
+    """Return the table of a library, or why there is none: another version may have other modules."""
+    try:
+        return _shown(peers.compare(library, models))
+    except ImportError as error:
+        return f"cannot be imported: {error}"
+
+
+def _shown(table: pd.DataFrame) -> str:
+    """Return a comparison as a text table."""
+    rows = [
+        (row.call, row.quantity, row.models, f"{row.error:.1e}", f"{row.allowed:.1e}", _word(row.passes), row.fails)
+        for row in table.itertuples()
+    ]
+    return tabulate(rows, HEADER, disable_numparse=True, colalign=("left", "left", *["right"] * 3, "left", "left"))
+
+
+def _word(passes: bool) -> str:
+    return "yes" if passes else "no"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Write config/KEYS.md, the reference of all keys, from the JSON schemas: ``python docs/keys.py``."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+FILES = {"config": "config.yaml and overlays", "paper": "papers/KEY.yaml", "claims": "claims/KEY.yaml"}
+EVERY_OUTPUT = ("kind", "title", "reading")
+"""Keys of all figures and tables."""
+
+
+def reference(folder: Path) -> str:
+    """Return the page for the schemas of a folder."""
+    lines = ["# Keys of the configuration", "", "Written by `python docs/keys.py` from the models of the files. A key"]
+    lines += ["without a default is required. `null` stands for a key that is left out."]
+    for name, title in FILES.items():
+        schema = json.loads((folder / f"{name}.schema.json").read_text(encoding="utf-8"))
+        lines += ["", f"## {title}", *_sections(schema)]
+    return "\n".join(lines) + "\n"
+
+
+def _sections(schema: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of the file's own keys, of those of its parts, and of the kinds of claims."""
+    models = {name: model for name, model in schema.get("$defs", {}).items() if "properties" in model}
+    kinds = {name: models.pop(name) for name in list(models) if name.islower() and name != "claim"}
+    yield from _table(schema)
+    of_panels = models.get("Panel", {"properties": {}})["properties"]
+    for name, model in models.items():
+        own = model["properties"]
+        is_panel = name != "Panel" and bool(of_panels) and of_panels.keys() <= own.keys()
+        if is_panel:
+            own = {key: value for key, value in own.items() if key not in of_panels}
+        if "const" in own.get("kind", {}):
+            own = {key: value for key, value in own.items() if key not in EVERY_OUTPUT}
+            name = f"`{model['properties']['kind']['const']}`"
+        more = " It has the keys of `Panel`, too." if is_panel else ""
+        yield from ("", f"### {name}", "", _line(model.get("description", "")) + more)
+        yield from _table({**model, "properties": own})
+    if kinds:
+        yield from ("", "### Kinds of claims", "", "| kind | measures | arguments |", "|---|---|---|")
+        known = models["claim"]["properties"]
+        for name, model in kinds.items():
+            arguments = ", ".join(f"`{key}`" for key in model["properties"] if key not in known)
+            yield f"| `{name}` | {_line(model['description']).removeprefix('Measure ')} | {arguments} |"
+
+
+def _table(model: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a table of keys, their meaning and default; none for a model without keys."""
+    if model["properties"]:
+        yield from ("", "| key | meaning | default |", "|---|---|---|")
+    for key, value in sorted(model["properties"].items()):
+        default = json.dumps(value["default"]) if "default" in value else ""
+        yield f"| `{key}` | {_line(value.get('description', ''))} | {f'`{default}`' if default else ''} |"
+
+
+def _line(text: str) -> str:
+    """Return a docstring as one line of a table."""
+    return re.sub(r"\s+", " ", text.replace("``", "`").replace("|", "\\|")).strip()
+
+
+if __name__ == "__main__":
+    (ROOT / "config" / "KEYS.md").write_text(reference(ROOT / "config" / "schemas"), encoding="utf-8")
