@@ -75,7 +75,11 @@ def test_files_that_are_right_are_read_as_before(file):
 # The configuration: values as they are after reading, so that thousands can be tried.
 
 
-KNOWN = {str(file): yaml.load(file.read_text(), yaml.CSafeLoader) for file in FILES}
+def content_of(file):
+    return yaml.load(file.read_text(), yaml.CSafeLoader)
+
+
+KNOWN = {str(file): content_of(file) for file in FILES}
 
 
 def with_files(monkeypatch, changed: dict) -> None:
@@ -88,9 +92,9 @@ def planned(files):
 
 
 MAIN = {"scale": "tiny", "papers": ["popcd"], "data": {"mirror": None, "cache": None}, "backend": "auto"}
-PAPERS = {file.stem: yaml.safe_load(file.read_text()) for file in (CONFIG / "papers").glob("*.yaml")}
-SMOKE = yaml.safe_load((CONFIG / "smoke.yaml").read_text())["overrides"]
-CLAIMS = {file.stem: yaml.safe_load(file.read_text()) for file in (CONFIG / "claims").glob("*.yaml")}
+PAPERS = {file.stem: content_of(file) for file in (CONFIG / "papers").glob("*.yaml")}
+SMOKE = content_of(CONFIG / "smoke.yaml")["overrides"]
+CLAIMS = {file.stem: content_of(file) for file in (CONFIG / "claims").glob("*.yaml")}
 FIRST, OVERLAY = str(CONFIG / "config.yaml"), str(CONFIG / "tiny.yaml")
 
 

@@ -370,12 +370,12 @@ def expected(case, size, values, dtype):
     return (CASES | ENUMERATED)[case](Inputs(size, np.ascontiguousarray, values, dtype))
 
 
-def check(case, size):
+def check(case, size, types=tuple(TYPES)):
     function = (CASES | ENUMERATED)[case]
     for name, convert in LAYOUTS.items():
         found = function(Inputs(size, convert))
         assert_same(name, found, expected(case, size, "real", np.float64), np.float64)
-    for name, (dtype, values, reference) in TYPES.items():
+    for dtype, values, reference in (TYPES[name] for name in types):
         found = function(Inputs(size, methodcaller("astype", dtype), values, reference))
         assert_same(name, found, expected(case, size, values, reference), reference)
 
@@ -393,7 +393,8 @@ def test_layouts_and_types_change_nothing(case):
 @pytest.mark.filterwarnings("ignore:log-likelihood")
 @pytest.mark.parametrize("case", [pytest.param(case, marks=[pytest.mark.slow] * (case == SLOW)) for case in CASES])
 def test_layouts_and_types_change_nothing_where_products_take_tables(case):
-    check(case, LARGE)
+    # All types are converted where they are for a small model.
+    check(case, LARGE, ("float16", "float32"))
 
 
 def on_device(array):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The workflow runs from other folders than its own: by its path, as a module, and from a repository elsewhere."""
 
+import re
 import subprocess
 import zipfile
 from pathlib import Path
@@ -52,11 +53,14 @@ def test_the_path_of_the_workflow_is_enough(repository, empty, snakefile):
 
 def test_another_folder_can_be_named(repository, workspace, tmp_path):
     there = tmp_path / "there"
-    workspace.snakemake(
-        "-d", str(there), "--configfile", "config/smoke.yaml", "--", f"results/smoke/specs/{FIGURE}.json"
-    )
-    assert [path.name for path in there.glob("results/smoke/specs/*")] == [f"{FIGURE}.json"]
+    workspace.keep_one_paper("cd_bias_bound")
+    options = "-d", str(there), "--configfile", "config/smoke.yaml"
+    workspace.snakemake(*options, "--", "results/smoke/datasets/diag.npz")
+    assert [path.name for path in there.glob("results/smoke/datasets/*")] == ["diag.npz"]
     assert not (workspace.folder / "results").exists()
+    templates = re.findall(r"--template (\S+)", workspace.plan(*options, "-np", "--", FIGURE, "claims"))
+    assert len(templates) == 2
+    assert all((there / template).is_file() for template in templates)
 
 
 def test_the_users_configuration_and_notebooks_come_first(repository, empty):
@@ -65,7 +69,7 @@ def test_the_users_configuration_and_notebooks_come_first(repository, empty):
     add_tiny_paper(empty)
     (empty.folder / "config/tiny.yaml").rename(empty.folder / "config/config.yaml")
     (empty.folder / "notebooks/learning_curves.ipynb").write_bytes((repository / "notebooks/figure.ipynb").read_bytes())
-    found = empty.snakemake("-s", str(repository / "Snakefile"), "-np", "--", "tiny_fig1", "claims")
+    found = empty.plan("-s", str(repository / "Snakefile"), "-np", "--", "tiny_fig1", "claims")
     assert "results/tiny/figures/tiny_fig1.png" in found
     assert "--template notebooks/learning_curves.ipynb" in found
     assert f"--template {repository}/notebooks/claims.ipynb" in found
@@ -85,7 +89,7 @@ def test_as_a_module_with_values_of_another_workflow(repository, empty):
 
 def test_a_module_with_a_prefix_is_refused_in_one_line(repository, empty):
     as_module(empty, repr(str(repository / "workflow/Snakefile")), '    prefix: "sub"\n')
-    output = empty.snakemake("-n", code=2)
+    output = empty.plan("-n", code=2)
     assert "rbmbench: error: module: prefix: is not supported" in output
     assert "Traceback" not in output
 
@@ -94,7 +98,7 @@ def test_a_module_with_a_prefix_is_refused_in_one_line(repository, empty):
 def test_as_a_module_of_a_repository_elsewhere(own_repository, empty, tmp_path):
     source = 'github("nobody/workflow", path="workflow/Snakefile", tag="v7")'
     as_module(empty, source, "    config: {'scale': 'mine', 'papers': ['cd_bias_bound', 'arena']}\n")
-    found = empty.snakemake("-np", "--", f"rbm_{FIGURE}")
+    found = empty.plan("-np", "--", f"rbm_{FIGURE}")
     assert f"results/mine/figures/{FIGURE}.png" in found
     assert "github.com/nobody/workflow/v7/notebooks/learning_curves.ipynb" in found
     fetched = {path.name for path in tmp_path.rglob("cache/**/v7/config/**/*.yaml")}

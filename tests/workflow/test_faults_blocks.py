@@ -105,7 +105,7 @@ def test_blocks_that_are_killed_at_random_moments_end_with_the_same_bytes(worksp
     cut_into_blocks(workspace)
     folder, whole = workspace.folder / "results/tiny", workspace.folder / "whole"
     target = next(name for name in workspace.planned(*FILES, "--", "tiny_fig1") if name.startswith("results/tiny/eval"))
-    plan = workspace.snakemake(*FILES, "-np", "--logger-rbmbench-all-messages", "--", target)
+    plan = workspace.plan(*FILES, "-np", "--logger-rbmbench-all-messages", "--", target)
     commands = [shlex.split(line)[3:] for line in plan.splitlines() if line.startswith("Shell command: rbmbench job")]
     assert len(commands) == 2 * (TRIALS + 1)
     workspace.snakemake(*FILES, "--", target)

@@ -182,7 +182,7 @@ def test_the_workflow_refuses_read_only_results_before_any_work(read_only, works
     link = workspace.folder / folder
     link.parent.mkdir(parents=True, exist_ok=True)
     link.symlink_to(read_only)
-    output = workspace.snakemake("--configfile", "config/smoke.yaml", "--", "all", code=2)
+    output = workspace.plan("--configfile", "config/smoke.yaml", "--", "all", code=2)
     refused = folder if "/" in folder else "results/smoke"
     reason = f"{refused}: cannot be written ({link if refused != folder else folder} is on a read-only file system)"
     lines = [line for line in output.splitlines() if line.startswith("rbmbench: ")]

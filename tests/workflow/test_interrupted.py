@@ -126,12 +126,7 @@ def jobs(tmp_path):
 
     def run(more: str = "", *options: str, shell: str = QUICK, seconds: float = 60.0) -> tuple[int, str]:
         (tmp_path / "Snakefile").write_text(JOBS.format(more=more, shell=shell))
-        process = Workspace(tmp_path).start("--scheduler", "greedy", *options)
-        try:
-            output, _ = process.communicate(timeout=seconds)
-        finally:
-            process.kill()
-        return process.returncode, output
+        return Workspace(tmp_path).run_loaded("--scheduler", "greedy", *options, seconds=seconds)
 
     run.workspace = Workspace(tmp_path)
     return run

@@ -149,7 +149,7 @@ def test_jobs_follow_the_code_of_plugins_and_not_their_folder(extended, monkeypa
 
 def test_a_plugin_that_cannot_be_used_is_named_with_the_file_that_names_it(extended):
     (extended.folder / "plugins" / "longer.py").write_text("import not_there\n")
-    found = extended.snakemake("--dry-run", *FILES, code=2)
+    found = extended.plan("--dry-run", *FILES, code=2)
     (line,) = [line for line in found.splitlines() if "error" in line]
     place = "rbmbench: error: config/tiny.yaml: plugins: plug-in plugins/longer.py: cannot be imported"
     assert line.startswith(

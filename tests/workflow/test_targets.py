@@ -51,7 +51,7 @@ def test_targets_make_their_files(workspace):
     workspace.keep_one_paper("popcd")
     targets = sorted(FILES.keys() - {"all"})
     shown = "--dry-run", "--logger-rbmbench-all-messages"
-    output = workspace.snakemake(*shown, *SCALES["smoke"], "--", *targets, "forecast")
+    output = workspace.plan(*shown, *SCALES["smoke"], "--", *targets, "forecast")
     files = {target: set() for target in targets}
     for target, names in re.findall(r"^(?:local)?rule (\w+):\n    (?:input|output): (.+)$", output, re.MULTILINE):
         files.get(target, set()).update(names.split(", "))
@@ -87,7 +87,7 @@ def test_everything_is_made_when_nothing_is_asked_for(tiny):
 
 def test_mistakes_are_one_line_before_any_work(workspace):
     workspace.edit("config/smoke.yaml", "overrides", "popcd", "algorithms", {"cd_1": {"estimator": "ccd"}})
-    output = workspace.snakemake(*SCALES["smoke"], "--", "all", code=2)
+    output = workspace.plan(*SCALES["smoke"], "--", "all", code=2)
     lines = [line for line in output.splitlines() if "error" in line.lower()]
     assert len(lines) == 1
     assert lines[0].startswith(
@@ -100,7 +100,7 @@ def test_mistakes_are_one_line_before_any_work(workspace):
 def test_mistakes_in_claims_are_one_line_before_any_work(workspace):
     file = workspace.folder / "config/claims/ucd.yaml"
     file.write_text(file.read_text().replace("kind: final_gap", "kind: final_gpa", 1))
-    output = workspace.snakemake(*SCALES["smoke"], "--", "all", code=2)
+    output = workspace.plan(*SCALES["smoke"], "--", "all", code=2)
     lines = [line for line in output.splitlines() if "error" in line.lower()]
     assert len(lines) == 1
     assert lines[0].startswith("rbmbench: error: config/claims/ucd.yaml: claim 'ucd_1.fig2.a.cd_1': kind: unknown kind")
@@ -110,7 +110,7 @@ def test_mistakes_in_claims_are_one_line_before_any_work(workspace):
 
 def test_unwritable_results_are_one_line_before_any_work(workspace):
     (workspace.folder / "results").write_text("in the way")
-    output = workspace.snakemake(*SCALES["smoke"], "--", "all", code=2)
+    output = workspace.plan(*SCALES["smoke"], "--", "all", code=2)
     lines = [
         line for line in output.splitlines() if line.startswith("rbmbench: error: results/smoke: cannot be written")
     ]

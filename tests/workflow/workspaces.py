@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A workspace with the workflow in it, and Snakemake to run there."""
 
+import multiprocessing
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -15,6 +17,10 @@ from pathlib import Path
 
 import yaml
 
+# A process that has loaded Snakemake and what the workflow imports first, and is forked where nothing is computed.
+LOADED = multiprocessing.get_context("forkserver")
+LOADED.set_forkserver_preload(["snakemake.cli", "rbmbench.planning.plan", "rbmbench.reporting.claims.files"])
+PYTHONPATH = os.environ.get("PYTHONPATH")
 PARTS = ("Snakefile", "Makefile", "profiles", "workflow", "config", "notebooks", "benchmarks", "environment.yml")
 
 
@@ -31,6 +37,24 @@ class Workspace:
         assert done.returncode == code, output
         return output
 
+    def plan(self, *arguments: str, code: int = 0) -> str:
+        """Do the same for a call that computes nothing, without the two seconds that Snakemake takes to be loaded."""
+        if os.environ.get("PYTHONPATH") != PYTHONPATH:  # of another package than the one that is loaded
+            return self.snakemake(*arguments, code=code)
+        found, text = self.run_loaded(*arguments)
+        assert found == code, text
+        return text
+
+    def run_loaded(self, *arguments: str, seconds: float = 600) -> tuple[int | None, str]:
+        """Run Snakemake in a process that has loaded it; return its exit code and what it printed."""
+        with tempfile.NamedTemporaryFile() as output:
+            values = self.folder, _environment(""), output.name
+            process = LOADED.Process(target=_run_snakemake, args=(_with_options(arguments), *values))
+            process.start()
+            process.join(seconds)
+            process.kill()
+            return process.exitcode, output.read().decode()
+
     def start(self, *arguments: str, fault: str = "", within: Sequence[str] = ()) -> subprocess.Popen:
         """Start Snakemake in a process group of its own; its trainings meet a fault, see faulty/sitecustomize.py.
 
@@ -38,7 +62,7 @@ class Workspace:
         """
         there = [*within, "env", "-C", str(self.folder)] if within else []
         return subprocess.Popen(
-            [*there, sys.executable, "-m", "snakemake", "--cores", "2", "--nocolor", *arguments],
+            [*there, sys.executable, "-m", "snakemake", *_with_options(arguments)],
             cwd=self.folder,
             env=_environment(fault),
             stdout=subprocess.PIPE,
@@ -71,17 +95,16 @@ class Workspace:
             file = self.folder / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(name)
-        self.snakemake("--touch", "--forceall", "--quiet", "all", *files)
-        assert self.jobs(*files) == {}
+        self.plan("--touch", "--forceall", "--quiet", "all", *files)
 
     def planned(self, *arguments: str) -> list[str]:
         """Return the files that targets need, below results/, whether they are there or not."""
-        lines = self.snakemake("--summary", *arguments).splitlines()
+        lines = self.plan("--summary", *arguments).splitlines()
         return [name for line in lines if (name := line.split("\t")[0]).startswith("results/")]
 
     def jobs(self, *arguments: str) -> Counter:
         """Return how many jobs of each rule would run, those of bundles together, targets left out."""
-        output = self.snakemake("--dry-run", "--quiet", "rules", "host", *arguments)
+        output = self.plan("--dry-run", "--quiet", "rules", "host", *arguments)
         table = output.partition("Job stats:")[2].partition("\n\n")[0]
         counts = Counter()
         for name, number in re.findall(r"^(bundle(?=_)|\w+)\S* +(\d+)$", table, re.MULTILINE):
@@ -147,6 +170,24 @@ def run_cli(arguments, code: int = 0, fault: str = "") -> str:
     output, _ = process.communicate(timeout=300)
     assert process.returncode == code, output
     return output
+
+
+def _with_options(arguments: Sequence[str]) -> list[str]:
+    return ["--cores", "2", "--nocolor", *arguments]
+
+
+def _run_snakemake(arguments: list[str], folder: Path, variables: dict[str, str], output: str) -> None:
+    """Run Snakemake in this process, with its output in a file."""
+    from snakemake.cli import main
+
+    with open(output, "wb") as file:
+        for descriptor in (1, 2):
+            os.dup2(file.fileno(), descriptor)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(variables)
+    sys.argv = ["snakemake", *arguments]
+    main(arguments)
 
 
 def _environment(fault: str) -> dict[str, str]:

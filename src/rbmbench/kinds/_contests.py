@@ -138,8 +138,10 @@ class Contests(Settings):
             estimator = Choice(name=stage.estimator, options=stage.options)
             least = products_of(estimator, stage.update, sizes_of(paper, contest))()
             varies = estimators.REGISTRY.get(estimator.name).cost_varies
-            for rate in contest.rates or self.rates:
-                yield name, rate, contest.panel(rate, least, varies)
+            rates = contest.rates or self.rates
+            panel = contest.panel(rates[0], least, varies)
+            for rate in rates:
+                yield name, rate, panel.model_copy(update={"rate": rate})
 
 
 def sizes_of(paper: Paper, contest: Contest) -> tuple[int, int, int]:

@@ -22,7 +22,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtrit
+import scipy  # scipy.special is imported at its first use
 from threadpoolctl import threadpool_limits
 
 from rbmbench.base import pace
@@ -220,7 +220,7 @@ class _Tempering:
         (value, error), *others = ([part[-1] for part in bennett_log_partition(0.0, part)] for part in parts)
         noise, data, early, late = (other for other, _ in others)
         gap, drift = data - noise, late - early
-        error *= stdtrit(SETS - 2, 0.975) / NORMAL
+        error *= scipy.special.stdtrit(SETS - 2, 0.975) / NORMAL
         error = np.nan_to_num(max(error, abs(gap) / 2, abs(drift) / 2), nan=np.inf)
         of_sets = acceptance(rounds).min(), self.sets.round_trips, self.sets.products
         return np.array([value, error, gap, drift, *of_sets])

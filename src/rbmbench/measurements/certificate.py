@@ -37,7 +37,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-from scipy.special import rel_entr
+import scipy  # scipy.special is imported at its first use
 from threadpoolctl import threadpool_limits
 
 from rbmbench.base.errors import SettingsError
@@ -262,7 +262,7 @@ class _Rows:
         of_model = by_chain.mean(axis=0)
         nearest = np.clip(of_rows, of_model - errors, of_model + errors)
         pairs = (of_rows, nearest), (1 - of_rows, 1 - nearest)
-        divergence = sum(rel_entr(p, np.maximum(q, LEAST_RATE)) for p, q in pairs)
+        divergence = sum(scipy.special.rel_entr(p, np.maximum(q, LEAST_RATE)) for p, q in pairs)
         return {("rate_divergence_low", 0): divergence.max()}
 
     def _walks(self, rbm: RBM, stream: Stream) -> Iterator[tuple[int, dict[str, np.ndarray]]]:

@@ -19,7 +19,7 @@ Source: Richardson, Weiss 2018 (counts in cells); Przyborowski, Wilenski 1940 (c
 """
 
 import numpy as np
-from scipy.special import betainc, betaincinv
+import scipy  # scipy.special is imported at its first use
 
 from rbmbench.measurements.distances import differing, spread
 from rbmbench.model.rbm import RBM
@@ -88,8 +88,8 @@ def mass_of_modes(
         mass = inside[..., counts].any(axis=-1)
         number = mass.size / (_dispersion(mass[..., None])[0] if way < 0 else 1)
         count, rest = number * mass.mean(), number * (1 - mass.mean())
-        low = betaincinv(count, rest + 1, LEVEL / 2) if count else 0.0
-        high = betaincinv(count + 1, rest, 1 - LEVEL / 2) if rest else 1.0
+        low = scipy.special.betaincinv(count, rest + 1, LEVEL / 2) if count else 0.0
+        high = scipy.special.betaincinv(count + 1, rest, 1 - LEVEL / 2) if rest else 1.0
         least = max(detectable(*(float(np.median(total)) for _, total in pair[::way])) for pair in pairs)
         found |= {name: mass.mean(), f"{name}_low": low, f"{name}_high": max(high, least)}
         found[f"{name}_detectable"] = least
@@ -101,7 +101,7 @@ def detectable(own: float, other: float) -> float:
     counts = np.arange(1, int(own) + 1)
     judged = _tail(counts, own - counts, SHARES[1]) < LEVEL / 2  # the interval is above it
     least = counts[_exceeds((counts, own), (0, other)) & judged][:1]
-    return float(betaincinv(least[0], own - least[0] + 1, POWER)) if len(least) else 1.0
+    return float(scipy.special.betaincinv(least[0], own - least[0] + 1, POWER)) if len(least) else 1.0
 
 
 def _exceeds(own: tuple, other: tuple) -> np.ndarray:
@@ -112,7 +112,7 @@ def _exceeds(own: tuple, other: tuple) -> np.ndarray:
 
 def _tail(count, rest, chance) -> np.ndarray:
     """Return P(X >= count), X ~ Binomial(count + rest, chance), for numbers that need not be whole."""
-    return np.where(count > 0, betainc(np.maximum(count, 1e-9), rest + 1, chance), 1.0)
+    return np.where(count > 0, scipy.special.betainc(np.maximum(count, 1e-9), rest + 1, chance), 1.0)
 
 
 def spread_centres(states: np.ndarray, uniforms: np.ndarray) -> np.ndarray:

@@ -25,7 +25,7 @@ from rbmbench.base.settings import (
 )
 
 if TYPE_CHECKING:
-    from rbmbench.planning.jobs import Job, Output, Plan
+    from rbmbench.planning.jobs import Job, Output
     from rbmbench.planning.runs import Planner
 
 PREFIXES = {
@@ -125,7 +125,7 @@ def differences(
     for panel, values in output.settings.items():
         if panel in published_output.settings:
             result += _changes(values, published_output.settings[panel], panel)
-    here, there = _parts(output, planner.plan), _parts(published_output, reference.plan)
+    here, there = _parts(output, planner), _parts(published_output, reference)
     for panel in there:
         if panel in here:
             result += _of_panel(panel, here[panel], there[panel], labels)
@@ -142,14 +142,18 @@ Settled = dict[str, dict[str, dict[str, Any]]]
 """Settings by their name; by algorithm, and by what else tells apart its jobs."""
 
 
-def _parts(output: Output, plan: Plan) -> dict[str, Settled]:
+def _parts(output: Output, planner: Planner) -> dict[str, Settled]:
     """Return all settings of what is shown, by panel."""
-    parts = output.parts
+    parts, plan, shared = output.parts, planner.plan, planner.shared
     if not parts:  # a kind of a plug-in that only gives the ids of its jobs
         parts = {("", "", str(place)): (plan.jobs[name],) for place, name in enumerate(plan.needed(output))}
     result: dict[str, Settled] = {}
     for (panel, algorithm, *others), jobs_of_part in parts.items():
-        settings = {name: value for job in jobs_of_part for name, value in settings_of(job, algorithm)}
+        settings: dict[str, Any] = {}
+        for job in jobs_of_part:
+            if (job.id, algorithm) not in shared:  # an arena shows its jobs in several figures
+                shared[job.id, algorithm] = dict(settings_of(job, algorithm))
+            settings |= shared[job.id, algorithm]
         if "products" in output.settings.get(panel, {}):  # iterations follow from this budget
             settings = {name: value for name, value in settings.items() if name not in ("products", "iterations")}
         result.setdefault(panel, {}).setdefault(algorithm, {})["".join(others)] = settings

@@ -32,8 +32,8 @@ class Planner:
     plan: Plan
     paper: Paper
     """The paper as it is run at this scale, or with its published settings."""
-    shared: dict[int, Any] = field(default_factory=dict)
-    """What figures share, by the identity of what it was planned from."""
+    shared: dict[Any, Any] = field(default_factory=dict)
+    """What figures share: contests by the identity of their figure, compared settings by job and algorithm."""
 
     @property
     def layout(self) -> Layout:

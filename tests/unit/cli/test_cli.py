@@ -6,12 +6,11 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from planned import planned_here
 
 from rbmbench.cli import main
 from rbmbench.cli.progress import shown_progress
-from rbmbench.config.loading import load
 from rbmbench.io import provenance, results
-from rbmbench.planning.plan import plan
 from rbmbench.training import trainer
 
 PEOPLE = ("doctor", "forecast", "config", "fit", "list", "new", "train", "data", "report", "redraw", "compare")
@@ -264,7 +263,7 @@ def test_threads_must_be_a_count(data, tmp_path, capsys, threads):
 def test_config_check_prints_one_short_line(repository, monkeypatch, capsys):
     monkeypatch.chdir(repository)
     assert main(["config", "check", "config/config.yaml", "config/smoke.yaml"]) == 0
-    printed = plan(load(["config/config.yaml", "config/smoke.yaml"]))
+    printed = planned_here("smoke")
     counts = f"{len(printed.figures)} figures, {len(printed.tables)} tables, {len(printed.jobs)} jobs"
     assert capsys.readouterr().out == f"ok: smoke scale, {counts}\n"
 

@@ -6,6 +6,7 @@ import os
 from types import SimpleNamespace
 
 import pytest
+from planned import planned_here
 
 pytest.importorskip("snakemake")
 
@@ -16,10 +17,8 @@ from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 from rbmbench.cli.job_lines import JobLines, Titles, last_line
 from rbmbench.cli.output import MESSAGES
 from rbmbench.cli.snakemake_logger import LogHandler, LogHandlerSettings
-from rbmbench.config.loading import load
 from rbmbench.io.layout import Layout
 from rbmbench.planning.forecast import Expected
-from rbmbench.planning.plan import plan
 
 COMMAND = "rbmbench train --out 'x'"
 SETTINGS = dict.fromkeys(("nocolor", "debug_dag", "verbose", "dryrun", "printshellcmds", "show_failed_logs", "stdout"))
@@ -198,7 +197,7 @@ def test_first_line_and_that_of_an_interrupted_workflow(capsys, monkeypatch, tmp
 
 def test_titles_name_figure_algorithm_and_data(repository, monkeypatch):
     monkeypatch.chdir(repository)
-    planned = plan(load(["config/config.yaml", "config/smoke.yaml"]))
+    planned = planned_here("smoke")
     titles = Titles(planned)
 
     def of(kind: str, start: str) -> str:

@@ -5,18 +5,17 @@ import json
 
 import pytest
 from core_helpers import binary_data
+from planned import planned_here
 
 from rbmbench import datasets
 from rbmbench.base.settings import RunSettings
 from rbmbench.cli import main
-from rbmbench.config.loading import load
 from rbmbench.io import results
 from rbmbench.io.layout import BIAS
 from rbmbench.jobs import Sizes, of_name
 from rbmbench.measurements import sampling
 from rbmbench.planning.blocks import LITTLE_SECONDS, MOST_SECONDS, blocks_of
 from rbmbench.planning.forecast.costs import UNFITTED
-from rbmbench.planning.plan import plan
 
 TRIALS = 5
 STAGE = {"until": 12, "estimator": {"name": "pcd"}, "rate": 0.1}
@@ -138,8 +137,8 @@ def compare(compute, kind, settings, parts, *more):
 
 
 @pytest.fixture(scope="module")
-def paper(repository):
-    return plan(load([repository / "config/config.yaml"]))
+def paper():
+    return planned_here()
 
 
 def test_blocks_cover_the_parts_of_long_jobs_and_take_an_hour_at_most(paper):

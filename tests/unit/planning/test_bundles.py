@@ -7,24 +7,22 @@ import time
 
 import pytest
 from core_helpers import binary_data
+from planned import planned_here
 
 from rbmbench import datasets
 from rbmbench.cli import main
-from rbmbench.config.loading import load
 from rbmbench.io import provenance, results
 from rbmbench.jobs import of_name
 from rbmbench.model.work import default_seconds
 from rbmbench.planning.bundles import MOST_JOBS, SHORT_SECONDS, bundles_of
-from rbmbench.planning.plan import plan
 
 STAGE = {"until": 12, "estimator": {"name": "cd"}, "rate": 0.1}
 RUN = {"data": {"name": "made"}, "hidden": 5, "batch": 7, "schedule": [STAGE], "trials": 3}
 
 
 @pytest.fixture(params=["smoke", "desktop", "paper"], scope="module")
-def planned(request, repository):
-    overlays = [] if request.param == "paper" else [repository / f"config/{request.param}.yaml"]
-    return plan(load([repository / "config/config.yaml", *overlays]))
+def planned(request):
+    return planned_here(*([] if request.param == "paper" else [request.param]))
 
 
 def test_a_bundle_has_short_jobs_of_one_kind_that_the_same_figures_and_tables_need(planned):

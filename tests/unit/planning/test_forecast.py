@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from planned import ids_shown
+from planned import ids_shown, planned_here
 
 from rbmbench import cli, datasets
 from rbmbench.base.errors import ResultsError
@@ -26,7 +26,6 @@ from rbmbench.base.settings import (
     SamplingSettings,
 )
 from rbmbench.base.streams import Purpose, Stream
-from rbmbench.config.loading import load
 from rbmbench.estimators import trajectory_tempering
 from rbmbench.io.atomic import write_json
 from rbmbench.jobs import Sizes, _costs, couple, of_name
@@ -35,7 +34,6 @@ from rbmbench.measurements.sampling import sampled
 from rbmbench.model.rbm import initial_rbm
 from rbmbench.model.work import ASSUMED_STOPPING_TIME, MEGABYTES, SECONDS
 from rbmbench.planning import forecast as forecasts
-from rbmbench.planning import plan
 from rbmbench.planning.forecast import costs, jobs, records
 from rbmbench.planning.jobs import Job, Plan
 from rbmbench.training.timing import best_seconds, made_data
@@ -130,11 +128,10 @@ def never():
 
 
 @pytest.fixture
-def smoke(repository, tmp_path, monkeypatch):
+def smoke(tmp_path, monkeypatch):
     """The plan of the smoke scale, in a folder without results."""
-    found = plan.plan(load([repository / "config" / name for name in ("config.yaml", "smoke.yaml")]))
     monkeypatch.chdir(tmp_path)
-    return found
+    return planned_here("smoke")
 
 
 @pytest.fixture

@@ -5,14 +5,13 @@ import json
 import math
 
 import pytest
+from planned import planned_here
 
-from rbmbench.config.loading import load
 from rbmbench.planning.blocks import blocks_of
 from rbmbench.planning.forecast import Expected, Remaining, expected_seconds
 from rbmbench.planning.forecast.costs import UNFITTED
 from rbmbench.planning.forecast.jobs import jobs_of
 from rbmbench.planning.jobs import Plan
-from rbmbench.planning.plan import plan
 
 
 def after(remaining: Remaining, jobs: list[int], seconds: float, now: float) -> float:
@@ -70,8 +69,8 @@ def test_expected_seconds_need_no_records(tmp_path):
     assert expected_seconds(Plan("tiny", ()), [tmp_path / "results"]) == {}
 
 
-def test_expected_seconds_of_a_divided_job_are_those_of_its_blocks(repository):
-    paper = plan(load([repository / "config/config.yaml"]))
+def test_expected_seconds_of_a_divided_job_are_those_of_its_blocks():
+    paper = planned_here()
     whole, expected, divided = jobs_of(paper), expected_seconds(paper, []), 0
     for job in paper.jobs.values():
         blocks, seconds = blocks_of(paper, job), UNFITTED.seconds_of(whole[job.id].work)

@@ -2,7 +2,7 @@
 import re
 
 import pytest
-from planned import ids_shown
+from planned import ids_shown, planned_here
 
 from rbmbench.base.errors import SettingsError
 from rbmbench.config.loading import load, merged
@@ -454,7 +454,7 @@ overrides:
     assert [run.partition("-0.01")[0] for run in ids_shown(made, figure)] == ["mnist-500h-pop_cd_1", "mnist-500h-cd_1"]
     assert table.spec.lacks == ", without row letters_100, row mnist_500"
     assert not {run for run in ids_shown(made, table) if "500h" in run or "100h" in run}
-    whole = plan(load(["config/config.yaml"]))
+    whole = planned_here()
     assert set(ids_shown(made, figure)) <= set(ids_shown(whole, whole.figures["popcd_fig3"]))
     everything = [one.spec for one in (whole.figures | whole.tables).values()]
     assert not [spec.key for spec in everything if spec.differences]
@@ -464,7 +464,7 @@ def test_an_overlay_leaves_out_figures_and_tables_by_name(repository, tmp_path, 
     monkeypatch.chdir(repository)
     overlay = tmp_path / "part.yaml"
     overlay.write_text("overrides: {popcd: {figures: {fig1: null, fig3: null}, tables: {table1: null}}}")
-    configuration, whole = load(["config/config.yaml", overlay]), plan(load(["config/config.yaml"]))
+    configuration, whole = load(["config/config.yaml", overlay]), planned_here()
     files.check(repository / "config/claims", configuration)
     left_out = {"popcd_fig1", "popcd_fig3", "popcd_table1"}
     assert plan(configuration).outputs.keys() == whole.outputs.keys() - left_out

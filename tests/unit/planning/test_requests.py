@@ -2,8 +2,8 @@
 """What jobs ask a scheduler for is enough for the jobs that were recorded, and grows."""
 
 import pytest
+from planned import planned_here
 
-from rbmbench.config.loading import load
 from rbmbench.planning.forecast import read_records, requests
 from rbmbench.planning.forecast.jobs import (
     LEAST_MEGABYTES,
@@ -14,7 +14,6 @@ from rbmbench.planning.forecast.jobs import (
     jobs_of,
     request,
 )
-from rbmbench.planning.plan import plan
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +38,8 @@ def test_short_jobs_were_short(kept):
 
 
 @pytest.mark.parametrize("overlays", [[], ["desktop"], ["smoke"]])
-def test_everything_that_is_planned_asks_for_something(repository, overlays):
-    asked = plan(load([repository / f"config/{name}.yaml" for name in ("config", *overlays)]))
+def test_everything_that_is_planned_asks_for_something(overlays):
+    asked = planned_here(*overlays)
     found = requests(jobs_of(asked))
     assert found.keys() == asked.jobs.keys()
     assert all(LEAST_MINUTES <= each.minutes <= MOST_MINUTES for each in found.values())

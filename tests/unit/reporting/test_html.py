@@ -78,6 +78,11 @@ def layout(tmp_path):
 
 @pytest.fixture
 def outputs(tmp_path, layout):
+    return outputs_in(tmp_path, layout)
+
+
+def outputs_in(tmp_path, layout):
+    """Make a figure, a table and two verdicts."""
     drawn = figure(tmp_path, {"a": {"curves": {"cd_1": rising(-5.0)}, "meta": stand_in("mnist")}})
     shown = table(tmp_path, {"toy_3": {"cd_1": [numbers(1e-4, 2e-2, 1e-3)]}})
     one = {"claim": "popcd_1.a", "standing": "check", "where": "Figure 1a", "text": "A <b>claim</b>"}
@@ -100,8 +105,12 @@ def written(layout, page=None, **options):
     return text
 
 
-@pytest.fixture
-def page(layout, outputs):
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """The page of these outputs, for tests that only read it."""
+    folder = tmp_path_factory.mktemp("page")
+    layout = Layout(str(folder / "tiny"))
+    outputs_in(folder, layout)
     return written(layout)
 
 
@@ -164,8 +173,8 @@ def test_every_target_of_a_link_is_there(page):
     assert targets - set(re.findall(r'id="([^"]*)"', html)) == set()
 
 
-def test_block_holds_curves_to_five_digits(page, layout):
-    (results,) = block(page).results
+def test_block_holds_curves_to_five_digits(layout, outputs):
+    (results,) = block(written(layout)).results
     csv = pd.read_csv(layout.numbers("popcd_fig1"))
     (panel,) = results.shown[0].panels
     assert panel.x == tuple(csv["iteration"])
@@ -193,8 +202,8 @@ def test_a_smoke_scale_judges_nothing(tmp_path, outputs, layout):
     assert 'id="findings"' not in page
 
 
-def test_page_is_the_same_for_the_same_results(layout, outputs, page):
-    assert written(layout, Path(layout.root) / "report" / "again.html") == page
+def test_page_is_the_same_for_the_same_results(layout, outputs):
+    assert written(layout, Path(layout.root) / "report" / "again.html") == written(layout)
 
 
 def test_scales_that_show_the_same_have_cards_of_their_own(layout, outputs, tmp_path):
@@ -213,7 +222,8 @@ def test_a_scale_without_claims_has_a_page(layout, outputs):
     assert block(written(layout)).results[0].claims == ()
 
 
-def test_folders_of_kept_results_are_read_as_those_of_the_workflow(layout, outputs, page, tmp_path):
+def test_folders_of_kept_results_are_read_as_those_of_the_workflow(layout, outputs, tmp_path):
+    page = written(layout)
     kept = Layout(str(tmp_path / "kept" / "tiny"))
     for spec in outputs:
         metas = {Path(folder).name: json.loads((Path(folder) / "meta.json").read_text()) for folder in spec.folders()}

@@ -37,6 +37,7 @@ M, N, TRIALS = 29, 31, 2  # both layers have more than 25 units
 DATA = binary_data(37, M)
 ANNEALING = AnnealingSettings(particles=11, temperatures=13, seed=5)
 TEMPERING = AnnealingSettings(tempering=Tempering(target_error=0.2, products=20_000), seed=5)
+SHORT = TEMPERING.model_copy(update={"tempering": Tempering(target_error=0.2, products=5_000)})
 
 
 def settings_for(**changes):
@@ -217,7 +218,7 @@ def test_a_checkpoint_of_other_models_or_data_is_refused(result, tmp_path, other
         )
 
 
-@pytest.mark.parametrize("settings", [ANNEALING, TEMPERING], ids=["annealing", "tempering"])
+@pytest.mark.parametrize("settings", [ANNEALING, SHORT], ids=["annealing", "tempering"])
 def test_an_evaluation_stopped_again_and_again_ends_as_if_undisturbed(result, tmp_path, monkeypatch, settings):
     monkeypatch.setattr(pace, "PAUSE_SECONDS", 0.0)
     expected, path = annealed_curve(result.snapshots, DATA, settings), tmp_path / "evaluation.npz"

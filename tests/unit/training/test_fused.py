@@ -95,23 +95,25 @@ def test_layers_smaller_and_larger_than_what_a_block_takes_at_once(device, name,
 
 @pytest.mark.parametrize(("name", "k"), [("cd", 3), ("pcd", 2), ("pop_cd", 1)])
 def test_neither_halts_nor_other_trials_nor_the_order_of_threads_change_a_result(device, name, k):
-    plain = trained(name, k)
-    hold(trained(name, k, evaluate_every=1), plain, 0)
-    alone = trained(name, k, trials=1, first_trial=2)
+    values = {"iterations": 7}
+    plain = trained(name, k, **values)
+    hold(trained(name, k, evaluate_every=1, **values), plain, 0)
+    alone = trained(name, k, trials=1, first_trial=2, **values)
     np.testing.assert_array_equal(alone.rbm.W[0], plain.rbm.W[2])
     with runs_on_cpu(reverse_threads=True):
-        assert_equal(trained(name, k), plain)
+        assert_equal(trained(name, k, **values), plain)
 
 
 @BATCH
 @pytest.mark.parametrize("name", ["cd", "pcd", "pop_cd"])
 def test_launches_are_cut_where_they_would_take_long(device, monkeypatch, name, batch):
-    plain, kernels = trained(name, 2, batch=batch), fused_kernels(DeviceArray(np.empty(0)))
+    values = {"batch": batch, "trials": 1}
+    plain, kernels = trained(name, 2, **values), fused_kernels(DeviceArray(np.empty(0)))
     launches = device.launches.pop(KERNEL)
     for iterations in (0.5, 2):
         work = kernels._Sizes(batch, M, N, 8).work(2)
         monkeypatch.setattr(kernels, "LAUNCH_WORK", iterations * work)
-        assert_equal(trained(name, 2, batch=batch), plain)
+        assert_equal(trained(name, 2, **values), plain)
         assert device.launches.pop(KERNEL) == 1 + (11 if iterations < 1 else 7)
     assert launches == 1 + (3 if batch == ROWS else 7)
 
@@ -161,12 +163,12 @@ def test_a_run_stopped_with_the_kernel_goes_on_without(device, tmp_path, monkeyp
 
 @pytest.mark.parametrize("name", ["cd", "pcd", "pop_cd"])
 def test_where_the_workspace_lies_changes_nothing(device, name):
-    plain = trained(name, 2)
+    plain = trained(name, 2, trials=1)
     kernels = fused_kernels(DeviceArray(np.empty(0)))
     least = kernels.SUM_BYTES + kernels._Sizes(37, M, N, 8).parameter_bytes()
     for limit, fits in ((least, True), (least - 1, False)):
         with runs_on_cpu(shared_limit=limit) as small:
-            ours = trained(name, 2)
+            ours = trained(name, 2, trials=1)
         assert (KERNEL in small.launches) == fits
         hold(ours, plain, 0 if fits else 1e-11)
     assert ours.backend["backend_iterations"].endswith(
@@ -258,7 +260,7 @@ def test_iterations_copy_nothing_to_the_device_and_read_nothing_from_it(device, 
     counts = []
     for iterations in (1, 2, 30):
         before = DeviceArray.copied_in, DeviceArray.read
-        trained(name, 1, iterations=iterations, evaluate_every=iterations)
+        trained(name, 1, iterations=iterations, evaluate_every=iterations, trials=1)
         counts.append((DeviceArray.copied_in - before[0], DeviceArray.read - before[1]))
     # The first also copies what stays, as the trials.
     assert counts[1] == counts[2]

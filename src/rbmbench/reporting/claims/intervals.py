@@ -7,9 +7,7 @@ Fewer than `FEWEST` trials give no interval: its ends are NaN. All intervals are
 from collections.abc import Callable
 
 import numpy as np
-
-# The same quantiles as those of scipy.stats, which takes most of a second to import.
-from scipy.special import bdtr, betaincinv, chdtri, fdtri, stdtrit
+import scipy  # scipy.special is imported at its first use; scipy.stats, of the same quantiles, takes most of a second
 
 LEVEL = 0.95
 FEWEST = 3
@@ -34,7 +32,7 @@ def student(values: np.ndarray) -> Interval:
     mean = float(values.mean()) if len(values) else NAN
     if len(values) < FEWEST:
         return mean, NAN, NAN
-    half = values.std(ddof=1) / np.sqrt(len(values)) * stdtrit(len(values) - 1, TAILS[1])
+    half = values.std(ddof=1) / np.sqrt(len(values)) * scipy.special.stdtrit(len(values) - 1, TAILS[1])
     return mean, float(mean - half), float(mean + half)
 
 
@@ -61,7 +59,7 @@ def of_means(curves: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray]) 
     if trials < FEWEST:
         return value, NAN, NAN
     mean, generator, half = curves.mean(axis=0), np.random.default_rng(0), DRAWS // 2
-    scale = chdtri(trials - 1, (generator.permutation(half) + 0.5) / half)
+    scale = scipy.special.chdtri(trials - 1, (generator.permutation(half) + 0.5) / half)
     weights = generator.standard_normal((half, trials)) / np.sqrt(trials * scale)[:, None]
     weights = np.concatenate([weights, -weights])
     drawn = [
@@ -102,7 +100,7 @@ def of_trials(values: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray])
     error = statistic(values[drawn]).std(ddof=1)
     if trials < FEWEST or not np.isfinite(error):
         return value, NAN, NAN
-    half = error * np.sqrt(trials / (trials - 1)) * stdtrit(trials - 1, TAILS[1])
+    half = error * np.sqrt(trials / (trials - 1)) * scipy.special.stdtrit(trials - 1, TAILS[1])
     return value, float(value - half), float(value + half)
 
 
@@ -116,7 +114,7 @@ def quantile(values: np.ndarray, share: float) -> Interval:
     if count < FEWEST:
         return value, NAN, NAN
     # P(x_(i) > quantile) = P(fewer than i of the values lie below it), i = 1, ..., count.
-    above = bdtr(np.arange(count), count, share)
+    above = scipy.special.bdtr(np.arange(count), count, share)
     certain_low, certain_high = np.flatnonzero(above <= TAILS[0]), np.flatnonzero(above >= TAILS[1])
     low = ordered[certain_low[-1]] if len(certain_low) else -np.inf
     high = ordered[certain_high[0]] if len(certain_high) else np.inf
@@ -126,8 +124,8 @@ def quantile(values: np.ndarray, share: float) -> Interval:
 def share(successes: float, trials: float) -> Interval:
     """Return a share and its exact interval by Clopper and Pearson; for counts that are no integers, its extension."""
     low, high = TAILS
-    lower = betaincinv(successes, trials - successes + 1, low) if successes > 0 else 0.0
-    upper = betaincinv(successes + 1, trials - successes, high) if successes < trials else 1.0
+    lower = scipy.special.betaincinv(successes, trials - successes + 1, low) if successes > 0 else 0.0
+    upper = scipy.special.betaincinv(successes + 1, trials - successes, high) if successes < trials else 1.0
     return successes / trials, float(lower), float(upper)
 
 
@@ -136,7 +134,7 @@ def variance(value: float, samples: int) -> Interval:
 
     ``samples`` is the number of independent estimates, at least 2.
     """
-    low, high = chdtri(samples - 1, TAILS)
+    low, high = scipy.special.chdtri(samples - 1, TAILS)
     return value, value * (samples - 1) / float(low), value * (samples - 1) / float(high)
 
 
@@ -147,5 +145,5 @@ def variance_ratio(above: float, below: float, samples: int) -> Interval:
     so that the interval is conservative. ``samples`` is the number of independent estimates of each, at least 2.
     """
     ratio = above / below if below > 0 else NAN
-    edge = float(fdtri(samples - 1, samples - 1, TAILS[1]))
+    edge = float(scipy.special.fdtri(samples - 1, samples - 1, TAILS[1]))
     return ratio, ratio / edge, ratio * edge

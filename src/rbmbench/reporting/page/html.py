@@ -6,6 +6,7 @@ import gzip
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
@@ -222,6 +223,7 @@ def claims_table(verdicts: Iterable[Verdict]) -> str:
     return template("claims.html.j2").render(groups=groups, significant=significant, interval=interval)
 
 
+@cache
 def template(name: str):
     """Return one of the package's templates; every value it shows is escaped."""
     loader = PackageLoader("rbmbench.reporting.page")
