@@ -25,9 +25,11 @@ from rbmbench.jobs.fingerprints import fingerprint
 from rbmbench.kinds import parse_spec
 from rbmbench.reporting import charts, text_tables
 from rbmbench.reporting.claims import judge, verdict
+from rbmbench.reporting.claims.files import ClaimFile
 from rbmbench.reporting.claims.verdict import Verdict
 from rbmbench.reporting.page.html import claims_table, rendered, write_report
 from rbmbench.reporting.page.model import Report
+from rbmbench.reporting.page.reader import Folder
 from rbmbench.reporting.redraw import keep_figure, save_table
 from unit.kinds.test_coupling_times import coupling_figure
 from unit.kinds.test_run_times import times_table
@@ -358,6 +360,23 @@ def test_findings_come_first_with_their_answers_and_claims():
     assert html.index('id="findings"') < html.index('id="popcd"') < html.index('id="claims"')
     assert html.count('<a href="#finding/popcd/first">its finding</a>') == 2
     assert block(rendered(report)) == report
+
+
+def test_a_page_of_some_figures_has_their_findings_alone(layout, outputs):
+    claim = {"where": "here", "text": "so", "kind": "decline", "curve": "fig1.a.cd_1", "above": 0.0}
+    claims = [claim | {"id": "popcd_1.a", "class": "check"}, claim | {"id": "popcd_6.b"}]
+    names = {"first": "popcd_1.a", "second": "popcd_6.b"}
+    findings = [{"name": name, "text": "so", "where": "", "claims": [claim]} for name, claim in names.items()]
+    file = parse(ClaimFile, {"findings": findings, "claims": claims}, "test")
+
+    def answered(**options):
+        folder = Folder(Path(layout.root), Path("page.html"), (), files={"popcd": file}, **options)
+        return [(finding.name, finding.answer) for finding in folder.read().findings]
+
+    assert answered() == [("first", "yes"), ("second", "not run")]
+    assert answered(specs=[Path(layout.spec("popcd_fig1"))], is_part=True) == [("first", "yes")]
+    verdict.write_verdicts([], layout.claims)
+    assert answered() == []
 
 
 def test_a_reading_is_marked(layout, outputs):

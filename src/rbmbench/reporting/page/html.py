@@ -87,7 +87,9 @@ def write_report(
         papers |= {paper.key: paper for paper in _papers([config, *map(Path, overlays)], values)}
         claims = {key: config.parent / "claims" / f"{key}.yaml" for key in papers}
         files = {key: parse(ClaimFile, read_yaml(file), str(file)) for key, file in claims.items() if file.is_file()}
-        results.append(Folder(folder, page, overlays, [Path(file) for file in specs], files).read())
+        chosen = {Path(file).stem for file in specs}
+        is_part = bool(chosen) and any(paper.shown.keys() - chosen for paper in papers.values())
+        results.append(Folder(folder, page, overlays, [Path(file) for file in specs], files, is_part).read())
     here = {one.paper for of_folder in results for one in (*of_folder.claims, *of_folder.shown)}
     report = Report(
         title="rbmbench: results" if results else "rbmbench: speed",

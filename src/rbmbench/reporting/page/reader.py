@@ -29,12 +29,13 @@ from rbmbench.planning.specs import Shown as Spec
 from rbmbench.planning.specs import number_of, read_spec
 from rbmbench.reporting.charts import is_trained, read
 from rbmbench.reporting.claims.files import ClaimFile
-from rbmbench.reporting.claims.findings import all_answers
+from rbmbench.reporting.claims.findings import answers
 from rbmbench.reporting.claims.verdict import (
     CHECK_OF_INSTALLATION,
     INCONCLUSIVE,
     NOT_RUN,
     NUMBERS,
+    Answered,
     Verdict,
     read_verdicts,
 )
@@ -61,6 +62,8 @@ class Folder:
         Specs of the figures and tables to show; by default all of the folder.
     files : mapping of str to ClaimFile
         The files of claims by paper, whose findings the verdicts answer, in the order in which papers are shown.
+    is_part : bool
+        Whether figures or tables of the papers are left out, so that findings without a claim here are, too.
     """
 
     def __init__(
@@ -70,8 +73,10 @@ class Folder:
         configfiles: Sequence[str],
         specs: Sequence[Path] = (),
         files: Mapping[str, ClaimFile] = MappingProxyType({}),
+        is_part: bool = False,
     ):
-        self.layout, self.page, self.configfiles, self.claim_files = Layout(str(root)), page, configfiles, files
+        self.layout, self.page, self.configfiles = Layout(str(root)), page, configfiles
+        self.claim_files, self.is_part = files, is_part
         self.kept = {} if specs else {file.stem: file for file in sorted((root / "meta").glob("*.json"))}
         # Kept specs are there to draw again; what they rest on is in the meta.
         files = () if self.kept else specs or sorted(Path(self.layout.spec("x")).parent.glob("*_*.json"))
@@ -95,17 +100,24 @@ class Folder:
         made = {key: self._origins(key) for key in keys}
         trained = [meta for meta in every.values() if is_trained(meta)]
         items = {key: self._item(key) for key in sorted(keys, key=order)}
-        papers = {item.paper for item in items.values()} if self.judges else ()
-        here = {paper: file for paper, file in self.claim_files.items() if paper in papers}
         return Results(
             name=Path(self.layout.root).name,
             judges=self.judges,
-            findings=tuple(all_answers(here, verdicts)),
+            findings=tuple(self._findings(verdicts, items)),
             claims=tuple(self._claim(record, items.get(record.shown)) for record in self._ordered(verdicts, items)),
             shown=tuple(self._shown(item, len(metas[key]), made[key]) for key, item in items.items()),
             code=self._code({origin for of_key in made.values() for origin in of_key}),
             **summary(trained),
         )
+
+    def _findings(self, verdicts: Sequence[Verdict], items: Mapping[str, Chart | Table]) -> Iterator[Answered]:
+        """Yield the findings of papers that have any answer; where figures are left out, those with a claim here."""
+        papers = {item.paper for item in items.values()} if self.judges else ()
+        here = {record.claim for record in verdicts if record.shown in items}
+        for paper in (paper for paper in self.claim_files if paper in papers):
+            findings = list(answers(paper, self.claim_files[paper], verdicts))
+            if any(finding.answer != "not run" for finding in findings):
+                yield from (finding for finding in findings if not self.is_part or here & set(finding.claims))
 
     def _ordered(self, verdicts: Iterable[Verdict], items: Collection[str]) -> list[Verdict]:
         """Return verdicts by paper, figure and table, without those on figures that were not asked for."""
