@@ -7,8 +7,6 @@ import runpy
 import pandas as pd
 import pytest
 
-from rbmbench.reporting.claims.measurements import MEASUREMENTS
-
 LINK = re.compile(r"\]\(([^)#\s]*)#?([^)\s]*)\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 PAGES = ["*.md", "docs/**/*.md", "config/*.md", "results/*.md", "results/reference/*.md"]
@@ -32,11 +30,6 @@ def test_links_lead_somewhere(repository, pattern):
             target = page.parent / path if path else page
             assert target.exists(), f"{name} links to {path}, which is not there"
             assert not anchor or anchor in anchors(target), f"{name} links to {path}#{anchor}: no such heading"
-
-
-def test_every_measurement_is_told(repository):
-    page = (repository / "docs/reproducing.md").read_text("utf-8")
-    assert [name for name in MEASUREMENTS if f"| `{name}` |" not in page] == []
 
 
 def test_every_package_has_a_page_of_the_reference(repository):
