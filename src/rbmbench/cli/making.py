@@ -116,9 +116,12 @@ def _one_folder(arguments: Namespace) -> Path:
 
 
 def shown_folders(folder: Path) -> list[Path]:
-    """Return the folders within one that have verdicts or measured speed, "paper" first; itself if none has any."""
-    inner = {file.parent for name in ("claims.json", "steps.csv") for file in folder.glob(f"*/{name}")}
-    return sorted(inner, key=lambda one: (one.name != "paper", one.name)) or [folder]
+    """Return a folder that has verdicts or measured speed, or else those within it that have, "paper" first."""
+    names = ("claims.json", "steps.csv")
+    inner = {file.parent for name in names for file in folder.glob(f"*/{name}")}
+    if not inner or any((folder / name).is_file() for name in names):
+        return [folder]
+    return sorted(inner, key=lambda folder: (folder.name != "paper", folder.name))
 
 
 def redraw(arguments: Namespace) -> None:

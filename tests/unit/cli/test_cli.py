@@ -9,6 +9,7 @@ import pytest
 from planned import planned_here
 
 from rbmbench.cli import main
+from rbmbench.cli.making import shown_folders
 from rbmbench.cli.progress import shown_progress
 from rbmbench.io import provenance, results
 from rbmbench.training import trainer
@@ -336,3 +337,12 @@ def test_report_without_any_results_is_one_line(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["report"]) == 2
     assert capsys.readouterr().err.startswith("rbmbench: error: report: found no folder in results/reference")
+
+
+def test_a_folder_of_results_is_shown_itself_and_one_of_such_folders_by_them(tmp_path):
+    for name in ("desktop", "paper", "paper/specs"):  # the spec of the claims has the name of the verdicts
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "claims.json").touch()
+    assert shown_folders(tmp_path / "paper") == [tmp_path / "paper"]
+    assert shown_folders(tmp_path) == [tmp_path / "paper", tmp_path / "desktop"]
+    assert shown_folders(tmp_path / "none") == [tmp_path / "none"]
