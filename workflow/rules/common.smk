@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What all rules share: the checked plan of what to compute, and how to call the package.
 
+import gc
 import hashlib
 import json
 import math
@@ -60,6 +61,8 @@ def step_environment():
     return {name: value for name, value in values.items() if value}
 
 
+# Plans, jobs and compiled kernels stay as long as Snakemake runs: looking for garbage among them finds little.
+gc.set_threshold(500_000)
 snakemake_scheduler.install()
 snakemake_slurm.install()
 OVERLAYS = [os.path.relpath(file) for file in workflow.overwrite_configfiles]

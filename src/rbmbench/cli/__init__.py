@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command line: runs subcommands, and turns errors into one line and an exit code."""
 
+import gc
 import os
 import sys
 import warnings
@@ -31,6 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code: 0; 1 if `doctor` finds a failure; 2 after an error, printed as one line on standard error;
         128 + the number of the signal that stopped it.
     """
+    if arguments is None:  # imports make most objects of a short command, and no garbage: a tenth of its time
+        gc.set_threshold(500_000)
     with Output() as output:
         code = _run(arguments, output)
         if (lost := output.lost()) and not code:
