@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What all tests share."""
 
+import gc
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,6 +11,9 @@ import pytest
 from rbmbench import datasets, estimators, kinds, samplers, updates
 from rbmbench.base import pace, plugins
 from rbmbench.kernels import ways
+
+# Libraries make most objects of a test process, and they stay: looking for garbage among them finds little.
+gc.set_threshold(50_000)
 
 
 @pytest.fixture(scope="session")

@@ -3,9 +3,11 @@
 
 from pathlib import Path
 
+import pytest
 from tiny_paper import FILES
 
 
+@pytest.mark.slow
 def test_a_figure_is_made_without_a_home_behind_a_link_and_with_an_unknown_backend(tiny, tmp_path, monkeypatch):
     # /proc holds no folder of anybody, not even of root.
     for name, value in {"HOME": "/proc/none", "XDG_CACHE_HOME": "/proc/none", "MPLBACKEND": "nonsense"}.items():
