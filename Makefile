@@ -79,9 +79,10 @@ format: $(INSTALLED)  ## bring code and workflow into style
 	$(BIN)/ruff format .
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/snakefmt Snakefile workflow
 
-schema: $(INSTALLED)  ## write config/schemas and config/KEYS.md from the models
+schema: $(INSTALLED)  ## write config/schemas and config/KEYS.md from the models, and answers into the pages
 	$(BIN)/python -m rbmbench config schema
 	$(BIN)/python docs/keys.py
+	$(BIN)/python docs/answers.py
 
 # The lock holds for every Python and system the package is for, and names no package index. The extras for GPUs are
 # left out: each is for one kind of machine.

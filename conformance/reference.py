@@ -20,6 +20,7 @@ from rbmbench.base.streams import Stream
 from rbmbench.io.atomic import write_json
 from rbmbench.io.results import read_arrays, read_json, write_arrays
 from rbmbench.likelihood import exact_gradient, exact_log_partition
+from rbmbench.likelihood.pseudo import pseudo_log_likelihood
 from rbmbench.model.rbm import RBM, Statistics
 
 FOLDER, INDEX = Path(__file__).parent / "models", "index.json"
@@ -67,7 +68,7 @@ def exact_numbers(rbm: RBM, given: dict[str, np.ndarray], with_cd: bool) -> dict
         "tempered_log_partition": np.array([exact_log_partition(_tempered(rbm, one)) for one in beta]),
         "free_energy": free_energy,
         "log_likelihood": -free_energy - log_partition,
-        "pseudo_log_likelihood": _pseudo_log_likelihood(rbm, rows, free_energy),
+        "pseudo_log_likelihood": pseudo_log_likelihood(rbm, given["rows"]),
         "hidden_mean": rbm.hidden_mean(rows),
         **_named("gradient", exact_gradient(rbm, given["rows"])),
         **_swaps(rbm, beta, given["swap_visible"], given["swap_hidden"]),
@@ -84,16 +85,6 @@ def _tempered(rbm: RBM, beta: float) -> RBM:
 
 def _named(name: str, statistics: Statistics) -> dict[str, np.ndarray]:
     return {f"{name}_{part}": values for part, values in statistics._asdict().items()}
-
-
-def _pseudo_log_likelihood(rbm: RBM, rows: np.ndarray, free_energy: np.ndarray) -> np.ndarray:
-    """Return the sum of log p(v_i | all other v) over i, for each row."""
-    total = np.zeros(len(rows))
-    for unit in range(rbm.visible_units):
-        flipped = rows.copy()
-        flipped[:, unit] = 1 - flipped[:, unit]
-        total -= np.logaddexp(0, free_energy - rbm.free_energy(flipped))
-    return total
 
 
 def _expected_cd(rbm: RBM, rows: np.ndarray, k: int) -> Statistics:

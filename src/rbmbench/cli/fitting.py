@@ -23,6 +23,7 @@ from rbmbench.io.layout import EVALUATION, FIT_PAGE, META, MODEL
 from rbmbench.io.results import read_meta
 from rbmbench.jobs import of_name
 from rbmbench.likelihood import ais_log_partition, base_rate_bias, exact_log_partition, is_enumerable
+from rbmbench.likelihood.annealing import independent_log_likelihood
 from rbmbench.likelihood.exact import normalised
 from rbmbench.measurements.certificate import certificate
 from rbmbench.measurements.verdicts import facts, verdict
@@ -62,10 +63,7 @@ def _findings(arguments: Namespace, result: TrainingResult, dataset: Dataset) ->
     bias = base_rate_bias(dataset.train)
     parts = {"log_likelihood": dataset.train, "validation_log_likelihood": dataset.validation}
     parts = {metric: part for metric, part in parts.items() if len(part)}
-    independent = {
-        metric: float(part.mean(axis=0, dtype=np.float64) @ bias - np.logaddexp(0, bias).sum())
-        for metric, part in parts.items()
-    }
+    independent = {metric: independent_log_likelihood(part, bias) for metric, part in parts.items()}
     rows = {metric: len(part) for metric, part in parts.items()}
     rows_differ = not set(dataset.train.mean(axis=0)) <= {0.0, 1.0}
     if not (arguments.certificate and rows_differ):
@@ -87,7 +85,7 @@ def _evaluation(arguments: Namespace) -> Namespace:
 
 def certify(arguments: Namespace) -> None:
     """Print the verdict on each model of a file, and what it rests on."""
-    file = arguments.model / MODEL if arguments.model.is_dir() else arguments.model
+    file = _file_of(arguments.model)
     budget = {"tempering": TEMPERING} | plain_data("--settings", arguments.settings)
     settings = parse(CertificateSettings, budget, "--settings")
     rbm = RBM.load(file).replicas

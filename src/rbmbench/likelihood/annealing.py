@@ -60,6 +60,11 @@ def base_rate_bias(data, pseudo_count: float = 1.0) -> np.ndarray:
     return np.log(on / (len(data) + 2 * pseudo_count - on))
 
 
+def independent_log_likelihood(data, bias: np.ndarray) -> float:
+    """Return the mean log-likelihood of rows (rows, m) of independent units with a visible bias (m,), nats per row."""
+    return float(data.mean(axis=0, dtype=np.float64) @ bias - np.logaddexp(0, bias).sum())
+
+
 def inverse_temperatures(temperatures) -> np.ndarray:
     """Return the schedule, float64, ascending from 0 to 1, from a schedule or a number of equal steps.
 

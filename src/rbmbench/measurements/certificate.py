@@ -55,6 +55,7 @@ from rbmbench.likelihood import (
     reverse_ais_log_partition,
     tempered_log_partition,
 )
+from rbmbench.likelihood.annealing import independent_log_likelihood
 from rbmbench.likelihood.exact import mean_log_weights, normalised
 from rbmbench.measurements.distances import RowMoments, adversarial_accuracy, spread
 from rbmbench.measurements.modes import CELLS, mass_of_modes
@@ -153,7 +154,7 @@ class _Rows:
         self._data, self._test, self._settings = data, test, settings
         self._packed: PackedData | None = None
         self._moments, self._bias = RowMoments(data), base_rate_bias(data)
-        self._independent = (data @ self._bias).mean() - np.logaddexp(0, self._bias).sum()
+        self._independent = independent_log_likelihood(data, self._bias)
         self._few = {"accuracy": spread(data, settings.rows)}
         if test is not None:
             self._few["test_accuracy"] = spread(test, settings.rows)

@@ -73,11 +73,7 @@ class SparseRows:
 
 def training_rows(values: Any, what: str = "data", units: int | None = None) -> Any:
     """Return rows as `binary_rows` does, but `SparseRows` for a sparse matrix of SciPy."""
-    if not hasattr(values, "tocsr"):
-        return binary_rows(values, what, units)
-    if units is not None and values.shape[1] != units:
-        raise DataError(f"{what}: found {values.shape[1]} columns; allowed: {units}, one for each unit of the layer")
-    return SparseRows(values, what)
+    return binary_rows(SparseRows(values, what) if hasattr(values, "tocsr") else values, what, units)
 
 
 def on_backend(data: Any, arrays: ModuleType) -> Any:
