@@ -47,6 +47,7 @@ extensions = [
 ]
 suppress_warnings = ["toc.not_included"]  # captions and tables of kept results, which other pages link to
 default_role = "py:obj"
+highlight_language = "none"
 
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence"]
@@ -80,12 +81,12 @@ html_theme_options = {
 }
 
 
-TRAINING = 'rbmbench.train("bars_and_stripes", hidden=16, batch=32, rate=0.1, iterations=1000, '
+TRAINING = 'rbmbench.train(\n    "bars_and_stripes", hidden=16, batch=32, rate=0.1, iterations=1000,\n    '
 CALLS = {
     "datasets": 'rbmbench.datasets.load("{name}"{keywords})',
-    "estimators": TRAINING + 'estimator="{name}", options={options})',
+    "estimators": TRAINING + 'estimator="{name}", options={options},\n)',
     "samplers": 'rbmbench.samplers.create("{name}"{keywords})',
-    "updates": TRAINING + 'estimator="cd", update={{"name": "{name}", "options": {options}}})',
+    "updates": TRAINING + 'estimator="cd", update={{"name": "{name}", "options": {options}}},\n)',
 }
 """Calls that create the parts of a package by their names."""
 
@@ -118,7 +119,7 @@ write_library()
 
 
 def _add_call(app, kind, name, part, options, lines):
-    """Add a call with the default options to the description of a part that is created by its name."""
+    """Add the docstring of its module and a call with the default options to a part that is created by its name."""
     package, _, module = getattr(part, "__module__", "").removeprefix("rbmbench.").partition(".")
     if kind == "class" and package in CALLS and not module.startswith("_"):
         registry = import_module(f"rbmbench.{package}").REGISTRY
@@ -127,8 +128,18 @@ def _add_call(app, kind, name, part, options, lines):
             keywords = "".join(
                 f", {key}={value!r}" for key, value in values.items() if value is not inspect.Parameter.empty
             )
+            text = inspect.getdoc(import_module(part.__module__))
+            text = re.sub(r"^\S.*", lambda line: line[0].replace("|", r"\|"), text, flags=re.MULTILINE)
+            lines[:0] = [*re.sub(r"\n\n(?=    )", "\n\n::\n\n", text).splitlines(), ""]
             call = CALLS[package].format(name=module, options=values, keywords=keywords)
-            lines += ["", ".. rubric:: Examples", "", ".. code-block:: python", "", f"   {call}"]
+            lines += [
+                "",
+                ".. rubric:: Examples",
+                "",
+                ".. code-block:: python",
+                "",
+                *(f"   {line}" for line in call.splitlines()),
+            ]
 
 
 def _adapt(app, docname, source):
