@@ -17,7 +17,7 @@ from rbmbench import datasets
 from rbmbench.base.errors import ResultsError, SettingsError
 from rbmbench.base.metrics import ANNEALED
 from rbmbench.base.parsing import parse
-from rbmbench.base.settings import AnnealingSettings, RunSettings
+from rbmbench.base.settings import AnnealingSettings, RunSettings, Stage
 from rbmbench.io import results
 from rbmbench.io.layout import CURVE, EVALUATION, META, MODEL
 from rbmbench.model.rbm import RBM
