@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Captions and titles of figures of learning curves, and where they differ from the paper's."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from rbmbench.base.metrics import metric_of
 from rbmbench.planning.specs import FigureSpec, Trained
-from rbmbench.reporting.frames import trials_left_out
+from rbmbench.reporting.frames import RunData, trials_left_out
 from rbmbench.reporting.references import TITLES
 from rbmbench.reporting.words import (
     FEW_PARTICLES,
@@ -21,6 +23,9 @@ from rbmbench.reporting.words import (
     variant_lines,
     variant_notes,
 )
+
+if TYPE_CHECKING:
+    from rbmbench.kinds.learning_curves import FoundCurves, LearningCurvesSpec
 
 FURTHER_LINES = ("dashed", "dotted")
 """What the lines of a panel's second and third metric are."""
@@ -68,16 +73,16 @@ def own_reductions(spec: FigureSpec, panel: Trained) -> list[str]:
     return [phrase for phrase in reductions(spec.of_part(panel.name)) if phrase not in shared]
 
 
-def figure_title(spec: FigureSpec, frame: pd.DataFrame) -> str:
-    """Return the title of a figure: what it is, the scale, what is cut in all panels, other settings, stand-in data."""
+def figure_heading(spec: FigureSpec, frame: pd.DataFrame) -> list[str]:
+    """Return the title of a figure in lines: the scale, what is cut in all panels, other settings, stand-in data."""
     lines = [spec.title, ", ".join([spec.which, *shared_reductions(spec)]), *variant_lines(spec)]
-    found = stand_ins(frame)
-    return "\n".join([*lines, f"stand-in data: {listed(found)}"] if found else lines)
+    phrases = stand_ins(frame)
+    return [*lines, *[f"stand-in data: {listed(phrases)}"] * bool(phrases)]
 
 
-def figure_notes(spec: FigureSpec, frame: pd.DataFrame, facts: Any) -> list[str]:
+def figure_notes(spec: LearningCurvesSpec, found: FoundCurves) -> list[str]:
     """Return one sentence for each way in which a figure differs from the paper's."""
-    notes = [f"Stand-in data: {phrase}." for phrase in stand_ins(frame)]
+    notes = [f"Stand-in data: {phrase}." for phrase in stand_ins(found.summary)]
     for panel in spec.panels:
         shown = [part for part in spec.of_part(panel.name) if any(map(part.changes, panel.metrics))]
         annealed = annealing_reductions(spec, panel)
@@ -87,9 +92,9 @@ def figure_notes(spec: FigureSpec, frame: pd.DataFrame, facts: Any) -> list[str]
         less += [f"no {label}" for label in without(spec, panel)]
         notes += [f"Panel {panel.name}: {listed(less)}."] if less else []
     notes += [
-        f"Panel {panel}: left out of the means: {listed(list(words))}." for panel, words in facts.left_out.items()
+        f"Panel {panel}: left out of the means: {listed(list(words))}." for panel, words in found.left_out.items()
     ]
-    return notes + [f"Panel {panel}: {words}." for panel, words in facts.doubts.items()]
+    return notes + [f"Panel {panel}: {words}." for panel, words in found.doubts.items()]
 
 
 def annealing_doubts(certainty: pd.DataFrame) -> dict[str, str]:
@@ -134,11 +139,11 @@ def band_note(spec: FigureSpec) -> str:
     return note + paths.get(band.sample_paths, f"; thin dark lines: {band.sample_paths} single trials")
 
 
-def curves_caption(spec: FigureSpec, summary: pd.DataFrame, facts: Any) -> str:
-    """Return the caption of a figure of learning curves; arguments as those of `_curve_panels.draw_curves`."""
-    notes = [*variant_notes(spec), *_likelihood_notes(spec), *_metric_notes(spec, summary), _spread_note(spec)]
-    notes += facts.annealing
-    notes += [*_line_notes(spec), *facts.stages, *figure_notes(spec, summary, facts)]
+def curves_caption(spec: LearningCurvesSpec, found: FoundCurves) -> str:
+    """Return the caption of a figure of learning curves."""
+    notes = [*variant_notes(spec), *_likelihood_notes(spec), *_metric_notes(spec, found.summary), _spread_note(spec)]
+    notes += annealing_notes(found.certainty)
+    notes += [*_line_notes(spec), *schedule_notes(spec, found.runs), *figure_notes(spec, found)]
     return " ".join(notes)
 
 
@@ -234,11 +239,11 @@ def _line_notes(spec: FigureSpec) -> list[str]:
     return [*lines, *printed, *upright]
 
 
-def schedule_notes(spec: FigureSpec, metas: Mapping[str, Any]) -> list[str]:
-    """Return the stages of every run that has several, once for those that are alike; ``metas`` are by folder."""
+def schedule_notes(spec: LearningCurvesSpec, runs: Mapping[str, RunData]) -> list[str]:
+    """Return the stages of every run that has several, once for those that are alike; ``runs`` are by folder."""
     notes = {}
     for run in (run for panel in spec.panels for run in panel.runs):
-        stages = metas[run.folder].get("settings", {}).get("schedule", ())
+        stages = runs[run.folder].meta.get("settings", {}).get("schedule", ())
         words = [
             f"{_estimator(stage)} up to iteration {count(stage['until'])} at rate {stage['rate']:g}" for stage in stages
         ]

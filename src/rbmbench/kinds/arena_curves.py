@@ -3,73 +3,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
 import pandas as pd
 from pydantic import Field
 
-from rbmbench.config.checks import Checks
-from rbmbench.config.paper import KINDS, Paper
-from rbmbench.kinds._contests import (
-    Contests,
-    OfContests,
-    OfContestsSpec,
-    contests_in_words,
-    curves_of,
-    draw_curves,
-    finish_sheet,
-)
-from rbmbench.planning.chart import Axis, Chart, ChartPanel
+from rbmbench.config.paper import KINDS
+from rbmbench.kinds._contests import Contests, OfContestsSpec, arena_chart, contests_in_words, curves_of
+from rbmbench.planning.chart import Axis, Chart, ChartPanel, Layout
 from rbmbench.planning.specs import FigureSpec
 from rbmbench.reporting.contests import COSTS, WIDEST, anytime_curves
 from rbmbench.reporting.words import count
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 START = 0.02
 """Share of the budget before which curves do not decide the vertical range."""
 
 
 @KINDS.register
-class ArenaCurves(Contests, OfContests):
+class ArenaCurves(Contests):
     """A figure of anytime curves, and the contests that the other figures of an arena show."""
 
     kind: Literal["arena_curves"] = Field(description="kind of the figure, and of its notebook template")
-
-    def contests_of(self, paper: Paper) -> Contests:
-        """Return its own contests."""
-        return self
-
-    def check(self, checks: Checks, location: tuple) -> None:
-        """Refuse unknown data and algorithms, and runs that cannot be made."""
-        checks.check_algorithms(self.algorithms or (), (*location, "algorithms"))
-        for name, contest in self.contests.items():
-            place = (*location, "contests", name)
-            checks.check_names("data set", (contest.data,), checks.paper.data, (*place, "data"))
-            checks.check_algorithms(contest.algorithms or (), (*place, "algorithms"))
-            self._check_trials(checks, contest, place)
-            self._check_certified(checks, contest, place)
-            for algorithm in self.algorithms_of(checks.paper, contest):
-                if len(checks.paper.algorithms[algorithm].stages) > 1:
-                    message = f"found {algorithm!r}, which has several stages; allowed: algorithms with one"
-                    raise checks.refuse((*place, "algorithms"), message)
-            for algorithm, _, panel in self.trainings(checks.paper, contest):
-                checks.check_panel(panel, (algorithm,), place)
-
-    def _check_trials(self, checks: Checks, contest: Any, place: tuple) -> None:
-        trials = contest.trials or checks.paper.defaults.trials
-        if trials <= self.tuning_trials:
-            message = f"found {trials}, of which {self.tuning_trials} tune the rate; should be more, to be judged"
-            raise checks.refuse((*place, "trials"), message)
-
-    def _check_certified(self, checks: Checks, contest: Any, place: tuple) -> None:
-        budget = contest.certificate or self.certificate
-        judged = (contest.trials or checks.paper.defaults.trials) - self.tuning_trials
-        if budget and budget.models and budget.models > judged:
-            message = f"found {budget.models} models; allowed: at most {judged}, the judged trials"
-            raise checks.refuse((*place, "certificate", "models"), message)
 
 
 class ArenaCurvesSpec(OfContestsSpec, FigureSpec):
@@ -81,40 +35,30 @@ class ArenaCurvesSpec(OfContestsSpec, FigureSpec):
         """Return the curves of all rates and trials: `rbmbench.reporting.contests.contest_curves`."""
         return found
 
-    def chart_of(self, numbers: pd.DataFrame) -> Chart:
-        """Return means and bands, a panel for each contest and cost."""
-        shown, panels = anytime_curves(numbers), []
+    def chart(self, found: pd.DataFrame) -> Chart:
+        """Return means and bands: by matrix products on the left, by processor seconds on the right."""
+        shown, panels = anytime_curves(found), []
         for contest in self.contests:
             of_contest = shown[shown["contest"] == contest.name]
             title = f"{of_contest['data_title'].iloc[0]}, {contest.hidden} hidden units"
-            for cost, words in COSTS.items():
+            for place, (cost, words) in enumerate(COSTS.items()):
                 of_cost = of_contest[of_contest["cost"] == cost]
-                x = Axis(title=f"{words} of a trial", log=True)
-                y = Axis(title="held-out log-likelihood (nats per row)", range=vertical_range(of_cost))
-                curves = curves_of(of_cost[of_cost["spent"] > 0].dropna(subset="mean"), "spent")
-                panels.append(ChartPanel(name=f"{contest.name} {cost}", title=title, x=x, y=y, series=curves))
-        return Chart(panels=tuple(panels))
+                y = {"title": "held-out log-likelihood (nats per row)", "range": vertical_range(of_cost)}
+                panel = ChartPanel(
+                    name=f"{contest.name} {cost}",
+                    title=title,
+                    heading=("" if place else f"{contest.name}: {title}",),
+                    group=contest.name,
+                    x=Axis(title=f"{words} of a trial", log=True),
+                    y=Axis(label="held-out log-likelihood\n(nats per row)", **y),
+                    series=curves_of(of_cost[of_cost["spent"] > 0].dropna(subset="mean"), "spent"),
+                )
+                panels.append(panel)
+        return arena_chart(self, panels, Layout(columns=2, narrow=2, shade=0.1))
 
-    def picture(self, numbers: pd.DataFrame, facts: Mapping[str, Any], sheet: Any = None) -> Figure:
-        """Return the figure: by matrix products on the left, by processor seconds on the right."""
-        from rbmbench.reporting.style import PAGE, looks_of, page, theme
-
-        sheet = sheet or PAGE
-        looks, panels = looks_of(self.entries.values()), self.chart_of(numbers).panels
-        with theme():
-            drawn = page(len(self.contests), sheet)
-            rows = drawn.subplots(len(self.contests), len(COSTS), squeeze=False)
-            for panel, ax in zip(panels, rows.ravel(), strict=True):
-                draw_curves(ax, panel, looks)
-            for contest, panel, line in zip(self.contests, panels[:: len(COSTS)], rows, strict=True):
-                line[0].set_title(f"{contest.name}: {panel.title}", loc="left")
-                line[0].set_ylabel("held-out log-likelihood\n(nats per row)")
-            finish_sheet(drawn, self, looks, sheet)
-        return drawn
-
-    def words(self, numbers: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+    def caption(self, found: pd.DataFrame) -> str:
         """Return the caption."""
-        shown = anytime_curves(numbers)
+        shown = anytime_curves(found)
         trials = count(shown["trials"].min())
         return (
             "Mean log-likelihood of rows that are not trained on, by the cost of a trial so far: matrix products of a"

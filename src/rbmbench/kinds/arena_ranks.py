@@ -3,22 +3,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterator
+from typing import Any, Literal
 
-import numpy as np
 import pandas as pd
 from pydantic import Field
 
 from rbmbench.config.paper import KINDS, Paper
-from rbmbench.kinds._contests import OfContestsSpec, ViewOfContests, contests_in_words, heading_of, without_ranks
-from rbmbench.planning.chart import Axis, Chart, ChartPanel, Series
+from rbmbench.kinds._contests import (
+    OfContestsSpec,
+    ViewOfContests,
+    arena_chart,
+    contests_in_words,
+    without_ranks,
+)
+from rbmbench.planning.chart import Axis, Chart, ChartPanel, Layout
 from rbmbench.planning.specs import FigureSpec, Place, Source
 from rbmbench.reporting.contests import COSTS, contest_results, overall_ranks, standings, unit_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 OVERALL = "all contests"
 
@@ -60,55 +61,55 @@ class ArenaRanksSpec(OfContestsSpec, FigureSpec):
         budget = {"trials": ranks.dropna(subset="rank").groupby(["cost", "contest"]).size().min()}
         return Source(label=self.labels[name], frame=ranks, budget=budget, **more)
 
-    def chart_of(self, numbers: pd.DataFrame) -> Chart:
+    def chart(self, found: pd.DataFrame) -> Chart:
         """Return mean ranks with intervals, and the ranks in each contest under equal products."""
         from rbmbench.reporting import charts
 
+        numbers = self.numbers(found)
         overall, products = numbers[numbers["contest"] == OVERALL], numbers[numbers["cost"] == "products"]
+        products = products[products["contest"] != OVERALL]
         order = overall[overall["cost"] == "products"].sort_values("rank")["algorithm"].tolist()
-        contests = list(dict.fromkeys(products.loc[products["contest"] != OVERALL, "contest"]))
-        names = {"rank": "mean", "rank_low": "low", "rank_high": "high"}
+        contests = list(dict.fromkeys(products["contest"]))
 
-        def series(key: str, label: str, ranks: pd.DataFrame, by: str, places: list[str], shown: dict) -> Series:
-            at = ranks.set_index(by).reindex(places)[[*shown]].rename(columns=shown).reset_index(drop=True)
-            return charts.curve(key, label, at)
+        def ranks_at(ranks: pd.DataFrame, by: str, places: list[str], **shown: str) -> pd.DataFrame:
+            return ranks.set_index(by).reindex(places)[[*shown]].rename(columns=shown).reset_index(drop=True)
 
+        interval = {"rank": "mean", "rank_low": "low", "rank_high": "high"}
         means = [
-            series(cost, f"equal {words}", overall[overall["cost"] == cost], "algorithm", order, names)
+            charts.curve(cost, f"equal {words}", ranks_at(of_cost, "algorithm", order, **interval))
             for cost, words in COSTS.items()
+            for of_cost in [overall[overall["cost"] == cost]]
         ]
         of_contests = [
-            series(name, self.labels[name], ranks, "contest", contests, {"rank": "mean"})
-            for name, ranks in products[products["contest"] != OVERALL].groupby("algorithm", sort=False)
+            charts.curve(name, self.labels[name], ranks_at(ranks, "contest", contests, rank="mean"))
+            for name in order
+            for ranks in [products[products["algorithm"] == name]]
         ]
-        x = Axis(title="algorithm", ticks=tuple(self.labels[name] for name in order))
-        named = {"name": "overall", "title": "Mean rank over all contests, 95 % interval", "x": x}
-        first = ChartPanel(**named, y=Axis(title="mean rank"), series=tuple(means))
-        x = Axis(title="contest", ticks=tuple(contests))
-        named = {"name": "contests", "title": "Mean rank in each contest, equal matrix products", "x": x}
-        return Chart(panels=(first, ChartPanel(**named, y=Axis(title="mean rank"), series=tuple(of_contests))))
+        first = ChartPanel(
+            name="overall",
+            title="Mean rank over all contests, 95 % interval",
+            heading=("",),
+            x=Axis(title="algorithm", ticks=tuple(self.labels[name] for name in order)),
+            y=Axis(title="mean rank", label="mean rank over all contests"),
+            series=tuple(means),
+            drawn_as="points",
+        )
+        second = ChartPanel(
+            name="contests",
+            title="Mean rank in each contest, equal matrix products",
+            heading=("",),
+            x=Axis(title="contest", ticks=tuple(contests)),
+            y=Axis(title="mean rank", label="mean rank in each contest, equal matrix products"),
+            series=tuple(of_contests),
+            drawn_as="cells",
+        )
+        row = {"row": 2.55 * max(1, -(-len(order) // 12)), "widths": (1, 1.25), "shares_y": True}
+        legend = {"entries": (), "columns": 2, "handle": 2.0}
+        return arena_chart(self, (first, second), Layout(columns=2, narrow=2, **row), **legend)
 
-    def picture(self, numbers: pd.DataFrame, facts: Mapping[str, Any], sheet: Any = None) -> Figure:
-        """Return the figure: mean ranks with intervals on the left, those in each contest on the right."""
-        from rbmbench.reporting.style import PAGE, page, theme
-
-        sheet = sheet or PAGE
-        overall = numbers[numbers["contest"] == OVERALL]
-        order = overall[overall["cost"] == "products"].sort_values("rank", ascending=False)["algorithm"].tolist()
-        with theme():
-            drawn = page(max(1, -(-len(order) // 12)), sheet)
-            left, right = drawn.subplots(1, 2, width_ratios=(1, 1.25), sharey=True)
-            _draw_overall(left, overall, order)
-            _draw_contests(right, numbers[(numbers["contest"] != OVERALL) & (numbers["cost"] == "products")], order)
-            left.set_yticks(range(len(order)), [self.labels[name] for name in order])
-            if sheet.titled:
-                drawn.suptitle(heading_of(self))
-            drawn.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
-        return drawn
-
-    def words(self, numbers: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+    def caption(self, found: pd.DataFrame) -> str:
         """Return the caption."""
-        contests = numbers[numbers["contest"] != OVERALL]
+        contests = self.numbers(found).query("contest != @OVERALL")
         return (
             "Ranks by the held-out log-likelihood at the end of the budget; 1 is the best of the algorithms in a trial."
             " Left: mean over contests and trials, with Student's 95 % intervals"
@@ -116,38 +117,6 @@ class ArenaRanksSpec(OfContestsSpec, FigureSpec):
             f" under equal matrix products. {without_ranks(contests)}"
             f" {contests_in_words(self, contests)}"
         )
-
-
-def _draw_overall(ax: Axes, overall: pd.DataFrame, order: list[str]) -> None:
-    from rbmbench.reporting.style import BLUE, VERMILLION, finish_axes
-
-    looks = {"products": (BLUE, "o", 0.12), "seconds": (VERMILLION, "D", -0.12)}
-    for cost, words in COSTS.items():
-        ranks = overall[overall["cost"] == cost].set_index("algorithm").reindex(order)
-        color, marker, shift = looks[cost]
-        heights = np.arange(len(order)) + shift
-        errors = [ranks["rank"] - ranks["rank_low"], ranks["rank_high"] - ranks["rank"]]
-        look = {"color": color, "fmt": marker, "markersize": 4, "linewidth": 1.1}
-        ax.errorbar(ranks["rank"], heights, xerr=np.clip(errors, 0, None), label=f"equal {words}", **look)
-    ax.set(xlabel="mean rank over all contests")
-    finish_axes(ax)
-
-
-def _draw_contests(ax: Axes, numbers: pd.DataFrame, order: list[str]) -> None:
-    from rbmbench.reporting.style import finish_axes
-
-    table = numbers.pivot(index="algorithm", columns="contest", values="rank").reindex(order)
-    table = table[list(dict.fromkeys(numbers["contest"]))]
-    ax.imshow(table.to_numpy(), aspect="auto", cmap="cividis_r", vmin=1, vmax=max(2, len(order)))
-    for row, line in enumerate(table.to_numpy()):
-        for column, rank in enumerate(line):
-            if np.isfinite(rank):
-                color = "white" if rank > 0.55 * len(order) else "black"
-                ax.text(column, row, f"{rank:.1f}", ha="center", va="center", fontsize=6.5, color=color)
-    ax.set_xticks(range(len(table.columns)), [name.replace("_", "\n") for name in table.columns])
-    ax.set(xlabel="mean rank in each contest, equal matrix products")
-    finish_axes(ax)
-    ax.grid(visible=False)
 
 
 ArenaRanks.SPEC = ArenaRanksSpec

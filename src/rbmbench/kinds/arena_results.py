@@ -12,9 +12,10 @@ from pydantic import Field
 from rbmbench.base.settings import Settings
 from rbmbench.config.paper import KINDS
 from rbmbench.kinds._contests import OfContestsSpec, ViewOfContests, contests_in_words, without_ranks
-from rbmbench.planning.specs import TableSpec, TextPart, TextTable
+from rbmbench.planning.chart import Table
+from rbmbench.planning.specs import TableSpec
 from rbmbench.reporting.contests import contest_results
-from rbmbench.reporting.text_tables import by_interval, interval, significant
+from rbmbench.reporting.text_tables import by_interval, interval, part_of, significant
 from rbmbench.reporting.words import count
 
 
@@ -37,14 +38,14 @@ class ArenaResultsSpec(OfContestsSpec, TableSpec):
         """Return `rbmbench.reporting.contests.contest_results`."""
         return contest_results(found)
 
-    def layout(self, numbers: pd.DataFrame) -> TextTable:
+    def table(self, numbers: pd.DataFrame) -> Table:
         """Return one table for people for each contest, the best first."""
         parts = []
         for contest in self.contests:
             of_contest = numbers[numbers["contest"] == contest.name]
             caption = f"{contest.name}: {of_contest['data_title'].iloc[0]}, {contest.hidden} hidden units,"
             caption += f" {count(contest.products)} products"
-            parts.append(TextPart(caption, _cells(of_contest), 1))
+            parts.append(part_of(caption, _cells(of_contest), 1))
         notes = [
             "Held-out log-likelihood: mean over judged trials, nats per row, with Student's 95 % interval. Rank: mean"
             " over trials. * the chosen rate is an end of the grid. No fault found: judged models whose"
@@ -52,7 +53,7 @@ class ArenaResultsSpec(OfContestsSpec, TableSpec):
             without_ranks(numbers),
             contests_in_words(self, numbers),
         ]
-        return TextTable(tuple(parts), tuple(filter(None, notes)))
+        return Table(parts=tuple(parts), notes=tuple(filter(None, notes)))
 
 
 def _cells(numbers: pd.DataFrame) -> pd.DataFrame:

@@ -3,21 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
 import pandas as pd
 from pydantic import Field
 
 from rbmbench.config.paper import KINDS
-from rbmbench.kinds._contests import OfContestsSpec, ViewOfContests, curves_of, draw_curves, finish_sheet
-from rbmbench.planning.chart import Axis, Chart, ChartPanel
+from rbmbench.kinds._contests import OfContestsSpec, ViewOfContests, arena_chart, curves_of
+from rbmbench.planning.chart import Axis, Chart, ChartPanel, Layout
 from rbmbench.planning.specs import FigureSpec
 from rbmbench.reporting.contests import COSTS, NEAREST_TARGET, SHARES, TARGETS, reached_targets
 from rbmbench.reporting.words import count
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 @KINDS.register
@@ -36,33 +32,22 @@ class ArenaTargetsSpec(OfContestsSpec, FigureSpec):
         """Return `rbmbench.reporting.contests.reached_targets`."""
         return reached_targets(found)
 
-    def chart_of(self, numbers: pd.DataFrame) -> Chart:
+    def chart(self, found: pd.DataFrame) -> Chart:
         """Return the shares, a panel for each cost."""
-        y = Axis(title="share of targets reached", range=(0, 1))
-        panels = []
+        numbers, panels = self.numbers(found).rename(columns={"reached": "mean"}), []
         for cost, words in COSTS.items():
-            curves = curves_of(numbers[numbers["cost"] == cost].rename(columns={"reached": "mean"}), "spent")
-            x = Axis(title=f"share of the {words}", log=True, range=(SHARES[0], 1))
-            panels.append(ChartPanel(name=cost, title=f"equal {words}", x=x, y=y, series=curves))
-        return Chart(panels=tuple(panels))
+            panel = ChartPanel(
+                name=cost,
+                title=f"equal {words}",
+                heading=("",),
+                x=Axis(title=f"share of the {words}", log=True, range=(SHARES[0], 1)),
+                y=Axis(title="share of targets reached", range=(0, 1)),
+                series=curves_of(numbers[numbers["cost"] == cost], "spent"),
+            )
+            panels.append(panel)
+        return arena_chart(self, panels, Layout(columns=2, shares_y=True))
 
-    def picture(self, numbers: pd.DataFrame, facts: Mapping[str, Any], sheet: Any = None) -> Figure:
-        """Return the figure, one panel for each cost."""
-        from rbmbench.reporting.style import PAGE, looks_of, page, theme
-
-        sheet = sheet or PAGE
-        looks = looks_of(self.entries.values())
-        shape = (1, 2) if sheet.is_wide else (2, 1)
-        with theme():
-            drawn = page(shape[0], sheet)
-            axes = drawn.subplots(*shape, sharey=True)
-            for ax, panel in zip(axes, self.chart_of(numbers).panels, strict=True):
-                draw_curves(ax, panel, looks)
-            axes[0].set_ylabel("share of targets reached")
-            finish_sheet(drawn, self, looks, sheet)
-        return drawn
-
-    def words(self, numbers: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+    def caption(self, found: pd.DataFrame) -> str:
         """Return the caption."""
         return (
             f"Share of targets that trials have reached, by the share of the budget spent; {count(TARGETS - 1)}"

@@ -25,12 +25,13 @@ from rbmbench.config.paper import KINDS, Paper
 from rbmbench.config.parts import Name, Names, Panel
 from rbmbench.io.layout import BIAS, META
 from rbmbench.io.results import read_meta, read_table
+from rbmbench.planning.chart import Table
 from rbmbench.planning.jobs import Job, Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner, schedule_of
-from rbmbench.planning.specs import Source, Spec, TableSpec, TextPart, TextTable
+from rbmbench.planning.specs import Source, Spec, TableSpec
 from rbmbench.reporting.frames import data_of
-from rbmbench.reporting.text_tables import by_interval, interval, significant
+from rbmbench.reporting.text_tables import by_interval, interval, part_of, significant
 from rbmbench.reporting.words import UNITS, count, data_name, listed, phrases, stand_ins, variant_notes
 
 ENUMERABLE_UNITS = 20
@@ -274,7 +275,7 @@ class BiasVarianceSpec(TableSpec):
         numbers = [*QUANTITIES, "variance_spread", "bias_spread", "published_variance", "published_bias"]
         return wide[["scale", *ROW_COLUMNS, "ground_truth", *budgets, *numbers]]
 
-    def layout(self, numbers: pd.DataFrame) -> TextTable:
+    def table(self, numbers: pd.DataFrame) -> Table:
         """Return the table as the paper lays it out, and how sure each bias is."""
         caption = (
             f"{self.title}. Variance and squared bias of the gradient estimated from one mini-batch, over the number of"
@@ -286,10 +287,10 @@ class BiasVarianceSpec(TableSpec):
         pairs = [(family, quantity.removesuffix(", published")) for family, quantity in measured if "," in quantity]
         published = {f"{family} {quantity}": f"{family} {quantity}, published" for family, quantity in pairs}
         parts = (
-            TextPart(caption, measured, 1, published),
-            TextPart("How sure the biases are", _certainty_layout(numbers), 4),
+            part_of(caption, measured, 1, published),
+            part_of("How sure the biases are", _certainty_layout(numbers), 4),
         )
-        return TextTable(parts, (*variant_notes(self), *_notes(numbers, self)))
+        return Table(parts=parts, notes=(*variant_notes(self), *_notes(numbers, self)))
 
     def evidence(self, found: pd.DataFrame, name: str, **_: Any) -> Entry | None:
         """Return the entry ROW.ESTIMATOR, against the best ground truth there is."""

@@ -25,12 +25,17 @@ from rbmbench.planning.differences import Difference
 from rbmbench.planning.jobs import Job, Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
-from rbmbench.planning.specs import FigureSpec, Place, RunFolder, Spec, Trained
-from rbmbench.reporting.frames import FINAL_SHARE, RunData, summarise, tidy_curves, training_seconds
+from rbmbench.planning.specs import FigureSpec, Place, RunFolder, Trained
+from rbmbench.reporting.frames import (
+    FINAL_SHARE,
+    RunData,
+    annealing_certainty,
+    summarise,
+    tidy_curves,
+    training_seconds,
+)
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from rbmbench.reporting.references import Reference
 
 QUANTILES = "quantiles"
@@ -212,6 +217,8 @@ class PanelSpec(Trained):
 class FoundCurves:
     """What a figure of learning curves is drawn from."""
 
+    panels: tuple[PanelSpec, ...]
+    band: Band
     runs: dict[str, RunData]
     """The runs' files, by folder."""
     references: dict[str, list[Reference]]
@@ -219,17 +226,29 @@ class FoundCurves:
     frame: pd.DataFrame
     """See `rbmbench.reporting.frames.tidy_curves`."""
 
+    @cached_property
+    def summary(self) -> pd.DataFrame:
+        """Means and bands: see `rbmbench.reporting.frames.summarise`."""
+        return summarise(self.frame, self.band)
 
-class Facts(Spec):
-    """What a figure of learning curves shows beside its numbers."""
+    @cached_property
+    def certainty(self) -> pd.DataFrame:
+        """How sure log Z is: see `rbmbench.reporting.frames.annealing_certainty`."""
+        return annealing_certainty(self.panels, self.runs)
 
-    references: dict[str, tuple[tuple[str, float], ...]] = Field(
-        default={}, description="horizontal lines, by panel: name, and mean per sample, nats"
-    )
-    left_out: dict[str, tuple[str, ...]] = Field(default={}, description="trials that are in no mean, by panel")
-    doubts: dict[str, str] = Field(default={}, description="where log Z rests on few particles, by panel")
-    annealing: tuple[str, ...] = Field(default=(), description="sentences on how sure log Z is")
-    stages: tuple[str, ...] = Field(default=(), description="sentences on runs of several stages")
+    @cached_property
+    def left_out(self) -> dict[str, list[str]]:
+        """Trials that are in no mean, by panel."""
+        from rbmbench.kinds._curve_captions import left_out
+
+        return left_out(self.frame)
+
+    @cached_property
+    def doubts(self) -> dict[str, str]:
+        """Where log Z rests on few particles, by panel."""
+        from rbmbench.kinds._curve_captions import annealing_doubts
+
+        return annealing_doubts(self.certainty)
 
 
 class LearningCurvesSpec(FigureSpec):
@@ -263,46 +282,23 @@ class LearningCurvesSpec(FigureSpec):
 
         runs = {folder: RunData.read(folder) for folder in self.folders()}
         lines = {panel.name: references(panel) for panel in self.panels}
-        return FoundCurves(runs, lines, tidy_curves(self.panels, runs))
+        return FoundCurves(self.panels, self.band, runs, lines, tidy_curves(self.panels, runs))
 
     def numbers(self, found: FoundCurves) -> pd.DataFrame:
         """Return means and bands; see `rbmbench.reporting.frames.summarise`."""
-        return summarise(found.frame, self.band)
-
-    def facts(self, found: FoundCurves) -> dict[str, Any]:
-        """Return `Facts`: lines, trials that are left out, how sure annealing is, and stages of runs."""
-        from rbmbench.kinds._curve_captions import annealing_doubts, annealing_notes, left_out, schedule_notes
-        from rbmbench.reporting.frames import annealing_certainty
-
-        certainty = annealing_certainty(self.panels, found.runs)
-        lines = {panel: [(line.name, line.value) for line in found.references[panel]] for panel in found.references}
-        known = Facts(
-            references=lines,
-            left_out=left_out(found.frame),
-            doubts=annealing_doubts(certainty),
-            annealing=annealing_notes(certainty),
-            stages=schedule_notes(self, {folder: run.meta for folder, run in found.runs.items()}),
-        )
-        return known.model_dump(mode="json")
-
-    def picture(self, numbers: pd.DataFrame, facts: Mapping[str, Any], sheet: Any = None) -> Figure:
-        """Return the figure: log-likelihoods summed over the training set on the left axes, means on the right."""
-        from rbmbench.kinds._curve_panels import draw_curves
-        from rbmbench.reporting.style import PAGE
-
-        return draw_curves(self, numbers, Facts(**facts), sheet or PAGE)
+        return found.summary
 
     def chart(self, found: FoundCurves) -> Chart:
         """Return means, bands, single trials and lines."""
         from rbmbench.kinds._curve_chart import curves_chart
 
-        return curves_chart(self, self.numbers(found), Facts(**self.facts(found)), found.runs)
+        return curves_chart(self, found)
 
-    def words(self, numbers: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+    def caption(self, found: FoundCurves) -> str:
         """Return the caption."""
         from rbmbench.kinds._curve_captions import curves_caption
 
-        return curves_caption(self, numbers, Facts(**facts))
+        return curves_caption(self, found)
 
     def evidence(self, found: FoundCurves, name: str, metric: str | None = "log_likelihood", **_: Any) -> Curves | None:
         """Return a metric of the curve PANEL.ALGORITHM; ``metric`` None is the first that its panel shows."""

@@ -22,12 +22,13 @@ from rbmbench.config.paper import KINDS, Paper
 from rbmbench.config.parts import Name, Names, PanelAddress
 from rbmbench.io.layout import CURVE, META
 from rbmbench.io.results import read_meta
+from rbmbench.planning.chart import Table
 from rbmbench.planning.jobs import Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
-from rbmbench.planning.specs import RunFolder, Source, Spec, TableSpec, TextPart, TextTable, Trained
+from rbmbench.planning.specs import RunFolder, Source, Spec, TableSpec, Trained
 from rbmbench.reporting.frames import data_of, machine_of, training_seconds
-from rbmbench.reporting.text_tables import significant
+from rbmbench.reporting.text_tables import part_of, significant
 from rbmbench.reporting.words import count, listed, reductions, stand_ins, variant_notes
 
 
@@ -195,7 +196,7 @@ class RunTimesSpec(TableSpec, Trained):
             "seconds": reference["seconds"] + evaluation / reference["trials"],
         }
 
-    def layout(self, numbers: pd.DataFrame) -> TextTable:
+    def table(self, numbers: pd.DataFrame) -> Table:
         """Return the table for people; without published numbers their columns are left out."""
         published = 1000 * numbers["published_seconds"] / self.as_published("iterations", self.iterations)
         cells = {
@@ -212,7 +213,7 @@ class RunTimesSpec(TableSpec, Trained):
         empty = [name for name, column in cells.items() if not any(column)]
         shown = pd.DataFrame(cells).drop(columns=empty)
         published = {name: f"published {name}" for name in shown if f"published {name}" in shown}
-        return TextTable((TextPart(self._caption(), shown, 1, published),), tuple(self._notes(numbers)))
+        return Table(parts=(part_of(self._caption(), shown, 1, published),), notes=tuple(self._notes(numbers)))
 
     def _caption(self) -> str:
         label = next(run.label for run in self.runs if run.algorithm == self.reference)

@@ -8,12 +8,11 @@ from typing import Any
 import pandas as pd
 
 from rbmbench.base.errors import ResultsError, SettingsError
-from rbmbench.io.layout import KEPT_ARENA, Layout
+from rbmbench.io.layout import FIGURE_ENDINGS, KEPT_ARENA, TABLE_ENDINGS, Layout
 from rbmbench.io.results import numbers_file, read_csv, read_json
 from rbmbench.planning.specs import FigureSpec, parse_spec, read_spec
-from rbmbench.reporting import text_tables
+from rbmbench.reporting import charts
 from rbmbench.reporting.contests import COLUMNS
-from rbmbench.reporting.redraw import save_figure, save_table
 
 ALIKE = ("data", "hidden", "products", "tuning_trials", "tuned_by", "judged_by")
 """What a contest must share with the kept one of its name."""
@@ -88,7 +87,7 @@ def _arenas(folder: str | Path) -> Iterator[Any]:
     for file in sorted(Path(Layout(str(folder)).spec("x")).parent.glob("*.json")):
         values = read_json(file)
         if isinstance(values, dict) and "contests" in values:
-            yield parse_spec(values, str(file)) if "facts" in values else read_spec(file)
+            yield read_spec(file)
 
 
 def _curves_of(folder: str | Path, study: str = "arena") -> Any:
@@ -127,10 +126,11 @@ def _shown(spec: Any, added: dict[str, list], curves: pd.DataFrame, target: Layo
     for contest in values["contests"]:
         contest["entries"] += added.get(contest["name"], [])
     both = parse_spec(values, spec.key)
-    numbers = both.numbers(curves)
     if isinstance(both, FigureSpec):
-        save_figure(both.picture(numbers, {}), both.words(numbers, {}), target, both.key)
-        text_tables.write_csv(numbers, target.numbers(both.key))
+        files = {ending: target.figure(both.key, ending) for ending in FIGURE_ENDINGS}
+        charts.write_figure(both, curves, csv=target.numbers(both.key), **files)
     else:
-        save_table(both, numbers, target)
+        charts.write_table(
+            both, both.numbers(curves), **{ending: target.table(both.key, ending) for ending in TABLE_ENDINGS}
+        )
     return both.key
