@@ -8,8 +8,7 @@ are judged, by rows that are used for nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from textwrap import wrap
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -24,14 +23,12 @@ from rbmbench.config.parts import FigureName, Name, Names, Panel
 from rbmbench.io.layout import CERTIFICATE, CURVE, META
 from rbmbench.io.results import read_table
 from rbmbench.measurements.verdicts import verdict
-from rbmbench.planning.chart import Chart, ChartPanel, Entry, Layout, Legend, Series
 from rbmbench.planning.jobs import Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import Curve, Shown, Source, Spec
-from rbmbench.reporting.contests import COSTS, contest_curves
+from rbmbench.reporting.contests import contest_curves
 from rbmbench.reporting.frames import RunData
-from rbmbench.reporting.words import count, stand_ins, variant_lines, variant_notes
 from rbmbench.updates import products_of
 
 LINE = 100
@@ -303,59 +300,8 @@ class OfContestsSpec(Shown):
         return Source(label=self.labels.get(algorithm, self.name), frame=numbers, **found) if len(numbers) else None
 
 
-def curves_of(numbers: pd.DataFrame, x: str) -> tuple[Series, ...]:
-    """Return the curve of each algorithm, from mean, and low, high and trials where they are known, by a column."""
-    from rbmbench.reporting import charts
-
-    names = [name for name in ("mean", "low", "high", "trials") if name in numbers]
-    curves = numbers.groupby(["algorithm", "label"], sort=False)
-    return tuple(charts.curve(*map(str, key), curve.set_index(x)[names]) for key, curve in curves)
-
-
 def _verdicts(folder: str | None) -> dict[int, str]:
     """Return the verdict on each model that certificates in a folder are of, in words."""
     if folder is None:
         return {}
     return {trial: str(verdict(found)) for trial, found in read_table(folder, CERTIFICATE).groupby("trial")}
-
-
-def arena_chart(spec: OfContestsSpec, panels: Iterable[ChartPanel], layout: Layout, **legend: Any) -> Chart:
-    """Return the chart of a figure, with a legend of the algorithms unless another one is given."""
-    heading = (spec.title, *wrap(spec.which, LINE), *variant_lines(spec))
-    entries = [
-        Entry(label=entry.label, key=name, color=entry.color, dash=entry.dash) for name, entry in spec.entries.items()
-    ]
-    named = {"entries": tuple(entries), "columns": LEGEND_COLUMNS} | legend
-    return Chart(heading=heading, panels=tuple(panels), layout=layout, legend=Legend(**named))
-
-
-def without_ranks(results: pd.DataFrame) -> str:
-    """Return in a sentence which contests have no ranks under a cost, "" for none; see `contest_results`."""
-    missing = results.groupby(["cost", "contest"], sort=False)["rank"].apply(lambda ranks: ranks.isna().any())
-    parts = [
-        f"under equal {COSTS[cost]}: {', '.join(names.index.unique('contest'))}"
-        for cost, names in missing[missing].groupby("cost", sort=False)
-    ]
-    return f"Without ranks, as not every algorithm has an evaluation near the budget, {'; '.join(parts)}." * bool(parts)
-
-
-def contests_in_words(spec: Shown, numbers: pd.DataFrame) -> str:
-    """Return what was trained on, by how many trials, what was tuned, and other settings than the study's."""
-    contests = spec.contests
-    titles = numbers.drop_duplicates("contest").set_index("contest")
-    parts = []
-    for contest in contests:
-        if contest.name in titles.index:
-            parts.append(
-                f"({contest.name}) {titles.loc[contest.name, 'data_title']}, {contest.hidden} hidden units,"
-                f" {count(contest.products)} products, {count(titles.loc[contest.name, 'trials'])} trials"
-            )
-    rates = sorted({entry.rate for contest in contests for entry in contest.entries})
-    tuning = contests[0].tuning_trials
-    grid = ", ".join(f"{rate:g}" for rate in rates)
-    return (
-        f"Contests: {'; '.join(parts)}. The rate of each algorithm is that of {grid}"
-        f" with the best mean log-likelihood of validation rows at the end of the budget in {tuning} other trials."
-        + "".join(f" Stand-in data: {phrase}." for phrase in stand_ins(numbers))
-        + "".join(f" {sentence}" for sentence in variant_notes(spec))
-    )
