@@ -43,8 +43,8 @@ LEGEND_COLUMNS = 5
 """Of algorithms, on a page."""
 START = 0.02
 """Share of the budget before which curves do not decide the vertical range."""
-HIGHER_BY = 12
-"""Algorithms that a row of ranks has room for."""
+DIGITS = 10
+"""Of anytime curves: pictures are the same with more, and files half as large again."""
 
 
 class ArenaSpec(OfContestsSpec, FigureSpec):
@@ -129,13 +129,13 @@ def _chart(spec: ArenaSpec, panels: Iterable[ChartPanel], layout: Layout, **lege
     return Chart(heading=heading, panels=tuple(panels), layout=layout, legend=Legend(**named))
 
 
-def _series(numbers: pd.DataFrame, x: str) -> tuple[Series, ...]:
+def _series(numbers: pd.DataFrame, x: str, *digits: int) -> tuple[Series, ...]:
     """Return the curve of each algorithm, from mean, and low, high and trials where they are known, by a column."""
     from rbmbench.reporting import charts
 
     names = [name for name in ("mean", "low", "high", "trials") if name in numbers]
     curves = numbers.groupby(["algorithm", "label"], sort=False)
-    return tuple(charts.curve(*map(str, key), curve.set_index(x)[names]) for key, curve in curves)
+    return tuple(charts.curve(*map(str, key), curve.set_index(x)[names], *digits) for key, curve in curves)
 
 
 # --- Views ------------------------------------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ def _curves(spec: ArenaSpec, numbers: pd.DataFrame) -> Chart:
                 group=contest.name,
                 x=Axis(title=f"{words} of a trial", log=True),
                 y=Axis(label="held-out log-likelihood\n(nats per row)", **y),
-                series=_series(of_cost[of_cost["spent"] > 0].dropna(subset="mean"), "spent"),
+                series=_series(of_cost[of_cost["spent"] > 0].dropna(subset="mean"), "spent", DIGITS),
             )
             panels.append(panel)
     return _chart(spec, panels, Layout(columns=2, narrow=2, shade=0.1))

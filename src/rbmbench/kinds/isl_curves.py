@@ -31,7 +31,6 @@ from rbmbench.reporting.words import count, data_name, listed, reductions, varia
 
 COLUMNS = ["panel", "sampler", "label", "setting", "options", "trial", "samples", "validation", "test", "flip"]
 TITLE_WIDTH = 84  # letters of a line of a title
-EVERY_DIGIT = 17  # of a float64
 MOST_PANELS = 4  # that have room beside each other
 SYMBOLS = {"fast_rate": "ε", "decay": "α", "k": "k", "temperatures": "temperatures", "batch": "batch"}
 
@@ -196,7 +195,7 @@ class FoundSamples:
         for sampler in panel.samplers:
             trials = self.curves[self.curves["sampler"] == sampler.sampler].groupby("samples")["test"]
             means = trials.agg(mean="mean", low="min", high="max", trials="size")
-            series.append(charts.curve(sampler.sampler, sampler.label, means, EVERY_DIGIT))
+            series.append(charts.curve(sampler.sampler, sampler.label, means, charts.EVERY_DIGIT))
             options = self.options(sampler.sampler)
             label = f"{sampler.label} ({options})" if options else sampler.label
             legend.append(Entry(label=label, key=sampler.sampler, color=sampler.color, dash=sampler.dash))

@@ -31,7 +31,7 @@ from rbmbench.reporting import style, text_tables
 from rbmbench.reporting.frames import RunData, machine_of, training_seconds
 from rbmbench.reporting.words import summarised
 
-DIGITS = 12
+DIGITS, EVERY_DIGIT = 12, 17
 LETTERS = 100
 """Of a line of a title."""
 
@@ -41,11 +41,15 @@ def numbers(values: Iterable[float], digits: int = DIGITS) -> Numbers:
     return tuple(float(f"{value:.{digits}g}") if abs(value) < float("inf") else None for value in values)
 
 
-def curve(key: str, label: str, frame: pd.DataFrame, digits: int = DIGITS, **more: Any) -> Series:
-    """Return a curve: ``frame`` has its x as index, and columns mean, and low, high and trials where they are known."""
-    values = {name: numbers(frame[name], digits) for name in ("mean", "low", "high") if name in frame}
+def curve(key: str, label: str, frame: pd.DataFrame, digits: int | None = None, **more: Any) -> Series:
+    """Return a curve: ``frame`` has its x as index, and columns mean, and low, high and trials where they are known.
+
+    ``digits`` are those of all numbers, by default `DIGITS` of the values, and all of x.
+    """
+    values = {name: numbers(frame[name], digits or DIGITS) for name in ("mean", "low", "high") if name in frame}
     trials = {"trials": int(frame["trials"].max())} if "trials" in frame else {}
-    return Series(key=key, label=label, x=tuple(frame.index.astype(float)), **values, **trials, **more)
+    x = numbers(frame.index.astype(float), digits or EVERY_DIGIT)
+    return Series(key=key, label=label, x=x, **values, **trials, **more)
 
 
 def of_run(run: RunData) -> dict[str, Any]:
