@@ -69,7 +69,7 @@ class ArenaSpec(OfContestsSpec, FigureSpec):
         """Return the caption."""
         return VIEWS[self.kind].caption(self, self.numbers(found))
 
-    def evidence(self, found: pd.DataFrame, name: str, **_: Any) -> Source | None:
+    def evidence(self, found: pd.DataFrame, name: str, **_: object) -> Source | None:
         """Return numbers of CONTEST.ALGORITHM; of ranks, those of an algorithm, see `standings`."""
         if self.kind != "arena_ranks":
             return super().evidence(found, name)

@@ -255,15 +255,11 @@ class OfContestsSpec(Shown):
 
     NAMES = "NAME.CONTEST.ALGORITHM"
 
-    def folders(self) -> list[str]:
-        """Return the folders of the runs, or of their evaluations where log-likelihoods are annealed."""
-        return list(dict.fromkeys(entry.folder for contest in self.contests for entry in contest.entries))
-
-    def files(self) -> list[str]:
-        """Return curve and meta of each run, and the certificates."""
-        certified = [entry.certificate for contest in self.contests for entry in contest.entries if entry.certificate]
-        files = [f"{folder}/{name}" for folder in self.folders() for name in (CURVE, META)]
-        return [*files, *(f"{folder}/{name}" for folder in dict.fromkeys(certified) for name in (CERTIFICATE, META))]
+    def sources(self) -> dict[str, tuple[str, ...]]:
+        """Return curve and meta of each run, or of its evaluation, and the certificates."""
+        entries = [entry for contest in self.contests for entry in contest.entries]
+        certificates = {entry.certificate: (CERTIFICATE,) for entry in entries if entry.certificate}
+        return {entry.folder: (CURVE, META) for entry in entries} | certificates
 
     def read(self) -> pd.DataFrame:
         """Return all curves: see `rbmbench.reporting.contests.contest_curves`."""
@@ -290,7 +286,7 @@ class OfContestsSpec(Shown):
         labels = dict.fromkeys(part.label for part in missing if part.algorithm not in self.entries)
         return super().lacks + f", without {', '.join(labels)}" * bool(labels)
 
-    def evidence(self, found: pd.DataFrame, name: str, **_: Any) -> Source | None:
+    def evidence(self, found: pd.DataFrame, name: str, **_: object) -> Source | None:
         """Return the numbers of CONTEST.ALGORITHM, or all of them under no name."""
         numbers = self.numbers(found)
         contest, _, algorithm = name.partition(".")

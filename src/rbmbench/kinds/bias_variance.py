@@ -214,16 +214,12 @@ class BiasVarianceSpec(TableSpec):
 
     NAMES = "TABLE.ROW.ESTIMATOR"
 
-    def folders(self) -> list[str]:
-        """Return the folders of the trained models and of the estimates."""
-        found = [folder for row in self.rows for folder in (row.model, *(one.folder for one in row.estimates))]
-        return list(dict.fromkeys(found))
-
-    def files(self) -> list[str]:
+    def sources(self) -> dict[str, tuple[str, ...]]:
         """Return the meta of the models, and what was measured with its meta."""
-        files = [f"{row.model}/{META}" for row in self.rows]
-        files += [f"{one.folder}/{name}" for row in self.rows for one in row.estimates for name in (BIAS, META)]
-        return list(dict.fromkeys(files))
+        sources: dict[str, tuple[str, ...]] = {}
+        for row in self.rows:
+            sources |= {row.model: (META,)} | {estimate.folder: (BIAS, META) for estimate in row.estimates}
+        return sources
 
     def read(self) -> pd.DataFrame:
         """Return all that was measured: a row per table row, estimator, ground truth and trained model.
@@ -292,7 +288,7 @@ class BiasVarianceSpec(TableSpec):
         )
         return Table(parts=parts, notes=(*variant_notes(self), *_notes(numbers, self)))
 
-    def evidence(self, found: pd.DataFrame, name: str, **_: Any) -> Entry | None:
+    def evidence(self, found: pd.DataFrame, name: str, **_: object) -> Entry | None:
         """Return the entry ROW.ESTIMATOR, against the best ground truth there is."""
         row, _, algorithm = name.partition(".")
         models = found[(found["row"] == row) & (found["algorithm"] == algorithm)]

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
@@ -98,13 +98,9 @@ class CouplingTimesSpec(FigureSpec):
 
     NAMES = "FIGURE.COUPLING"
 
-    def folders(self) -> list[str]:
-        """Return the folders of the chains."""
-        return [one.folder for one in self.couplings]
-
-    def files(self) -> list[str]:
+    def sources(self) -> dict[str, tuple[str, ...]]:
         """Return the stopping times and the meta of all chains."""
-        return [f"{folder}/{name}" for folder in self.folders() for name in (STOPPING_TIMES, META)]
+        return {chains.folder: (STOPPING_TIMES, META) for chains in self.couplings}
 
     def read(self) -> pd.DataFrame:
         """Return the stopping times: columns coupling, chain, stopping_time, and met.
@@ -187,7 +183,7 @@ class CouplingTimesSpec(FigureSpec):
             f" logarithmic axis. Right: share of all pairs that met within so many steps. {'; '.join(shares)}."
         ) + "".join(f" {sentence}" for sentence in [*(f"Cut: {w}." for w in self._reductions()), *variant_notes(self)])
 
-    def evidence(self, found: pd.DataFrame, name: str, **_: Any) -> Source | None:
+    def evidence(self, found: pd.DataFrame, name: str, **_: object) -> Source | None:
         """Return the stopping times of a coupling."""
         if name not in [one.coupling for one in self.couplings]:
             return None

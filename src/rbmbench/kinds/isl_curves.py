@@ -18,6 +18,7 @@ from rbmbench.config.checks import Checks
 from rbmbench.config.paper import KINDS, Paper
 from rbmbench.config.parts import Name, Names, Panel, Printed
 from rbmbench.io.layout import ISL, META
+from rbmbench.io.meta import Meta
 from rbmbench.io.results import read_meta, read_table
 from rbmbench.measurements.sampling import TRAINING_SET
 from rbmbench.planning.chart import Axis, Chart, ChartPanel, Entry, Layout, Line, PrintedValue
@@ -146,7 +147,7 @@ class FoundSamples:
     """The files of the streams of samples of one panel; ``chosen`` is the best setting of each sampler."""
 
     panel: SampledPanel
-    meta: Mapping[str, Any]
+    meta: Meta
     table: pd.DataFrame
     """Likelihoods of all settings, see `rbmbench.io.results.read_isl`."""
     chosen: dict[str, int]
@@ -275,15 +276,10 @@ class IslCurvesSpec(FigureSpec):
 
     NAMES = "FIGURE.PANEL.SAMPLER"
 
-    def folders(self) -> list[str]:
-        """Return the folders of the runs and of the samples."""
-        runs = [run.folder for panel in self.panels for run in panel.runs]
-        return list(dict.fromkeys([*runs, *(panel.samples.folder for panel in self.panels)]))
-
-    def files(self) -> list[str]:
-        """Return likelihoods and meta of the samples, and the meta of the runs."""
-        samples = [f"{panel.samples.folder}/{name}" for panel in self.panels for name in (ISL, META)]
-        return list(dict.fromkeys([*samples, *(f"{run.folder}/{META}" for panel in self.panels for run in panel.runs)]))
+    def sources(self) -> dict[str, tuple[str, ...]]:
+        """Return the meta of the runs, and likelihoods and meta of the samples."""
+        runs = {run.folder: (META,) for panel in self.panels for run in panel.runs}
+        return runs | {panel.samples.folder: (ISL, META) for panel in self.panels}
 
     def read(self) -> list[FoundSamples]:
         """Return the files of each panel."""
@@ -319,7 +315,7 @@ class IslCurvesSpec(FigureSpec):
             " as samples. "
         ) + " ".join(words)
 
-    def evidence(self, found: list[FoundSamples], name: str, **_: Any) -> SampleCurve | None:
+    def evidence(self, found: list[FoundSamples], name: str, **_: object) -> SampleCurve | None:
         """Return the likelihoods of the curve PANEL.SAMPLER."""
         letter, _, sampler = name.partition(".")
         of_panel = next((one for one in found if one.panel.name == letter), None)

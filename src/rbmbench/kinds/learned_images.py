@@ -114,13 +114,9 @@ class LearnedImagesSpec(FigureSpec):
     seed: Seed
     panels: tuple[LearnedPanelSpec]
 
-    def folders(self) -> list[str]:
-        """Return the folders of the runs."""
-        return list(dict.fromkeys(run.folder for run in self.panels[0].runs))
-
-    def files(self) -> list[str]:
+    def sources(self) -> dict[str, tuple[str, ...]]:
         """Return model and meta of each run."""
-        return [f"{folder}/{name}" for folder in self.folders() for name in (MODEL, META)]
+        return {run.folder: (MODEL, META) for run in self.panels[0].runs}
 
     def read(self) -> pd.DataFrame:
         """Return filters, and samples that are drawn here, of the snapshots of all runs.

@@ -20,6 +20,7 @@ from rbmbench.config.checks import Checks
 from rbmbench.config.paper import KINDS, Paper
 from rbmbench.config.parts import Name, Names, Panel, Printed
 from rbmbench.io.layout import CURVE, META
+from rbmbench.io.meta import Meta
 from rbmbench.planning.chart import Chart
 from rbmbench.planning.differences import Difference
 from rbmbench.planning.jobs import Job, Output, unique
@@ -267,14 +268,14 @@ class LearningCurvesSpec(FigureSpec):
         changed = super().changed
         return tuple(change for change in changed if any(map(change.changes, shown.get(change.panel, ("",)))))
 
-    def folders(self) -> list[str]:
-        """Return the folders of the runs, or of their evaluations where log-likelihoods are annealed."""
-        return list(dict.fromkeys(run.folder for panel in self.panels for run in panel.runs))
-
-    def files(self) -> list[str]:
-        """Return curve and meta of each folder, and the data sets of reference lines."""
-        data = dict.fromkeys(panel.data_file for panel in self.panels if panel.references)
-        return [f"{folder}/{name}" for folder in self.folders() for name in (CURVE, META)] + list(data)
+    def sources(self) -> dict[str, tuple[str, ...]]:
+        """Return curve and meta of each run, or of its evaluation, and the data sets of reference lines."""
+        sources = {run.folder: (CURVE, META) for panel in self.panels for run in panel.runs}
+        for panel in self.panels:
+            if panel.references:
+                folder, _, name = panel.data_file.rpartition("/")
+                sources[folder] = tuple(dict.fromkeys((*sources.get(folder, ()), name)))
+        return sources
 
     def read(self) -> FoundCurves:
         """Return the runs' curves and the reference lines; `DataError` where a data set cannot be read."""
@@ -300,7 +301,9 @@ class LearningCurvesSpec(FigureSpec):
 
         return curves_caption(self, found)
 
-    def evidence(self, found: FoundCurves, name: str, metric: str | None = "log_likelihood", **_: Any) -> Curves | None:
+    def evidence(
+        self, found: FoundCurves, name: str, metric: str | None = "log_likelihood", **_: object
+    ) -> Curves | None:
         """Return a metric of the curve PANEL.ALGORITHM; ``metric`` None is the first that its panel shows."""
         letter, _, algorithm = name.partition(".")
         panel = next((panel for panel in self.panels if panel.name == letter), None)
@@ -332,7 +335,7 @@ class Curves:
         return self.run.label
 
     @property
-    def meta(self) -> Mapping[str, Any]:
+    def meta(self) -> Meta:
         """Settings and provenance of the run."""
         return self.found.runs[self.run.folder].meta
 

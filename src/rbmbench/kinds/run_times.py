@@ -9,7 +9,7 @@ the last row is the reference with its log-likelihoods: training, and the clock'
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import pandas as pd
@@ -21,6 +21,7 @@ from rbmbench.config.checks import Checks
 from rbmbench.config.paper import KINDS, Paper
 from rbmbench.config.parts import Name, Names, PanelAddress
 from rbmbench.io.layout import CURVE, META
+from rbmbench.io.meta import Meta
 from rbmbench.io.results import read_meta
 from rbmbench.planning.chart import Table
 from rbmbench.planning.jobs import Output, unique
@@ -124,19 +125,15 @@ class RunTimesSpec(TableSpec, Trained):
 
     NAMES = "TABLE"
 
-    def folders(self) -> list[str]:
-        """Return the folders of the runs, and of the annealing of the reference."""
-        return [*(run.folder for run in self.runs), *([self.evaluation.folder] if self.evaluation else [])]
+    def sources(self) -> dict[str, tuple[str, ...]]:
+        """Return the meta of the runs and of the annealing of the reference, and their curves, written with them."""
+        return {part.folder: (CURVE, META) for part in (*self.runs, *filter(None, [self.evaluation]))}
 
-    def files(self) -> list[str]:
-        """Return the meta of the runs and of the annealing, and the runs' curves, which are written with them."""
-        return [f"{folder}/{name}" for folder in self.folders() for name in (CURVE, META)]
-
-    def read(self) -> dict[str, Mapping[str, Any]]:
+    def read(self) -> dict[str, Meta]:
         """Return the meta of the runs and of the annealing, by folder."""
         return {folder: read_meta(folder) for folder in self.folders()}
 
-    def numbers(self, found: dict[str, Mapping[str, Any]]) -> pd.DataFrame:
+    def numbers(self, found: dict[str, Meta]) -> pd.DataFrame:
         """Return the table with a row per algorithm, and one for the reference with its log-likelihoods.
 
         Returns
@@ -163,7 +160,7 @@ class RunTimesSpec(TableSpec, Trained):
         table["published_ratio"] = table["published_seconds"] / (self.published.seconds(self.reference) or float("nan"))
         return table
 
-    def _line(self, run: RunFolder, meta: Mapping[str, Any]) -> dict[str, Any]:
+    def _line(self, run: RunFolder, meta: Meta) -> dict[str, Any]:
         data, wall = data_of(meta, run.folder), meta["wall"]
         return {
             "scale": self.scale,
@@ -186,7 +183,7 @@ class RunTimesSpec(TableSpec, Trained):
             "cpu": meta["hardware"]["cpu"],
         }
 
-    def _evaluated(self, reference: dict[str, Any], found: dict[str, Mapping[str, Any]]) -> dict[str, Any]:
+    def _evaluated(self, reference: dict[str, Any], found: dict[str, Meta]) -> dict[str, Any]:
         annealing = found[self.evaluation.folder]["wall"]["annealing_seconds"] if self.evaluation else 0.0
         evaluation = reference["evaluation_seconds"] + annealing
         return reference | {
@@ -238,7 +235,7 @@ class RunTimesSpec(TableSpec, Trained):
         if apart := numbers.loc[numbers["ratio"].isna(), "label"].tolist():
             yield f"Without a ratio, run on another machine: {listed(apart)}."
 
-    def evidence(self, found: dict[str, Mapping[str, Any]], name: str, **_: Any) -> Source | None:
+    def evidence(self, found: dict[str, Meta], name: str, **_: object) -> Source | None:
         """Return the whole table, under no name but the table's own."""
         if name:
             return None

@@ -101,15 +101,10 @@ class SampleSheetsSpec(FigureSpec):
     lines: int
     panels: tuple[SampledPanel]
 
-    def folders(self) -> list[str]:
-        """Return the folders of the run and of the samples."""
+    def sources(self) -> dict[str, tuple[str, ...]]:
+        """Return the meta of the run, and the samples that are shown, their likelihoods and meta."""
         (panel,) = self.panels
-        return [panel.runs[0].folder, panel.samples.folder]
-
-    def files(self) -> list[str]:
-        """Return the samples that are shown, their likelihoods, and the meta of samples and run."""
-        (panel,) = self.panels
-        return [*(f"{panel.samples.folder}/{name}" for name in (ISL, SHOWN, META)), f"{panel.runs[0].folder}/{META}"]
+        return {panel.runs[0].folder: (META,), panel.samples.folder: (ISL, SHOWN, META)}
 
     def read(self) -> tuple[FoundSamples, list[Sheet]]:
         """Return the files of the samples, and the images of each sheet."""

@@ -8,7 +8,7 @@ are not found there, to the folder that holds ``results``, so that a notebook op
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -20,6 +20,7 @@ from rbmbench.base.errors import SettingsError, unknown_name
 from rbmbench.base.parsing import parse
 from rbmbench.base.settings import Settings
 from rbmbench.config.paper import KINDS
+from rbmbench.io.layout import META
 from rbmbench.io.results import read_json
 from rbmbench.planning.chart import Chart, Table
 from rbmbench.planning.differences import Difference
@@ -168,13 +169,17 @@ class Shown(Spec):
         """The paper's own name of it, "Figure 1" for the key ``popcd_fig1``; with an addition for ``_fig1_more``."""
         return number_of(self.key)
 
+    def sources(self) -> Mapping[str, Sequence[str]]:
+        """Return the names of the files that `read` reads, by their folder; folders with a meta are results."""
+        raise NotImplementedError
+
     def files(self) -> list[str]:
         """Return the files that `read` reads, each once."""
-        raise NotImplementedError
+        return [f"{folder}/{name}" for folder, names in self.sources().items() for name in names]
 
     def folders(self) -> list[str]:
         """Return the folders of all results that it rests on, each once."""
-        raise NotImplementedError
+        return [folder for folder, names in self.sources().items() if META in names]
 
     def read(self) -> Any:
         """Return all that is shown, read from the files; `ResultsError` if one is missing or damaged."""

@@ -14,6 +14,7 @@ from rbmbench import estimators, updates
 from rbmbench.base.errors import ResultsError, SettingsError
 from rbmbench.base.parsing import parse
 from rbmbench.io.atomic import replaced
+from rbmbench.io.meta import Meta
 from rbmbench.io.results import read_json
 from rbmbench.planning.chart import (
     VERSION,
@@ -61,7 +62,7 @@ def of_run(run: RunData) -> dict[str, Any]:
     return {"run": str(meta.get("run", "")), "seconds": seconds, "steps": _steps(schedule)}
 
 
-def is_trained(meta: Mapping[str, Any]) -> bool:
+def is_trained(meta: Meta) -> bool:
     """Return whether a meta is that of a run, or of its evaluation."""
     return "training_seconds" in (meta.get("wall") or {})
 
