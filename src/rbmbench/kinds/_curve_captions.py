@@ -16,8 +16,11 @@ from rbmbench.reporting.references import TITLES
 from rbmbench.reporting.words import (
     FEW_PARTICLES,
     count,
+    cuts,
     listed,
+    missing,
     reductions,
+    shared_cuts,
     stand_ins,
     unbroken,
     variant_lines,
@@ -29,24 +32,14 @@ if TYPE_CHECKING:
 
 FURTHER_LINES = ("dashed", "dotted")
 """What the lines of a panel's second and third metric are."""
+ANNEALING = "annealing."
+"""What begins the names of settings of annealing."""
 SINCE = "averaged over the iterations since the evaluation before"
 
 
 def counted_in(spec: FigureSpec) -> str:
     """Return what the horizontal axes of a figure count: "epoch" or "iteration"."""
     return "epoch" if spec.panels[0].epoch else "iteration"
-
-
-def annealing_reductions(spec: FigureSpec, panel: Trained) -> list[str]:
-    """Return what the annealing of a panel has less of than the paper's; nothing where log Z is exact."""
-    differences = spec.of_part(panel.name)
-    return reductions((less for less in differences if less.setting.startswith("annealing.")), titled=False)
-
-
-def without(spec: FigureSpec, panel: Trained) -> list[str]:
-    """Return the labels of the paper's curves that a panel lacks."""
-    parts = [part for part in spec.of_part(panel.name) if part.setting == "algorithm"]
-    return [part.published for part in parts if part.value is None]
 
 
 def left_out(frame: pd.DataFrame) -> dict[str, list[str]]:
@@ -59,23 +52,9 @@ def left_out(frame: pd.DataFrame) -> dict[str, list[str]]:
     return phrases
 
 
-def shared_reductions(spec: FigureSpec) -> list[str]:
-    """Return what all of several panels have less of than the paper's."""
-    if len(spec.panels) < 2:
-        return []
-    first, *others = [reductions(spec.of_part(panel.name)) for panel in spec.panels]
-    return [phrase for phrase in first if all(phrase in other for other in others)]
-
-
-def own_reductions(spec: FigureSpec, panel: Trained) -> list[str]:
-    """Return what a panel has less of than the paper's, but for what all panels share."""
-    shared = shared_reductions(spec)
-    return [phrase for phrase in reductions(spec.of_part(panel.name)) if phrase not in shared]
-
-
 def figure_heading(spec: FigureSpec, frame: pd.DataFrame) -> list[str]:
     """Return the title of a figure in lines: the scale, what is cut in all panels, other settings, stand-in data."""
-    lines = [spec.title, ", ".join([spec.which, *shared_reductions(spec)]), *variant_lines(spec)]
+    lines = [spec.title, ", ".join([spec.which, *shared_cuts(spec)]), *variant_lines(spec)]
     phrases = stand_ins(frame)
     return [*lines, *[f"stand-in data: {listed(phrases)}"] * bool(phrases)]
 
@@ -85,11 +64,9 @@ def figure_notes(spec: LearningCurvesSpec, found: FoundCurves) -> list[str]:
     notes = [f"Stand-in data: {phrase}." for phrase in stand_ins(found.summary)]
     for panel in spec.panels:
         shown = [part for part in spec.of_part(panel.name) if any(map(part.changes, panel.metrics))]
-        annealed = annealing_reductions(spec, panel)
-        less = [
-            f"{words} of the annealing" if words in annealed else words for words in reductions(shown, titled=False)
-        ]
-        less += [f"no {label}" for label in without(spec, panel)]
+        annealed = cuts(spec, panel.name, titled=False, only=ANNEALING)
+        less = [words + " of the annealing" * (words in annealed) for words in reductions(shown, titled=False)]
+        less += [f"no {label}" for label in missing(spec, panel.name)]
         notes += [f"Panel {panel.name}: {listed(less)}."] if less else []
     notes += [
         f"Panel {panel}: left out of the means: {listed(list(words))}." for panel, words in found.left_out.items()

@@ -11,13 +11,11 @@ import pandas as pd
 
 from rbmbench.base.metrics import metric_of
 from rbmbench.kinds._curve_captions import (
-    annealing_reductions,
+    ANNEALING,
     band_note,
     figure_heading,
     further_lines,
     mark_words,
-    own_reductions,
-    without,
 )
 from rbmbench.planning.chart import Axis, Chart, ChartPanel, Entry, Legend, Line, Mark, Numbers, PrintedValue, Series
 from rbmbench.planning.specs import RunFolder
@@ -25,7 +23,7 @@ from rbmbench.reporting import charts
 from rbmbench.reporting.frames import RunData, initial_words
 from rbmbench.reporting.marks import marks
 from rbmbench.reporting.references import TITLES
-from rbmbench.reporting.words import count, data_name, listed, unbroken
+from rbmbench.reporting.words import count, cuts, data_name, listed, missing, shared_cuts, unbroken
 
 if TYPE_CHECKING:
     from rbmbench.kinds.learning_curves import FoundCurves, LearningCurvesSpec, PanelSpec
@@ -140,9 +138,10 @@ def _notes(spec: LearningCurvesSpec, panel: PanelSpec, summary: pd.DataFrame, fo
     stand_in = "" if summary.empty else summary["stand_in"].iloc[0]
     if isinstance(stand_in, str) and stand_in:
         yield f"stands in for {data_name(stand_in)}"
-    if cut := own_reductions(spec, panel):
-        yield ", ".join(cut)
-    if labels := without(spec, panel):
+    shared = shared_cuts(spec)
+    if own := [words for words in cuts(spec, panel.name) if words not in shared]:
+        yield ", ".join(own)
+    if labels := missing(spec, panel.name):
         yield f"without {', '.join(labels)}"
     omitted = found.left_out.get(panel.name, ())
     yield from (f"left out: {words}" for words in omitted[:MOST_OMITTED])
@@ -150,7 +149,7 @@ def _notes(spec: LearningCurvesSpec, panel: PanelSpec, summary: pd.DataFrame, fo
         yield f"and {len(omitted) - MOST_OMITTED} trials more"
     if panel.name in found.doubts:
         yield found.doubts[panel.name]
-    if less := annealing_reductions(spec, panel):
+    if less := cuts(spec, panel.name, titled=False, only=ANNEALING):
         yield f"annealing: {', '.join(less)}"
 
 

@@ -21,7 +21,7 @@ from rbmbench.planning.jobs import Job, Output
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import FigureSpec, Place, Source, Spec
-from rbmbench.reporting.words import count, listed, reductions, variant_lines, variant_notes
+from rbmbench.reporting.words import count, cuts, listed, variant_lines, variant_notes
 
 TITLES = {
     "general": "general coupling (Algorithm 1)",
@@ -157,19 +157,15 @@ class CouplingTimesSpec(FigureSpec):
             printed=tuple(PrintedValue(label=value.label, value=value.value, at=value.at) for value in self.printed),
         )
         return Chart(
-            heading=(self.title, self.which, *variant_lines(self), *self._reductions()),
+            heading=(self.title, self.which, *variant_lines(self), *filter(None, [listed(cuts(self))])),
             panels=(histogram, shares),
             layout=Layout(columns=2),
             legend=Legend(entries=(*entries, *charts.printed_entries(self.printed)), columns=1, handle=2.0),
         )
 
-    def _reductions(self) -> list[str]:
-        less = reductions(self.differences)
-        return [listed(less)] if less else []
-
     def caption(self, found: pd.DataFrame) -> str:
         """Return the caption."""
-        shares = []
+        shares, less = [], [f"Cut: {listed(words)}." for words in [cuts(self)] if words]
         for coupling, times in distribution(found).groupby("coupling", sort=False):
             early = times.loc[times["met"] & (times["stopping_time"] <= EARLY), "share"].sum()
             cut = times.loc[~times["met"], "share"].sum()
@@ -181,7 +177,7 @@ class CouplingTimesSpec(FigureSpec):
             f" {self.width:g}; the chains start at fair coins and are cut after {count(self.longest)} steps;"
             f" {count(self.replications)} pairs per coupling. Left: histogram, bins of about equal width on the"
             f" logarithmic axis. Right: share of all pairs that met within so many steps. {'; '.join(shares)}."
-        ) + "".join(f" {sentence}" for sentence in [*(f"Cut: {w}." for w in self._reductions()), *variant_notes(self)])
+        ) + "".join(f" {sentence}" for sentence in [*less, *variant_notes(self)])
 
     def evidence(self, found: pd.DataFrame, name: str, **_: object) -> Source | None:
         """Return the stopping times of a coupling."""

@@ -28,7 +28,7 @@ from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import SHOWN, Planner
 from rbmbench.planning.specs import Curve, FigureSpec, Place, RunFolder, Source, Spec, Trained
 from rbmbench.reporting.frames import data_of
-from rbmbench.reporting.words import count, data_name, listed, reductions, variant_lines, variant_notes
+from rbmbench.reporting.words import count, cuts, data_name, listed, variant_lines, variant_notes
 
 COLUMNS = ["panel", "sampler", "label", "setting", "options", "trial", "samples", "validation", "test", "flip"]
 TITLE_WIDTH = 84  # letters of a line of a title
@@ -242,7 +242,7 @@ def phrases_of(spec: FigureSpec, panels: Sequence[FoundSamples], titled: bool = 
     for panel in panels:
         stand_in = data_name(panel.data["stand_in"])
         less = [f"stand-in data for {stand_in}"] if stand_in else []
-        less += reductions(spec.of_part(panel.panel.name), titled)
+        less += cuts(spec, panel.panel.name, titled)
         phrases += [f"panel {panel.panel.name}: {listed(less)}"] if less else []
     return phrases
 

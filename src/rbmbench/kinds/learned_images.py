@@ -24,7 +24,7 @@ from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import FigureSpec, RunFolder, Trained
 from rbmbench.reporting.frames import data_of
-from rbmbench.reporting.words import count, listed, reductions, stand_ins, variant_lines, variant_notes
+from rbmbench.reporting.words import count, cuts, listed, stand_ins, variant_lines, variant_notes
 
 MOST_ALGORITHMS, MOST_SNAPSHOTS, MOST_IMAGES = 8, 12, 36
 """More do not fit a printed page."""
@@ -175,8 +175,7 @@ class LearnedImagesSpec(FigureSpec):
 
     def _phrases(self, found: pd.DataFrame) -> list[str]:
         """Return what is below the published budgets, and stand-in data, in phrases."""
-        less = reductions(self.differences)
-        return [*[listed(less)] * bool(less), *(f"stand-in data: {phrase}" for phrase in stand_ins(found))]
+        return [*filter(None, [listed(cuts(self))]), *(f"stand-in data: {phrase}" for phrase in stand_ins(found))]
 
 
 LearnedImages.SPEC = LearnedImagesSpec

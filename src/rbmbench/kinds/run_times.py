@@ -30,7 +30,7 @@ from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import RunFolder, Source, Spec, TableSpec, Trained
 from rbmbench.reporting.frames import data_of, machine_of, training_seconds
 from rbmbench.reporting.text_tables import part_of, significant
-from rbmbench.reporting.words import count, listed, reductions, stand_ins, variant_notes
+from rbmbench.reporting.words import count, cuts, listed, stand_ins, variant_notes
 
 
 @KINDS.register
@@ -229,7 +229,7 @@ class RunTimesSpec(TableSpec, Trained):
         if self.published.machine:
             yield f"Published times: {self.published.machine}."
         yield from variant_notes(self)
-        if less := reductions(self.differences):
+        if less := cuts(self):
             yield f"Iterations and trials: {listed(less)}."
         yield from (f"Stand-in data: {phrase}." for phrase in stand_ins(numbers))
         if apart := numbers.loc[numbers["ratio"].isna(), "label"].tolist():
