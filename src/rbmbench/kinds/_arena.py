@@ -57,26 +57,26 @@ class ArenaSpec(OfContestsSpec, FigureSpec):
         """Form of the names that claims give its parts."""
         return "NAME.ALGORITHM" if self.kind == "arena_ranks" else "NAME.CONTEST.ALGORITHM"
 
-    def numbers(self, found: pd.DataFrame) -> pd.DataFrame:
+    def numbers(self, results: pd.DataFrame) -> pd.DataFrame:
         """Return the numbers of the view, from all curves."""
-        return VIEWS[self.kind].numbers(found)
+        return VIEWS[self.kind].numbers(results)
 
-    def chart(self, found: pd.DataFrame) -> Chart:
+    def chart(self, results: pd.DataFrame) -> Chart:
         """Return the panels of the view."""
-        return VIEWS[self.kind].chart(self, self.numbers(found))
+        return VIEWS[self.kind].chart(self, self.numbers(results))
 
-    def caption(self, found: pd.DataFrame) -> str:
+    def caption(self, results: pd.DataFrame) -> str:
         """Return the caption."""
-        return VIEWS[self.kind].caption(self, self.numbers(found))
+        return VIEWS[self.kind].caption(self, self.numbers(results))
 
-    def evidence(self, found: pd.DataFrame, name: str, **_: object) -> Source | None:
+    def evidence(self, results: pd.DataFrame, name: str, **_: object) -> Source | None:
         """Return numbers of CONTEST.ALGORITHM; of ranks, those of an algorithm, see `standings`."""
         if self.kind != "arena_ranks":
-            return super().evidence(found, name)
-        ranks = standings(found).query("algorithm == @name")
+            return super().evidence(results, name)
+        ranks = standings(results).query("algorithm == @name")
         if ranks.empty:
             return None
-        more = {"stand_in": max(found["stand_in"]), "differences": self.of_part(None, name)}
+        more = {"stand_in": max(results["stand_in"]), "differences": self.of_part(None, name)}
         more["place"] = Place(self.key, "contests", name, is_exact=False)
         budget = {"trials": ranks.dropna(subset="rank").groupby(["cost", "contest"]).size().min()}
         return Source(label=self.labels[name], frame=ranks, budget=budget, **more)
@@ -88,9 +88,9 @@ class ArenaTableSpec(OfContestsSpec, TableSpec):
     kind: Literal["arena_results"]
     published: Settings = Field(default=Settings(), description="nothing: no paper prints such a table")
 
-    def numbers(self, found: pd.DataFrame) -> pd.DataFrame:
+    def numbers(self, results: pd.DataFrame) -> pd.DataFrame:
         """Return `rbmbench.reporting.contests.contest_results`."""
-        return contest_results(found)
+        return contest_results(results)
 
     def table(self, numbers: pd.DataFrame) -> Table:
         """Return one table for people for each contest, the best first."""

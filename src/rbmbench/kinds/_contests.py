@@ -286,18 +286,18 @@ class OfContestsSpec(Shown):
         labels = dict.fromkeys(part.label for part in missing if part.algorithm not in self.entries)
         return super().lacks + f", without {', '.join(labels)}" * bool(labels)
 
-    def evidence(self, found: pd.DataFrame, name: str, **_: object) -> Source | None:
+    def evidence(self, results: pd.DataFrame, name: str, **_: object) -> Source | None:
         """Return the numbers of CONTEST.ALGORITHM, or all of them under no name."""
-        numbers = self.numbers(found)
+        numbers = self.numbers(results)
         contest, _, algorithm = name.partition(".")
         if name:
             numbers = numbers[(numbers["contest"] == contest) & (numbers["algorithm"] == algorithm)]
-        found = {"budget": {}, "differences": self.of_part(contest or None, algorithm or None)}
-        return Source(label=self.labels.get(algorithm, self.name), frame=numbers, **found) if len(numbers) else None
+        more = {"budget": {}, "differences": self.of_part(contest or None, algorithm or None)}
+        return Source(label=self.labels.get(algorithm, self.name), frame=numbers, **more) if len(numbers) else None
 
 
 def _verdicts(folder: str | None) -> dict[int, str]:
     """Return the verdict on each model that certificates in a folder are of, in words."""
     if folder is None:
         return {}
-    return {trial: str(verdict(found)) for trial, found in read_table(folder, CERTIFICATE).groupby("trial")}
+    return {trial: str(verdict(rows)) for trial, rows in read_table(folder, CERTIFICATE).groupby("trial")}

@@ -15,7 +15,7 @@ from rbmbench.kinds._curve_captions import (
     band_note,
     figure_heading,
     further_lines,
-    mark_words,
+    marked_shares,
 )
 from rbmbench.planning.chart import Axis, Chart, ChartPanel, Entry, Legend, Line, Mark, Numbers, PrintedValue, Series
 from rbmbench.planning.specs import RunFolder
@@ -26,7 +26,7 @@ from rbmbench.reporting.references import TITLES
 from rbmbench.reporting.words import count, cuts, data_name, listed, missing, shared_cuts, unbroken
 
 if TYPE_CHECKING:
-    from rbmbench.kinds.learning_curves import FoundCurves, LearningCurvesSpec, PanelSpec
+    from rbmbench.kinds.learning_curves import CurveResults, LearningCurvesSpec, PanelSpec
 
 DIGITS_OF_A_TRIAL = 4
 MOST_TRIALS = 25
@@ -37,18 +37,18 @@ THIN = ("second", "third")
 """Looks of the curves of a panel's second and third metric."""
 
 
-def curves_chart(spec: LearningCurvesSpec, found: FoundCurves) -> Chart:
+def curves_chart(spec: LearningCurvesSpec, results: CurveResults) -> Chart:
     """Return the chart of a figure of learning curves."""
     return Chart(
-        heading=tuple(figure_heading(spec, found.summary)),
-        panels=tuple(_panel(spec, panel, found) for panel in spec.panels),
-        legend=Legend(entries=tuple(_entries(spec, found.summary)), title=band_note(spec)),
-        machines=charts.machines(found.runs.values()),
+        heading=tuple(figure_heading(spec, results.summary)),
+        panels=tuple(_panel(spec, panel, results) for panel in spec.panels),
+        legend=Legend(entries=tuple(_entries(spec, results.summary)), title=band_note(spec)),
+        machines=charts.machines(results.runs.values()),
     )
 
 
-def _panel(spec: LearningCurvesSpec, panel: PanelSpec, found: FoundCurves) -> ChartPanel:
-    summary = found.summary[found.summary["panel"] == panel.name]
+def _panel(spec: LearningCurvesSpec, panel: PanelSpec, results: CurveResults) -> ChartPanel:
+    summary = results.summary[results.summary["panel"] == panel.name]
     # A panel shows different metrics only where their units agree.
     metric, epoch = metric_of(panel.metrics[0]), panel.epoch or 1
     unit = f" ({metric.unit}{' per sample' if metric.summed else ''})" if metric.unit else ""
@@ -62,13 +62,13 @@ def _panel(spec: LearningCurvesSpec, panel: PanelSpec, found: FoundCurves) -> Ch
     rates = ", ".join(f"{rate:g}" for rate in panel.rates or (panel.rate,))
     heading = [f"α = {rates}, {panel.hidden} hidden", *filter(None, [panel.note])]
     heading += [f"batch {panel.batch}"] * bool(panel.batch) + initial
-    series = tuple(_curves(panel, summary, found.runs, epoch))
+    series = tuple(_curves(panel, summary, results.runs, epoch))
     at = _marked(series, panel.mark) if panel.mark else {}
     return ChartPanel(
         name=panel.name,
         title=", ".join(words),
         heading=(f"({panel.name}) {title}", *map(unbroken, heading)),
-        notes=tuple(_notes(spec, panel, summary, found)),
+        notes=tuple(_notes(spec, panel, summary, results)),
         group=f"{panel.data} {panel.hidden}",
         x=Axis(title="epoch" if panel.epoch else "iteration", log=panel.iteration_axis == "log"),
         y=Axis(
@@ -79,7 +79,7 @@ def _panel(spec: LearningCurvesSpec, panel: PanelSpec, found: FoundCurves) -> Ch
         ),
         series=series,
         lines=tuple(
-            Line(title=line.title, value=line.value, look=line.name) for line in found.references.get(panel.name, ())
+            Line(title=line.title, value=line.value, look=line.name) for line in results.references.get(panel.name, ())
         ),
         marks=tuple(Mark(key=key, at=place) for key, place in at.items() if np.isfinite(place)),
         printed=tuple(
@@ -133,7 +133,7 @@ def _marked(series: tuple[Series, ...], share: float) -> dict[str, float]:
     return marks(pd.concat(frames).astype({"mean": float}), "", share) if frames else {}
 
 
-def _notes(spec: LearningCurvesSpec, panel: PanelSpec, summary: pd.DataFrame, found: FoundCurves) -> Iterator[str]:
+def _notes(spec: LearningCurvesSpec, panel: PanelSpec, summary: pd.DataFrame, results: CurveResults) -> Iterator[str]:
     """Yield how a panel differs from the paper's, the most important first; what all panels share is in the title."""
     stand_in = "" if summary.empty else summary["stand_in"].iloc[0]
     if isinstance(stand_in, str) and stand_in:
@@ -143,12 +143,12 @@ def _notes(spec: LearningCurvesSpec, panel: PanelSpec, summary: pd.DataFrame, fo
         yield ", ".join(own)
     if labels := missing(spec, panel.name):
         yield f"without {', '.join(labels)}"
-    omitted = found.left_out.get(panel.name, ())
+    omitted = results.left_out.get(panel.name, ())
     yield from (f"left out: {words}" for words in omitted[:MOST_OMITTED])
     if len(omitted) > MOST_OMITTED:
         yield f"and {len(omitted) - MOST_OMITTED} trials more"
-    if panel.name in found.doubts:
-        yield found.doubts[panel.name]
+    if panel.name in results.doubts:
+        yield results.doubts[panel.name]
     if less := cuts(spec, panel.name, titled=False, only=ANNEALING):
         yield f"annealing: {', '.join(less)}"
 
@@ -160,5 +160,6 @@ def _entries(spec: LearningCurvesSpec, summary: pd.DataFrame) -> Iterator[Entry]
     yield from (Entry(label=label, look=THIN[place - 1]) for label, place in further_lines(spec, summary))
     lines = dict.fromkeys(name for panel in spec.panels for name in panel.references)
     yield from (Entry(label=TITLES[name], look=name) for name in lines)
-    yield from (Entry(label=words, look="upright") for words in mark_words(spec))
+    for share in marked_shares(spec):
+        yield Entry(label=f"upright: {100 * share:g} % of the largest rise first reached", look="upright")
     yield from charts.printed_entries(value for panel in spec.panels for value in panel.printed)

@@ -192,8 +192,8 @@ class Published(Settings):
 
     def value(self, row: str, algorithm: str, quantity: str) -> float | None:
         """Return the published number, or None where the paper gives none."""
-        found = [entry for entry in self.entries if (entry.row, entry.algorithm) == (row, algorithm)]
-        return getattr(found[0], quantity) if found else None
+        entries = [entry for entry in self.entries if (entry.row, entry.algorithm) == (row, algorithm)]
+        return getattr(entries[0], quantity) if entries else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,7 +239,7 @@ class BiasVarianceSpec(TableSpec):
         values = tidy.assign(line=rows).pivot(index="line", columns="quantity", values="value")
         return labels.join(values.reindex(columns=QUANTITIES)).sort_index().reset_index(drop=True)
 
-    def numbers(self, found: pd.DataFrame) -> pd.DataFrame:
+    def numbers(self, results: pd.DataFrame) -> pd.DataFrame:
         """Return the table with a row per table row, estimator and ground truth: what the CSV holds.
 
         Returns
@@ -251,7 +251,7 @@ class BiasVarianceSpec(TableSpec):
             bias_high (per parameter) and seconds_per_estimate; variance_spread and bias_spread (standard deviation over
             the models, NaN for a single one); published_variance, published_bias (NaN where the paper has none).
         """
-        models = found.astype({"k": "Int64"})
+        models = results.astype({"k": "Int64"})
         groups = models.groupby([*ROW_COLUMNS, "iterations", "estimates", "ground_truth"], sort=False, dropna=False)
         spread = groups[["variance", "bias"]].std().add_suffix("_spread")
         wide = groups[QUANTITIES].mean().join(spread).join(groups["model"].nunique().rename("models")).reset_index()
@@ -288,10 +288,10 @@ class BiasVarianceSpec(TableSpec):
         )
         return Table(parts=parts, notes=(*variant_notes(self), *_notes(numbers, self)))
 
-    def evidence(self, found: pd.DataFrame, name: str, **_: object) -> Entry | None:
+    def evidence(self, results: pd.DataFrame, name: str, **_: object) -> Entry | None:
         """Return the entry ROW.ESTIMATOR, against the best ground truth there is."""
         row, _, algorithm = name.partition(".")
-        models = found[(found["row"] == row) & (found["algorithm"] == algorithm)]
+        models = results[(results["row"] == row) & (results["algorithm"] == algorithm)]
         if models.empty:
             return None
         truths = list(models["ground_truth"].unique())
@@ -387,8 +387,8 @@ def _notes(wide: pd.DataFrame, spec: TableSpec) -> Iterator[str]:
     yield from (f"Stand-in data: {phrase}." for phrase in stand_ins(wide))
     for row, lines in wide.groupby("row", sort=False):
         first = lines.iloc[0]
-        found = (one for one in spec.of_part(row) if one.kind == "budget")
-        if less := phrases(found, UNITS | {"iterations": "training iterations", "trials": "models"}):
+        budgets = (difference for difference in spec.of_part(row) if difference.kind == "budget")
+        if less := phrases(budgets, UNITS | {"iterations": "training iterations", "trials": "models"}):
             yield f"{first['data_title']}, n = {first['hidden']} ({row}): {listed(less)}."
 
 

@@ -112,22 +112,22 @@ class CouplingTimesSpec(FigureSpec):
     def _times(self, chains: Chains) -> pd.DataFrame:
         times = read_table(chains.folder, STOPPING_TIMES)
         if times.empty or (times["stopping_time"] < 1).any():
-            found = "none" if times.empty else times["stopping_time"].min()
-            raise ResultsError(f"{chains.folder}/{STOPPING_TIMES}: found {found}; should be times of at least 1")
+            least = "none" if times.empty else times["stopping_time"].min()
+            raise ResultsError(f"{chains.folder}/{STOPPING_TIMES}: found {least}; should be times of at least 1")
         met, cut = times["stopping_time"] < self.longest, times["stopping_time"].clip(upper=self.longest)
         times = times.assign(coupling=chains.coupling, met=met, stopping_time=cut)
         return times[["coupling", "chain", "stopping_time", "met"]]
 
-    def numbers(self, found: pd.DataFrame) -> pd.DataFrame:
+    def numbers(self, results: pd.DataFrame) -> pd.DataFrame:
         """Return the `distribution` of the stopping times."""
-        return distribution(found)
+        return distribution(results)
 
-    def chart(self, found: pd.DataFrame) -> Chart:
+    def chart(self, results: pd.DataFrame) -> Chart:
         """Return a histogram of the stopping times, and the share of chains that met within so many steps."""
         from rbmbench.reporting import charts
 
         bars, series, entries = [], [], []
-        for coupling, times in distribution(found).groupby("coupling", sort=False):
+        for coupling, times in distribution(results).groupby("coupling", sort=False):
             met = times[times["met"]]
             bars.append(Bars(key=coupling, **_histogram(met, self.longest)))
             within = met.set_index("stopping_time")[["share_within"]].set_axis(["mean"], axis=1)
@@ -163,10 +163,10 @@ class CouplingTimesSpec(FigureSpec):
             legend=Legend(entries=(*entries, *charts.printed_entries(self.printed)), columns=1, handle=2.0),
         )
 
-    def caption(self, found: pd.DataFrame) -> str:
+    def caption(self, results: pd.DataFrame) -> str:
         """Return the caption."""
         shares, less = [], [f"Cut: {listed(words)}." for words in [cuts(self)] if words]
-        for coupling, times in distribution(found).groupby("coupling", sort=False):
+        for coupling, times in distribution(results).groupby("coupling", sort=False):
             early = times.loc[times["met"] & (times["stopping_time"] <= EARLY), "share"].sum()
             cut = times.loc[~times["met"], "share"].sum()
             words = f"{100 * early:.3g} % met within {EARLY} steps and {100 * cut:.3g} % were cut"
@@ -179,11 +179,11 @@ class CouplingTimesSpec(FigureSpec):
             f" logarithmic axis. Right: share of all pairs that met within so many steps. {'; '.join(shares)}."
         ) + "".join(f" {sentence}" for sentence in [*less, *variant_notes(self)])
 
-    def evidence(self, found: pd.DataFrame, name: str, **_: object) -> Source | None:
+    def evidence(self, results: pd.DataFrame, name: str, **_: object) -> Source | None:
         """Return the stopping times of a coupling."""
         if name not in [one.coupling for one in self.couplings]:
             return None
-        of_coupling, budget = found[found["coupling"] == name], {"replications": self.replications}
+        of_coupling, budget = results[results["coupling"] == name], {"replications": self.replications}
         more = {"differences": self.of_part("", name), "place": Place(self.key, "a", name)}
         return Source(label=TITLES[name], frame=of_coupling, budget=budget, **more)
 

@@ -26,7 +26,7 @@ from rbmbench.planning.differences import Difference
 from rbmbench.planning.jobs import Job, Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import SHOWN, Planner
-from rbmbench.planning.specs import Curve, FigureSpec, Place, RunFolder, Source, Spec, Trained
+from rbmbench.planning.specs import Curve, FigureSpec, Folder, Place, RunFolder, Source, Trained
 from rbmbench.reporting.frames import data_of
 from rbmbench.reporting.words import count, cuts, data_name, listed, variant_lines, variant_notes
 
@@ -125,12 +125,6 @@ class SamplerName(Curve):
     label: str
 
 
-class Folder(Spec):
-    """The folder of streams of samples."""
-
-    folder: str
-
-
 class SampledPanel(Trained):
     """Trained models, and the samplers that streams of samples were drawn from them with."""
 
@@ -143,7 +137,7 @@ class SampledPanel(Trained):
 
 
 @dataclass(frozen=True)
-class FoundSamples:
+class SampleResults:
     """The files of the streams of samples of one panel; ``chosen`` is the best setting of each sampler."""
 
     panel: SampledPanel
@@ -154,7 +148,7 @@ class FoundSamples:
     """By sampler: the setting that covers the validation rows best after all samples, over the trials."""
 
     @classmethod
-    def read(cls, panel: SampledPanel) -> FoundSamples:
+    def read(cls, panel: SampledPanel) -> SampleResults:
         """Return the files; `ResultsError` if one is missing or damaged, or a sampler of the panel is missing."""
         table, chosen = read_table(panel.samples.folder, ISL), {}
         for one in panel.samplers:
@@ -233,7 +227,7 @@ class FoundSamples:
         return data_of(self.meta, self.panel.samples.folder)
 
 
-def phrases_of(spec: FigureSpec, panels: Sequence[FoundSamples], titled: bool = False) -> list[str]:
+def phrases_of(spec: FigureSpec, panels: Sequence[SampleResults], titled: bool = False) -> list[str]:
     """Return a phrase for each panel whose samples are fewer than the paper's, or of stand-in data.
 
     ``titled``: what titles name.
@@ -247,24 +241,24 @@ def phrases_of(spec: FigureSpec, panels: Sequence[FoundSamples], titled: bool = 
     return phrases
 
 
-def heading_of(spec: FigureSpec, panels: Sequence[FoundSamples]) -> tuple[str, ...]:
+def heading_of(spec: FigureSpec, panels: Sequence[SampleResults]) -> tuple[str, ...]:
     """Return the title of a figure in lines: what it is, the scale, and how it differs from the paper's."""
     lines = [spec.which, *variant_lines(spec, TITLE_WIDTH), *phrases_of(spec, panels, titled=True)]
     return (spec.title, *(part for line in lines for part in wrap(line, TITLE_WIDTH)))
 
 
-def tried_settings(panels: list[FoundSamples]) -> pd.DataFrame:
+def tried_settings(panels: list[SampleResults]) -> pd.DataFrame:
     """Return what every setting that was tried came to after all samples, means over the trials, the best first."""
     rows = []
-    for found in panels:
-        last = found.table[found.table["samples"] == found.panel.samples_count]
+    for samples in panels:
+        last = samples.table[samples.table["samples"] == samples.panel.samples_count]
         means = last.groupby(["sampler", "setting"])[["validation", "test"]].mean()
-        for one in found.panel.samplers:
-            for setting in range(len(found.meta["grids"][one.sampler])):
-                options = found.options(one.sampler, setting)
-                shown = {"panel": found.panel.name, "sampler": one.label, "options": options}
+        for one in samples.panel.samplers:
+            for setting in range(len(samples.meta["grids"][one.sampler])):
+                options = samples.options(one.sampler, setting)
+                shown = {"panel": samples.panel.name, "sampler": one.label, "options": options}
                 values = means.loc[(one.sampler, setting)].to_dict()
-                rows.append(shown | values | {"chosen": setting == found.chosen[one.sampler]})
+                rows.append(shown | values | {"chosen": setting == samples.chosen[one.sampler]})
     return pd.DataFrame(rows).sort_values(["panel", "sampler", "validation"], ascending=[True, True, False])
 
 
@@ -281,23 +275,23 @@ class IslCurvesSpec(FigureSpec):
         runs = {run.folder: (META,) for panel in self.panels for run in panel.runs}
         return runs | {panel.samples.folder: (ISL, META) for panel in self.panels}
 
-    def read(self) -> list[FoundSamples]:
+    def read(self) -> list[SampleResults]:
         """Return the files of each panel."""
-        return [FoundSamples.read(panel) for panel in self.panels]
+        return [SampleResults.read(panel) for panel in self.panels]
 
-    def numbers(self, found: list[FoundSamples]) -> pd.DataFrame:
+    def numbers(self, results: list[SampleResults]) -> pd.DataFrame:
         """Return the likelihoods of the chosen settings: a row per panel, sampler, trial and number of samples."""
-        return pd.concat([panel.curves for panel in found], ignore_index=True)
+        return pd.concat([panel.curves for panel in results], ignore_index=True)
 
-    def chart(self, found: list[FoundSamples]) -> Chart:
+    def chart(self, results: list[SampleResults]) -> Chart:
         """Return the likelihoods of the test rows: mean, least and largest of the trials."""
         layout = Layout(columns=MOST_PANELS, row=4.2, head=(0.6, 0.0), shade=0.15)
-        return Chart(heading=heading_of(self, found), layout=layout, panels=tuple(panel.chart() for panel in found))
+        return Chart(heading=heading_of(self, results), layout=layout, panels=tuple(panel.chart() for panel in results))
 
-    def caption(self, found: list[FoundSamples]) -> str:
+    def caption(self, results: list[SampleResults]) -> str:
         """Return the caption."""
         words = variant_notes(self)
-        for samples in found:
+        for samples in results:
             panel, curves = samples.panel, samples.curves
             last = curves[curves["samples"] == panel.samples_count]
             means = last.groupby("label", sort=False)["test"].mean()
@@ -306,7 +300,7 @@ class IslCurvesSpec(FigureSpec):
             words.append(f"{after}: {ends}; training set {samples.training_set:.2f}.")
             values = "; ".join(f"{value.label}, {value.value:g}" for value in panel.printed)
             words += [f"Hollow marks: printed in the paper ({values})."] if values else []
-        words += [f"{line[:1].upper()}{line[1:]}." for line in phrases_of(self, found)]
+        words += [f"{line[:1].upper()}{line[1:]}." for line in phrases_of(self, results)]
         return (
             "Indirect sampling likelihood of the test rows, nats per row: the first samples of a single chain, as a"
             " mixture of products of Bernoulli units around each of them, with the noise that suits the validation rows"
@@ -315,10 +309,10 @@ class IslCurvesSpec(FigureSpec):
             " as samples. "
         ) + " ".join(words)
 
-    def evidence(self, found: list[FoundSamples], name: str, **_: object) -> SampleCurve | None:
+    def evidence(self, results: list[SampleResults], name: str, **_: object) -> SampleCurve | None:
         """Return the likelihoods of the curve PANEL.SAMPLER."""
         letter, _, sampler = name.partition(".")
-        of_panel = next((one for one in found if one.panel.name == letter), None)
+        of_panel = next((one for one in results if one.panel.name == letter), None)
         one = next((one for one in (of_panel.panel.samplers if of_panel else ()) if one.sampler == sampler), None)
         if one is None:
             return None
@@ -345,11 +339,11 @@ class SampleCurve(Source):
 
     @classmethod
     def of(
-        cls, found: FoundSamples, sampler: str, label: str, place: Place, differences: tuple[Difference, ...] = ()
+        cls, samples: SampleResults, sampler: str, label: str, place: Place, differences: tuple[Difference, ...] = ()
     ) -> SampleCurve:
         """Return the curve of one sampler of a panel."""
-        panel, meta = found.panel, found.meta
-        curves = found.curves[found.curves["sampler"] == sampler]
+        panel, meta = samples.panel, samples.meta
+        curves = samples.curves[samples.curves["sampler"] == sampler]
         trials = curves.pivot(index="trial", columns="samples", values="test").sort_index(axis=1).astype(float)
         fastest: dict[int, float] = {}
         times = meta.get("seconds_per_sample", {}).get(sampler, ())
@@ -359,16 +353,16 @@ class SampleCurve(Source):
                 fastest[k] = min(seconds, fastest.get(k, seconds))
         return cls(
             label=label,
-            stand_in=found.data["stand_in"],
+            stand_in=samples.data["stand_in"],
             frame=trials,
             budget={"iterations": panel.iterations, "samples": panel.samples_count, "trials": len(trials)},
             differences=differences,
             place=place,
             panel=panel,
-            training_set=found.training_set,
+            training_set=samples.training_set,
             seconds=fastest,
-            chosen=meta["grids"][sampler][found.chosen[sampler]],
-            choices=tuple(meta["grids"][sampler][setting] for setting in found.choices(sampler)),
+            chosen=meta["grids"][sampler][samples.chosen[sampler]],
+            choices=tuple(meta["grids"][sampler][setting] for setting in samples.choices(sampler)),
         )
 
     @property

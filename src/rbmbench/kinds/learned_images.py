@@ -128,54 +128,54 @@ class LearnedImagesSpec(FigureSpec):
         (panel,) = self.panels
         parts = []
         for run in panel.runs:
-            data, found = data_of(read_meta(run.folder), run.folder), read_snapshots(run.folder)
-            models = RBM(*(found[f"snapshot_{name}"][:, 0] for name in ("W", "b", "c")))
+            data, arrays = data_of(read_meta(run.folder), run.folder), read_snapshots(run.folder)
+            models = RBM(*(arrays[f"snapshot_{name}"][:, 0] for name in ("W", "b", "c")))
             samples = models.sample(self.images, self.seed, sweeps=SWEEPS, temperatures=TEMPERATURES)
             named = {"panel": panel.name, "data_title": data["title"], "stand_in": data["stand_in"]}
             named |= {"algorithm": run.algorithm, "label": run.label}
-            for place, iteration in enumerate(found["snapshot_iterations"].tolist()):
+            for place, iteration in enumerate(arrays["snapshot_iterations"].tolist()):
                 images = rows_of(models.W[place][:, : self.images], samples[place])
                 parts.append(pd.DataFrame(named | {"iteration": iteration}, index=images.index).join(images))
         return pd.concat(parts, ignore_index=True)
 
-    def numbers(self, found: pd.DataFrame) -> pd.DataFrame:
+    def numbers(self, results: pd.DataFrame) -> pd.DataFrame:
         """Return what was read."""
-        return found
+        return results
 
-    def chart(self, found: pd.DataFrame) -> Chart:
+    def chart(self, results: pd.DataFrame) -> Chart:
         """Return filters and samples of every model."""
         from rbmbench.reporting.images import address
         from rbmbench.reporting.mosaics import FILTER, SAMPLE, picture_of, snapshots
 
         images = []
-        for model in snapshots(found):
+        for model in snapshots(results):
             named = {"key": model.algorithm, "label": model.label, "iteration": model.iteration}
             words = f"filters, weights up to ±{float(f'{model.largest:.2g}')}"
             filters, samples = picture_of(model.filters, FILTER), picture_of(model.samples, SAMPLE)
             images.append(Image(**named, name="filters", words=words, address=address(filters)))
             images.append(Image(**named, name="samples", words="samples", address=address(samples)))
-        below = wrap("; ".join([self.which, *self._phrases(found)]), LINE)
+        below = wrap("; ".join([self.which, *self._phrases(results)]), LINE)
         heading = (self.title, *below, *variant_lines(self))
         return Chart(heading=heading, images=tuple(images), layout=Layout(head=(0.9, 0.3)))
 
-    def caption(self, found: pd.DataFrame) -> str:
+    def caption(self, results: pd.DataFrame) -> str:
         """Return the caption."""
         (panel,) = self.panels
-        iterations = listed([count(at) for at in found["iteration"].unique()])
+        iterations = listed([count(at) for at in results["iteration"].unique()])
         return (
             f"RBMs of {count(panel.hidden)} hidden units after {iterations} iterations of training on"
-            f" {found['data_title'].iloc[0]} at rate {panel.rate:g}, one trial, from the same initial parameters and"
+            f" {results['data_title'].iloc[0]} at rate {panel.rate:g}, one trial, from the same initial parameters and"
             f" with the same mini-batches. Filters: weights of the first {self.images} hidden units, red above 0, blue"
-            f" below, each by its own largest weight (at most {found['largest'].max():#.2g}). Samples: {self.images}"
+            f" below, each by its own largest weight (at most {results['largest'].max():#.2g}). Samples: {self.images}"
             f" states of the visible units, each from {TEMPERATURES} tempered chains of its own, after {SWEEPS} sweeps"
             " from uniform states; the random numbers are the same for all models of an iteration."
-            + "".join(f" {phrase[:1].upper()}{phrase[1:]}." for phrase in self._phrases(found))
+            + "".join(f" {phrase[:1].upper()}{phrase[1:]}." for phrase in self._phrases(results))
             + "".join(f" {sentence}" for sentence in variant_notes(self))
         )
 
-    def _phrases(self, found: pd.DataFrame) -> list[str]:
+    def _phrases(self, results: pd.DataFrame) -> list[str]:
         """Return what is below the published budgets, and stand-in data, in phrases."""
-        return [*filter(None, [listed(cuts(self))]), *(f"stand-in data: {phrase}" for phrase in stand_ins(found))]
+        return [*filter(None, [listed(cuts(self))]), *(f"stand-in data: {phrase}" for phrase in stand_ins(results))]
 
 
 LearnedImages.SPEC = LearnedImagesSpec

@@ -215,7 +215,7 @@ class PanelSpec(Trained):
 
 
 @dataclass(frozen=True)
-class FoundCurves:
+class CurveResults:
     """What a figure of learning curves is drawn from."""
 
     panels: tuple[PanelSpec, ...]
@@ -277,38 +277,38 @@ class LearningCurvesSpec(FigureSpec):
                 sources[folder] = tuple(dict.fromkeys((*sources.get(folder, ()), name)))
         return sources
 
-    def read(self) -> FoundCurves:
+    def read(self) -> CurveResults:
         """Return the runs' curves and the reference lines; `DataError` where a data set cannot be read."""
         from rbmbench.reporting.references import references
 
         runs = {folder: RunData.read(folder) for folder in self.folders()}
         lines = {panel.name: references(panel) for panel in self.panels}
-        return FoundCurves(self.panels, self.band, runs, lines, tidy_curves(self.panels, runs))
+        return CurveResults(self.panels, self.band, runs, lines, tidy_curves(self.panels, runs))
 
-    def numbers(self, found: FoundCurves) -> pd.DataFrame:
+    def numbers(self, results: CurveResults) -> pd.DataFrame:
         """Return means and bands; see `rbmbench.reporting.frames.summarise`."""
-        return found.summary
+        return results.summary
 
-    def chart(self, found: FoundCurves) -> Chart:
+    def chart(self, results: CurveResults) -> Chart:
         """Return means, bands, single trials and lines."""
         from rbmbench.kinds._curve_chart import curves_chart
 
-        return curves_chart(self, found)
+        return curves_chart(self, results)
 
-    def caption(self, found: FoundCurves) -> str:
+    def caption(self, results: CurveResults) -> str:
         """Return the caption."""
         from rbmbench.kinds._curve_captions import curves_caption
 
-        return curves_caption(self, found)
+        return curves_caption(self, results)
 
     def evidence(
-        self, found: FoundCurves, name: str, metric: str | None = "log_likelihood", **_: object
+        self, results: CurveResults, name: str, metric: str | None = "log_likelihood", **_: object
     ) -> Curves | None:
         """Return a metric of the curve PANEL.ALGORITHM; ``metric`` None is the first that its panel shows."""
         letter, _, algorithm = name.partition(".")
         panel = next((panel for panel in self.panels if panel.name == letter), None)
         run = next((run for run in (panel.runs if panel else ()) if run.algorithm == algorithm), None)
-        return Curves(self, panel, run, found, metric or panel.metrics[0]) if run else None
+        return Curves(self, panel, run, results, metric or panel.metrics[0]) if run else None
 
 
 # --- What claims measure ----------------------------------------------------------------------------------------------
@@ -321,7 +321,7 @@ class Curves:
     spec: LearningCurvesSpec
     panel: PanelSpec
     run: RunFolder
-    found: FoundCurves
+    results: CurveResults
     metric: str = "log_likelihood"
 
     @property
@@ -337,17 +337,17 @@ class Curves:
     @property
     def meta(self) -> Meta:
         """Settings and provenance of the run."""
-        return self.found.runs[self.run.folder].meta
+        return self.results.runs[self.run.folder].meta
 
     @property
     def stand_in(self) -> str:
         """What its data stand in for, "" for the real ones."""
-        return self.found.runs[self.run.folder].stand_in
+        return self.results.runs[self.run.folder].stand_in
 
     @cached_property
     def all_trials(self) -> pd.DataFrame:
         """All trials (index) by iterations (columns), NaN for what is missing."""
-        return self.found.runs[self.run.folder].trials(self.metric)
+        return self.results.runs[self.run.folder].trials(self.metric)
 
     @cached_property
     def trials(self) -> pd.DataFrame:
@@ -362,7 +362,7 @@ class Curves:
             "test_log_likelihood",
         ):
             return math.inf
-        return float(self.found.runs[self.run.folder].trials("annealing_effective_sample_size").min(axis=None))
+        return float(self.results.runs[self.run.folder].trials("annealing_effective_sample_size").min(axis=None))
 
     @property
     def place(self) -> Place:
@@ -392,7 +392,7 @@ class Curves:
     @property
     def errors(self) -> np.ndarray | None:
         """Standard errors (evaluations,) of the estimates of a single trial; None for several or exact values."""
-        run, name = self.found.runs[self.run.folder], ERRORS.get(self.metric)
+        run, name = self.results.runs[self.run.folder], ERRORS.get(self.metric)
         if len(self.trials) != 1 or name not in set(run.curve["metric"]):
             return None
         return run.trials(name).loc[self.trials.index, self.trials.columns].to_numpy()[0]
@@ -406,7 +406,7 @@ class Curves:
 
     def reference(self, name: str) -> Reference:
         """Return a reference line of its panel; `SettingsError` if the panel shows no such line."""
-        lines = {line.name: line for line in self.found.references[self.panel.name]}
+        lines = {line.name: line for line in self.results.references[self.panel.name]}
         if name not in lines:
             shown = ", ".join(lines) or "none"
             raise SettingsError(f"claims: {self.name}: its panel has no reference {name!r}; found: {shown}")
@@ -414,7 +414,7 @@ class Curves:
 
     def of_panel(self) -> list[Curves]:
         """Return the same metric of all curves of the panel."""
-        return [Curves(self.spec, self.panel, run, self.found, self.metric) for run in self.panel.runs]
+        return [Curves(self.spec, self.panel, run, self.results, self.metric) for run in self.panel.runs]
 
     @property
     def seconds_per_iteration(self) -> float:

@@ -27,7 +27,7 @@ from rbmbench.planning.chart import Table
 from rbmbench.planning.jobs import Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
-from rbmbench.planning.specs import RunFolder, Source, Spec, TableSpec, Trained
+from rbmbench.planning.specs import Folder, RunFolder, Source, TableSpec, Trained
 from rbmbench.reporting.frames import data_of, machine_of, training_seconds
 from rbmbench.reporting.text_tables import part_of, significant
 from rbmbench.reporting.words import count, cuts, listed, stand_ins, variant_notes
@@ -77,7 +77,7 @@ class RunTimes(Kind):
             reference=self.reference,
             evaluate_every=panel.evaluate_every or planner.paper.defaults.evaluate_every,
             runs=planner.labelled({name: planner.plan.folder(run) for name, run in runs.items()}),
-            evaluation=folder and Annealing(folder=folder),
+            evaluation=folder and Folder(folder=folder),
         )
         parts = {("", name): (run,) for name, run in runs.items()}
         timed = {"": {"of": self.panel, "reference": self.reference}}
@@ -106,12 +106,6 @@ class PublishedTimes(Settings):
         return times[0] * {"seconds": 1, "minutes": 60}[self.unit] if times and times[0] is not None else None
 
 
-class Annealing(Spec):
-    """The folder of the annealing of a run."""
-
-    folder: str
-
-
 class RunTimesSpec(TableSpec, Trained):
     """A table of run times."""
 
@@ -120,7 +114,7 @@ class RunTimesSpec(TableSpec, Trained):
     reference: str = Field(description="algorithm that times are divided by")
     evaluate_every: int
     runs: tuple[RunFolder, ...]
-    evaluation: Annealing | None = Field(default=None, description="annealing of the reference; null: log Z is exact")
+    evaluation: Folder | None = Field(default=None, description="annealing of the reference; null: log Z is exact")
     published: PublishedTimes = PublishedTimes()
 
     NAMES = "TABLE"
@@ -133,7 +127,7 @@ class RunTimesSpec(TableSpec, Trained):
         """Return the meta of the runs and of the annealing, by folder."""
         return {folder: read_meta(folder) for folder in self.folders()}
 
-    def numbers(self, found: dict[str, Meta]) -> pd.DataFrame:
+    def numbers(self, results: dict[str, Meta]) -> pd.DataFrame:
         """Return the table with a row per algorithm, and one for the reference with its log-likelihoods.
 
         Returns
@@ -145,10 +139,10 @@ class RunTimesSpec(TableSpec, Trained):
             another machine); published_seconds and published_ratio (NaN where the paper has none); backend, threads,
             cpu.
         """
-        metas = {run.algorithm: found[run.folder] for run in self.runs}
+        metas = {run.algorithm: results[run.folder] for run in self.runs}
         lines = [self._line(run, metas[run.algorithm]) for run in self.runs]
         reference = next(line for line in lines if line["algorithm"] == self.reference)
-        table = pd.DataFrame([*lines, self._evaluated(reference, found)])
+        table = pd.DataFrame([*lines, self._evaluated(reference, results)])
         table["seconds_per_1000_iterations"] = 1000 * table["seconds"] / table["iterations"]
         # An algorithm that was run for other iterations is compared by what one of them takes.
         table["ratio"] = table["seconds"] / table["iterations"] / (reference["seconds"] / reference["iterations"])
@@ -183,8 +177,8 @@ class RunTimesSpec(TableSpec, Trained):
             "cpu": meta["hardware"]["cpu"],
         }
 
-    def _evaluated(self, reference: dict[str, Any], found: dict[str, Meta]) -> dict[str, Any]:
-        annealing = found[self.evaluation.folder]["wall"]["annealing_seconds"] if self.evaluation else 0.0
+    def _evaluated(self, reference: dict[str, Any], results: dict[str, Meta]) -> dict[str, Any]:
+        annealing = results[self.evaluation.folder]["wall"]["annealing_seconds"] if self.evaluation else 0.0
         evaluation = reference["evaluation_seconds"] + annealing
         return reference | {
             "with_log_likelihood": True,
@@ -235,14 +229,14 @@ class RunTimesSpec(TableSpec, Trained):
         if apart := numbers.loc[numbers["ratio"].isna(), "label"].tolist():
             yield f"Without a ratio, run on another machine: {listed(apart)}."
 
-    def evidence(self, found: dict[str, Meta], name: str, **_: object) -> Source | None:
+    def evidence(self, results: dict[str, Meta], name: str, **_: object) -> Source | None:
         """Return the whole table, under no name but the table's own."""
         if name:
             return None
-        numbers = self.numbers(found)
+        numbers = self.numbers(results)
         # Steps of UCD grow longer as training goes on, so that iterations matter to times.
-        found = {"budget": {"iterations": self.iterations}, "differences": self.of_part(None)}
-        return Source(label=self.name, frame=numbers, stand_in=numbers["stand_in"].iloc[0], **found)
+        more = {"budget": {"iterations": self.iterations}, "differences": self.of_part(None)}
+        return Source(label=self.name, frame=numbers, stand_in=numbers["stand_in"].iloc[0], **more)
 
 
 RunTimes.SPEC = RunTimesSpec

@@ -20,8 +20,8 @@ from rbmbench.config.parts import Names, PanelAddress
 from rbmbench.io.layout import ISL, META, SHOWN
 from rbmbench.io.results import read_arrays
 from rbmbench.kinds.isl_curves import (
-    FoundSamples,
     SampledPanel,
+    SampleResults,
     heading_of,
     phrases_of,
     planned_samples,
@@ -106,33 +106,33 @@ class SampleSheetsSpec(FigureSpec):
         (panel,) = self.panels
         return {panel.runs[0].folder: (META,), panel.samples.folder: (ISL, SHOWN, META)}
 
-    def read(self) -> tuple[FoundSamples, list[Sheet]]:
+    def read(self) -> tuple[SampleResults, list[Sheet]]:
         """Return the files of the samples, and the images of each sheet."""
         (panel,) = self.panels
-        found = FoundSamples.read(panel)
-        names = [f"{one.sampler}-{found.chosen[one.sampler]}" for one in panel.samplers]
+        samples = SampleResults.read(panel)
+        names = [f"{one.sampler}-{samples.chosen[one.sampler]}" for one in panel.samplers]
         arrays = read_arrays(f"{panel.samples.folder}/{SHOWN}", names)
-        return found, [
-            Sheet(one.sampler, one.label, found.options(one.sampler), arrays[name][: self.columns * self.lines])
+        return samples, [
+            Sheet(one.sampler, one.label, samples.options(one.sampler), arrays[name][: self.columns * self.lines])
             for one, name in zip(panel.samplers, names, strict=True)
         ]
 
-    def numbers(self, found: tuple[FoundSamples, list[Sheet]]) -> pd.DataFrame:
+    def numbers(self, results: tuple[SampleResults, list[Sheet]]) -> pd.DataFrame:
         """Return a row per image: sampler, label, options, sample (its number), and ink, the mean grey in [0, 1]."""
         parts = []
-        for sheet in found[1]:
+        for sheet in results[1]:
             named = {"sampler": sheet.sampler, "label": sheet.label, "options": sheet.options}
             images = {"sample": range(1, len(sheet.images) + 1), "ink": sheet.images.mean(axis=1) / 255}
             parts.append(pd.DataFrame(named | images))
         return pd.concat(parts, ignore_index=True)
 
-    def chart(self, found: tuple[FoundSamples, list[Sheet]]) -> Chart:
+    def chart(self, results: tuple[SampleResults, list[Sheet]]) -> Chart:
         """Return the sheet of each sampler; `ResultsError` if samples are no square images."""
         from matplotlib import colormaps
 
         from rbmbench.reporting.images import address
 
-        samples, sheets = found
+        samples, sheets = results
         side = _side(sheets, samples.panel.samples.folder)
         images = []
         for sheet in sheets:
@@ -145,10 +145,10 @@ class SampleSheetsSpec(FigureSpec):
         layout = Layout(columns=2, row=row - head, head=(head, head))
         return Chart(heading=heading_of(self, [samples]), images=tuple(images), layout=layout)
 
-    def caption(self, found: tuple[FoundSamples, list[Sheet]]) -> str:
+    def caption(self, results: tuple[SampleResults, list[Sheet]]) -> str:
         """Return the caption."""
-        (panel,), (samples, _) = self.panels, found
-        ink = self.numbers(found).groupby("label", sort=False)["ink"].mean()
+        (panel,), (samples, _) = self.panels, results
+        ink = self.numbers(results).groupby("label", sort=False)["ink"].mean()
         blank = list(ink.index[ink < LEAST_INK])
         stuck = (
             f" The sheet of {listed(blank)} is no mistake: most of these samples have hardly any ink, and no other"

@@ -55,6 +55,12 @@ class RunFolder(Curve):
     folder: str
 
 
+class Folder(Spec):
+    """The folder of a measurement."""
+
+    folder: str
+
+
 class Trained(Spec):
     """What runs were trained with."""
 
@@ -185,16 +191,16 @@ class Shown(Spec):
         """Return all that is shown, read from the files; `ResultsError` if one is missing or damaged."""
         raise NotImplementedError
 
-    def numbers(self, found: Any) -> pd.DataFrame:
-        """Return the numbers that are shown, as its CSV holds them; ``found`` is what `read` returns."""
+    def numbers(self, results: Any) -> pd.DataFrame:
+        """Return the numbers that are shown, as its CSV holds them; ``results`` is what `read` returns."""
         raise NotImplementedError
 
-    def evidence(self, found: Any, name: str, **options: Any) -> Any:
+    def evidence(self, results: Any, name: str, **options: Any) -> Any:
         """Return the `Source` of one of its curves, rows or times, or what has the same attributes; None for no such.
 
         Parameters
         ----------
-        found
+        results
             What `read` returns.
         name : str
             Without the name of the figure or table: "a.cd_1" for ``fig1.a.cd_1``.
@@ -219,14 +225,14 @@ def paper_of(key: str) -> str:
 class FigureSpec(Shown):
     """Base of the specs of figures."""
 
-    def chart(self, found: Any) -> Chart:
+    def chart(self, results: Any) -> Chart:
         """Return all that the figure shows, from what `read` returns; see `rbmbench.planning.chart`.
 
         Its picture is drawn from the chart alone, and so is the page.
         """
         raise NotImplementedError
 
-    def caption(self, found: Any) -> str:
+    def caption(self, results: Any) -> str:
         """Return the caption of the figure, which says how it differs from the paper's."""
         raise NotImplementedError
 

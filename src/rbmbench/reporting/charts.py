@@ -95,9 +95,9 @@ def described(shown: Shown, spec: Any, **more: Any) -> Any:
     return shown.model_copy(update=words | more)
 
 
-def chart_of(spec: FigureSpec, found: Any) -> Chart:
-    """Return what a figure shows; ``found`` is what its spec has read."""
-    chart = described(spec.chart(found), spec, caption=spec.caption(found))
+def chart_of(spec: FigureSpec, results: Any) -> Chart:
+    """Return what a figure shows; ``results`` is what its spec has read."""
+    chart = described(spec.chart(results), spec, caption=spec.caption(results))
     lines = [part for line in (spec.which, *chart.differences) for part in wrap(line, LETTERS)]
     return chart if chart.heading else chart.model_copy(update={"heading": (spec.title, *lines)})
 
@@ -113,11 +113,11 @@ def table_of(spec: TableSpec, numbers: pd.DataFrame) -> Table:
     return described(spec.table(numbers), spec, heading=f"{spec.origin}{spec.lacks}: {spec.title}")
 
 
-def write_figure(spec: FigureSpec, found: Any, *, json: str, csv: str, md: str, **pictures: str) -> None:
+def write_figure(spec: FigureSpec, results: Any, *, json: str, csv: str, md: str, **pictures: str) -> None:
     """Write all files of a figure: chart, numbers, caption, and pictures by their ending."""
-    chart = chart_of(spec, found)
+    chart = chart_of(spec, results)
     write(chart, json)
-    text_tables.write_csv(spec.numbers(found), csv)
+    text_tables.write_csv(spec.numbers(results), csv)
     write_pictures(chart, md=md, **pictures)
 
 

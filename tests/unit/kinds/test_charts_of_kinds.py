@@ -64,17 +64,17 @@ class Plain(FigureSpec):
         """Return x and y, as the results of a run."""
         return SQUARES
 
-    def numbers(self, found):
+    def numbers(self, results):
         """Return x and y."""
-        return pd.DataFrame(found)
+        return pd.DataFrame(results)
 
-    def caption(self, found):
+    def caption(self, results):
         """Return the caption."""
         return "Squares."
 
-    def chart(self, found):
+    def chart(self, results):
         """Return a curve, a line and a printed value."""
-        series = (charts.curve("squares", "Squares", pd.DataFrame({"mean": found["y"]}, index=found["x"])),)
+        series = (charts.curve("squares", "Squares", pd.DataFrame({"mean": results["y"]}, index=results["x"])),)
         more = {
             "lines": (Line(title="limit", value=30.0),),
             "printed": (PrintedValue(label="of 4", value=16.0, at=4.0),),
