@@ -71,7 +71,7 @@ class Line(Settings):
 
     title: str
     value: FiniteFloat
-    look: str = Field(default="", description="name of its look, see `rbmbench.reporting.drawing.LOOKS`")
+    look: Literal["maximum", "true_model", "training_set"] = "maximum"
 
 
 class Mark(Settings):
@@ -97,7 +97,9 @@ class Entry(Settings):
     key: str = Field(default="", description="that of its curves")
     color: str | None = Field(default=None, description="of the curves; null: by their key")
     dash: str | None = Field(default=None, description="of the curves; null: by their key")
-    look: str = Field(default="", description="name of a look, for what is no curve of one key")
+    look: Literal["", "second", "third", "maximum", "true_model", "training_set", "upright", "printed"] = Field(
+        default="", description="of what is no curve of one key"
+    )
 
 
 class Legend(Settings):
@@ -112,8 +114,8 @@ class Legend(Settings):
 class Layout(Settings):
     """How panels are laid out in a picture."""
 
-    columns: int = Field(default=3, description="panels side by side on a page, at most")
-    narrow: int = Field(default=1, description="panels side by side in a column of a journal, at most")
+    columns: int = Field(default=3, ge=1, le=4, description="panels side by side on a page, at most")
+    narrow: int = Field(default=1, ge=1, description="panels side by side in a column of a journal, at most")
     row: FiniteFloat = Field(default=2.55, description="height of a row, inches")
     head: tuple[FiniteFloat, FiniteFloat] = Field(
         default=(1.0, 0.5), description="height of all else, inches, with and without a title"

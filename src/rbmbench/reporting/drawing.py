@@ -63,7 +63,6 @@ MARK = {"linewidth": 0.9, "zorder": 1.2}
 LOOKS = {
     "second": {"color": "0.4"} | FURTHER[0],
     "third": {"color": "0.4"} | FURTHER[1],
-    "": {"color": "0.25", "linewidth": 0.9, "linestyle": (0, (7, 2, 1, 2)), "zorder": 1.5},
     "maximum": {"color": "0.25", "linewidth": 0.9, "linestyle": (0, (7, 2, 1, 2)), "zorder": 1.5},
     "true_model": {"color": "0.25", "linewidth": 0.9, "linestyle": (0, (1, 1)), "zorder": 1.5},
     "training_set": {"color": "0.25", "linewidth": 1.0, "linestyle": (0, (6, 2))},
@@ -103,7 +102,8 @@ def draw_chart(chart: Chart, sheet: Sheet = PAGE) -> Figure:
 def looks_of_chart(chart: Chart) -> dict[str, Look]:
     """Return the look of each curve, by its key."""
     entries = [*chart.legend.entries, *(entry for panel in chart.panels for entry in panel.legend)]
-    looks = {curve.key: look_of(curve.key) for panel in chart.panels for curve in panel.series}
+    curves = [curve for panel in chart.panels for curve in (*panel.series, *panel.bars, *panel.marks)]
+    looks = {curve.key: look_of(curve.key) for curve in curves}
     return looks | {entry.key: look_of(entry.key, entry.color, entry.dash) for entry in entries if entry.key}
 
 
@@ -213,6 +213,8 @@ def _draw_curve(ax: Axes, series: Series, look: Look, factor: float, shade: floa
 
 def _draw_steps(ax: Axes, panel: ChartPanel, series: Series, look: Look) -> None:
     """Draw a share from 0 on, up to the end of the axis."""
+    if not series.x:
+        return
     first, last = panel.x.range or (series.x[0], series.x[-1])
     ax.step([first, *series.x, last], [0.0, *series.mean, series.mean[-1]], where="post", **look)
 
@@ -233,7 +235,7 @@ def _draw_points(ax: Axes, panel: ChartPanel) -> None:
     """Draw each series as points with intervals, a row for each tick of x, the first at the bottom."""
     names = panel.x.ticks[::-1]
     for series, (color, marker, shift) in zip(panel.series, POINTS, strict=False):
-        mean, low, high = (array_of(values[::-1]) for values in (series.mean, series.low, series.high))
+        mean, low, high = (array_of((values or series.mean)[::-1]) for values in (series.mean, series.low, series.high))
         errors = np.clip([mean - low, high - mean], 0, None)
         look = {"color": color, "fmt": marker, "markersize": 4, "linewidth": 1.1}
         ax.errorbar(mean, np.arange(len(names)) + shift, xerr=errors, label=series.label, **look)

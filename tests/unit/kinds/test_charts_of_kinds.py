@@ -14,11 +14,13 @@ from reporting_results import figure, rising
 from rbmbench.base.errors import ResultsError
 from rbmbench.io.layout import Layout
 from rbmbench.kinds import parse_spec
-from rbmbench.planning.chart import Axis, Chart, ChartPanel, Line, PrintedValue, Series
+from rbmbench.planning.chart import Axis, Bars, Chart, ChartPanel, Line, Mark, PrintedValue, Series
 from rbmbench.planning.specs import FigureSpec
-from rbmbench.reporting import charts
+from rbmbench.reporting import charts, style
+from rbmbench.reporting.drawing import draw_chart
 from rbmbench.reporting.page.panels import panel_of
 from rbmbench.reporting.redraw import redraw
+from rbmbench.reporting.style import PAGE, PUBLICATION
 
 
 def test_a_chart_of_learning_curves_has_means_bands_and_single_trials(tmp_path):
@@ -99,6 +101,32 @@ def test_a_figure_needs_only_a_chart_for_its_picture_and_the_page(tmp_path):
     redraw(made.root, spec.key, tmp_path / "again")
     again = Layout(str(tmp_path / "again")).figure(spec.key, "png")
     np.testing.assert_array_equal(Picture.open(again).convert("RGB"), picture)
+
+
+OWN = Series(key="own", label="Own", x=(0.0, 1.0, 2.0), mean=(3.0, None, 5.0))
+SHARES = OWN.model_copy(update={"mean": (0.0, 0.5, 1.0)})
+CURVES = (OWN, Series(key="empty", label="Empty", x=(), mean=()))
+AXES = {"x": Axis(title="x", ticks=("p", "q", "r")), "y": Axis(title="y")}
+
+
+@pytest.mark.parametrize("sheet", [PAGE, *PUBLICATION.values()])
+@pytest.mark.parametrize(
+    "shown",
+    [
+        {"series": CURVES},
+        {"series": (OWN,), "drawn_as": "points"},
+        {"series": (OWN,), "drawn_as": "cells"},
+        {"series": (SHARES, CURVES[1]), "drawn_as": "steps"},
+        {"bars": (Bars(key="own", edges=(0.0, 1.0, 2.0), heights=(0.25, 0.75)),)},
+        {"series": CURVES, "marks": (Mark(key="other", at=1.0), Mark(key="own", at=0.0, height=3.0))},
+        {},
+    ],
+)
+def test_a_chart_without_a_layout_or_a_legend_has_a_picture(tmp_path, shown, sheet):
+    panels = tuple(ChartPanel(name=name, title="T", **AXES, **shown) for name in "abcd")
+    picture = draw_chart(Chart(title="Own", panels=panels), sheet)
+    assert [ax.get_title(loc="left") for ax in picture.axes[:4]] == [f"({name}) T" for name in "abcd"]
+    style.save(picture, tmp_path / "own.png")
 
 
 @pytest.mark.parametrize("name", ["mean", "high", "median"])
