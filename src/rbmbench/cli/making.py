@@ -130,13 +130,13 @@ def redraw(arguments: Namespace) -> None:
     from rbmbench.reporting.style import PAGE, PUBLICATION
 
     arguments.folder = _one_folder(arguments)
-    names = sorted(file.stem for file in (arguments.folder / "specs").glob("*_*.json"))
+    names = [file.stem for part in ("figures", "tables") for file in (arguments.folder / part).glob("*_*.json")]
     if not names:
-        raise ResultsError(f"{arguments.folder}: specs: found no figure or table; allowed: a folder that has some")
+        raise ResultsError(f"{arguments.folder}: must have figures or tables, got none")
     if arguments.width and not arguments.out:
         raise SettingsError("--width: needs --out, so that the pictures of the page stay")
     sheet = PUBLICATION[arguments.width] if arguments.width else PAGE
-    for key in arguments.keys or names:
+    for key in arguments.keys or sorted(names):
         done = drawing.redraw(arguments.folder, key, arguments.out or arguments.folder, sheet)
         print(f"{key}: {'drawn' if done else 'left as it is, for its images are not kept'}")
 

@@ -403,7 +403,7 @@ def _add_commands(commands) -> None:
         "--width": widths,
         "--out": _folder(help="folder to write (default: the same)"),
     }
-    add("redraw", "making:redraw", "draw figures and tables again from their numbers", OF_SCALE, own)
+    add("redraw", "making:redraw", "draw figures and tables again from their charts", OF_SCALE, own)
 
     own = {
         "folder": _folder(nargs="?", help="folder of a scale with runs of your method in the arena, as results/SCALE"),

@@ -11,6 +11,7 @@ import pandas as pd
 from rbmbench.base.errors import ResultsError
 from rbmbench.base.metrics import metric_of
 from rbmbench.io.layout import CURVE, META
+from rbmbench.io.meta import Meta
 from rbmbench.io.results import read_meta, read_table
 
 FINAL_SHARE = 0.05
@@ -23,7 +24,7 @@ class RunData:
     """The files of a run, or of a run's evaluation."""
 
     folder: str
-    meta: Mapping[str, Any]
+    meta: Meta
     """Settings and provenance."""
     curve: pd.DataFrame
     """Tidy curves: trial, iteration, metric, value."""
@@ -59,7 +60,7 @@ class RunData:
         return trials.reindex(sorted(set(expected) | set(trials.index))).rename_axis(index="trial")
 
 
-def data_of(meta: Mapping[str, Any], folder: str) -> dict[str, Any]:
+def data_of(meta: Meta, folder: str) -> dict[str, Any]:
     """Return title, rows and stand_in (what the data stand in for, "" for the real ones) from a run's meta.
 
     `ResultsError` if the meta does not say where the data come from.
@@ -77,7 +78,7 @@ def data_of(meta: Mapping[str, Any], folder: str) -> dict[str, Any]:
     }
 
 
-def training_seconds(meta: Mapping[str, Any]) -> float:
+def training_seconds(meta: Meta) -> float:
     """Return the seconds that a run took to train all its trials, evaluation not counted.
 
     Processor time where the run has recorded it, for other jobs on the machine lengthen the clock's; but the clock's on
@@ -88,7 +89,7 @@ def training_seconds(meta: Mapping[str, Any]) -> float:
     return clock if meta["backend"] == "cupy" else wall.get("training_cpu_seconds", clock)
 
 
-def machine_of(meta: Mapping[str, Any]) -> tuple:
+def machine_of(meta: Meta) -> tuple:
     """Return what two runs must share for their times to be comparable."""
     hardware = meta.get("hardware", {})
     return hardware.get("cpu"), hardware.get("gpu"), meta["threads"], meta["backend"]
