@@ -361,12 +361,11 @@ def _add_commands(commands) -> None:
     add("list", "listing:list_parts", text, own)
 
     own = {
-        "what": {"choices": ("estimator", "dataset", "paper", "claim"), "help": "what it is"},
+        "what": {"choices": ("estimator", "dataset", "paper"), "help": "what it is"},
         "name": {"metavar": "NAME", "help": "its name: small letters, digits and _, first a letter"},
-        "--folder": _folder(help="folder to write (default: plugins; of a paper or claim: config)"),
-        "--paper": {"metavar": "KEY", "help": "paper of a claim"},
+        "--folder": _folder(help="folder to write (default: plugins; of a paper: config)"),
     }
-    add("new", "new:new", "begin an estimator, data set, paper or claim of your own: files that work, and a test", own)
+    add("new", "new:new", "begin an estimator, data set or paper of your own: files that work, and a test", own)
 
     own = {
         "--name": {"required": True, "help": "name of the data set"},
