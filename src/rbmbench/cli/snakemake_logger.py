@@ -65,7 +65,7 @@ class LogHandler(LogHandlerBase):
         # Before Snakemake makes its own folder there.
         if warning := replace_unwritable_cache():
             print(f"rbmbench: warning: {warning}", file=sys.stderr)
-        stream = Stream(sys.stdout if asked.stdout else sys.stderr, "Snakemake's messages")
+        stream = Stream(sys.stdout if asked.stdout else sys.stderr)
         own = DefaultFilter(asked.quiet, asked.debug_dag, asked.verbose, asked.dryrun, asked.printshellcmds)
         formatter = DefaultFormatter(asked.quiet, asked.show_failed_logs)
         self._own = ColorizingTextHandler(asked.nocolor, stream, formatter, own)
