@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command line: runs subcommands, and turns errors into one line and an exit code."""
 
+import errno
 import gc
 import os
 import sys
@@ -64,6 +65,11 @@ def _run(arguments: Sequence[str] | None, output: Output) -> int:
         return 2
     except MemoryError as error:
         _print_error(f"error: asks for more memory than there is ({' '.join(str(error).split())})")
+        return 2
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        _print_error(f"error: {error.filename}: {error.strerror}")
         return 2
     except KeyboardInterrupt:
         _print_error("interrupted")
