@@ -44,7 +44,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None, output: Output) -> int:
-    """Run a subcommand, and return its exit code."""
     try:
         chosen = parser().parse_args(arguments)
         output.log_to(chosen.log)
@@ -78,13 +77,11 @@ def _run(arguments: Sequence[str] | None, output: Output) -> int:
 
 
 def _print_error(text: str) -> None:
-    """Print a line on standard error."""
     print(f"rbmbench: {text}", file=sys.stderr)
 
 
 @contextmanager
 def _one_line_warnings():
-    """Show the package's own warnings as one line each, and others unchanged."""
 
     def show(message, category, *place) -> None:
         if issubclass(category, RbmbenchWarning):

@@ -21,15 +21,9 @@ if TYPE_CHECKING:
     from rbmbench.training.run import TrainingResult
 
 OWN_VARIABLES = (
-    "RBMBENCH_BACKEND",
-    "RBMBENCH_CHECKPOINT_SECONDS",
-    "RBMBENCH_DATA_CACHE",
-    "RBMBENCH_DATA_MIRROR",
-    "RBMBENCH_FUSED",
-    "RBMBENCH_MESSAGES",
-    "RBMBENCH_PLUGINS",
-    "RBMBENCH_PRODUCTS",
-)
+    "RBMBENCH_BACKEND", "RBMBENCH_CHECKPOINT_SECONDS", "RBMBENCH_DATA_CACHE", "RBMBENCH_DATA_MIRROR",
+    "RBMBENCH_FUSED", "RBMBENCH_MESSAGES", "RBMBENCH_PLUGINS", "RBMBENCH_PRODUCTS",
+)  # fmt: skip
 NVIDIA_SMI = ("nvidia-smi", "--query-gpu=name,memory.total,driver_version,compute_cap", "--format=csv,noheader")
 MODELS = {"tiny": (16, 16, 32, 25), "large": (784, 500, 500, 1)}  # visible and hidden units, batch, trials
 NOTEBOOKS = ("papermill", "nbconvert", "IPython")
@@ -37,7 +31,7 @@ TRAINED = {"cd": {}, "pop_cd": {}, "parallel_tempering": {"temperatures": 4}}
 """Estimators of the self-test, with their options."""
 LEAST_BYTES = 2**30
 ANSWERS = {None: "", True: ", its address answers", False: ", no address answers"}
-FACT, OK, WARNING, FAILED = "", "ok", "warning", "FAILED"
+OK, WARNING, FAILED = "ok", "warning", "FAILED"
 
 
 class Finding(NamedTuple):
@@ -45,7 +39,7 @@ class Finding(NamedTuple):
 
     what: str
     result: str
-    state: str = FACT
+    state: str = ""
     values: Mapping[str, object] = {}
 
 

@@ -48,7 +48,6 @@ def forecast(arguments: Namespace) -> None:
 
 
 def _shown(table: pd.DataFrame, cores: int) -> str:
-    """Return the forecast as a text table."""
     header = ("result", "jobs done", "processor time", f"on {cores} core{'s' * (cores > 1)}", "memory")
     rows = []
     for row in table.itertuples():

@@ -104,7 +104,6 @@ def _number(least: float, most: float, kind: type) -> Callable[[str], float]:
 
 
 def _pair(text: str) -> tuple[str, str]:
-    """Return name and value of NAME=VALUE."""
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise ArgumentTypeError(f"found {text!r}; should be NAME=VALUE")
@@ -112,7 +111,6 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _shape(text: str) -> tuple[int, int]:
-    """Return rows and columns of ROWSxCOLUMNS."""
     numbers = re.fullmatch(r"([1-9]\d{0,8})x([1-9]\d{0,8})", text, re.ASCII)
     if not numbers:
         raise ArgumentTypeError(f"found {text!r}; should be ROWSxCOLUMNS, such as 28x28")
@@ -120,7 +118,6 @@ def _shape(text: str) -> tuple[int, int]:
 
 
 def _range_of_trials(text: str) -> tuple[int, int]:
-    """Return first trial and number of trials of FIRST-COUNT."""
     numbers = re.fullmatch(r"(\d{1,9})-([1-9]\d{0,8})", text, re.ASCII)
     if not numbers:
         raise ArgumentTypeError(f"must be FIRST-COUNT, such as 10-5, got {text!r}")
@@ -128,7 +125,6 @@ def _range_of_trials(text: str) -> tuple[int, int]:
 
 
 def _kind_of_parts(text: str) -> str:
-    """Return the name of a kind of parts."""
     if text not in PARTS:
         raise ArgumentTypeError(f"found {text!r}; should be one of {', '.join(PARTS)}")
     return text
@@ -168,11 +164,7 @@ DATA_OR_OWN = {
 ONE_STAGE = {
     "--hidden": {"type": _count, "metavar": "N", "help": "hidden units"},
     "--iterations": {"type": _count, "metavar": "N", "help": "updates of the parameters"},
-    "--batch": {
-        "type": _count,
-        "metavar": "N",
-        "help": "rows of a mini-batch (default: 100, or all if fewer)",
-    },
+    "--batch": {"type": _count, "metavar": "N", "help": "rows of a mini-batch (default: 100, or all if fewer)"},
     "--estimator": {"metavar": "NAME", "help": "gradient estimator (default: cd); `rbmbench list` has all"},
     "--options": _json(help="options of the estimator (default: none)"),
     "--k": {"type": _count, "metavar": "N", "help": "Gibbs steps: the same as --options '{\"k\": N}'"},
@@ -249,7 +241,6 @@ def _resumable() -> dict[str, dict]:
 
 
 def _add_commands(commands) -> None:
-    """Add the subcommands for people."""
     add = partial(_add, commands)
     own = {
         "--json": {"action": "store_true", "help": "print JSON instead of tables"},

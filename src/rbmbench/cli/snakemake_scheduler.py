@@ -63,8 +63,8 @@ def _misfit(scheduler: type | None) -> str | None:
     """Return the first method that is not as it is known; None if all are."""
     for name, known in (REPLACED | USED).items():
         code = getattr(getattr(scheduler, name, None), "__code__", None)
-        found = set(code.co_names) if code else set()
-        if not known <= found or (name in REPLACED and known != found):
+        names = set(code.co_names) if code else set()
+        if not known <= names or (name in REPLACED and known != names):
             return name
     return None
 

@@ -150,7 +150,7 @@ def catalogue() -> dict[str, Entry]:
     return entries
 
 
-def fetch(files: Sequence[File], sources: Sources, read: Callable[[File, bytes, str], Any]) -> Copy:
+def fetch(files: Sequence[File], sources: Sources, read: Callable[[File, bytes, str], object]) -> Copy:
     """Return what ``read`` makes of the first good copy of one of the files, of which any one will do.
 
     The mirror is tried first, then the cache, then the public addresses; downloads from the latter are kept in the
@@ -182,7 +182,7 @@ def fetch(files: Sequence[File], sources: Sources, read: Callable[[File, bytes, 
 
 
 def fetch_parts(
-    data_set: str, sources: Sources, read: Callable[[File, bytes, str], Any], parts: Sequence[str] = ("train",)
+    data_set: str, sources: Sources, read: Callable[[File, bytes, str], object], parts: Sequence[str] = ("train",)
 ) -> tuple[dict[str, Any], dict]:
     """Return by part what ``read`` makes of the files of a data set, in the order of files.yaml; see `fetch`.
 
@@ -190,7 +190,7 @@ def fetch_parts(
     """
     entry = catalogue()[data_set]
     copies = [fetch(files, sources, read) for files in entry.choices]
-    content = {part: copy.value for part, copy in zip(parts, copies, strict=True)}
+    content = {name: copy.value for name, copy in zip(parts, copies, strict=True)}
     source = f"{entry.source} (licence: {entry.licence})"
     return content, {"source": source, "files": [copy.record for copy in copies]}
 
@@ -215,8 +215,8 @@ def _status(data_set: str, files: list[File], sources: Sources, online: bool) ->
             return FileStatus(data_set, file.name, origin, len(_content(file, place)[0]))
         except DataError as error:
             return FileStatus(data_set, file.name, origin, file.bytes, str(error))
-    found = any(map(answers, addresses)) if online else None
-    return FileStatus(data_set, files[0].name, "public", files[0].bytes, answers=found)
+    answering = any(map(answers, addresses)) if online else None
+    return FileStatus(data_set, files[0].name, "public", files[0].bytes, answers=answering)
 
 
 def _places(files: Sequence[File], sources: Sources) -> Iterator[tuple[str, File, str]]:
@@ -250,7 +250,6 @@ def _in_mirror(file: File, mirror: str | None) -> list[str]:
 
 
 def _is_good(file: File, path: Path) -> bool:
-    """Return whether a file on disk has the declared checksum."""
     try:
         _content(file, str(path))
     except DataError:
@@ -268,15 +267,15 @@ def _content(file: File, place: str) -> tuple[bytes, str]:
     except UnreadableError as error:
         raise DataError(f"{place}: wrong {file.name}: {error}; expected {file.expected}") from error
     sha256 = hashlib.sha256(content).hexdigest()
-    kind, expected, found = "sha256", file.sha256, sha256
+    kind, expected, actual = "sha256", file.sha256, sha256
     if file.git_object:
         blob = b"blob %d\0" % len(content) + content
-        kind, expected, found = "git object", file.git_object, hashlib.sha1(blob, usedforsecurity=False).hexdigest()
-    if expected not in (None, found) and not _has_content(file, content):
+        kind, expected, actual = "git object", file.git_object, hashlib.sha1(blob, usedforsecurity=False).hexdigest()
+    if expected not in (None, actual) and not _has_content(file, content):
         # Servers answer with web pages in place of files that they do not have.
         is_page = content[:1000].lstrip().lower().startswith((b"<!doctype html", b"<html"))
         raise DataError(
-            f"{without_credentials(place)}: wrong checksum of {file.name}: expected {kind} {expected}, found {found}"
+            f"{without_credentials(place)}: wrong checksum of {file.name}: expected {kind} {expected}, found {actual}"
             f"{' (a web page)' if is_page else ''}"
         )
     return content, sha256

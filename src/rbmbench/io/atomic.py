@@ -11,7 +11,6 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from rbmbench.base.errors import ResultsError
 
@@ -58,13 +57,13 @@ def replaced(path: str | os.PathLike) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
-def write_json(path: str | os.PathLike, values: Any) -> None:
+def write_json(path: str | os.PathLike, values: object) -> None:
     """Write plain data as JSON, see `json_text`."""
     with replaced(path) as temporary:
         temporary.write_text(json_text(values), encoding="utf-8")
 
 
-def json_text(values: Any) -> str:
+def json_text(values: object) -> str:
     """Return plain data as JSON with sorted keys: the same text for the same values."""
     return json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 

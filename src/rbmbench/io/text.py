@@ -45,7 +45,7 @@ def _bounded(text: str | bytes, most: int) -> str:
     return text.decode("utf-8") if isinstance(text, bytes) else text
 
 
-def _mapping(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
+def _mapping(pairs: list[tuple[object, object]]) -> dict:
     """Return a mapping; a duplicate key would hide one of its values."""
     values = dict(pairs)
     if len(values) < len(pairs):

@@ -148,8 +148,16 @@ class Shown(Spec):
     @property
     def lacks(self) -> str:
         """What the paper's has and this has not: ", without panel a"; "" if that is nothing."""
-        parts = [part for part in self.differences if part.is_part and not part.algorithm and part.value is None]
-        return f", without {', '.join(f'{part.setting} {part.panel}' for part in parts)}" if parts else ""
+        parts = [
+            difference
+            for difference in self.differences
+            if difference.is_part and not difference.algorithm and difference.value is None
+        ]
+        return (
+            f", without {', '.join(f'{difference.setting} {difference.panel}' for difference in parts)}"
+            if parts
+            else ""
+        )
 
     def of_part(self, panel: str | None, algorithm: str | None = None) -> tuple[Difference, ...]:
         """Return the differences that concern a panel, or an algorithm of it; None stands for any."""
@@ -181,11 +189,11 @@ class Shown(Spec):
         """Return all that is shown, read from the files; `ResultsError` if one is missing or damaged."""
         raise NotImplementedError
 
-    def numbers(self, found: Any) -> pd.DataFrame:
+    def numbers(self, content: Any) -> pd.DataFrame:
         """Return the numbers that are shown, as its CSV holds them; ``found`` is what `read` returns."""
         raise NotImplementedError
 
-    def evidence(self, found: Any, name: str, **options: Any) -> Any:
+    def evidence(self, content: Any, name: str, **options: Any) -> Any:
         """Return the `Source` of one of its curves, rows or times, or what has the same attributes; None for no such.
 
         Parameters
@@ -220,7 +228,7 @@ class FigureSpec(Shown):
         """Whether it can be drawn from kept numbers and facts; kinds of pictures with more in them have only `draw`."""
         return type(self).picture is not FigureSpec.picture
 
-    def facts(self, found: Any) -> dict[str, Any]:
+    def facts(self, content: Any) -> dict[str, Any]:
         """Return what picture and caption need beside the `numbers`, as JSON."""
         return {}
 
@@ -235,20 +243,20 @@ class FigureSpec(Shown):
         """Return the caption, which says how it differs from the paper's; arguments as those of `picture`."""
         raise NotImplementedError
 
-    def chart(self, found: Any) -> Chart:
+    def chart(self, content: Any) -> Chart:
         """Return curves and images as data, from what `read` returns; see `rbmbench.planning.chart`.
 
         The page draws it; a kind without `picture` and `draw` has a picture of it, too.
         """
         return Chart()
 
-    def draw(self, found: Any, sheet: Any = None) -> Figure:
+    def draw(self, content: Any, sheet: Any = None) -> Figure:
         """Return the figure, drawn from what `read` returns; nothing else is read."""
-        return self.picture(self.numbers(found), self.facts(found), sheet)
+        return self.picture(self.numbers(content), self.facts(content), sheet)
 
-    def caption(self, found: Any) -> str:
+    def caption(self, content: Any) -> str:
         """Return the caption of the figure, which says how it differs from the paper's."""
-        return self.words(self.numbers(found), self.facts(found))
+        return self.words(self.numbers(content), self.facts(content))
 
 
 @dataclass(frozen=True)
@@ -307,7 +315,7 @@ def read_specs(path: str | PathLike) -> dict[str, Any]:
     return specs
 
 
-def parse_spec(values: Any, where: str) -> Any:
+def parse_spec(values: object, where: str) -> Any:
     """Return plain data as the spec of its kind.
 
     `SettingsError` if the kind is unknown, a key is missing or its value is not what it should be; names ``where``.
@@ -337,7 +345,7 @@ def with_places(values: Any, change: Callable[[str], str]) -> Any:
     """Return the plain data of a spec with all names of folders and files changed."""
     if isinstance(values, dict):
         return {
-            key: change(one) if key in PLACES and isinstance(one, str) else with_places(one, change)
-            for key, one in values.items()
+            key: change(value) if key in PLACES and isinstance(value, str) else with_places(value, change)
+            for key, value in values.items()
         }
-    return [with_places(one, change) for one in values] if isinstance(values, list) else values
+    return [with_places(value, change) for value in values] if isinstance(values, list) else values

@@ -74,6 +74,6 @@ class Passes:
         return Trained(rbm[None], self.settings, state, memory, self._shard.stream.number, self.passes)
 
 
-def _alike(one: RunSettings, other: RunSettings) -> bool:
-    stages = (settings.schedule[0] for settings in (one, other))
-    return one.batch == other.batch and len({(s.estimator.canonical(), s.update.canonical()) for s in stages}) == 1
+def _alike(first: RunSettings, second: RunSettings) -> bool:
+    stages = (settings.schedule[0] for settings in (first, second))
+    return first.batch == second.batch and len({(s.estimator.canonical(), s.update.canonical()) for s in stages}) == 1

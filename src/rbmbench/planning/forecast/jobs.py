@@ -143,7 +143,6 @@ def makespan(jobs: Iterable[Job], seconds: Mapping[str, float], cores: int) -> f
 
 
 def _after(jobs: Mapping[str, Job]) -> dict[str, list[str]]:
-    """Return the jobs that need each job."""
     after: dict[str, list[str]] = {name: [] for name in jobs}
     for job in jobs.values():
         for needed in job.needs:

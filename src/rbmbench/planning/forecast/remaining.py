@@ -78,15 +78,13 @@ class Remaining:
 
     def seconds(self, now: float) -> float:
         """Return the wall-clock seconds that are left."""
-        each = [self._seconds_of(job, expected, now) for job, expected in self._left.items()]
+        each = []  # processor seconds that are left of each job
+        for job, expected in self._left.items():
+            kind, typical = expected.kind, self._typical[expected.kind]
+            factor = (self._taken[kind] + typical) / (self._expected[kind] + typical) if typical else 1.0
+            elapsed = now - self._running[job] if job in self._running else 0.0
+            each.append(max(0.0, factor * expected.seconds - elapsed))
         used, running = sum(self._taken.values()), sum(now - start for start in self._running.values())
         offered = (now - self._begun) * self._cores
         efficiency = min(1.0, max(LEAST_EFFICIENCY, (used + running) / offered)) if used and offered > 0 else 1.0
         return max([sum(each) / (self._cores * efficiency), *each], default=0.0)
-
-    def _seconds_of(self, job: int, expected: Expected, now: float) -> float:
-        """Return the processor seconds that are left of a job."""
-        kind, typical = expected.kind, self._typical[expected.kind]
-        factor = (self._taken[kind] + typical) / (self._expected[kind] + typical) if typical else 1.0
-        elapsed = now - self._running[job] if job in self._running else 0.0
-        return max(0.0, factor * expected.seconds - elapsed)
