@@ -87,6 +87,8 @@ def run_of(arguments: Namespace) -> tuple[RunSettings, datasets.Dataset]:
     dataset = _with_held_out(arguments, read_data(arguments, sparse=True))
     if hasattr(arguments, "validation") and len(dataset.validation):
         values["validation_likelihood"] = True
+    if patience := getattr(arguments, "patience", None):
+        values["patience"] = patience
     options = plain_data("--options", values.pop("options", "{}")) | ({"k": values.pop("k")} if "k" in values else {})
     values = {"batch": min(USUAL_BATCH, len(dataset.train)), "options": options} | values
     data = {"name": dataset.name, "options": dataset.provenance["options"]}
