@@ -101,7 +101,8 @@ class Stream:
             if self.error is None:
                 self.error = error
                 if self.log:
-                    self.log.write(f"rbmbench: warning: {self._stream.name}: cannot be written ({error.strerror})\n")
+                    name = getattr(self._stream, "name", "output").strip("<>")
+                    self.log.write(f"rbmbench: warning: {name}: cannot be written ({error.strerror})\n")
 
     def isatty(self) -> bool:
         """Return whether it is a terminal, and this alone: a log takes no progress bars."""

@@ -57,7 +57,7 @@ def install() -> None:
     for handler in logger.handlers:
         stream = getattr(handler, "stream", None)
         if stream is not None and stream in (sys.stdout, sys.stderr):
-            handler.setStream(Stream(stream, "Snakemake's messages"))
+            handler.setStream(Stream(stream))
     if missing := _misfit(getattr(workflow, "JobScheduler", None)):
         text = f"Snakemake {__version__} has another scheduler ({missing}); once interrupted, it may have to be killed"
         write_now(f"rbmbench: warning: {text}\n")
