@@ -50,7 +50,10 @@ def fit(arguments: Namespace) -> None:
         check_shape(arguments.shape, visible)
     computing.trained(arguments, settings, dataset)
     if not is_enumerable(visible, settings.hidden):
-        of_name("evaluate").compute(computing.task_of(_evaluation(arguments), ANNEALING), dataset)
+        values = vars(arguments) | {"model": arguments.out, "out": arguments.out / EVALUATION}
+        if checkpoint := arguments.checkpoint:  # beside that of the run
+            values["checkpoint"] = Path(f"{checkpoint.with_suffix('')}-{EVALUATION}{checkpoint.suffix}")
+        of_name("evaluate").compute(computing.task_of(Namespace(**values), ANNEALING), dataset)
     result = load_run(arguments.out)
     findings = _findings(arguments, result, dataset)
     write_run_page(result, arguments.out, arguments.shape, arguments.samples, findings)
@@ -73,14 +76,6 @@ def _findings(arguments: Namespace, result: TrainingResult, dataset: Dataset) ->
         train, held_out = np.asarray(dataset.train), np.asarray(dataset.validation)
         quantities = certificate(result.rbm, train, settings, held_out, progress)
     return Findings(independent, rows, verdict(quantities).in_words, tuple(facts(quantities)))
-
-
-def _evaluation(arguments: Namespace) -> Namespace:
-    """Return the arguments of `computing.task_of` for the run; its checkpoint is beside that of the run."""
-    values = vars(arguments) | {"model": arguments.out}
-    if checkpoint := arguments.checkpoint:
-        values["checkpoint"] = Path(f"{checkpoint.with_suffix('')}-{EVALUATION}{checkpoint.suffix}")
-    return Namespace(**values | {"out": arguments.out / EVALUATION})
 
 
 def certify(arguments: Namespace) -> None:

@@ -4,7 +4,6 @@
 import sys
 from argparse import Namespace
 
-import pandas as pd
 from tabulate import tabulate
 
 from rbmbench.base.machine import usable_cores
@@ -36,7 +35,13 @@ def forecast(arguments: Namespace) -> None:
     if arguments.out:
         with replaced(arguments.out) as temporary:
             table.to_csv(temporary, index=False, lineterminator="\n")
-    print(f"{planned.scale} scale, what is left to compute:\n\n{_shown(table, cores)}\n")
+    header = ("result", "jobs done", "processor time", f"on {cores} core{'s' * (cores > 1)}", "memory")
+    rows = []
+    for row in table.itertuples():
+        times = duration(row.processor_seconds), duration(row.wall_seconds)
+        rows.append((row.result, f"{row.done} of {row.jobs}", *times, f"{row.memory_mb:.0f} MB"))
+    shown = tabulate(rows, header, colalign=("left", *["right"] * 4))
+    print(f"{planned.scale} scale, what is left to compute:\n\n{shown}\n")
     print("; ".join(f"on {number} cores: {duration(seconds)}" for number, seconds in larger.items()).capitalize() + ".")
     print(f"Fitted to {model.basis}.")
     if model.clock > 1.05:
@@ -45,12 +50,3 @@ def forecast(arguments: Namespace) -> None:
     where = ", where no run is recorded" if model.met else ""
     print(f"Coupled chains of unbiased CD are assumed to meet after {ASSUMED_STOPPING_TIME} steps on average{where}.")
     print("Jobs shared by several results count once in the total.")
-
-
-def _shown(table: pd.DataFrame, cores: int) -> str:
-    header = ("result", "jobs done", "processor time", f"on {cores} core{'s' * (cores > 1)}", "memory")
-    rows = []
-    for row in table.itertuples():
-        times = duration(row.processor_seconds), duration(row.wall_seconds)
-        rows.append((row.result, f"{row.done} of {row.jobs}", *times, f"{row.memory_mb:.0f} MB"))
-    return tabulate(rows, header, colalign=("left", *["right"] * 4))

@@ -85,7 +85,10 @@ def ground_truth(
     trials, rbm = np.arange(len(rbm.W))[chosen], rbm[chosen]
     saved = checkpointer.resume(identity(settings, _arrays(rbm) | {"train": data}))
     if settings.method == "exact":
-        return _exact_ground_truth(rbm, checkpointer, saved)
+        means = saved["means"] if saved else np.zeros((len(rbm.W), sum(array[0].size for array in rbm.parameters)))
+        for r in checkpointer.pieces(range(len(rbm.W)), lambda: {"means": means}):
+            means[r] = on_host(exact_model_statistics(rbm[r : r + 1]).flat())[0]
+        return GroundTruth(means, np.empty((0, *means.shape)))
     with threadpool_limits(1):
         rows = np.asarray(data, like=rbm.W)
         return _tempered_ground_truth(rbm, trials, rows, settings, progress, checkpointer, saved)
@@ -93,13 +96,6 @@ def ground_truth(
 
 def _arrays(rbm: RBM) -> dict[str, np.ndarray]:
     return {name: on_host(parameter) for name, parameter in zip(("W", "b", "c"), rbm.parameters, strict=True)}
-
-
-def _exact_ground_truth(rbm: RBM, checkpointer: Checkpointer, saved: State | None) -> GroundTruth:
-    means = saved["means"] if saved else np.zeros((len(rbm.W), sum(parameter[0].size for parameter in rbm.parameters)))
-    for r in checkpointer.pieces(range(len(rbm.W)), lambda: {"means": means}):
-        means[r] = on_host(exact_model_statistics(rbm[r : r + 1]).flat())[0]
-    return GroundTruth(means, np.empty((0, *means.shape)))
 
 
 def _tempered_ground_truth(rbm, trials, data, settings, progress, checkpointer: Checkpointer, saved) -> GroundTruth:
