@@ -106,14 +106,6 @@ class Sources:
         """Return the path of a file in the cache, if there is one."""
         return self.cache and self.cache / file.folder / file.name
 
-    def check_keeps(self, file: File) -> None:
-        """Raise a DataError unless a download of a file can be kept in the cache."""
-        kept = self.kept(file)
-        reason = why_not_writable(kept.parent) if kept else "the user has no home folder"
-        if reason:
-            where = f"{kept.parent}: cannot be written" if kept else "found none"
-            raise DataError(f"data cache: {where} ({reason}); set RBMBENCH_DATA_CACHE to a folder that can be written")
-
 
 class Copy(NamedTuple):
     """What was read from a file, and its record: name, sha256, from ("mirror", "cache" or an address, never a path)."""
@@ -160,8 +152,10 @@ def fetch(files: Sequence[File], sources: Sources, read: Callable[[File, bytes, 
     """
     failures = []
     for origin, file, place in _places(files, sources):
-        if origin == "public":
-            sources.check_keeps(file)
+        kept = sources.kept(file)
+        if origin == "public" and (reason := why_not_writable(kept.parent) if kept else "the user has no home folder"):
+            where = f"{kept.parent}: cannot be written" if kept else "found none"
+            raise DataError(f"data cache: {where} ({reason}); set RBMBENCH_DATA_CACHE to a folder that can be written")
         try:
             content, sha256 = _content(file, place)
             value = read(file, content, without_credentials(place))
@@ -173,7 +167,7 @@ def fetch(files: Sequence[File], sources: Sources, read: Callable[[File, bytes, 
             continue
         if origin == "public":
             try:
-                with replaced(sources.kept(file)) as temporary:
+                with replaced(kept) as temporary:
                     temporary.write_bytes(content)
             except ResultsError as error:  # such as a full disk
                 raise DataError(f"data cache: {error}; set RBMBENCH_DATA_CACHE to another folder") from error
@@ -202,21 +196,19 @@ def file_status(sources: Sources, online: bool = False) -> Iterator[FileStatus]:
     """
     for data_set, entry in catalogue().items():
         for files in entry.choices:
-            yield _status(data_set, files, sources, online)
-
-
-def _status(data_set: str, files: list[File], sources: Sources, online: bool) -> FileStatus:
-    addresses = []
-    for origin, file, place in _places(files, sources):
-        if is_address(place):
-            addresses.append(place)
-            continue
-        try:
-            return FileStatus(data_set, file.name, origin, len(_content(file, place)[0]))
-        except DataError as error:
-            return FileStatus(data_set, file.name, origin, file.bytes, str(error))
-    answering = any(map(answers, addresses)) if online else None
-    return FileStatus(data_set, files[0].name, "public", files[0].bytes, answers=answering)
+            places = list(_places(files, sources))
+            origin, file, place = next(
+                (place for place in places if not is_address(place[2])), ("public", files[0], "")
+            )
+            size, wrong, answering = file.bytes, None, None
+            if place:
+                try:
+                    size = len(_content(file, place)[0])
+                except DataError as error:
+                    wrong = str(error)
+            elif online:
+                answering = any(answers(address) for _, _, address in places)
+            yield FileStatus(data_set, file.name, origin, size, wrong, answering)
 
 
 def _places(files: Sequence[File], sources: Sources) -> Iterator[tuple[str, File, str]]:
