@@ -136,8 +136,12 @@ def read_table(folder: Location, file: str) -> pd.DataFrame:
 
 def read_csv(path: Location, columns: Iterable[str] = (), **options: object) -> pd.DataFrame:
     """Return the table of a csv file, which must have ``columns``; ``options`` are those of ``pandas.read_csv``."""
-    with _reading(path) as file:
-        table = csv_table(file, **options)
+    try:
+        table = csv_table(path, **options)
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot be read ({error.strerror})") from None
+    except UnreadableError as error:
+        raise ResultsError(f"{path}: cannot be read ({error})") from None
     _check_columns(path, table, columns)
     return table
 
