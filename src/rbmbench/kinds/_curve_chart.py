@@ -17,7 +17,7 @@ from rbmbench.kinds._curve_captions import (
     further_lines,
     marked_shares,
 )
-from rbmbench.planning.chart import Axis, Chart, ChartPanel, Entry, Legend, Line, Mark, Numbers, PrintedValue, Series
+from rbmbench.planning.chart import Axis, Chart, ChartPanel, Entry, Legend, Mark, Numbers, Series
 from rbmbench.planning.specs import RunFolder
 from rbmbench.reporting import charts
 from rbmbench.reporting.frames import RunData, initial_words
@@ -78,14 +78,9 @@ def _panel(spec: LearningCurvesSpec, panel: PanelSpec, results: CurveResults) ->
             log=panel.axis == "log",
         ),
         series=series,
-        lines=tuple(
-            Line(title=line.title, value=line.value, look=line.name) for line in results.references.get(panel.name, ())
-        ),
+        lines=tuple(results.references.get(panel.name, ())),
         marks=tuple(Mark(key=key, at=place) for key, place in at.items() if np.isfinite(place)),
-        printed=tuple(
-            PrintedValue(label=value.label, value=value.value, at=value.at and value.at / epoch)
-            for value in panel.printed
-        ),
+        printed=tuple(value.model_copy(update={"at": value.at and value.at / epoch}) for value in panel.printed),
         rows=int(summary["rows"].iloc[0]) if metric.summed and len(summary) else None,
         epoch=panel.epoch,
     )
