@@ -52,8 +52,8 @@ def keep(arguments: Namespace) -> None:
         for name in (CURVE, META):
             _copy(folder / name, target.job(RUNS, folder.name, name))
     claims = {file.stem: read_yaml(file) for file in arguments.claims}
-    given = {"scale": arguments.scale, "outputs": outputs, "claims": claims}
-    spec = parse(judge.ClaimsSpec, given, "claims")
+    values_of_claims = {"scale": arguments.scale, "outputs": outputs, "claims": claims}
+    spec = parse(judge.ClaimsSpec, values_of_claims, "claims")
     write_verdicts(_with_earlier(judge.evaluate(spec), target, spec), target.claims)
 
 
@@ -80,7 +80,6 @@ def _with_earlier(verdicts: list[Verdict], layout: Layout, spec: judge.ClaimsSpe
 
 
 def _copy(source: str | Path, target: str | Path, change: Callable[[bytes], bytes] = bytes) -> None:
-    """Copy a file, changed on the way."""
     try:
         content = bounded_bytes(source)
     except FileNotFoundError:
@@ -97,13 +96,13 @@ def _metas(outputs: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     Of several that rest on the same folders the first has it; the others name that one, and the checksum of what it
     has.
     """
-    found: dict[str, dict[str, Any]] = {}
+    metas: dict[str, dict[str, Any]] = {}
     firsts: dict[tuple[str, ...], str] = {}
     for values in outputs:
         folders = tuple(parse_spec(values, "spec").folders())
         first = firsts.setdefault(folders, values["key"])
         if first == values["key"]:
-            found[first] = {Path(folder).name: read_meta(folder) for folder in folders}
+            metas[first] = {Path(folder).name: read_meta(folder) for folder in folders}
         else:
-            found[values["key"]] = {SAME_AS: first, OWN_CHECKSUM: content_checksum(found[first])}
-    return found
+            metas[values["key"]] = {SAME_AS: first, OWN_CHECKSUM: content_checksum(metas[first])}
+    return metas

@@ -154,8 +154,16 @@ class Shown(Spec):
     @property
     def lacks(self) -> str:
         """What the paper's has and this has not: ", without panel a"; "" if that is nothing."""
-        parts = [part for part in self.differences if part.is_part and not part.algorithm and part.value is None]
-        return f", without {', '.join(f'{part.setting} {part.panel}' for part in parts)}" if parts else ""
+        parts = [
+            difference
+            for difference in self.differences
+            if difference.is_part and not difference.algorithm and difference.value is None
+        ]
+        return (
+            f", without {', '.join(f'{difference.setting} {difference.panel}' for difference in parts)}"
+            if parts
+            else ""
+        )
 
     def of_part(self, panel: str | None, algorithm: str | None = None) -> tuple[Difference, ...]:
         """Return the differences that concern a panel, or an algorithm of it; None stands for any."""
@@ -266,7 +274,7 @@ def read_specs(path: str | PathLike) -> dict[str, Any]:
     return specs
 
 
-def parse_spec(values: Any, where: str) -> Any:
+def parse_spec(values: object, where: str) -> Any:
     """Return plain data as the spec of its kind.
 
     `SettingsError` if the kind is unknown, a key is missing or its value is not what it should be; names ``where``.
@@ -296,7 +304,7 @@ def with_places(values: Any, change: Callable[[str], str]) -> Any:
     """Return the plain data of a spec with all names of folders and files changed."""
     if isinstance(values, dict):
         return {
-            key: change(one) if key in PLACES and isinstance(one, str) else with_places(one, change)
-            for key, one in values.items()
+            key: change(value) if key in PLACES and isinstance(value, str) else with_places(value, change)
+            for key, value in values.items()
         }
-    return [with_places(one, change) for one in values] if isinstance(values, list) else values
+    return [with_places(value, change) for value in values] if isinstance(values, list) else values
