@@ -17,11 +17,11 @@ from rbmbench.kinds._curve_captions import (
     further_lines,
     marked_shares,
 )
-from rbmbench.planning.chart import Axis, Chart, ChartPanel, Entry, Legend, Line, Mark, Numbers, PrintedValue, Series
+from rbmbench.planning.chart import Axis, Chart, ChartPanel, Entry, Legend, Mark, Numbers, Series
 from rbmbench.planning.specs import RunFolder
 from rbmbench.reporting import charts
 from rbmbench.reporting.frames import RunData, initial_words
-from rbmbench.reporting.marks import marks
+from rbmbench.reporting.marks import first_reached, levels
 from rbmbench.reporting.references import TITLES
 from rbmbench.reporting.words import count, cuts, data_name, listed, missing, shared_cuts, unbroken
 
@@ -63,7 +63,6 @@ def _panel(spec: LearningCurvesSpec, panel: PanelSpec, results: CurveResults) ->
     heading = [f"α = {rates}, {panel.hidden} hidden", *filter(None, [panel.note])]
     heading += [f"batch {panel.batch}"] * bool(panel.batch) + initial
     series = tuple(_curves(panel, summary, results.runs, epoch))
-    at = _marked(series, panel.mark) if panel.mark else {}
     return ChartPanel(
         name=panel.name,
         title=", ".join(words),
@@ -78,14 +77,9 @@ def _panel(spec: LearningCurvesSpec, panel: PanelSpec, results: CurveResults) ->
             log=panel.axis == "log",
         ),
         series=series,
-        lines=tuple(
-            Line(title=line.title, value=line.value, look=line.name) for line in results.references.get(panel.name, ())
-        ),
-        marks=tuple(Mark(key=key, at=place) for key, place in at.items() if np.isfinite(place)),
-        printed=tuple(
-            PrintedValue(label=value.label, value=value.value, at=value.at and value.at / epoch)
-            for value in panel.printed
-        ),
+        lines=tuple(results.references.get(panel.name, ())),
+        marks=_marked(series, panel.mark) if panel.mark else (),
+        printed=tuple(value.model_copy(update={"at": value.at and value.at / epoch}) for value in panel.printed),
         rows=int(summary["rows"].iloc[0]) if metric.summed and len(summary) else None,
         epoch=panel.epoch,
     )
@@ -126,11 +120,14 @@ def _of_run(folder: RunFolder, runs: Mapping[str, RunData], metric: str, iterati
     return charts.of_run(run) | {"singles": singles}
 
 
-def _marked(series: tuple[Series, ...], share: float) -> dict[str, float]:
-    """Return where the curves of the first metric reach a share of the largest rise; see `marks`."""
-    first = [curve for curve in series if curve.place == 0]
-    frames = [pd.DataFrame({"algorithm": c.key, "metric": "", "iteration": c.x, "mean": c.mean}) for c in first]
-    return marks(pd.concat(frames).astype({"mean": float}), "", share) if frames else {}
+def _marked(series: tuple[Series, ...], share: float) -> tuple[Mark, ...]:
+    """Return where each curve of the first metric first reaches a share of the largest rise of them."""
+    curves = sorted((curve for curve in series if curve.place == 0), key=lambda curve: curve.key)
+    if len({curve.x for curve in curves}) != 1:
+        return ()
+    means = np.array([curve.mean for curve in curves], float)
+    reached = first_reached(means, np.array(curves[0].x), levels(means, share))
+    return tuple(Mark(key=curve.key, at=at) for curve, at in zip(curves, reached, strict=True) if np.isfinite(at))
 
 
 def _notes(spec: LearningCurvesSpec, panel: PanelSpec, summary: pd.DataFrame, results: CurveResults) -> Iterator[str]:

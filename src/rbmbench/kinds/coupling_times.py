@@ -16,7 +16,7 @@ from rbmbench.config.paper import KINDS, Paper
 from rbmbench.config.parts import Printed
 from rbmbench.io.layout import META, STOPPING_TIMES
 from rbmbench.io.results import read_table
-from rbmbench.planning.chart import Axis, Bars, Chart, ChartPanel, Entry, Layout, Legend, PrintedValue
+from rbmbench.planning.chart import Axis, Bars, Chart, ChartPanel, Entry, Layout, Legend
 from rbmbench.planning.jobs import Job, Output
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
@@ -154,7 +154,7 @@ class CouplingTimesSpec(FigureSpec):
             y=Axis(title="share of chains that have met", label="share of the chains that met", range=(0, 1.02)),
             series=tuple(series),
             drawn_as="steps",
-            printed=tuple(PrintedValue(label=value.label, value=value.value, at=value.at) for value in self.printed),
+            printed=self.printed,
         )
         return Chart(
             heading=(self.title, self.which, *variant_lines(self), *filter(None, [listed(cuts(self))])),

@@ -21,7 +21,7 @@ from rbmbench.io.layout import ISL, META
 from rbmbench.io.meta import Meta
 from rbmbench.io.results import read_meta, read_table
 from rbmbench.measurements.sampling import TRAINING_SET
-from rbmbench.planning.chart import Axis, Chart, ChartPanel, Entry, Layout, Line, PrintedValue
+from rbmbench.planning.chart import Axis, Chart, ChartPanel, Entry, Layout, Line
 from rbmbench.planning.differences import Difference
 from rbmbench.planning.jobs import Job, Output, unique
 from rbmbench.planning.kinds import Kind
@@ -208,7 +208,7 @@ class SampleResults:
             ),
             series=tuple(series),
             lines=(Line(title="training set", value=line, look="training_set"),),
-            printed=tuple(PrintedValue(label=value.label, value=value.value, at=value.at) for value in panel.printed),
+            printed=panel.printed,
             legend=(
                 *legend,
                 Entry(label=f"training set: {line:.1f}", look="training_set"),

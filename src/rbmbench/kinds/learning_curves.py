@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,7 @@ from rbmbench.config.paper import KINDS, Paper
 from rbmbench.config.parts import Name, Names, Panel, Printed
 from rbmbench.io.layout import CURVE, META
 from rbmbench.io.meta import Meta
-from rbmbench.planning.chart import Chart
+from rbmbench.planning.chart import Chart, Line
 from rbmbench.planning.differences import Difference
 from rbmbench.planning.jobs import Job, Output, unique
 from rbmbench.planning.kinds import Kind
@@ -35,9 +35,6 @@ from rbmbench.reporting.frames import (
     tidy_curves,
     training_seconds,
 )
-
-if TYPE_CHECKING:
-    from rbmbench.reporting.references import Reference
 
 QUANTILES = "quantiles"
 SHOWN_OF_PANEL = {"axis", "iteration_axis", "references", "mark", "note", "printed", "batch", "initial"}
@@ -222,7 +219,7 @@ class CurveResults:
     band: Band
     runs: dict[str, RunData]
     """The runs' files, by folder."""
-    references: dict[str, list[Reference]]
+    references: dict[str, list[Line]]
     """Horizontal lines, by panel."""
     frame: pd.DataFrame
     """See `rbmbench.reporting.frames.tidy_curves`."""
@@ -404,9 +401,9 @@ class Curves:
         near[np.argmin(np.abs(iterations - iteration))] = True
         return near
 
-    def reference(self, name: str) -> Reference:
+    def reference(self, name: str) -> Line:
         """Return a reference line of its panel; `SettingsError` if the panel shows no such line."""
-        lines = {line.name: line for line in self.results.references[self.panel.name]}
+        lines = {line.look: line for line in self.results.references[self.panel.name]}
         if name not in lines:
             shown = ", ".join(lines) or "none"
             raise SettingsError(f"claims: {self.name}: its panel has no reference {name!r}; found: {shown}")

@@ -12,6 +12,7 @@ from typing import Literal, Self
 from pydantic import Field, FiniteFloat, model_validator
 
 from rbmbench.base.settings import Settings
+from rbmbench.config.parts import Printed
 
 VERSION = 2
 
@@ -56,14 +57,6 @@ class Series(Settings):
             if len(values) not in (0, len(self.x)):
                 raise ValueError(f"{self.key}: must have {len(self.x)} values, one for each x, got {len(values)}")
         return self
-
-
-class PrintedValue(Settings):
-    """A number that the paper prints of what a panel shows."""
-
-    label: str
-    value: FiniteFloat
-    at: FiniteFloat | None = Field(default=None, description="its x; null: a horizontal line")
 
 
 class Line(Settings):
@@ -151,7 +144,7 @@ class ChartPanel(Settings):
     bars: tuple[Bars, ...] = ()
     lines: tuple[Line, ...] = ()
     marks: tuple[Mark, ...] = ()
-    printed: tuple[PrintedValue, ...] = ()
+    printed: tuple[Printed, ...] = Field(default=(), description="at x, in the unit of the axis")
     rows: int | None = Field(default=None, description="rows of the training set; given if sums over them make sense")
     epoch: int | None = Field(default=None, description="iterations of an epoch, where x counts epochs")
     heading: Words = Field(default=(), description="words above the panel in pictures; empty: name and title")

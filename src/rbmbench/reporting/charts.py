@@ -21,7 +21,7 @@ from rbmbench.planning.chart import (
     Chart,
     Entry,
     Numbers,
-    PrintedValue,
+    Printed,
     Series,
     Shown,
     StepsPerIteration,
@@ -102,7 +102,7 @@ def chart_of(spec: FigureSpec, results: Any) -> Chart:
     return chart if chart.heading else chart.model_copy(update={"heading": (spec.title, *lines)})
 
 
-def printed_entries(printed: Iterable[PrintedValue]) -> list[Entry]:
+def printed_entries(printed: Iterable[Printed]) -> list[Entry]:
     """Return the entries of a legend for values of the paper."""
     labels = dict.fromkeys(f"printed in the paper: {value.label}, {value.value:g}" for value in printed)
     return [Entry(label=label, look="printed") for label in labels]

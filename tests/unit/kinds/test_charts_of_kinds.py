@@ -14,7 +14,7 @@ from reporting_results import figure, rising
 from rbmbench.base.errors import ResultsError
 from rbmbench.io.layout import Layout
 from rbmbench.kinds import parse_spec
-from rbmbench.planning.chart import Axis, Bars, Chart, ChartPanel, Line, Mark, PrintedValue, Series
+from rbmbench.planning.chart import Axis, Bars, Chart, ChartPanel, Line, Mark, Printed, Series
 from rbmbench.planning.specs import FigureSpec
 from rbmbench.reporting import charts, style
 from rbmbench.reporting.drawing import draw_chart
@@ -79,7 +79,7 @@ class Plain(FigureSpec):
         series = (charts.curve("squares", "Squares", pd.DataFrame({"mean": results["y"]}, index=results["x"])),)
         more = {
             "lines": (Line(title="limit", value=30.0),),
-            "printed": (PrintedValue(label="of 4", value=16.0, at=4.0),),
+            "printed": (Printed(label="of 4", value=16.0, at=4.0),),
         }
         panel = ChartPanel(name="a", title="Numbers", x=Axis(title="x"), y=Axis(title="y"), series=series, **more)
         return Chart(panels=(panel,))
