@@ -17,14 +17,16 @@ from rbmbench.base import pace
 from rbmbench.base.errors import CheckpointError, SettingsError, StoppedError
 from rbmbench.base.metrics import ANNEALED
 from rbmbench.base.parsing import parse
-from rbmbench.base.settings import AnnealingSettings, RunSettings, Tempering
+from rbmbench.base.settings import AnnealingSettings, Bracket, RunSettings, Tempering
 from rbmbench.cli import main
 from rbmbench.datasets._dataset import build
 from rbmbench.io import results
 from rbmbench.likelihood import (
     ais_log_partition,
     base_rate_bias,
+    bracketed_log_partition,
     exact_log_partition,
+    inverse_temperatures,
     log_likelihood,
     tempered_log_partition,
 )
@@ -36,6 +38,7 @@ from rbmbench.training.snapshots import annealed_curve
 M, N, TRIALS = 29, 31, 2  # both layers have more than 25 units
 DATA = binary_data(37, M)
 ANNEALING = AnnealingSettings(particles=11, temperatures=13, seed=5)
+BRACKETED = ANNEALING.model_copy(update={"bracket": Bracket(steps=7), "spacing": "dense"})
 TEMPERING = AnnealingSettings(tempering=Tempering(target_error=0.2, products=20_000), seed=5)
 SHORT = TEMPERING.model_copy(update={"tempering": Tempering(target_error=0.2, products=5_000)})
 
@@ -164,8 +167,25 @@ def test_the_curve_is_what_tempering_each_snapshot_gives(result):
             np.testing.assert_array_equal(by_metric(curve, metric).loc[iteration, [4, 5]], values)
     assert set(ANNEALED) - set(curve["metric"]) == {
         *("validation_log_likelihood", "test_log_likelihood"),
-        "annealing_effective_sample_size",
+        *("annealing_effective_sample_size", "log_partition_low", "log_partition_high"),
     }
+
+
+def test_the_curve_is_what_a_bracket_of_each_snapshot_gives(result):
+    curve = annealed_curve(result.snapshots, DATA, BRACKETED, first_trial=4)
+    iterations, models = snapshots_of(result.snapshots)
+    schedule = inverse_temperatures(13, "dense")
+    for s, iteration in enumerate(iterations):
+        keys = [(4 << 16) + s, (5 << 16) + s]
+        found = bracketed_log_partition(models[s], DATA, 11, schedule, 5, steps=7, repeat=5, keys=keys)
+        for metric, values in {
+            "log_partition": found.log_partition,
+            "log_partition_error": found.standard_error,
+            "log_partition_low": found.low,
+            "log_partition_high": found.high,
+            "annealing_effective_sample_size": found.effective_sample_size,
+        }.items():
+            np.testing.assert_array_equal(by_metric(curve, metric).loc[iteration, [4, 5]], values)
 
 
 def test_threads_and_interruptions_do_not_change_the_curve(result, tmp_path):
@@ -218,7 +238,7 @@ def test_a_checkpoint_of_other_models_or_data_is_refused(result, tmp_path, other
         )
 
 
-@pytest.mark.parametrize("settings", [ANNEALING, SHORT], ids=["annealing", "tempering"])
+@pytest.mark.parametrize("settings", [ANNEALING, BRACKETED, SHORT], ids=["annealing", "bracket", "tempering"])
 def test_an_evaluation_stopped_again_and_again_ends_as_if_undisturbed(result, tmp_path, monkeypatch, settings):
     monkeypatch.setattr(pace, "PAUSE_SECONDS", 0.0)
     expected, path = annealed_curve(result.snapshots, DATA, settings), tmp_path / "evaluation.npz"
