@@ -26,7 +26,15 @@ from rbmbench.planning.jobs import Job, Output, unique
 from rbmbench.planning.kinds import Kind
 from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import FigureSpec, Place, RunFolder, Spec, Trained
-from rbmbench.reporting.frames import FINAL_SHARE, RunData, summarise, tidy_curves, training_seconds
+from rbmbench.reporting.frames import (
+    FINAL_SHARE,
+    NORMAL,
+    RunData,
+    estimate_ends,
+    summarise,
+    tidy_curves,
+    training_seconds,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -358,12 +366,24 @@ class Curves:
     @cached_property
     def effective_particles(self) -> float:
         """The least effective sample size of annealing over trials and evaluations; infinite where there is none."""
-        if "particles" not in (self.panel.annealing or {}) or self.metric not in (
-            "log_likelihood",
-            "test_log_likelihood",
-        ):
+        run, name = self.found.runs[self.run.folder], "annealing_effective_sample_size"
+        kept = set(run.curve["metric"])
+        if ERRORS.get(self.metric) != "log_partition_error" or name not in kept or "log_partition_low" in kept:
             return math.inf
-        return float(self.found.runs[self.run.folder].trials("annealing_effective_sample_size").min(axis=None))
+        return float(run.trials(name).min(axis=None))
+
+    def doubt(self, particles: float) -> np.ndarray:
+        """Return how far below and above its values the mean curve may be, (2, evaluations), beyond standard errors.
+
+        See `rbmbench.reporting.frames.estimate_ends`, the intervals of which hold 1.96 standard errors in any case.
+        """
+        run = self.found.runs[self.run.folder]
+        ends = estimate_ends(run, self.metric, particles)
+        if ends is None:
+            return np.zeros((2, self.trials.shape[1]))
+        half = NORMAL * run.trials(ERRORS[self.metric])
+        beyond = [(self.trials - ends[0] - half).clip(lower=0), (ends[1] - self.trials - half).clip(lower=0)]
+        return np.stack([part.loc[self.trials.index, self.trials.columns].mean() for part in beyond])
 
     @property
     def place(self) -> Place:
