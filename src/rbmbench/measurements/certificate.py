@@ -112,15 +112,15 @@ def certificate(
     Returns
     -------
     DataFrame
-        Tidy: trial (index of the model), quantity, step, value. Nats: log_partition_low and _high, forward_ and
-        reverse_log_partition with forward_error and reverse_error (or tempered_ of each, with tempered_converged, 0 or
-        1, and tempered_round_trips), exact_log_partition (where a layer can be
-        enumerated), log_likelihood_low and _high (mean over the training rows), independent_log_likelihood (of
-        independent units), temperature_gain and temperature_gain_low, rate_divergence_low (of the unit where it is
-        largest). Shares of the particles: forward_share and
-        reverse_share (effective sample sizes). Relative distances of moments, each with one named ``_error``: distance,
-        from_noise and from_rows (by step). R hat: r_hat. Adversarial accuracies: accuracy, test_accuracy. Masses:
-        see `rbmbench.measurements.modes.mass_of_modes`.
+        Tidy: trial (index of the model), quantity, step, value. Nats: ``log_partition_low`` and ``_high``; ``forward_``
+        and ``reverse_log_partition`` with ``forward_error`` and ``reverse_error``, or the same with ``tempered_``, with
+        ``tempered_converged``, 0 or 1, and ``tempered_round_trips``; ``exact_log_partition`` (where a layer can be
+        enumerated), ``log_likelihood_low`` and ``_high`` (mean over the training rows), ``independent_log_likelihood``
+        (of independent units), ``temperature_gain`` and ``temperature_gain_low``, ``rate_divergence_low`` (of the unit
+        where it is largest). Shares of the particles: ``forward_share`` and ``reverse_share`` (effective sample sizes).
+        Relative distances of moments, each with one named ``_error``: ``distance``, ``from_noise`` and ``from_rows``
+        (by step). R hat: ``r_hat``. Adversarial accuracies: ``accuracy``, ``test_accuracy``. Masses: see
+        `rbmbench.measurements.modes.mass_of_modes`.
 
     Raises
     ------
