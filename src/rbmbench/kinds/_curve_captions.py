@@ -5,6 +5,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from rbmbench.base.metrics import metric_of
@@ -24,6 +25,7 @@ from rbmbench.reporting.words import (
 
 FURTHER_LINES = ("dashed", "dotted")
 """What the lines of a panel's second and third metric are."""
+ESTIMATES = "thin bars: 95 % intervals of estimates"
 SINCE = "averaged over the iterations since the evaluation before"
 
 
@@ -137,6 +139,9 @@ def band_note(spec: FigureSpec) -> str:
 def curves_caption(spec: FigureSpec, summary: pd.DataFrame, facts: Any) -> str:
     """Return the caption of a figure of learning curves; arguments as those of `_curve_panels.draw_curves`."""
     notes = [*variant_notes(spec), *_likelihood_notes(spec), *_metric_notes(spec, summary), _spread_note(spec)]
+    if "estimate_low" in summary:
+        open_ended = bool(np.isneginf(summary["estimate_low"]).any())
+        notes.append(f"{ESTIMATES.capitalize()}{', without a lower end where few particles count' * open_ended}.")
     notes += facts.annealing
     notes += [*_line_notes(spec), *facts.stages, *figure_notes(spec, summary, facts)]
     return " ".join(notes)

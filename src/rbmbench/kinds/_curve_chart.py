@@ -71,7 +71,14 @@ def _series(
     epoch: int,
     several: bool,
 ) -> Series:
-    """Return mean and band of a curve, without values from the ceiling of the metric on."""
+    """Return mean and band of a curve, without values from the ceiling of the metric on.
+
+    Where there is a single trial, the band is that of the intervals of its estimates.
+    """
+    if "estimate_low" in curve:
+        single = (curve["trials"] == 1) & curve["estimate_high"].notna()
+        ends = {end: curve[end].mask(single, curve[f"estimate_{end}"]) for end in ("low", "high")}
+        curve = curve.assign(**ends)
     frame = curve.set_index("iteration")[["mean", "low", "high", "trials"]].astype(float)
     frame.loc[frame["mean"] >= metric_of(metric).ceiling, ["mean", "low", "high"]] = np.nan
     more = {"metric": metric, "metric_title": metric_of(metric).title if several else ""}

@@ -16,6 +16,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 
 from rbmbench.base.metrics import metric_of
 from rbmbench.kinds._curve_captions import (
+    ESTIMATES,
     annealing_reductions,
     band_note,
     figure_title,
@@ -56,6 +57,8 @@ FURTHER = (
     {"linestyle": (0, (1, 1.2)), "linewidth": 0.9, "zorder": 1.9, "alpha": 0.75},
 )
 """What the curves of a panel's second and third metric have in place of their algorithm's own look."""
+DRAWN = ("mean", "low", "high", "median", "estimate_low", "estimate_high")
+ESTIMATE_LOOK = {"linewidth": 0.8, "alpha": 0.6, "zorder": 1.7}
 MARK_LOOK = {"linewidth": 0.9, "zorder": 1.2}
 """What vertical lines have in place of the width of their algorithm's curve."""
 REFERENCE_LOOKS = {
@@ -123,7 +126,7 @@ def draw_curves(spec: FigureSpec, summary: pd.DataFrame, facts: Any, sheet: Shee
 
 def _scaled(panel: Trained, summary: pd.DataFrame, factor: float) -> pd.DataFrame:
     """Return the summary of a panel in the units of its axes, NaN where a metric is above its ceiling."""
-    drawn = [name for name in summary if name in ("mean", "low", "high", "median") or name.startswith("path_")]
+    drawn = [name for name in summary if name in DRAWN or name.startswith("path_")]
     ceilings = summary["metric"].map(lambda name: metric_of(name).ceiling)
     scaled = summary.assign(iteration=summary["iteration"] / (panel.epoch or 1))
     scaled[drawn] = (factor * summary[drawn]).where(summary["mean"] < ceilings)
@@ -171,6 +174,8 @@ def _finish_panel(
     limits = vertical_limits(scaled, heights) if summed else full_limits(_without_start(scaled), axis == "log", heights)
     _scale(ax, limits, axis)
     _scale_iterations(ax, scaled["iteration"], panel.iteration_axis, columns)
+    if "estimate_low" in scaled:
+        _draw_estimates(ax, scaled, limits[0], looks)
     if summed:
         _point_at_dives(ax, scaled, limits[0], looks)
     sns.despine(ax=ax, right=not summed)
@@ -179,6 +184,13 @@ def _finish_panel(
     right = ax.secondary_yaxis("right", functions=(lambda total: total / factor, lambda mean: mean * factor))
     _set_ticks(right.yaxis)
     return right
+
+
+def _draw_estimates(ax: Axes, scaled: pd.DataFrame, bottom: float, looks: dict[str, dict]) -> None:
+    """Draw the intervals of estimates as thin bars, down to the axis where there is no lower end."""
+    for algorithm, curve in scaled[scaled["estimate_high"].notna()].groupby("algorithm", sort=False):
+        lows = curve["estimate_low"].clip(lower=bottom)
+        ax.vlines(curve["iteration"], lows, curve["estimate_high"], color=looks[algorithm]["color"], **ESTIMATE_LOOK)
 
 
 PRINTED_LOOK = {"marker": "D", "markersize": 5, "markerfacecolor": "none", "color": "0.15", "markeredgewidth": 0.9}
@@ -248,7 +260,7 @@ def _add_legend(figure: Figure, spec: FigureSpec, summary: pd.DataFrame, looks: 
         ncols=_legend_columns([handle.get_label() for handle in handles], characters),
         frameon=False,
         handlelength=3.2,
-        title=band_note(spec) if sheet.titled else None,
+        title=band_note(spec) + f"; {ESTIMATES}" * ("estimate_low" in summary) if sheet.titled else None,
         title_fontsize=7.5,
     )
 

@@ -34,6 +34,7 @@ from rbmbench.reporting.frames import (
     summarise,
     tidy_curves,
     training_seconds,
+    with_estimates,
 )
 
 if TYPE_CHECKING:
@@ -274,8 +275,8 @@ class LearningCurvesSpec(FigureSpec):
         return FoundCurves(runs, lines, tidy_curves(self.panels, runs))
 
     def numbers(self, found: FoundCurves) -> pd.DataFrame:
-        """Return means and bands; see `rbmbench.reporting.frames.summarise`."""
-        return summarise(found.frame, self.band)
+        """Return means, bands and intervals of estimates; see `rbmbench.reporting.frames`."""
+        return with_estimates(summarise(found.frame, self.band), self.panels, found.runs)
 
     def facts(self, found: FoundCurves) -> dict[str, Any]:
         """Return `Facts`: lines, trials that are left out, how sure annealing is, and stages of runs."""

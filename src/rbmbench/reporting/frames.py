@@ -12,6 +12,7 @@ from rbmbench.base.errors import ResultsError
 from rbmbench.base.metrics import ERRORS, metric_of
 from rbmbench.io.layout import CURVE, META
 from rbmbench.io.results import read_meta, read_table
+from rbmbench.reporting.words import FEW_PARTICLES
 
 FINAL_SHARE = 0.05
 """The final value of a curve is the mean over the evaluations in this last share of its iterations."""
@@ -80,7 +81,7 @@ def estimate_ends(run: RunData, metric: str, particles: float) -> tuple[pd.DataF
         return tuple(values + log_z - run.trials(f"log_partition_{end}") for end in ("high", "low"))
     if name == "log_partition_error" and "annealing_effective_sample_size" in kept:
         few = run.trials("annealing_effective_sample_size") < particles
-        low, high = low.mask(few, -np.inf), high.mask(few, np.maximum(high, values + SURELY))
+        low, high = low.mask(few, -np.inf), high.mask(few, high.clip(lower=values + SURELY))
     return low, high
 
 
@@ -191,6 +192,21 @@ def summarise(frame: pd.DataFrame, band: Any) -> pd.DataFrame:
     summary = summary.reset_index()
     rows = summary["rows"].where(summary["metric"].map(lambda name: metric_of(name).summed))
     return summary.assign(**{f"sum_{column}": summary[column] * rows for column in ("mean", "low", "high")})
+
+
+def with_estimates(summary: pd.DataFrame, panels: Iterable[Any], runs: Mapping[str, RunData]) -> pd.DataFrame:
+    """Return a summary with columns estimate_low and estimate_high where metrics that are shown are estimates.
+
+    They are the means over the trials of both ends of the intervals of `estimate_ends`, NaN for exact metrics.
+    """
+    known = []
+    for panel, run, metric in ((p, run, metric) for p in panels for metric in p.metrics for run in p.runs):
+        if (ends := estimate_ends(runs[run.folder], metric, FEW_PARTICLES)) is not None:
+            means = pd.concat([part.mean() for part in ends], axis=1, keys=["estimate_low", "estimate_high"])
+            known.append(means.reset_index().assign(panel=panel.name, algorithm=run.algorithm, metric=metric))
+    if not known:
+        return summary
+    return summary.merge(pd.concat(known), "left", ["panel", "algorithm", "metric", "iteration"])
 
 
 def final_means(summary: pd.DataFrame) -> pd.DataFrame:
