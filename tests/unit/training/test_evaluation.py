@@ -30,6 +30,7 @@ from rbmbench.likelihood import (
     log_likelihood,
     tempered_log_partition,
 )
+from rbmbench.planning.jobs import digest_of
 from rbmbench.training import trainer
 from rbmbench.training.checkpoint import Checkpointer
 from rbmbench.training.evaluation import ExactEvaluator, SnapshotKeeper, evaluator, snapshots_of
@@ -341,6 +342,59 @@ def test_a_run_without_snapshots_is_refused(folder, capsys):
     files = ["--data", str(folder / "data.npz"), "--model", str(small), "--out", str(folder / "none")]
     assert main(["job", "evaluate", "--settings", ANNEALING.canonical(), *files]) == 2
     assert "model.npz: array 'snapshot_iterations' is missing" in capsys.readouterr().err
+
+
+@pytest.fixture
+def scale(folder, tmp_path):
+    """A folder of a scale with the run, its data set and an evaluation."""
+    shutil.copytree(folder / "run", tmp_path / "runs" / "toy")
+    (tmp_path / "datasets").mkdir()
+    shutil.copy(folder / "data.npz", tmp_path / "datasets" / "toy.npz")
+    files = ["--data", str(folder / "data.npz"), "--model", str(folder / "run")]
+    out = ["--out", str(tmp_path / "evaluations" / "toy-ais-0123456789")]
+    assert main(["evaluate", "--settings", ANNEALING.canonical(), *files, *out]) == 0
+    return tmp_path
+
+
+def again(scale: Path, changes, *more: str) -> int:
+    folder = scale / "evaluations" / "toy-ais-0123456789"
+    arguments = ["--settings", json.dumps(changes), "--out", str(scale / "evaluations")]
+    if not isinstance(changes, dict):
+        arguments[1] = str(scale / "changes.json")
+        (scale / "changes.json").write_text(json.dumps(changes))
+    return main(["evaluate", "--again", str(folder), *arguments, *more])
+
+
+@pytest.mark.parametrize("changes", [{"particles": 7}, {"tempering": {"products": 900}}, {"bracket": {"steps": 3}}])
+def test_models_are_evaluated_again_without_training(scale, result, changes):
+    before = {path: path.read_bytes() for path in scale.rglob("*") if path.is_file()}
+    assert again(scale, changes) == 0
+    settings = AnnealingSettings.model_validate(ANNEALING.model_dump() | changes)
+    new = scale / "evaluations" / f"toy-ais-{digest_of('toy', settings.canonical())}"
+    found, meta = results.read_table(new, "curve.parquet"), results.read_meta(new)
+    expected = annealed_curve(result.snapshots, DATA, settings, first_trial=4)
+    for metric in set(expected["metric"]):
+        np.testing.assert_array_equal(by_metric(found, metric), by_metric(expected, metric))
+    assert meta["evaluation"]["settings"] == settings.model_dump(mode="json")
+    assert meta["run"] == "toy"
+    assert {path: path.read_bytes() for path in before} == before
+    assert {path for path in scale.rglob("*") if path.is_file() and path.parent != new} == set(before)
+
+
+def test_what_cannot_be_evaluated_again_is_one_line(scale, capsys):
+    assert again(scale, [3]) == 2
+    assert "--settings: must be a mapping, got [3]" in capsys.readouterr().err
+    assert again(scale, {"particles": 1}) == 2
+    assert "--settings: particles: found 1" in capsys.readouterr().err
+    assert again(scale, {}, "--again", str(scale / "runs" / "toy")) == 2
+    assert "--again: must be folders of evaluations, got" in capsys.readouterr().err
+    (scale / "datasets" / "toy.npz").rename(scale / "elsewhere.npz")
+    assert again(scale, {"particles": 7}) == 2
+    assert f"--data: must be given, for {scale / 'datasets' / 'toy.npz'} is missing" in capsys.readouterr().err
+    assert again(scale, {"particles": 7}, "--data", str(scale / "elsewhere.npz")) == 0
+    shutil.rmtree(scale / "runs")
+    assert again(scale, {"particles": 5}, "--data", str(scale / "elsewhere.npz")) == 2
+    assert str(scale / "runs" / "toy") in capsys.readouterr().err
 
 
 def test_the_backend_is_named_by_the_environment(folder, monkeypatch, capsys):
