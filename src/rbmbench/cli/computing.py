@@ -60,8 +60,6 @@ def evaluate(arguments: Namespace) -> None:
         name = f"{folder.name.rpartition('-')[0]}-{digest_of(meta['run'], settings.canonical())}"
         files = {"model": layout.job(RUNS, meta["run"]), "data": layout.data_set(meta["settings"]["data"]["name"])}
         values = {key: getattr(arguments, key) or Path(path) for key, path in files.items()}
-        if not values["data"].is_file():
-            raise SettingsError(f"--data: must be given, for {values['data']} is missing")
         values |= {"out": arguments.out / name, "checkpoint": arguments.out / f"{name}.checkpoint.npz"}
         kind.compute(task_of(Namespace(**vars(arguments) | values), settings))
     return None

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from rbmbench.reporting.references import Reference
 
 QUANTILES = "quantiles"
+ROUNDING = 1e-9
+"""Nats."""
 SHOWN_OF_PANEL = {"axis", "iteration_axis", "references", "mark", "note", "printed", "batch", "initial"}
 MOST_PANELS = 150
 """Panels below each other make a picture of at most 2**16 pixels, more than which cannot be written."""
@@ -383,8 +385,9 @@ class Curves:
         if ends is None:
             return np.zeros((2, self.trials.shape[1]))
         half = NORMAL * run.trials(ERRORS[self.metric])
-        beyond = [(self.trials - ends[0] - half).clip(lower=0), (ends[1] - self.trials - half).clip(lower=0)]
-        return np.stack([part.loc[self.trials.index, self.trials.columns].mean() for part in beyond])
+        beyond = self.trials - ends[0] - half, ends[1] - self.trials - half
+        # Differences of standard errors that are rounding are none.
+        return np.stack([part.loc[self.trials.index].where(part > ROUNDING, 0.0).mean() for part in beyond])
 
     @property
     def place(self) -> Place:

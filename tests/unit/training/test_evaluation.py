@@ -390,7 +390,7 @@ def test_what_cannot_be_evaluated_again_is_one_line(scale, capsys):
     assert "--again: must be folders of evaluations, got" in capsys.readouterr().err
     (scale / "datasets" / "toy.npz").rename(scale / "elsewhere.npz")
     assert again(scale, {"particles": 7}) == 2
-    assert f"--data: must be given, for {scale / 'datasets' / 'toy.npz'} is missing" in capsys.readouterr().err
+    assert f"{scale / 'datasets' / 'toy.npz'}: no such file" in capsys.readouterr().err
     assert again(scale, {"particles": 7}, "--data", str(scale / "elsewhere.npz")) == 0
     shutil.rmtree(scale / "runs")
     assert again(scale, {"particles": 5}, "--data", str(scale / "elsewhere.npz")) == 2
