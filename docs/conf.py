@@ -20,7 +20,7 @@ MEASUREMENTS = ("gradient_bias", "certificate", "meeting_times", "modes", "sampl
 SECTIONS = {
     "Use": """
         docs/first_hour docs/reproducing config/README config/KEYS docs/data docs/fit docs/choosing docs/machines
-        docs/clusters docs/deploying docs/speed docs/reliability docs/snakemake_signals""",
+        docs/clusters docs/deploying docs/speed docs/reliability docs/glossary""",
     "Examples": "docs/gallery/index",
     "Library": "docs/library",
     "Results": """
@@ -143,11 +143,14 @@ def _add_call(app, kind, name, part, options, lines):
 
 
 def _adapt(app, docname, source):
-    """Add the contents of the site to README, and captions to listings that name a file; link to examples."""
+    """Add the contents of the site to README, and captions to listings that name a file; link to examples and packages."""
     source[0] = re.sub(r'^```(\w+) title="(.+)"$', r"```{code-block} \1\n:caption: \2", source[0], flags=re.MULTILINE)
     source[0] = re.sub(rf"examples/({'|'.join(EXAMPLES)})\.py", r"gallery/\1.rst", source[0])
     if docname.startswith("results/reference/") and docname != "results/reference/README":
         source[0] = f"---\nnosearch: true\n---\n\n{source[0]}"  # captions and tables
+    if docname == "docs/library":
+        source[0] = re.sub(r"^\| `(rbmbench[.\w]*)`", r"| [\1](api/\1.rst)", source[0], flags=re.MULTILINE)
+        source[0] += "\n\n```{toctree}\n:hidden:\n:glob:\n\napi/*\n```\n"
     if docname == root_doc:
         for caption, pages in SECTIONS.items():
             entries = "\n".join(pages.split())

@@ -1,7 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What declares more than there is, or unpacks to far more than it is: refused before the memory is taken.
+"""Files that declare more than they hold, or unpack to far more than their size: refused before memory is allocated.
 
-Each file is read in a process of its own that the system holds to 1 GB more than its libraries take.
+Each file is read in a process of its own, limited to 1 GB more than its libraries take. The limits of the readers are:
+
+- ``config.yaml``, overlays, papers, claims: 256 kB, 64 levels, 65 536 values with aliases followed, no key twice.
+- ``--settings``, ``--options``, specs, ``meta.json``, headers of checkpoints: 16 MB, 64 levels, integers of 64 bits.
+- ``.npz`` and ``.npy``: numbers and text; the largest of 512 MB, a quarter of the free memory, 64 times the file.
+- a user's text: numbers in lines of one length, 128 MB.
+- gzip and R files of data sets: the bytes that ``files.yaml`` declares, 16 MB unpacked. MATLAB files: by checksum.
+- parquet and CSV of results: flat columns of numbers and text, 2^26 values, 512 MB; 64 MB for CSV.
+- arguments: UTF-8, names of 255 bytes, counts below 2^31. Names in the configuration: 64 letters. Settings of a job:
+  100 kB. Parameters of a run: 8 GB. A grid: 10 000 combinations.
 """
 
 import gzip

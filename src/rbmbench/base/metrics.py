@@ -38,6 +38,9 @@ METRICS = {
         "standard error of the reconstruction log-likelihood", "nats", momentary=True
     ),
     "validation_log_likelihood": Metric("mean log-likelihood of the validation rows", "nats", momentary=True),
+    "validation_pseudo_log_likelihood": Metric(
+        "mean log pseudo-likelihood of the validation rows", "nats", momentary=True
+    ),
     "test_log_likelihood": Metric("mean log-likelihood of the test rows", "nats", momentary=True),
     "log_partition": Metric("log Z", "nats", momentary=True),
     "log_partition_error": Metric("standard error of log Z", "nats", momentary=True),

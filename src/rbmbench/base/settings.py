@@ -154,6 +154,12 @@ class RunSettings(Settings):
     bias_bound: BiasBound | None = _IfSet(default=None, description="bias of CD to evaluate, with bounds; null: none")
     validation_likelihood: bool = _IfSet(default=False, description="also evaluate that of the validation rows")
     test_likelihood: bool = _IfSet(default=False, description="also evaluate the log-likelihood of the test rows")
+    patience: Count | None = _IfSet(
+        default=None,
+        description="evaluations without a rise of the score of the validation rows, mean over the trials, after which "
+        "training ends: their log-likelihood, or an estimate of their pseudo-likelihood where log Z is not computed; "
+        "null: all iterations",
+    )
     products: Positive | None = _IfSet(
         default=None,
         description="most matrix products of a trial, which keeps its last model inside them; null: no limit",
@@ -189,6 +195,8 @@ class RunSettings(Settings):
     def _has_budget(self) -> Self:
         if self.evaluate_at_products and not self.products:
             raise ValueError("evaluate_at_products: needs products, the budget")
+        if self.patience and not self.validation_likelihood:
+            raise ValueError("patience: needs validation_likelihood")
         return self
 
     @model_validator(mode="after")

@@ -115,6 +115,8 @@ def run_of(arguments: Namespace) -> tuple[RunSettings, datasets.Dataset]:
     dataset = _with_held_out(arguments, read_data(arguments, sparse=True))
     if hasattr(arguments, "validation") and len(dataset.validation):
         given["validation_likelihood"] = True
+    if patience := getattr(arguments, "patience", None):
+        given["patience"] = patience
     options = plain_data("--options", given.pop("options", "{}")) | ({"k": given.pop("k")} if "k" in given else {})
     given = {"batch": min(USUAL_BATCH, len(dataset.train)), "options": options} | given
     data = {"name": dataset.name, "options": dataset.provenance["options"]}

@@ -233,6 +233,11 @@ OF_FIT = {
         "metavar": "SHARE",
         "help": "share of the rows to hold out, at random (default: 0.1 of at least 100 rows; 0 for none)",
     },
+    "--patience": {
+        "type": _count,
+        "metavar": "N",
+        "help": "stop after N evaluations without a rise of the held-out score (default: make all iterations)",
+    },
     "--no-certificate": {"action": "store_false", "dest": "certificate", "help": "do not examine the trained model"},
     "--shape": {"type": _shape, "metavar": "ROWSxCOLUMNS", "help": "draw filters and samples as images (28x28)"},
     "--samples": {

@@ -105,8 +105,16 @@ class Loop:
                     self._evaluate()
                 elif monotonic() - self._reported_at > pace.PAUSE_SECONDS:
                     self._report()
-                if budget and self.spent.min() > budget:
+                if (budget and self.spent.min() > budget) or self._is_past_its_best():
                     return
+
+    def _is_past_its_best(self) -> bool:
+        """Return whether the score of the validation rows has not risen for ``patience`` evaluations."""
+        patience = self.settings.patience
+        if not patience or self.evaluated != self.iteration:
+            return False
+        scores = self.curve.score()
+        return len(scores) - 1 - int(scores.argmax()) >= patience
 
     def _train_within(self, budget: float) -> bool:
         """Make one iteration, undone for trials that it brings over the budget; return whether to evaluate the run.

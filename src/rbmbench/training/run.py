@@ -17,7 +17,7 @@ from rbmbench import datasets
 from rbmbench.base.errors import ResultsError, SettingsError
 from rbmbench.base.metrics import ANNEALED
 from rbmbench.base.parsing import parse
-from rbmbench.base.settings import AnnealingSettings, RunSettings
+from rbmbench.base.settings import AnnealingSettings, RunSettings, Stage
 from rbmbench.io import results
 from rbmbench.io.layout import CURVE, EVALUATION, META, MODEL
 from rbmbench.model.rbm import RBM
@@ -79,7 +79,8 @@ class TrainingResult:
         """Return what was trained, on what, how, and the final log-likelihood, each a line of text by its title."""
         trials, (m, n) = len(self.rbm.W), self.rbm.W.shape[-2:]
         data = self.meta.get("data") or {}
-        stages = [_stage_words(stage) for stage in self.settings.schedule]
+        last = self.meta["iterations"]
+        stages = [_stage_words(stage, last) for stage in self.settings.schedule]
         words = {
             "models": f"{trials} RBM{'s' * (trials > 1)} of {m} visible and {n} hidden units",
             "data": str(data.get("title") or "an array"),
@@ -168,12 +169,12 @@ def _plots() -> ModuleType:
     return import_module("rbmbench.reporting.plots")
 
 
-def _stage_words(stage) -> str:
+def _stage_words(stage: Stage, last: int) -> str:
     parts = [
         f"{part.name}{f' ({options})' if (options := ', '.join(f'{k}={v}' for k, v in part.options.items())) else ''}"
         for part in (stage.estimator, stage.update)
     ]
-    return f"{', '.join(parts)}, rate {stage.rate:g}, to iteration {stage.until}"
+    return f"{', '.join(parts)}, rate {stage.rate:g}, to iteration {min(stage.until, last)}"
 
 
 def load_run(folder: str | PathLike, evaluation: str | PathLike | None = None) -> TrainingResult:

@@ -21,12 +21,13 @@ from rbmbench.likelihood.pseudo import pseudo_log_likelihood
 from rbmbench.model.rbm import RBM
 from rbmbench.model.sparse_rows import SparseRows
 from rbmbench.training.arguments import settings_from
+from rbmbench.training.evaluation import pseudo_score
 from rbmbench.training.passes import Passes
 
 PARTICLES, TEMPERATURES = 512, 1000
 """Of the annealing that estimates log Z of models too large to enumerate."""
-SCORED_UNITS, REPORTED_ROWS = 64, 200
-"""Units whose pseudo-likelihood scores a pass where log Z is not known, and training rows for ``verbose``."""
+REPORTED_ROWS = 200
+"""Training rows that ``verbose`` scores."""
 
 
 class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -289,8 +290,7 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """Return the score of rows in nats per row, see the class."""
         if is_enumerable(rbm.visible_units, rbm.hidden_units):
             return float(log_likelihood(rbm, rows, exact_log_partition(rbm)))
-        units = np.unique(np.linspace(0, rbm.visible_units - 1, SCORED_UNITS).astype(int))
-        return float(pseudo_log_likelihood(rbm, rows, units).mean())
+        return float(pseudo_score(rbm, rows))
 
     def _model(self) -> RBM:
         check_is_fitted(self)

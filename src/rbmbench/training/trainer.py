@@ -25,13 +25,21 @@ from rbmbench.base.settings import RunSettings
 from rbmbench.base.streams import Purpose, Stream
 from rbmbench.datasets import Dataset
 from rbmbench.kernels import backend_name, backends, ways
+from rbmbench.likelihood import is_enumerable
 from rbmbench.model.rbm import RBM, clipped_base_rate, initial_rbm
 from rbmbench.model.rows import binary_rows
 from rbmbench.model.sparse_rows import array_like, content, on_backend, training_rows
 from rbmbench.training import fused
 from rbmbench.training.arguments import settings_from
 from rbmbench.training.checkpoint import Checkpointer, identity
-from rbmbench.training.evaluation import WithBiasBound, WithProxy, check_snapshots_fit, evaluator, held_out_rows
+from rbmbench.training.evaluation import (
+    WithBiasBound,
+    WithProxy,
+    WithScore,
+    check_snapshots_fit,
+    evaluator,
+    held_out_rows,
+)
 from rbmbench.training.loop import Loop
 from rbmbench.training.run import TrainingResult
 from rbmbench.training.shards import Shard, make_shards
@@ -142,6 +150,8 @@ def run(
     rbm = initial_parameters(data, settings, initial).like(array_like(device_data))
     held_out = held_out_rows(settings, given)
     evaluate = evaluator(data, settings.hidden, held_out)
+    if settings.patience and not is_enumerable(data.shape[1], settings.hidden):
+        evaluate = WithScore(evaluate, held_out["validation"])
     if settings.proxy:
         evaluate = WithProxy(evaluate, data, settings)
     if settings.bias_bound:
@@ -221,7 +231,7 @@ def train(
         parameters are drawn from, see `rbmbench.base.settings.Initial`.
     **settings
         Further fields of `rbmbench.base.settings.RunSettings`: trials, seed, precision, evaluate_every,
-        evaluate_at, proxy, bias_bound, validation_likelihood, test_likelihood.
+        evaluate_at, proxy, bias_bound, validation_likelihood, test_likelihood, patience.
     """
     stage = {"iterations": iterations, "estimator": estimator, "options": options, "update": update, "rate": rate}
     values = {"hidden": hidden, "batch": batch, "schedule": schedule, **stage, **settings}

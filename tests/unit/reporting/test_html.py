@@ -420,3 +420,10 @@ def test_the_notebook_is_the_only_file_that_is_linked(layout, outputs):
     text_tables.write_text("a notebook", layout.notebook("popcd_fig1", "html"))
     html = re.sub(r"<script.*?</script>", "", written(layout), flags=re.DOTALL)
     assert re.findall(r'href="([^#"][^"]*)"', html) == ["../notebooks/popcd_fig1.html"]
+
+
+def test_a_verdict_on_an_unknown_claim_is_one_line(layout, outputs):
+    claims = [{"id": "popcd_1", "where": "Figure 1", "text": "so", "kind": "decline", "curve": "fig1.a.cd_1"}]
+    file = parse(ClaimFile, {"claims": [claim | {"above": 0.0} for claim in claims]}, "test")
+    with pytest.raises(ResultsError, match=r"claims\.json: unknown claim '.*'; allowed: those of claims/popcd\.yaml"):
+        Folder(Path(layout.root), Path("x.html"), [], files={"popcd": file}).read()

@@ -28,7 +28,7 @@ from rbmbench.planning.chart import Chart, Table
 from rbmbench.planning.specs import Shown as Spec
 from rbmbench.planning.specs import number_of, read_spec
 from rbmbench.reporting.charts import is_trained, read
-from rbmbench.reporting.claims.files import ClaimFile
+from rbmbench.reporting.claims.files import ClaimFile, claims_of
 from rbmbench.reporting.claims.findings import answers
 from rbmbench.reporting.claims.verdict import (
     CHECK_OF_INSTALLATION,
@@ -94,6 +94,7 @@ class Folder:
 
     def _read(self) -> Results:
         verdicts = read_verdicts(self.layout.verdicts)
+        self._check_claims(verdicts)
         keys = list(self.specs or self.kept)
         metas = {key: self._metas(key) for key in keys}
         every = {name: meta for of_key in metas.values() for name, meta in of_key.items()}
@@ -109,6 +110,15 @@ class Folder:
             code=self._code({origin for of_key in made.values() for origin in of_key}),
             **summary(trained),
         )
+
+    def _check_claims(self, verdicts: Sequence[Verdict]) -> None:
+        """Refuse verdicts on claims that the files of their papers do not have."""
+        for paper, file in self.claim_files.items():
+            ids = {claim.id for claim in claims_of(file, f"claims/{paper}.yaml")}
+            for record in verdicts:
+                if record.paper == paper and record.claim not in ids:
+                    message = f"unknown claim {record.claim!r}; allowed: those of claims/{paper}.yaml; judge again"
+                    raise ResultsError(f"{self.layout.verdicts}: {message}")
 
     def _findings(self, verdicts: Sequence[Verdict], items: Mapping[str, Chart | Table]) -> Iterator[Answered]:
         """Yield the findings of papers that have any answer; where figures are left out, those with a claim here."""
