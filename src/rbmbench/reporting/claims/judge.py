@@ -15,7 +15,7 @@ from rbmbench.planning.differences import Difference
 from rbmbench.planning.specs import Place, Spec, parse_spec, rooted
 from rbmbench.reporting.claims.evidence import Evidence, NotRun
 from rbmbench.reporting.claims.files import Claim, ClaimFile, Needs, claims_of
-from rbmbench.reporting.claims.measurements import MEASUREMENTS, POSSIBLE, Measurement, with_doubts
+from rbmbench.reporting.claims.measurements import MEASUREMENTS, POSSIBLE, Measurement
 from rbmbench.reporting.claims.verdict import NOT_RUN, Missing, Region, Verdict
 
 
@@ -54,7 +54,7 @@ def _judged(claim: Claim, paper: str, evidence: Evidence) -> Verdict:
     words |= {"claim": claim.id, "paper": paper}
     evidence.used.clear()
     try:
-        number = with_doubts(MEASUREMENTS[claim.kind](evidence, **claim.arguments), claim.needs.effective_particles)
+        number = MEASUREMENTS[claim.kind](evidence, **claim.arguments).with_doubts(claim.needs.effective_particles)
     except NotRun as reason:
         words |= {} if reason.published is None else {"published": reason.published}
         return Verdict(**words, what=str(reason), reason=NOT_RUN, **_place(claim, evidence, None, (None, None)))

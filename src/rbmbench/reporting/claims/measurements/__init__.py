@@ -2,14 +2,7 @@
 """The measurements that claims are judged by: each returns one number with an interval, and gives no verdict."""
 
 from rbmbench.reporting.claims.measurements import contests, curves, diagnostics, samples, tables
-from rbmbench.reporting.claims.measurements._base import (
-    MEASUREMENTS,
-    POSSIBLE,
-    SETS_RANGE,
-    Level,
-    Measurement,
-    with_doubts,
-)
+from rbmbench.reporting.claims.measurements._base import MEASUREMENTS, POSSIBLE, SETS_RANGE, Level, Measurement
 
 __all__ = [
     "MEASUREMENTS",
@@ -22,5 +15,4 @@ __all__ = [
     "diagnostics",
     "samples",
     "tables",
-    "with_doubts",
 ]
