@@ -109,8 +109,8 @@ def bracketed_log_partition(
         done.append(estimate(chosen, keys=of_chosen ^ (number << 30), **shared, **watched))
 
     annealed(0, partial(ais_log_partition, particles=particles, temperatures=schedule), models, of_models)
-    few = done[0].effective_sample_size < (FEW * particles if repeat > 1 else 0)
-    if few.any():
+    few = np.flatnonzero(done[0].effective_sample_size < (FEW * particles if repeat > 1 else 0)).tolist()
+    if few:
         finer = np.interp(np.arange(repeat * (len(schedule) - 1) + 1) / repeat, np.arange(len(schedule)), schedule)
         annealed(1, partial(ais_log_partition, particles=particles, temperatures=finer), models[few], of_models[few])
     elif len(done) == 1:
