@@ -274,7 +274,7 @@ def draw(file: Path) -> None:
         budgets = sorted(part["products"].unique())
         ax.set_xticks(budgets, [f"{products / 1e6:g} million" for products in budgets])
         ax.set(title=name, xlabel="rows multiplied by W or W'", ylabel="rms difference of log Z (nats)")
-    axes[0, -1].legend(fontsize="small")
+    figure.legend(*axes[0, -1].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize="small")
     figure.savefig(file.with_suffix(".png"), dpi=150)
 
 
