@@ -24,6 +24,23 @@ NOT_IN_SPEC = ("curves", "meta", "effective_particles", "diagnostics", "publishe
 ANNEALING = {"particles": 100, "temperatures": 50}
 
 
+def drawn(spec, *sheet):
+    """Return the picture of a figure, drawn from its chart."""
+    from rbmbench.reporting import charts
+    from rbmbench.reporting.drawing import draw_chart
+
+    return draw_chart(charts.chart_of(spec, spec.read()), *sheet)
+
+
+def cells_of(part):
+    """Return the cells of a part of a table as a frame, with columns of two levels where they have groups."""
+    columns = list(part.columns)
+    if part.groups:
+        pairs = zip(part.groups, columns, strict=True)
+        columns = pd.MultiIndex.from_tuples([(group, name.removeprefix(group).lstrip()) for group, name in pairs])
+    return pd.DataFrame(list(part.lines), columns=columns)
+
+
 def make_run(folder: Path, values, *, iterations=None, meta=None, effective_particles=None, diagnostics=None) -> str:
     """Write a run whose log-likelihoods are ``values`` (trials, evaluations); return its folder.
 

@@ -52,7 +52,7 @@ AnnealingStepCount = Annotated[int, Field(ge=1, le=MOST_ANNEALING_STEPS, strict=
 PointCount = Annotated[int, Field(ge=1, le=MOST_POINTS, strict=True)]
 
 
-def _no_truth_value(value: Any) -> Any:
+def _no_truth_value(value: object) -> object:
     if isinstance(value, bool):  # pydantic would convert it to 1 or 0
         raise ValueError("input should be a number")
     return value
@@ -171,7 +171,7 @@ class RunSettings(Settings):
     @property
     def evaluated_parts(self) -> tuple[str, ...]:
         """The parts of the data set, besides the training rows, whose log-likelihood is evaluated."""
-        return tuple(part for part in HELD_OUT if getattr(self, f"{part}_likelihood"))
+        return tuple(name for name in HELD_OUT if getattr(self, f"{name}_likelihood"))
 
     @property
     def iterations(self) -> int:
@@ -344,8 +344,8 @@ class SamplerGrid(Choice):
 
     @model_validator(mode="after")
     def _not_too_many(self) -> Self:
-        if (found := math.prod(map(len, self.grid.values()))) > MOST_COMBINATIONS:
-            raise ValueError(f"grid: found {found} combinations; allowed: at most {MOST_COMBINATIONS}")
+        if (count := math.prod(map(len, self.grid.values()))) > MOST_COMBINATIONS:
+            raise ValueError(f"grid: found {count} combinations; allowed: at most {MOST_COMBINATIONS}")
         return self
 
     @property

@@ -100,38 +100,38 @@ def task_of(arguments: Namespace, settings: Settings) -> jobs.Task:
 def run_of(arguments: Namespace) -> tuple[RunSettings, datasets.Dataset]:
     """Return the settings of a run, from --settings or from single arguments, and its data set."""
     names = [argument.removeprefix("--").replace("-", "_") for argument in ONE_STAGE]
-    given = {name: value for name in names if (value := getattr(arguments, name)) is not None}
+    values = {name: value for name in names if (value := getattr(arguments, name)) is not None}
     if arguments.settings:
-        if given:
-            raise SettingsError(f"--settings: found with {_argument(given)}; allowed: one of the two")
+        if values:
+            raise SettingsError(f"--settings: found with {_argument(values)}; allowed: one of the two")
         settings, dataset = _settings(RunSettings, arguments), read_data(arguments)
         if settings.data.name == "held_out" != dataset.name:  # the whole file of a run of `fit`
             dataset = datasets.REGISTRY.create("held_out", settings.data.options).split(dataset)
         return settings, dataset
     for name in ("hidden", "iterations"):
-        if name not in given:
+        if name not in values:
             raise SettingsError(f"{_argument([name])}: found nothing; allowed: an integer >= 1, or --settings")
     _check_start(arguments)
     dataset = _with_held_out(arguments, read_data(arguments, sparse=True))
     if hasattr(arguments, "validation") and len(dataset.validation):
-        given["validation_likelihood"] = True
+        values["validation_likelihood"] = True
     if patience := getattr(arguments, "patience", None):
-        given["patience"] = patience
-    options = plain_data("--options", given.pop("options", "{}")) | ({"k": given.pop("k")} if "k" in given else {})
-    given = {"batch": min(USUAL_BATCH, len(dataset.train)), "options": options} | given
+        values["patience"] = patience
+    options = plain_data("--options", values.pop("options", "{}")) | ({"k": values.pop("k")} if "k" in values else {})
+    values = {"batch": min(USUAL_BATCH, len(dataset.train)), "options": options} | values
     data = {"name": dataset.name, "options": dataset.provenance["options"]}
-    return settings_from(given, data, "train"), dataset
+    return settings_from(values, data, "train"), dataset
 
 
 def read_data(
-    arguments: Namespace, columns: Sequence[str] = (), sparse: bool = False, **usual: Any
+    arguments: Namespace, columns: Sequence[str] = (), sparse: bool = False, **usual: object
 ) -> datasets.Dataset:
     """Return the data set of a file, a user's own with options, which are ``usual`` where none are given.
 
     For the other arguments see `rbmbench.datasets.read_file`.
     """
-    given = {"key": arguments.array, "drop_columns": arguments.drop_columns, "threshold": arguments.threshold}
-    options = usual | {name: value for name, value in given.items() if value is not None}
+    named = {"key": arguments.array, "drop_columns": arguments.drop_columns, "threshold": arguments.threshold}
+    options = usual | {name: value for name, value in named.items() if value is not None}
     return datasets.read_file(arguments.data, columns, sparse, **options)
 
 

@@ -57,7 +57,7 @@ def install() -> None:
     for handler in logger.handlers:
         stream = getattr(handler, "stream", None)
         if stream is not None and stream in (sys.stdout, sys.stderr):
-            handler.setStream(Stream(stream, "Snakemake's messages"))
+            handler.setStream(Stream(stream))
     if missing := _misfit(getattr(workflow, "JobScheduler", None)):
         text = f"Snakemake {__version__} has another scheduler ({missing}); once interrupted, it may have to be killed"
         write_now(f"rbmbench: warning: {text}\n")
@@ -71,8 +71,8 @@ def _misfit(scheduler: type | None) -> str | None:
     """Return the first method that is not as it is known; None if all are."""
     for name, known in (REPLACED | USED).items():
         code = getattr(getattr(scheduler, name, None), "__code__", None)
-        found = set(code.co_names) if code else set()
-        if not known <= found or (name in REPLACED and known != found):
+        names = set(code.co_names) if code else set()
+        if not known <= names or (name in REPLACED and known != names):
             return name
     return None
 

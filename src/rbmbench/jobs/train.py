@@ -91,7 +91,7 @@ class TrainJob(JobKind):
         model = dict(arrays[0])
         for name, axis in TRIAL_AXES.items():
             if name in model:
-                model[name] = np.concatenate([part[name] for part in arrays], axis=axis)
+                model[name] = np.concatenate([block[name] for block in arrays], axis=axis)
         meta = gathered_meta(task, metas) | _mean_diagnostics(curve)
         self._write(task, curve, model, meta | {"run": task.run_id, "trials": task.settings.trials})
 

@@ -11,6 +11,7 @@ import pandas as pd
 from rbmbench.base.errors import ResultsError
 from rbmbench.base.metrics import ERRORS, metric_of
 from rbmbench.io.layout import CURVE, META
+from rbmbench.io.meta import Meta
 from rbmbench.io.results import read_meta, read_table
 from rbmbench.reporting.words import FEW_PARTICLES
 
@@ -27,7 +28,7 @@ class RunData:
     """The files of a run, or of a run's evaluation."""
 
     folder: str
-    meta: Mapping[str, Any]
+    meta: Meta
     """Settings and provenance."""
     curve: pd.DataFrame
     """Tidy curves: trial, iteration, metric, value."""
@@ -85,7 +86,7 @@ def estimate_ends(run: RunData, metric: str, particles: float) -> tuple[pd.DataF
     return low, high
 
 
-def data_of(meta: Mapping[str, Any], folder: str) -> dict[str, Any]:
+def data_of(meta: Meta, folder: str) -> dict[str, Any]:
     """Return title, rows and stand_in (what the data stand in for, "" for the real ones) from a run's meta.
 
     `ResultsError` if the meta does not say where the data come from.
@@ -103,7 +104,7 @@ def data_of(meta: Mapping[str, Any], folder: str) -> dict[str, Any]:
     }
 
 
-def training_seconds(meta: Mapping[str, Any]) -> float:
+def training_seconds(meta: Meta) -> float:
     """Return the seconds that a run took to train all its trials, evaluation not counted.
 
     Processor time where the run has recorded it, for other jobs on the machine lengthen the clock's; but the clock's on
@@ -114,7 +115,7 @@ def training_seconds(meta: Mapping[str, Any]) -> float:
     return clock if meta["backend"] == "cupy" else wall.get("training_cpu_seconds", clock)
 
 
-def machine_of(meta: Mapping[str, Any]) -> tuple:
+def machine_of(meta: Meta) -> tuple:
     """Return what two runs must share for their times to be comparable."""
     hardware = meta.get("hardware", {})
     return hardware.get("cpu"), hardware.get("gpu"), meta["threads"], meta["backend"]

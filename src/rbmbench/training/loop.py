@@ -83,7 +83,6 @@ class Loop:
         return {name: np.array(array[cut], like=self.rbm.W) for name, array in saved.items()}
 
     def _stage(self):
-        """Return the stage of the next iteration."""
         return next((s for s in self.settings.schedule if s.until > self.iteration), self.settings.schedule[-1])
 
     def run(self, checkpointer: Checkpointer) -> None:
@@ -170,17 +169,16 @@ class Loop:
     def _diagnostics(self) -> dict[str, np.ndarray]:
         """Return the means of the diagnostics since the last evaluation, (trials,)."""
         means = [shard.means(self.iteration - self.evaluated) for shard in self.shards]
-        return {name: np.concatenate([part[name] for part in means]) for name in means[0]}
+        return {name: np.concatenate([means_of_shard[name] for means_of_shard in means]) for name in means[0]}
 
     def _spent(self) -> np.ndarray:
-        """Return the products that each trial has made."""
         iterations = self.iteration - self.evaluated
         if not iterations:
             return self.spent
         diagnostics = self._diagnostics()
         shard, sizes = self.shards[0], (self.settings.batch, *self.rbm.W.shape[1:])
         each = [{name: float(values[t]) for name, values in diagnostics.items()} for t in range(len(self.spent))]
-        return self.spent + [iterations * shard.update.products(shard.estimator, *sizes, found) for found in each]
+        return self.spent + [iterations * shard.update.products(shard.estimator, *sizes, means) for means in each]
 
     def _report(self) -> None:
         self._reported_at = monotonic()
@@ -205,4 +203,4 @@ class Loop:
 
 
 def _joined(parts: list[dict]) -> dict[str, np.ndarray]:
-    return {name: np.concatenate([on_host(part[name]) for part in parts]) for name in parts[0]}
+    return {name: np.concatenate([on_host(shard[name]) for shard in parts]) for name in parts[0]}

@@ -170,11 +170,11 @@ def _plots() -> ModuleType:
 
 
 def _stage_words(stage: Stage, last: int) -> str:
-    parts = [
-        f"{part.name}{f' ({options})' if (options := ', '.join(f'{k}={v}' for k, v in part.options.items())) else ''}"
-        for part in (stage.estimator, stage.update)
-    ]
-    return f"{', '.join(parts)}, rate {stage.rate:g}, to iteration {min(stage.until, last)}"
+    components = []
+    for component in (stage.estimator, stage.update):
+        options = ", ".join(f"{name}={value}" for name, value in component.options.items())
+        components.append(f"{component.name} ({options})" if options else component.name)
+    return f"{', '.join(components)}, rate {stage.rate:g}, to iteration {min(stage.until, last)}"
 
 
 def load_run(folder: str | PathLike, evaluation: str | PathLike | None = None) -> TrainingResult:
@@ -199,17 +199,21 @@ def load_run(folder: str | PathLike, evaluation: str | PathLike | None = None) -
         settings = parse(RunSettings, dict(meta["settings"]), f"{folder / META}: settings")
     except SettingsError as error:
         raise ResultsError(str(error)) from None
-    found, expected = (len(arrays["W"]), arrays["W"].shape[-1]), (settings.trials, settings.hidden)
-    if found != expected:
+    sizes, expected = (len(arrays["W"]), arrays["W"].shape[-1]), (settings.trials, settings.hidden)
+    if sizes != expected:
         raise ResultsError(
-            f"{folder / MODEL}: found {found[0]} models of {found[1]} hidden units; {META} says {expected[0]} of "
+            f"{folder / MODEL}: found {sizes[0]} models of {sizes[1]} hidden units; {META} says {expected[0]} of "
             f"{expected[1]}"
         )
     snapshots = results.read_snapshots(folder) if results.SNAPSHOT_ARRAYS[0] in arrays else {}
     if evaluation is None and snapshots and (folder / EVALUATION).is_dir():
         evaluation = folder / EVALUATION
     if evaluation is not None:
-        _check_same_run(meta, Path(evaluation))
+        other = results.read_meta(evaluation)
+        for key in ("settings", "data"):
+            if other.get(key) != meta.get(key):
+                text = f"{key}: found those of another run; allowed: those of the run's"
+                raise ResultsError(f"{Path(evaluation) / META}: {text}")
     return TrainingResult(
         rbm=RBM(arrays["W"], arrays["b"], arrays["c"]),
         curve=results.read_table(evaluation or folder, CURVE),
@@ -219,11 +223,3 @@ def load_run(folder: str | PathLike, evaluation: str | PathLike | None = None) -
         snapshots={name: snapshots[name] for name in results.SNAPSHOT_ARRAYS if name in snapshots},
         backend={name: text for name, text in meta.items() if name.startswith("backend")},
     )
-
-
-def _check_same_run(meta: Mapping[str, Any], evaluation: Path) -> None:
-    """Raise a `ResultsError` unless an evaluation is of the run with this meta."""
-    other = results.read_meta(evaluation)
-    for key in ("settings", "data"):
-        if other.get(key) != meta.get(key):
-            raise ResultsError(f"{evaluation / META}: {key}: found those of another run; allowed: those of the run's")

@@ -287,7 +287,6 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     @staticmethod
     def _score(rbm: RBM, rows: np.ndarray) -> float:
-        """Return the score of rows in nats per row, see the class."""
         if is_enumerable(rbm.visible_units, rbm.hidden_units):
             return float(log_likelihood(rbm, rows, exact_log_partition(rbm)))
         return float(pseudo_score(rbm, rows))
@@ -303,7 +302,6 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return np.concatenate([function(block) for block in blocks])
 
     def _states(self, X, reset=False) -> "np.ndarray | SparseRows":
-        """Return rows as states, uint8."""
         rows = validate_data(self, X, reset=reset, dtype="numeric", accept_sparse="csr")
         if not sparse.issparse(rows) or (self.threshold or 0) < 0:
             rows = rows.toarray() if sparse.issparse(rows) else rows
@@ -330,7 +328,6 @@ class RBMTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
 
 def _tossed(means: np.ndarray, random: np.random.RandomState) -> np.ndarray:
-    """Return independent states with these means, uint8."""
     return (random.random_sample(means.shape) < means).astype(np.uint8)
 
 

@@ -139,8 +139,8 @@ def run(
     """
     started, threads = perf_counter(), positive_integer("threads", threads)
     data = training_rows(data, "training data")
-    given = {part: rows for part, rows in (("validation", validation), ("test", test)) if rows is not None}
-    given = {part: binary_rows(rows, f"{part} data", data.shape[1], may_be_empty=True) for part, rows in given.items()}
+    held = {name: rows for name, rows in (("validation", validation), ("test", test)) if rows is not None}
+    held = {name: binary_rows(rows, f"{name} data", data.shape[1], may_be_empty=True) for name, rows in held.items()}
     chosen = backends.choose(backend, backends.work(settings, data.shape[1]))
     fused.check_switch()
     ways.check_switch()
@@ -148,7 +148,7 @@ def run(
     trials = np.arange(settings.first_trial, settings.first_trial + settings.trials)
     check_snapshots_fit(data.shape[1], settings.hidden, settings.trials, settings.iterations, settings.evaluate_every)
     rbm = initial_parameters(data, settings, initial).like(array_like(device_data))
-    held_out = held_out_rows(settings, given)
+    held_out = held_out_rows(settings, held)
     evaluate = evaluator(data, settings.hidden, held_out)
     if settings.patience and not is_enumerable(data.shape[1], settings.hidden):
         evaluate = WithScore(evaluate, held_out["validation"])
@@ -159,7 +159,9 @@ def run(
     shards = make_shards(rbm, device_data, settings, threads)
     checkpointer = Checkpointer(checkpoint, checkpoint_seconds, stopping)
     begun = (
-        {f"initial_{name}": part for name, part in initial.on_host().parameters._asdict().items()} if initial else {}
+        {f"initial_{name}": parameter for name, parameter in initial.on_host().parameters._asdict().items()}
+        if initial
+        else {}
     )
     saved = checkpointer.resume(identity(settings, content(data) | held_out | begun))
     # Matrix products use one thread: with several, rounding would depend on the number of threads and trials.
@@ -242,21 +244,18 @@ def train(
         of_run["initial"] = initial
     else:
         values["initial"] = initial
-    dataset = _loaded(data) if isinstance(data, str | PathLike) else data
+    dataset = data
+    if isinstance(data, str | PathLike):
+        is_file = not isinstance(data, str) or os.path.splitext(data)[1]
+        dataset = datasets.read_file(data, sparse=True) if is_file else datasets.load(data)
     if not isinstance(dataset, Dataset):
         parsed = settings_from(values, {"name": "user"}, "train")
         return run(data, parsed, **of_run, validation=validation, test=test)
     of_data = {"name": dataset.name, "options": dataset.provenance["options"]}
     parsed = settings_from(values, of_data, "train")
     held_out: dict[str, Any] = {
-        part: getattr(dataset, part) if rows is None else rows
-        for part, rows in (("validation", validation), ("test", test))
+        name: getattr(dataset, name) if rows is None else rows
+        for name, rows in (("validation", validation), ("test", test))
     }
     result = run(dataset.train, parsed, **of_run, **held_out)
     return replace(result, meta=result.meta | {"data": dataset.provenance})
-
-
-def _loaded(data: str | PathLike) -> Dataset:
-    """Return the data set of a name, or of a file, which has an ending."""
-    is_file = not isinstance(data, str) or os.path.splitext(data)[1]
-    return datasets.read_file(data, sparse=True) if is_file else datasets.load(data)

@@ -80,6 +80,7 @@ RUN = {
     "bias_bound": [(panel(bias_bound={"k": 3}), ("bias_bound.k", SETTING))],
     "validation_likelihood": [(panel(validation_likelihood=True), SAME)],
     "test_likelihood": [(panel(test_likelihood=True), SAME)],
+    "patience": [],
     "products": [(panel(products=1000.0), ("products", BUDGET))],
     "evaluate_at_products": [(panel(products=1000.0, evaluate_at_products=[3.0, 7.0]), ("products", BUDGET))],
 }

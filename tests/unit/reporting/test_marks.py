@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from reporting_results import figure
+from reporting_results import drawn, figure
 
 from rbmbench.base.parsing import parse
 from rbmbench.kinds.learning_curves import LearningCurvesSpec
@@ -47,7 +47,7 @@ def test_marks_are_those_of_the_mean_curves(tmp_path):
 
 def test_a_panel_draws_its_marks_in_the_colours_of_the_curves(tmp_path):
     spec = spec_of(tmp_path, batch=1000, initial={"kind": "normal", "width": 0.01, "biases": "zero"})
-    (ax,) = spec.draw(spec.read()).axes
+    (ax,) = drawn(spec).axes
     vertical = [line for line in ax.get_lines() if len(set(line.get_xdata())) == 1]
     curves = {line.get_xdata()[0]: line.get_color() for line in vertical}
     colours = [line.get_color() for line in ax.get_lines() if len(set(line.get_xdata())) > 1]
@@ -59,7 +59,7 @@ def test_a_panel_draws_its_marks_in_the_colours_of_the_curves(tmp_path):
 
 def test_a_panel_without_a_mark_has_no_vertical_line(tmp_path):
     spec = spec_of(tmp_path, mark=None)
-    (ax,) = spec.draw(spec.read()).axes
+    (ax,) = drawn(spec).axes
     assert all(len(set(line.get_xdata())) > 1 for line in ax.get_lines())
     assert "Vertical lines" not in spec.caption(spec.read())
 

@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from rbmbench.base.errors import ResultsError
 from rbmbench.io.guard import UnreadableError, bounded_bytes
 from rbmbench.io.layout import Layout
-from rbmbench.io.meta import OWN_CHECKSUM, SAME_AS, checked_meta, content_checksum
+from rbmbench.io.meta import OWN_CHECKSUM, SAME_AS, Meta, checked_meta, content_checksum
 from rbmbench.io.results import check_files, read_json, read_meta
 from rbmbench.planning.chart import Chart, Table
 from rbmbench.planning.specs import Shown as Spec
@@ -135,7 +135,7 @@ class Folder:
         here = [record for record in verdicts if record.shown in items or record.reason != NOT_RUN]
         return sorted(here, key=lambda record: (papers.get(record.paper, len(papers)), order(record.shown)))
 
-    def _metas(self, key: str) -> Mapping[str, Mapping[str, Any]]:
+    def _metas(self, key: str) -> Mapping[str, Meta]:
         """Return the meta of all results behind a figure or a table, by the name of their folder."""
         if key in self.specs:
             return {Path(folder).name: _intact(folder) for folder in self.specs[key].folders()}
@@ -213,7 +213,7 @@ class Folder:
         return quote(Path(path.relpath(file, self.page.parent)).as_posix()) if Path(file).is_file() else ""
 
 
-def _intact(folder: str) -> Mapping[str, Any]:
+def _intact(folder: str) -> Meta:
     """Return the meta of a result of which no file was changed."""
     meta = read_meta(folder)
     meta["settings"]  # which every job has: raises an error
