@@ -20,7 +20,7 @@ MEASUREMENTS = ("gradient_bias", "certificate", "meeting_times", "modes", "sampl
 SECTIONS = {
     "Use": """
         docs/first_hour docs/reproducing config/README config/KEYS docs/data docs/fit docs/choosing docs/machines
-        docs/clusters docs/deploying docs/speed docs/reliability docs/glossary""",
+        docs/clusters docs/deploying docs/speed docs/reliability docs/log_z docs/glossary""",
     "Examples": "docs/gallery/index",
     "Library": "docs/library",
     "Results": """
