@@ -20,7 +20,7 @@ MEASUREMENTS = ("gradient_bias", "certificate", "meeting_times", "modes", "sampl
 SECTIONS = {
     "Use": """
         docs/first_hour docs/reproducing config/README config/KEYS docs/data docs/fit docs/choosing docs/machines
-        docs/clusters docs/deploying docs/speed docs/reliability docs/glossary""",
+        docs/clusters docs/deploying docs/speed docs/reliability docs/log_z docs/glossary""",
     "Examples": "docs/gallery/index",
     "Library": "docs/library",
     "Results": """
@@ -143,7 +143,7 @@ def _add_call(app, kind, name, part, options, lines):
 
 
 def _adapt(app, docname, source):
-    """Add the contents of the site to README, and captions to listings that name a file; link to examples and packages."""
+    """Add the contents of the site to README, captions to listings of files, and links to examples and packages."""
     source[0] = re.sub(r'^```(\w+) title="(.+)"$', r"```{code-block} \1\n:caption: \2", source[0], flags=re.MULTILINE)
     source[0] = re.sub(rf"examples/({'|'.join(EXAMPLES)})\.py", r"gallery/\1.rst", source[0])
     if docname.startswith("results/reference/") and docname != "results/reference/README":

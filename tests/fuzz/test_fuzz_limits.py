@@ -9,7 +9,7 @@ Each file is read in a process of its own, limited to 1 GB more than its librari
 - a user's text: numbers in lines of one length, 128 MB.
 - gzip and R files of data sets: the bytes that ``files.yaml`` declares, 16 MB unpacked. MATLAB files: by checksum.
 - parquet and CSV of results: flat columns of numbers and text, 2^26 values, 512 MB; 64 MB for CSV.
-- arguments: UTF-8, names of 255 bytes, counts below 2^31. Names in the configuration: 64 letters. Settings of a job:
+- arguments: UTF-8, counts below 2^31. Names in the configuration: 64 letters. Settings of a job:
   100 kB. Parameters of a run: 8 GB. A grid: 10 000 combinations.
 """
 

@@ -234,12 +234,28 @@ class Tempering(Settings):
     products: Count = Field(default=5_000_000, description="products of a row with W after which they end in any case")
 
 
-class AnnealingBudget(Settings):
+class Bracket(Settings):
+    """Annealing in both directions, see `rbmbench.likelihood.bracketed_log_partition`."""
+
+    steps: StepCount = Field(
+        default=1000, description="Gibbs steps from training rows to the samples that are annealed in reverse"
+    )
+    repeat: Annotated[int, Field(ge=1, le=100, strict=True)] = Field(
+        default=5,
+        description="times the temperatures of a second annealing, where fewer than a tenth of the particles count; "
+        "1: none",
+    )
+
+
+class Annealed(Settings):
     """Estimation of log Z, for models of which neither layer can be enumerated."""
 
     particles: ParticleCount = Field(default=512, description="particles per model")
-    temperatures: AnnealingStepCount = Field(
-        default=50_000, description="equal steps of the inverse temperature from 0 to 1"
+    temperatures: AnnealingStepCount = Field(default=50_000, description="steps of the inverse temperature from 0 to 1")
+    spacing: Literal["equal", "dense"] = Field(
+        default="equal",
+        description="of the steps: equal, or denser near 1 (a fifth of them below 0.5, two fifths above 0.9)",
+        exclude_if=lambda spacing: spacing == "equal",  # so that older ids stay valid
     )
     base: Literal["base_rate", "uniform"] = Field(
         default="base_rate", description="start model: independent units with the rates of the data, or fair coins"
@@ -254,6 +270,22 @@ class AnnealingBudget(Settings):
         return self.tempering.products // 2 if self.tempering else self.particles * self.temperatures
 
 
+class AnnealingBudget(Annealed):
+    """Estimation of log Z at the evaluations of a run."""
+
+    bracket: Bracket | None = _IfSet(
+        default=None, description="annealing in reverse, too, for an interval of both directions; null: forward only"
+    )
+
+    @property
+    def chain_steps(self) -> int:
+        """See `Annealed.chain_steps`."""
+        if self.tempering or not self.bracket:
+            return super().chain_steps
+        repeated = self.bracket.repeat if self.bracket.repeat > 1 else 0
+        return self.particles * ((2 + repeated) * self.temperatures + self.bracket.steps)
+
+
 class AnnealingSettings(AnnealingBudget):
     """An annealing budget and the seed of the particles."""
 
@@ -263,7 +295,7 @@ class AnnealingSettings(AnnealingBudget):
 LEAST_SWEEPS = 100
 
 
-class CertificateBudget(AnnealingBudget):
+class CertificateBudget(Annealed):
     """What a certificate of a trained model is computed with."""
 
     temperatures: AnnealingStepCount = Field(

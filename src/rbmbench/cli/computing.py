@@ -5,6 +5,7 @@ import shlex
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 from rbmbench import datasets, jobs
@@ -15,6 +16,7 @@ from rbmbench.cli.parser import ONE_STAGE, parser, plain_data
 from rbmbench.cli.progress import shown_progress
 from rbmbench.cli.stopping import StopSignals
 from rbmbench.io import provenance, results
+from rbmbench.io.layout import RUNS, Layout
 from rbmbench.kernels import ways
 from rbmbench.training.arguments import settings_from
 
@@ -35,6 +37,32 @@ def compute(arguments: Namespace) -> None:
             kind.gather(task, arguments.blocks)
     else:
         kind.compute(task)
+
+
+def evaluate(arguments: Namespace) -> None:
+    """Evaluate the snapshots of a run; or again those of evaluations that there are, with some settings changed.
+
+    They are then written to folders with the names that the workflow gives to evaluations with these settings.
+    """
+    from rbmbench.planning.jobs import digest_of
+
+    if not arguments.again:
+        return compute(arguments)
+    kind, changes = jobs.of_name("evaluate"), _plain_settings(arguments)
+    if not isinstance(changes, dict):
+        raise SettingsError(f"--settings: must be a mapping, got {changes!r}")
+    _check_start(arguments)
+    for folder in arguments.again:
+        meta, layout = results.read_meta(folder), Layout(str(folder.parent.parent))
+        if "evaluation" not in meta:
+            raise SettingsError(f"--again: must be folders of evaluations, got {folder}, which is none")
+        settings = parse(kind.Settings, meta["evaluation"]["settings"] | changes, "--settings")
+        name = f"{folder.name.rpartition('-')[0]}-{digest_of(meta['run'], settings.canonical())}"
+        files = {"model": layout.job(RUNS, meta["run"]), "data": layout.data_set(meta["settings"]["data"]["name"])}
+        values = {key: getattr(arguments, key) or Path(path) for key, path in files.items()}
+        values |= {"out": arguments.out / name, "checkpoint": arguments.out / f"{name}.checkpoint.npz"}
+        kind.compute(task_of(Namespace(**vars(arguments) | values), settings))
+    return None
 
 
 def bundle(arguments: Namespace) -> None:
@@ -138,9 +166,11 @@ def _check_start(arguments: Namespace) -> None:
 def _settings(model: type[Settings], arguments: Namespace) -> Any:
     """Return the settings, a JSON text or the name of a JSON file; make the checks before the start."""
     text = arguments.settings
-    if text.lstrip().startswith("{"):
-        settings = parse(model, plain_data("--settings", text), "--settings")
-    else:
-        settings = parse(model, results.read_json(text), text)
+    settings = parse(model, _plain_settings(arguments), "--settings" if text.lstrip().startswith("{") else text)
     _check_start(arguments)
     return settings
+
+
+def _plain_settings(arguments: Namespace) -> Any:
+    text = arguments.settings
+    return plain_data("--settings", text) if text.lstrip().startswith("{") else results.read_json(text)

@@ -378,7 +378,10 @@ def _add_steps(commands) -> None:
     }
     text = "compute a job of the workflow: evaluate, ground_truth, estimate, ..."
     of_job = own, COMPUTATION | _resumable()
-    add("evaluate", "computing:compute", "the same as job evaluate", *of_job).set_defaults(kind="evaluate")
+    text_again = "folders of evaluations of a scale whose models are evaluated again; --settings are what changes then"
+    again = {"--again": _folder(nargs="+", help=text_again)}
+    words = "the same as job evaluate, or again with other settings"
+    add("evaluate", "computing:evaluate", words, again, *of_job).set_defaults(kind="evaluate")
     job = add("job", "computing:compute", text, *of_job)
     job.add_argument("kind", metavar="KIND", help="kind of job, a module of rbmbench.jobs or of a plug-in")
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from rbmbench.base.metrics import metric_of
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 FURTHER_LINES = ("dashed", "dotted")
 """What the lines of a panel's second and third metric are."""
+ESTIMATES = "thin bars: 95 % intervals of estimates"
 ANNEALING = "annealing."
 """What begins the names of settings of annealing."""
 REFERENCES = {
@@ -122,6 +124,9 @@ def band_note(spec: LearningCurvesSpec) -> str:
 def curves_caption(spec: LearningCurvesSpec, results: CurveResults) -> str:
     """Return the caption of a figure of learning curves."""
     notes = [*variant_notes(spec), *_likelihood_notes(spec), *_metric_notes(spec, results.summary), _spread_note(spec)]
+    if "estimate_low" in results.summary:
+        open_ended = bool(np.isneginf(results.summary["estimate_low"]).any())
+        notes.append(f"{ESTIMATES.capitalize()}{', without a lower end where few particles count' * open_ended}.")
     notes += [*annealing_notes(results.certainty), *_line_notes(spec), *schedule_notes(spec, results.runs)]
     return " ".join([*notes, *figure_notes(spec, results)])
 

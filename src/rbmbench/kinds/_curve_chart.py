@@ -12,6 +12,7 @@ import pandas as pd
 from rbmbench.base.metrics import metric_of
 from rbmbench.kinds._curve_captions import (
     ANNEALING,
+    ESTIMATES,
     band_note,
     figure_heading,
     further_lines,
@@ -28,6 +29,7 @@ from rbmbench.reporting.words import count, cuts, data_name, listed, missing, sh
 if TYPE_CHECKING:
     from rbmbench.kinds.learning_curves import CurveResults, LearningCurvesSpec, PanelSpec
 
+DRAWN = ("mean", "low", "high", "median", "estimate_low", "estimate_high")
 DIGITS_OF_A_TRIAL = 4
 MOST_TRIALS = 25
 """Curves of single trials in a chart, the first ones."""
@@ -42,7 +44,10 @@ def curves_chart(spec: LearningCurvesSpec, results: CurveResults) -> Chart:
     return Chart(
         heading=tuple(figure_heading(spec, results.summary)),
         panels=tuple(_panel(spec, panel, results) for panel in spec.panels),
-        legend=Legend(entries=tuple(_entries(spec, results.summary)), title=band_note(spec)),
+        legend=Legend(
+            entries=tuple(_entries(spec, results.summary)),
+            title=band_note(spec) + f"; {ESTIMATES}" * ("estimate_low" in results.summary),
+        ),
         machines=charts.machines(results.runs.values()),
     )
 
@@ -96,13 +101,13 @@ def _curves(panel: PanelSpec, summary: pd.DataFrame, runs: Mapping[str, RunData]
     for (key, label, name), curve in summary.groupby(["algorithm", "label", "metric"], sort=False):
         metric = metric_of(name)
         frame = curve.set_index("iteration")
-        values = [
-            column for column in frame if column in ("mean", "low", "high", "median") or column.startswith("path_")
-        ]
+        values = [column for column in frame if column in DRAWN or column.startswith("path_")]
         frame = frame[[*values, "trials"]].astype(float)
         frame.loc[frame["mean"] >= metric.ceiling, values] = np.nan
         more = {"metric": name, "metric_title": metric.title if several else "", "place": panel.metrics.index(name)}
-        more |= {"median": charts.numbers(frame["median"])} if "median" in frame else {}
+        more |= {
+            column: charts.numbers(frame[column]) for column in DRAWN[3:] if column in curve.dropna(axis=1, how="all")
+        }
         more["paths"] = tuple(charts.numbers(frame[column]) for column in values if column.startswith("path_"))
         more |= _of_run(folders[key], runs, name, frame.index)
         yield charts.curve(key, label, frame.set_axis(frame.index / epoch), **more)

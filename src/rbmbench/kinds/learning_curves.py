@@ -29,14 +29,19 @@ from rbmbench.planning.runs import Planner
 from rbmbench.planning.specs import FigureSpec, Place, RunFolder, Trained
 from rbmbench.reporting.frames import (
     FINAL_SHARE,
+    NORMAL,
     RunData,
     annealing_certainty,
+    estimate_ends,
     summarise,
     tidy_curves,
     training_seconds,
+    with_estimates,
 )
 
 QUANTILES = "quantiles"
+ROUNDING = 1e-9
+"""Nats."""
 SHOWN_OF_PANEL = {"axis", "iteration_axis", "references", "mark", "note", "printed", "batch", "initial"}
 MOST_PANELS = 150
 """Panels below each other make a picture of at most 2**16 pixels, more than which cannot be written."""
@@ -226,8 +231,8 @@ class CurveResults:
 
     @cached_property
     def summary(self) -> pd.DataFrame:
-        """Means and bands: see `rbmbench.reporting.frames.summarise`."""
-        return summarise(self.frame, self.band)
+        """Means, bands and intervals of estimates: see `rbmbench.reporting.frames`."""
+        return with_estimates(summarise(self.frame, self.band), self.panels, self.runs)
 
     @cached_property
     def certainty(self) -> pd.DataFrame:
@@ -354,12 +359,25 @@ class Curves:
     @cached_property
     def effective_particles(self) -> float:
         """The least effective sample size of annealing over trials and evaluations; infinite where there is none."""
-        if "particles" not in (self.panel.annealing or {}) or self.metric not in (
-            "log_likelihood",
-            "test_log_likelihood",
-        ):
+        run, name = self.results.runs[self.run.folder], "annealing_effective_sample_size"
+        kept = set(run.curve["metric"])
+        if ERRORS.get(self.metric) != "log_partition_error" or name not in kept or "log_partition_low" in kept:
             return math.inf
-        return float(self.results.runs[self.run.folder].trials("annealing_effective_sample_size").min(axis=None))
+        return float(run.trials(name).min(axis=None))
+
+    def doubt(self, particles: float) -> np.ndarray:
+        """Return how far below and above its values the mean curve may be, (2, evaluations), beyond standard errors.
+
+        See `rbmbench.reporting.frames.estimate_ends`, the intervals of which hold 1.96 standard errors in any case.
+        """
+        run = self.results.runs[self.run.folder]
+        ends = estimate_ends(run, self.metric, particles)
+        if ends is None:
+            return np.zeros((2, self.trials.shape[1]))
+        half = NORMAL * run.trials(ERRORS[self.metric])
+        beyond = self.trials - ends[0] - half, ends[1] - self.trials - half
+        # Differences of standard errors that are rounding are none.
+        return np.stack([part.loc[self.trials.index].where(part > ROUNDING, 0.0).mean() for part in beyond])
 
     @property
     def place(self) -> Place:

@@ -51,6 +51,7 @@ from rbmbench.likelihood import (
     base_rate_bias,
     data_statistics,
     exact_log_partition,
+    inverse_temperatures,
     is_enumerable,
     reverse_ais_log_partition,
     tempered_log_partition,
@@ -227,7 +228,8 @@ class _Rows:
     ) -> tuple[float, float, Quantities]:
         """Return both ends of the interval of log Z by annealing from both sides, and what they rest on."""
         settings, quantities = self._settings, {}
-        budget = {"temperatures": settings.temperatures, "seed": settings.seed, "base": base}
+        schedule = inverse_temperatures(settings.temperatures, settings.spacing)
+        budget = {"temperatures": schedule, "seed": settings.seed, "base": base}
         drawn = spread(samples.reshape(-1, samples.shape[-1]), settings.particles)[None]
         sides = {
             "forward": ais_log_partition(rbm, settings.particles, keys=[2 * trial], **budget),

@@ -42,6 +42,8 @@ class Series(Settings):
     singles: tuple[Numbers, ...] = Field(default=(), description="single trials at the same x")
     place: int = Field(default=0, description="place of its metric in the panel; those after the first are thin")
     median: Numbers = ()
+    estimate_low: Numbers = Field(default=(), description="lower ends of 95 % intervals of estimates; null: none")
+    estimate_high: Numbers = ()
     paths: tuple[Numbers, ...] = Field(default=(), description="single trials that pictures show")
     run: str = Field(default="", description="id of the run behind it")
     seconds: FiniteFloat | None = Field(
@@ -53,7 +55,8 @@ class Series(Settings):
 
     @model_validator(mode="after")
     def _values_are_at_x(self) -> Self:
-        for values in (self.mean, self.low, self.high, self.median, *self.singles, *self.paths):
+        estimates = self.estimate_low, self.estimate_high
+        for values in (self.mean, self.low, self.high, self.median, *estimates, *self.singles, *self.paths):
             if len(values) not in (0, len(self.x)):
                 raise ValueError(f"{self.key}: must have {len(self.x)} values, one for each x, got {len(values)}")
         return self

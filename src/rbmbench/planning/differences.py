@@ -35,6 +35,8 @@ NOT_COMPARED = {
     # Density and further metrics of evaluations, and samples kept as images: no compared number depends on them.
     *("evaluate_every", "evaluate_at", "evaluate_at_products", "validation_likelihood", "test_likelihood"),
     *("points", "shown"),
+    # Of the error of log Z, which is in captions and intervals.
+    *("spacing", "bracket"),
 }
 ENDS = {"iterations", "samples"}
 """Budgets that say where a curve ends: with more than the paper's, claims are about another place."""

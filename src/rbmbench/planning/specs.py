@@ -289,14 +289,13 @@ def parse_spec(values: object, where: str) -> Any:
 
 def read_spec(path: str | PathLike) -> Any:
     """Return the spec of a figure or a table from ``results/SCALE/specs/KEY.json``; see `read_values` for errors."""
-    return parse_spec(rooted(read_values(path), Path(path)), str(path))
+    return parse_spec(rooted(read_json(path), Path(path)), str(path))
 
 
 def rooted(values: Any, path: Path) -> Any:
     """Return the plain data of a spec with every folder or file that does not exist here put beside ``results``."""
     where = path.resolve()
     root = where.parents[min(3, len(where.parents) - 1)]
-
     return with_places(values, lambda place: place if Path(place).exists() else str(root / place))
 
 

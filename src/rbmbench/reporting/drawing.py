@@ -58,6 +58,8 @@ FURTHER = (
     {"linestyle": (0, (1, 1.2)), "linewidth": 0.9, "zorder": 1.9, "alpha": 0.75},
 )
 """What the curves of a panel's second and third metric have in place of their algorithm's own look."""
+ESTIMATE = {"linewidth": 0.8, "alpha": 0.6, "zorder": 1.7}
+"""Of the bars of estimates."""
 MARK = {"linewidth": 0.9, "zorder": 1.2}
 """What vertical lines have in place of the width of their algorithm's curve."""
 LOOKS = {
@@ -270,6 +272,11 @@ def _fit(ax: Axes, panel: ChartPanel, looks: dict[str, Look], factor: float, col
     limits = vertical_limits(curves, heights) if panel.rows else full_limits(without_start(curves), is_log, heights)
     _scale(ax, limits, "log" if is_log else "linear")
     _scale_x(ax, panel, curves["x"], columns)
+    for series in panel.series:
+        if series.estimate_high:
+            low, high = array_of(series.estimate_low, factor), array_of(series.estimate_high, factor)
+            # Without a lower end a bar ends at the axis.
+            ax.vlines(series.x, np.fmax(low, limits[0]), high, color=looks[series.key]["color"], **ESTIMATE)
     if panel.rows:
         _point_at_dives(ax, panel, curves, limits[0], looks)
     sns.despine(ax=ax, right=not panel.rows)

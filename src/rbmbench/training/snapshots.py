@@ -12,7 +12,13 @@ from rbmbench.base.metrics import TEMPERED
 from rbmbench.base.pace import Progress
 from rbmbench.base.registry import positive_integer
 from rbmbench.base.settings import AnnealingSettings
-from rbmbench.likelihood import ais_log_partition, base_rate_bias, tempered_log_partition
+from rbmbench.likelihood import (
+    ais_log_partition,
+    base_rate_bias,
+    bracketed_log_partition,
+    inverse_temperatures,
+    tempered_log_partition,
+)
 from rbmbench.likelihood.particles import Particles
 from rbmbench.model.rows import binary_rows
 from rbmbench.model.sparse_rows import content, training_rows
@@ -63,7 +69,8 @@ def annealed_curve(
     DataFrame
         Tidy: trial, iteration, metric, value with the metrics log_likelihood (mean over training rows, nats),
         PART_log_likelihood of each held-out part, log_partition (nats), log_partition_error (standard error, nats) and
-        annealing_effective_sample_size, or log_partition_NAME for each name of `rbmbench.base.metrics.TEMPERED`.
+        annealing_effective_sample_size, or log_partition_NAME for each name of `rbmbench.base.metrics.TEMPERED`; if the
+        settings have ``bracket``, log_partition_low and log_partition_high, the ends of an interval of 95 %.
 
     Raises
     ------
@@ -89,7 +96,11 @@ def annealed_curve(
         target_error, products = settings.tempering.target_error, settings.tempering.products
         estimate = partial(tempered_log_partition, data=data, target_error=target_error, budget=products)
     else:
-        estimate = partial(ais_log_partition, particles=settings.particles, temperatures=settings.temperatures)
+        schedule = inverse_temperatures(settings.temperatures, settings.spacing)
+        estimate = partial(ais_log_partition, particles=settings.particles, temperatures=schedule)
+        if settings.bracket:
+            budget = {"data": data} | settings.bracket.model_dump()
+            estimate = partial(bracketed_log_partition, **estimate.keywords, **budget)
     while evaluation.done < len(evaluation.iterations):
         snapshots_at_once, begun = evaluation.next(at_once=-(-threads // trials))
         count = snapshots_at_once.W.shape[0]
@@ -114,6 +125,8 @@ def annealed_curve(
             metrics |= {f"log_partition_{name}": getattr(log_z, name) for name in TEMPERED}
         else:
             metrics["annealing_effective_sample_size"] = log_z.effective_sample_size
+            if settings.bracket:
+                metrics |= {"log_partition_low": log_z.low, "log_partition_high": log_z.high}
         evaluation.add(metrics, of_trials)
     return evaluation.curve.frame()
 

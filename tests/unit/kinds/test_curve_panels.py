@@ -4,6 +4,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.collections import LineCollection
 from reporting_results import drawn, figure, rising
 
 from rbmbench import datasets
@@ -42,6 +43,60 @@ def test_a_panel_shows_the_metric_it_names(tmp_path):
     caption = spec.caption(found)
     assert caption.startswith("Log-likelihood of the whole training set against the iteration (panel a): left axis")
     assert "Panel b: mean stopping time τ (Gibbs steps), averaged over the iterations since" in caption
+
+
+def bars_of(ax) -> list[np.ndarray]:
+    """Return the thin bars of a panel by curve: (evaluations, x and y, lower and upper end)."""
+    return [np.stack(part.get_segments()) for part in ax.collections if isinstance(part, LineCollection)]
+
+
+def test_estimates_have_bars_and_those_of_few_particles_no_lower_end(tmp_path):
+    # A standard error of 0.25 nats; two particles count at the last evaluation, and 50 before.
+    values, sizes = rising(-5.0, trials=1), np.where(np.arange(41) == 40, 2.0, 50.0)[None]
+    particles = {"annealing_effective_sample_size": sizes}
+    panel = {"curves": {"ucd": values}, "effective_particles": {"ucd": particles}}
+    spec = spec_of(tmp_path, {"a": panel, "b": {"curves": CURVES}})
+    found = spec.read()
+    numbers, picture = spec.numbers(found), drawn(spec)
+    half = 1.96 * 0.25
+    of_panel = numbers[numbers["panel"] == "a"]
+    expected = [np.append(values[0, :-1] - half, -np.inf), np.append(values[0, :-1] + half, values[0, -1] + np.log(40))]
+    np.testing.assert_allclose(of_panel[["estimate_low", "estimate_high"]].T, expected)
+    assert numbers[numbers["panel"] == "b"]["estimate_high"].isna().all()
+    estimated, exact = picture.axes[:2]
+    (bars,) = bars_of(estimated)
+    np.testing.assert_allclose(bars[:, :, 0], np.repeat(100 * np.arange(41), 2).reshape(41, 2))
+    shown = 13 * expected[0][:-1] > estimated.get_ylim()[0]
+    np.testing.assert_allclose(bars[:-1, 0, 1][shown], 13 * expected[0][:-1][shown])
+    assert bars[-1, 0, 1] == estimated.get_ylim()[0]
+    np.testing.assert_allclose(bars[:, 1, 1], 13 * expected[1])
+    assert bars_of(exact) == []
+    assert picture.legends[0].get_title().get_text().endswith("; thin bars: 95 % intervals of estimates")
+    assert "95 % intervals of estimates, without a lower end where few particles count." in spec.caption(found)
+    (series,) = spec.chart(found).panels[0].series
+    assert series.estimate_low[:-1] == pytest.approx(expected[0][:-1])
+    assert series.estimate_low[-1] is None
+    assert series.estimate_high == pytest.approx(expected[1])
+    assert spec.chart(found).panels[1].series[0].estimate_high == ()
+
+
+def test_bars_of_several_trials_are_the_means_of_their_ends(tmp_path):
+    values = rising(-5.0, trials=3)
+    high = 3 + np.arange(3.0)[:, None] + np.zeros(41)
+    bracket = {"log_partition_low": 1.0, "log_partition_high": high, "annealing_effective_sample_size": 2.0}
+    spec = spec_of(tmp_path, {"a": {"curves": {"ucd": values}, "effective_particles": {"ucd": bracket}}})
+    numbers = spec.numbers(spec.read())
+    # log Z is 3: the log-likelihood may be 2 nats larger, and 0, 1 and 2 smaller.
+    np.testing.assert_allclose(numbers["estimate_high"], values.mean(axis=0) + 2)
+    np.testing.assert_allclose(numbers["estimate_low"], values.mean(axis=0) - 1)
+
+
+def test_a_figure_of_exact_values_has_no_columns_of_estimates(tmp_path):
+    spec = spec_of(tmp_path, {"a": {"curves": CURVES}})
+    found = spec.read()
+    assert not [name for name in spec.numbers(found) if name.startswith("estimate")]
+    assert "intervals of estimates" not in spec.caption(found)
+    assert bars_of(drawn(spec).axes[0]) == []
 
 
 def test_a_metric_without_an_entry_has_its_own_name():

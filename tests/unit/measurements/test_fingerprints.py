@@ -14,6 +14,7 @@ from rbmbench import estimators, samplers, updates
 from rbmbench.base import plugins, sources
 from rbmbench.base.settings import (
     AnnealingSettings,
+    Bracket,
     CouplingSettings,
     GroundTruthSettings,
     RunSettings,
@@ -72,6 +73,7 @@ def test_every_sampler_has_one(name):
     [
         AnnealingSettings(),
         AnnealingSettings(tempering=Tempering()),
+        AnnealingSettings(bracket=Bracket(), spacing="dense"),
         GroundTruthSettings(method="exact"),
         GroundTruthSettings(method="parallel_tempering"),
         CouplingSettings(visible=101, hidden=103, coupling="rbm"),

@@ -87,8 +87,10 @@ RUN = {
 ANNEALING = {
     "particles": [({"defaults": {"annealing": {"particles": 17}}}, ("annealing.particles", BUDGET))],
     "temperatures": [({"defaults": {"annealing": {"temperatures": 19}}}, ("annealing.temperatures", BUDGET))],
+    "spacing": [({"defaults": {"annealing": {"spacing": "dense"}}}, SAME)],
     "base": [({"defaults": {"annealing": {"base": "uniform"}}}, ("annealing.base", SETTING))],
     "tempering": [({"defaults": {"annealing": {"tempering": {}, "particles": 17}}}, SAME)],
+    "bracket": [({"defaults": {"annealing": {"bracket": {}}}}, SAME)],
     "seed": [({"defaults": {"seed": 7}}, SAME)],
 }
 TRUTH = {
