@@ -15,7 +15,7 @@ class MeanFieldCD(Estimator):
     def __init__(self, k: int = 1):
         super().__init__()
         if not isinstance(k, int) or k < 1:
-            raise SettingsError(f"option 'k': found {k!r}; allowed: an integer >= 1")
+            raise SettingsError(f"option 'k': must be an integer >= 1, got {k!r}")
         self.k = k
 
     def negative_phase(self, rbm, positive, state, stream):

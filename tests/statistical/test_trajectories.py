@@ -217,7 +217,7 @@ def test_a_ladder_begins_without_weights(first):
         choose_ladder(models)
     with pytest.raises(SettingsError, match="first models with weights; allowed"):
         trajectory_ais_log_partition(models)
-    with pytest.raises(SettingsError, match=r"found W of shape \(5, 3\); allowed: \(levels, m, n\)"):
+    with pytest.raises(SettingsError, match=r"must be \(levels, m, n\), got W of shape \(5, 3\)"):
         TrajectoryTempering(models[0])
 
 

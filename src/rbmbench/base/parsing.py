@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Validation of plain data with pydantic, with the first invalid value reported in one line."""
 
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar, get_args
 
@@ -42,16 +43,16 @@ def parse(model: type[Model], values: object, where: str | Callable[[tuple], str
             what = unknown_name("key", location[-1], allowed) if allowed else "unknown key"
             raise SettingsError(f"{where}: {key}: {what}") from None
         if error["type"] == "missing":
-            value = "nothing"
-        elif isinstance(error["input"], dict | list):
+            raise SettingsError(f"{where}: {key}: is missing") from None
+        if isinstance(error["input"], dict | list):
             value = f"a {type(error['input']).__name__}"
         else:
             value = repr(error["input"])
-        message = "should be a list" if error["type"] == "tuple_type" else error["msg"].removeprefix("Value error, ")
-        # Our own validators of several values name what they found in the message.
-        own = error["type"] == "value_error" and isinstance(error["input"], dict | list)
-        prefix = "" if own else f"found {value}; "
-        raise SettingsError(f"{where}: {key}: {prefix}{message[:1].lower()}{message[1:]}") from None
+        message = "must be a list" if error["type"] == "tuple_type" else error["msg"].removeprefix("Value error, ")
+        message = re.sub(r"^\w+ should", "must", message)
+        # Our own validators of several values name the wrong one in the message.
+        own = error["type"] == "value_error" and (isinstance(error["input"], dict | list) or ", got " in message)
+        raise SettingsError(f"{where}: {key}: {message}{'' if own else f', got {value}'}") from None
 
 
 def _plain(values: Any) -> Any:

@@ -103,7 +103,7 @@ def name_for_processes(paths: Iterable[str | os.PathLike] = ()) -> str:
     added = [*map(os.path.abspath, paths), *map(str, _files)]
     for path in added:
         if os.pathsep in path:
-            raise SettingsError(f"plug-in {path}: found {os.pathsep!r} in its path; allowed: paths without")
+            raise SettingsError(f"plug-in {path}: must be without {os.pathsep!r}")
     value = os.pathsep.join(dict.fromkeys([*known, *added]))
     if value:
         os.environ[VARIABLE] = value
@@ -119,7 +119,7 @@ def entry_points(group: str) -> dict[str, Any]:
     for point in metadata.entry_points(group=group):
         other = points.setdefault(point.name, point)
         if other.value != point.value:
-            text = f"found it in {place_of(other)}, too; allowed: one of the two packages, or another name"
+            text = f"must be in one package, got {place_of(other)}, too"
             raise SettingsError(f"{place_of(point)}: {group}: {text}")
     return points
 
@@ -179,18 +179,18 @@ def _files_of(path: Path) -> list[Path]:
     if path.is_dir():
         files = [file for file in sorted(path.glob("*.py")) if not NO_PLUGINS.fullmatch(file.stem)]
         if not files:
-            raise SettingsError(f"plug-in {path}: found a folder without Python files; allowed: {ALLOWED}, or several")
+            raise SettingsError(f"plug-in {path}: must be {ALLOWED}, or several, got a folder without Python files")
         return files
     if not path.is_file() or path.suffix != ".py":
         content = "something else" if path.exists() else "nothing"
-        raise SettingsError(f"plug-in {path}: found {content} there; allowed: {ALLOWED}, or a folder of such files")
+        raise SettingsError(f"plug-in {path}: must be {ALLOWED}, or a folder of such files, got {content}")
     return [path]
 
 
 def _load_file(file: Path) -> None:
     if not NAME.fullmatch(file.stem):
         text = "small letters, digits and _, first a letter: a part has the name of its file"
-        raise SettingsError(f"plug-in {file}: found the name {file.stem!r}; allowed: {text}")
+        raise SettingsError(f"plug-in {file}: must be {text}, got {file.stem!r}")
     place, name = os.path.relpath(file), f"{_package_of(file.resolve().parent)}.{file.stem}"
     if place.startswith(os.pardir):  # not below the working folder
         place = str(file)

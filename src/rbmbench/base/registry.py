@@ -164,28 +164,28 @@ def positive_integer(name: str, value: object, least: int = 1, most: int | None 
     """
     most = LARGEST.get(name, MOST_COUNT) if most is None else most
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise SettingsError(f"option {name!r}: found {value!r}; allowed: an integer >= {least}")
+        raise SettingsError(f"option {name!r}: must be an integer >= {least}, got {value!r}")
     if value > most:
-        raise SettingsError(f"option {name!r}: found {value!r}; allowed: an integer from {least} to {most}")
+        raise SettingsError(f"option {name!r}: must be an integer from {least} to {most}, got {value!r}")
     return int(value)
 
 
 def number_within(name: str, value: object, most: float) -> float:
     """Return ``value`` if it is a number from 0 to ``most``, else raise a `SettingsError` that names the option."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
-        raise SettingsError(f"option {name!r}: found {value!r}; allowed: a number from 0 to {most:g}")
+        raise SettingsError(f"option {name!r}: must be a number from 0 to {most:g}, got {value!r}")
     return value
 
 
 def number_below_one(name: str, value: object) -> float:
     """Return ``value`` if it is a number >= 0 and < 1, else raise a `SettingsError` that names the option."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
-        raise SettingsError(f"option {name!r}: found {value!r}; allowed: a number >= 0 and < 1")
+        raise SettingsError(f"option {name!r}: must be a number >= 0 and < 1, got {value!r}")
     return value
 
 
 def truth_value(name: str, value: object) -> bool:
     """Return ``value`` if it is true or false, else raise a `SettingsError` that names the option."""
     if not isinstance(value, bool):
-        raise SettingsError(f"option {name!r}: found {value!r}; allowed: true, false")
+        raise SettingsError(f"option {name!r}: must be true or false, got {value!r}")
     return value

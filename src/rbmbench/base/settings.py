@@ -54,7 +54,7 @@ PointCount = Annotated[int, Field(ge=1, le=MOST_POINTS, strict=True)]
 
 def _no_truth_value(value: object) -> object:
     if isinstance(value, bool):  # pydantic would convert it to 1 or 0
-        raise ValueError("input should be a number")
+        raise ValueError("must be a number")
     return value
 
 
@@ -65,7 +65,7 @@ Seed = Annotated[int, Field(ge=0, lt=2**32, strict=True)]
 
 def _ascending(values: tuple[float, ...]) -> tuple[float, ...]:
     if any(later <= earlier for earlier, later in pairwise(values)):
-        raise ValueError("should ascend")
+        raise ValueError("must ascend")
     return values
 
 
@@ -188,7 +188,7 @@ class RunSettings(Settings):
     def _stages_ascend(self) -> Self:
         ends = [stage.until for stage in self.schedule]
         if any(later <= earlier for earlier, later in pairwise(ends)):
-            raise ValueError(f"schedule: 'until' must ascend, found {ends}")
+            raise ValueError(f"schedule: 'until' must ascend, got {ends}")
         return self
 
     @model_validator(mode="after")
@@ -202,7 +202,7 @@ class RunSettings(Settings):
     @model_validator(mode="after")
     def _trials_have_keys(self) -> Self:
         if self.first_trial + self.trials > 2**32:
-            raise ValueError(f"first_trial + trials: found {self.first_trial + self.trials}, allowed: at most 2**32")
+            raise ValueError(f"first_trial + trials: must be at most 2**32, got {self.first_trial + self.trials}")
         return self
 
 
@@ -345,7 +345,7 @@ class SamplerGrid(Choice):
     @model_validator(mode="after")
     def _not_too_many(self) -> Self:
         if (count := math.prod(map(len, self.grid.values()))) > MOST_COMBINATIONS:
-            raise ValueError(f"grid: found {count} combinations; allowed: at most {MOST_COMBINATIONS}")
+            raise ValueError(f"grid: must have at most {MOST_COMBINATIONS} combinations, got {count}")
         return self
 
     @property

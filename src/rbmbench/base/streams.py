@@ -104,10 +104,10 @@ class Stream:
         number: int | np.integer = 0,
     ):
         if not 0 <= seed < 2**32:
-            raise SettingsError(f"seed: found {seed}; allowed: 0 to {2**32 - 1}")
+            raise SettingsError(f"seed: must be from 0 to {2**32 - 1}, got {seed}")
         for trial in (min(trials), max(trials)) if len(trials) else ():
             if not 0 <= trial < 2**32:
-                raise SettingsError(f"trial: found {trial}; allowed: 0 to {2**32 - 1}")
+                raise SettingsError(f"trial: must be from 0 to {2**32 - 1}, got {trial}")
         self.seed = np.uint32(seed)
         self.trials = np.asarray(trials, dtype=np.uint32)
         self.purpose = np.uint32(purpose)

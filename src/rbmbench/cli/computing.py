@@ -103,14 +103,14 @@ def run_of(arguments: Namespace) -> tuple[RunSettings, datasets.Dataset]:
     values = {name: value for name in names if (value := getattr(arguments, name)) is not None}
     if arguments.settings:
         if values:
-            raise SettingsError(f"--settings: found with {_argument(values)}; allowed: one of the two")
+            raise SettingsError(f"--settings: must be without {_argument(values)}")
         settings, dataset = _settings(RunSettings, arguments), read_data(arguments)
         if settings.data.name == "held_out" != dataset.name:  # the whole file of a run of `fit`
             dataset = datasets.REGISTRY.create("held_out", settings.data.options).split(dataset)
         return settings, dataset
     for name in ("hidden", "iterations"):
         if name not in values:
-            raise SettingsError(f"{_argument([name])}: found nothing; allowed: an integer >= 1, or --settings")
+            raise SettingsError(f"{_argument([name])}: must be an integer >= 1, or --settings must be given")
     _check_start(arguments)
     dataset = _with_held_out(arguments, read_data(arguments, sparse=True))
     if hasattr(arguments, "validation") and len(dataset.validation):

@@ -164,5 +164,7 @@ def _rows_for(arguments: Namespace, rbm: RBM) -> Dataset:
     dataset = computing.read_data(arguments, columns, **usual)
     if (columns := dataset.train.shape[1]) != rbm.visible_units:
         file = _file_of(arguments.model)
-        raise DataError(f"{arguments.data}: found {columns} columns; {file} has {rbm.visible_units} visible units")
+        raise DataError(
+            f"{arguments.data}: must have {rbm.visible_units} columns, the visible units of {file}, got {columns}"
+        )
     return dataset

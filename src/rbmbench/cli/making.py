@@ -34,7 +34,7 @@ def data(arguments: Namespace) -> None:
         for key, number in sizes.items():
             expected = getattr(arguments, key)
             if expected not in (None, number):
-                text = f"data set {arguments.name!r}: {key}: found {number}; the configuration says {expected}"
+                text = f"data set {arguments.name!r}: {key}: must be {expected}, as in the configuration, got {number}"
                 raise DataError(text)
         if made_by := plugins.used():
             dataset.provenance["plugins"] = made_by
@@ -85,7 +85,7 @@ def report(arguments: Namespace) -> None:
     named = [*arguments.folders, *scale_folder(arguments)] or [Path(REFERENCE)] * Path(REFERENCE).is_dir()
     folders = [inner for folder in named for inner in shown_folders(folder)]
     if not folders:
-        raise SettingsError(f"report: found no folder in {REFERENCE}; name one, such as results/smoke")
+        raise SettingsError(f"report: must have a folder, got none in {REFERENCE}; name one, such as results/smoke")
     values = None if arguments.values is None else plain_data("--values", arguments.values)
     configured = arguments.config, arguments.configfile
     write_report(folders, arguments.out, *configured, arguments.specs, values)
@@ -111,7 +111,7 @@ def _one_folder(arguments: Namespace) -> Path:
     named = [*filter(None, [arguments.folder]), *scale_folder(arguments)]
     if len(named) != 1:
         folders = " and --scale ".join(map(str, named)) or "nothing"
-        raise SettingsError(f"folder: found {folders}; allowed: one folder, or --scale NAME")
+        raise SettingsError(f"folder: must be one folder, or --scale NAME, got {folders}")
     return named[0]
 
 

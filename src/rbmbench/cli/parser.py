@@ -97,7 +97,7 @@ def _number(least: float, most: float, kind: type) -> Callable[[str], float]:
     def number(text: str) -> float:
         value = kind(text)
         if not least <= value <= most:
-            raise ArgumentTypeError(f"found {text!r}; should be from {least} to {most}")
+            raise ArgumentTypeError(f"must be from {least} to {most}, got {text!r}")
         return value
 
     return number
@@ -106,14 +106,14 @@ def _number(least: float, most: float, kind: type) -> Callable[[str], float]:
 def _pair(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name:
-        raise ArgumentTypeError(f"found {text!r}; should be NAME=VALUE")
+        raise ArgumentTypeError(f"must be NAME=VALUE, got {text!r}")
     return name, value
 
 
 def _shape(text: str) -> tuple[int, int]:
     numbers = re.fullmatch(r"([1-9]\d{0,8})x([1-9]\d{0,8})", text, re.ASCII)
     if not numbers:
-        raise ArgumentTypeError(f"found {text!r}; should be ROWSxCOLUMNS, such as 28x28")
+        raise ArgumentTypeError(f"must be ROWSxCOLUMNS, such as 28x28, got {text!r}")
     return int(numbers[1]), int(numbers[2])
 
 
@@ -126,7 +126,7 @@ def _range_of_trials(text: str) -> tuple[int, int]:
 
 def _kind_of_parts(text: str) -> str:
     if text not in PARTS:
-        raise ArgumentTypeError(f"found {text!r}; should be one of {', '.join(PARTS)}")
+        raise ArgumentTypeError(f"must be one of {', '.join(PARTS)}, got {text!r}")
     return text
 
 
@@ -429,5 +429,5 @@ def plain_data(argument: str, text: str) -> dict:
     except UnreadableError as error:
         raise SettingsError(f"{argument}: is not JSON ({error})") from None
     if not isinstance(values, dict):
-        raise SettingsError(f"{argument}: holds a {type(values).__name__}; should be a mapping of keys")
+        raise SettingsError(f"{argument}: must be a mapping of keys, got a {type(values).__name__}")
     return values

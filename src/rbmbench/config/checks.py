@@ -20,7 +20,7 @@ def checked_paper(key: str, layers: Layers, values: Mapping[str, Any]) -> Paper:
     """Return the checked settings of one paper; `SettingsError` for the first value that is not allowed."""
     paper = parse(paper_model(), values, layers.place)
     if paper.key != key:
-        raise layers.refuse(("key",), f"found {paper.key!r}; should be {key!r}, as the file is named")
+        raise layers.refuse(("key",), f"must be {key!r}, as the file is named, got {paper.key!r}")
     checks = Checks(paper, layers)
     checks.check_parts()
     for section in ("figures", "tables"):
@@ -61,10 +61,10 @@ class Checks:
         self._check_sizes(panel, algorithms, location)
         proxy, rows = panel.proxy or paper.defaults.proxy, paper.data[panel.data].rows
         if panel.batch and panel.batch > rows:
-            message = f"found {panel.batch}; a batch has at most as many rows as the data set, {rows}"
+            message = f"must be at most the {rows} rows of the data set, got {panel.batch}"
             raise self.refuse((*location, "batch"), message)
         if proxy and proxy.rows and proxy.rows > rows:
-            message = f"found {proxy.rows}; allowed: at most as many rows as the data set has, {rows}"
+            message = f"must be at most as many rows as the data set has, {rows}, got {proxy.rows}"
             raise self.refuse((*location, "proxy", "rows"), message)
         size = paper.data[panel.data].visible, panel.hidden, panel.trials or paper.defaults.trials
         with self._placed(location):
@@ -78,7 +78,7 @@ class Checks:
             if panel.iterations <= begins or last not in (None, panel.iterations):
                 allowed = f"more than {begins}" if last is None else last
                 message = (
-                    f"found {panel.iterations}; the schedule of {name!r} ends its stages at {ends}; allowed: {allowed}"
+                    f"must be {allowed}, got {panel.iterations}; the schedule of {name!r} ends its stages at {ends}"
                 )
                 raise self.refuse((*location, "iterations"), message)
 
@@ -88,10 +88,10 @@ class Checks:
             with self._placed(("data", name)):
                 own_file = datasets.REGISTRY.create(entry.name, entry.options).own_file
             if own_file and not Path(own_file).is_file():
-                message = f"found {own_file!r}, which is missing or no regular file; allowed: a file with your data"
+                message = f"must be a file with your data, got {own_file!r}, which is missing or no regular file"
                 raise self.refuse(("data", name, "options", "path"), message)
             if entry.batch > entry.rows:
-                message = f"found {entry.batch}; a batch has at most as many rows as the data set, {entry.rows}"
+                message = f"must be at most the {entry.rows} rows of the data set, got {entry.batch}"
                 raise self.refuse(("data", name, "batch"), message)
         for name, algorithm in self.paper.algorithms.items():
             for number, stage in enumerate(algorithm.stages):

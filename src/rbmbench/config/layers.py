@@ -35,7 +35,7 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
     except UnreadableError as error:
         raise SettingsError(f"{path}: is not YAML, or not plain ({error})") from None
     if not isinstance(values, dict):
-        raise SettingsError(f"{path}: holds a {type(values).__name__}; should be a mapping of keys")
+        raise SettingsError(f"{path}: must be a mapping of keys, got a {type(values).__name__}")
     return values
 
 

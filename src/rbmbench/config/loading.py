@@ -115,5 +115,5 @@ def _published_tables(file: Path) -> Mapping[str, Any]:
         raise SettingsError(f"{file}: is missing; a paper without claims yet has a file with the line 'claims: []'")
     tables = read_yaml(file).get("published_tables")
     if tables is not None and not isinstance(tables, dict):
-        raise SettingsError(f"{file}: published_tables: found a {type(tables).__name__}; should be a mapping of tables")
+        raise SettingsError(f"{file}: published_tables: must be a mapping of tables, got a {type(tables).__name__}")
     return tables or {}

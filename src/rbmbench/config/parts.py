@@ -168,7 +168,7 @@ class Algorithm(Look):
             raise ValueError("has a 'schedule'; 'options', 'update' and 'rate' belong into its stages")
         ends = [stage.until for stage in self.schedule or ()]
         if None in ends[:-1] or any(b is not None and b <= a for a, b in pairwise(ends)):
-            raise ValueError(f"schedule: 'until' should ascend and may be left out in the last stage, found {ends}")
+            raise ValueError(f"schedule: 'until' must ascend and may be left out in the last stage, got {ends}")
         return self
 
 

@@ -156,9 +156,9 @@ def _numbers(array: np.ndarray, name: str, where: str) -> np.ndarray:
     """Return a contiguous array of numbers; refuse other dtypes and the names of parts."""
     array = np.asarray(array)
     if name in (*PARTS, "provenance"):
-        raise DataError(f"{where}: found an array of this name; allowed: a name that is not used by the file itself")
+        raise DataError(f"{where}: must have another name, got one of the file itself")
     if array.dtype.kind not in "buif":
-        raise DataError(f"{where}: found {array.dtype}; allowed: numbers")
+        raise DataError(f"{where}: must be numbers, got {array.dtype}")
     return np.array(array, order="C")  # ascontiguousarray would give a number an axis
 
 

@@ -172,7 +172,7 @@ def _text(content: bytes) -> Rows:
     text = content.decode("utf-16" if content[:2] in UTF_16 else "utf-8-sig", errors="replace")
     first = next((line.strip() for line in StringIO(text, None) if line.strip()), "")
     if not first:
-        raise UnreadableError("found no numbers")
+        raise UnreadableError("must have numbers, got none")
     separator = next((mark for mark in SEPARATORS if mark in first), r"\s+")
     cells = [cell.strip().strip("\"'") for cell in (first.split() if separator == r"\s+" else first.split(separator))]
     header = 0 if _are_names(cells) else None

@@ -55,7 +55,7 @@ class Recipe:
     def refused(self, option: str, allowed: str) -> SettingsError:
         """Return the error of an option whose value is not one of those ``allowed``."""
         value = getattr(self, option)
-        return SettingsError(f"data set {self.name!r}: option {option!r}: found {value!r}; allowed: {allowed}")
+        return SettingsError(f"data set {self.name!r}: option {option!r}: must be {allowed}, got {value!r}")
 
     def build(self, title: str, **contents) -> Dataset:
         """Return the data set of these options; ``contents`` are further arguments of `rbmbench.datasets.build`."""

@@ -26,8 +26,8 @@ def check_continues(estimator: "Estimator", rule: str) -> None:
     if estimator.continues_from is None:
         name = type(estimator).__module__.rpartition(".")[2]
         raise SettingsError(
-            f"update rule {rule!r}: found the estimator {name!r}, whose chains cannot continue within an iteration; "
-            "allowed: estimators with one chain from each row of the mini-batch, persistent chains, or none"
+            f"update rule {rule!r}: the estimator must have one chain from each row of the mini-batch, "
+            f"persistent chains, or none, which continue within an iteration, got {name!r}"
         )
 
 

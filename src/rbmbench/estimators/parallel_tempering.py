@@ -51,9 +51,7 @@ class ParallelTempering(Estimator):
     def start(self, rbm, data, batch, stream):
         """Start all chains at random training rows."""
         if batch % self.sets:
-            raise SettingsError(
-                f"estimator 'parallel_tempering': sets: found {self.sets}; allowed: a divisor of {batch}"
-            )
+            raise SettingsError(f"estimator 'parallel_tempering': sets: must be a divisor of {batch}, got {self.sets}")
         rows = random_rows(data, self.sets * self.sampler.temperatures, rbm.W, stream)
         return {"visible": rows.reshape(len(rows), self.sets, self.sampler.temperatures, -1)}
 

@@ -38,5 +38,5 @@ class PopCDLeaveOneOut(PopCD):
     def weighted_ends(self, rbm, positive, stream):
         """Return v, p(h|v) and log w, see `PopCD`, for at least 2 rows."""
         if positive.visible.shape[1] < 2:
-            raise SettingsError("estimator 'pop_cd_leave_one_out': found a batch of 1 row; allowed: 2 or more")
+            raise SettingsError("estimator 'pop_cd_leave_one_out': batch: must be at least 2, got 1")
         return super().weighted_ends(rbm, positive, stream)

@@ -42,9 +42,7 @@ class PopCDMixture(PopCD):
         """Return v, p(h|v) and log w with respect to the mixtures, see `PopCD`."""
         rows = positive.visible.shape[1]
         if rows % self.tau:
-            raise SettingsError(
-                f"estimator 'pop_cd_mixture': tau: found {self.tau}; allowed: a divisor of batch {rows}"
-            )
+            raise SettingsError(f"estimator 'pop_cd_mixture': tau: must be a divisor of batch {rows}, got {self.tau}")
         hidden = run_chain(rbm, positive.hidden, self.k, stream, self.buffers)
         activation = visible_activation(rbm, hidden, self.buffers)
         visible = self.buffers.get("visible", activation.shape, activation)

@@ -82,7 +82,7 @@ class TrajectoryTempering(Estimator):
         self.chains = number_of_chains(chains)
         self.threshold = number_within("threshold", threshold, 1)
         if not 0 < self.threshold < 1:
-            raise SettingsError(f"option 'threshold': found {threshold!r}; allowed: a number above 0 and below 1")
+            raise SettingsError(f"option 'threshold': must be a number above 0 and below 1, got {threshold!r}")
         self._alone = Buffers()  # of calls for a single replica
 
     def products(self, batch, visible_units, hidden_units, diagnostics=NOTHING):

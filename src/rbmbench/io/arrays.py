@@ -29,10 +29,10 @@ def npy_array(content: bytes) -> np.ndarray:
     version = np.lib.format.read_magic(stream)
     headers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     if version not in headers:
-        raise UnreadableError(f"found version {version} of the npy format; allowed: 1.0, 2.0")
+        raise UnreadableError(f"must have version 1.0 or 2.0 of the npy format, got {version}")
     shape, _, dtype = headers[version](stream)
     if dtype.kind not in KINDS:
-        raise UnreadableError(f"found an array of {str(dtype)[:50]}; allowed: numbers and text")
+        raise UnreadableError(f"must be an array of numbers or text, got an array of {str(dtype)[:50]}")
     declared, held = math.prod(shape) * dtype.itemsize, len(content) - stream.tell()
     if any(size < 0 for size in shape) or declared != held or math.prod(shape) > max(held, 1):
         raise UnreadableError(f"its header tells shape {str(shape)[:80]} of {str(dtype)[:50]}; it has {held} bytes")
@@ -72,5 +72,5 @@ def text_array(content: bytes, delimiter: str | None, dtype: type) -> np.ndarray
         warnings.simplefilter("ignore", UserWarning)  # no numbers, which is an error below
         numbers = np.loadtxt(BytesIO(content), dtype, delimiter=delimiter, ndmin=2)
     if numbers.size == 0:
-        raise UnreadableError("found no numbers")
+        raise UnreadableError("must have numbers, got none")
     return numbers

@@ -87,5 +87,5 @@ def bounded_bytes(path: str | os.PathLike, most: int = MOST_BYTES) -> bytes:
         while told < len(content) <= most and (more := file.read(BLOCK_BYTES)):
             content += more
     if max(told, len(content)) > most:
-        raise UnreadableError(f"found {max(told, len(content))} bytes; allowed: at most {most}")
+        raise UnreadableError(f"must have at most {most} bytes, got {max(told, len(content))}")
     return content

@@ -100,7 +100,7 @@ class Meta(dict):
 
     def __missing__(self, key: str) -> NoReturn:
         name = ".".join((*self._keys, key))
-        raise ResultsError(f"{self._path}: key {name!r} is missing; found {', '.join(sorted(self)) or 'nothing'}")
+        raise ResultsError(f"{self._path}: key {name!r} is missing, got {', '.join(sorted(self)) or 'nothing'}")
 
 
 SAME_AS = "same_as"

@@ -111,7 +111,7 @@ def read_arrays(path: Location, names: Iterable[str]) -> dict[str, np.ndarray]:
         arrays = npz_arrays(file)
     for name in names:
         if name not in arrays:
-            raise ResultsError(f"{path}: array {name!r} is missing; found {', '.join(arrays) or 'nothing'}")
+            raise ResultsError(f"{path}: array {name!r} is missing, got {', '.join(arrays) or 'nothing'}")
     return arrays
 
 
@@ -156,7 +156,7 @@ def _check_columns(path: Location, table: pd.DataFrame, columns: Iterable[str]) 
     for name in columns:
         if name not in table.columns:
             names = ", ".join(map(str, table.columns)) or "nothing"
-            raise ResultsError(f"{path}: column {name!r} is missing; found {names}")
+            raise ResultsError(f"{path}: column {name!r} is missing, got {names}")
 
 
 def write_meta(folder: Location, files: Iterable[str], values: dict[str, Any]) -> None:
@@ -238,11 +238,9 @@ def read_snapshots(folder: Location) -> dict[str, np.ndarray]:
     _check_parameters(path, {name: arrays[name] for name in parameters}, ("snapshots", "trials"))
     numbers = arrays[iterations]
     if numbers.dtype.kind not in "iu" or numbers.shape != arrays["snapshot_W"].shape[:1]:
-        raise ResultsError(
-            f"{path}: {iterations}: found {numbers.dtype} {numbers.shape}; should be a number a snapshot"
-        )
+        raise ResultsError(f"{path}: {iterations}: must be a number a snapshot, got {numbers.dtype} {numbers.shape}")
     if (numbers[1:] <= numbers[:-1]).any():
-        raise ResultsError(f"{path}: {iterations}: found numbers that do not ascend; should ascend")
+        raise ResultsError(f"{path}: {iterations}: must ascend")
     return {name: arrays[name] for name in SNAPSHOT_ARRAYS}
 
 
@@ -256,12 +254,12 @@ def _check_parameters(path: Path, parameters: Mapping[str, np.ndarray], leading:
     if W.ndim != axes or 0 in W.shape or b.shape != W.shape[:-1] or c.shape != (*W.shape[:-2], W.shape[-1]):
         shapes = ", ".join(f"{name} {array.shape}" for name, array in parameters.items())
         first = "..." if leading is None else ", ".join(leading)
-        raise ResultsError(f"{path}: found {shapes}; should be ({first}, m, n), ({first}, m), ({first}, n)")
+        raise ResultsError(f"{path}: must be ({first}, m, n), ({first}, m), ({first}, n), got {shapes}")
     for name, array in parameters.items():
         if array.dtype not in (np.float32, np.float64) or array.dtype != W.dtype:
-            raise ResultsError(f"{path}: {name}: found {array.dtype}; should be float32 or float64, one type for all")
+            raise ResultsError(f"{path}: {name}: must be float32 or float64, one type for all, got {array.dtype}")
         if not np.isfinite(array).all():
-            raise ResultsError(f"{path}: {name}: found a number that is not finite; should be finite")
+            raise ResultsError(f"{path}: {name}: must be finite, got a number that is not finite")
 
 
 @contextmanager

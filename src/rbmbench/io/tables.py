@@ -32,13 +32,13 @@ def parquet_table(file: str | os.PathLike | BinaryIO, truth_values: bool = False
         kinds += [types.is_boolean] * truth_values + [types.is_null] * (declared.num_rows == 0)
         for field in schema:
             if not any(is_kind(field.type) for is_kind in kinds):
-                raise UnreadableError(f"column {field.name!r} holds {str(field.type)[:50]}; allowed: numbers and text")
+                raise UnreadableError(f"column {field.name!r} must hold numbers or text, got {str(field.type)[:50]}")
         if len(set(schema.names)) < len(schema.names):
             raise UnreadableError("has two columns of one name")
         size = sum(declared.row_group(number).total_byte_size for number in range(declared.num_row_groups))
         if declared.num_rows * len(schema.names) > MOST_VALUES or size > MOST_BYTES:
             sizes = f"{declared.num_rows} rows of {len(schema.names)} columns, {size} bytes"
-            raise UnreadableError(f"declares {sizes}; allowed: at most {MOST_VALUES} values, {MOST_BYTES} bytes")
+            raise UnreadableError(f"must have at most {MOST_VALUES} values, {MOST_BYTES} bytes, got {sizes}")
         return opened.read(use_threads=False).to_pandas(ignore_metadata=True)
 
 

@@ -41,7 +41,7 @@ def plain_yaml(text: str | bytes) -> Any:
 
 def _bounded(text: str | bytes, most: int) -> str:
     if len(text) > most:
-        raise UnreadableError(f"found {len(text)} bytes; allowed: at most {most}")
+        raise UnreadableError(f"must have at most {most} bytes, got {len(text)}")
     return text.decode("utf-8") if isinstance(text, bytes) else text
 
 
@@ -51,7 +51,7 @@ def _mapping(pairs: list[tuple[object, object]]) -> dict:
     if len(values) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in values if keys.count(key) > 1)
-        raise UnreadableError(f"found the key {twice!r} twice in one mapping; allowed: once")
+        raise UnreadableError(f"must have each key once, got {twice!r} twice")
     return values
 
 
@@ -62,19 +62,19 @@ def _plain(values: Any, most: int) -> Any:
         value, depth = waiting.pop()
         if isinstance(value, dict):
             if wrong := [key for key in value if not isinstance(key, str)]:
-                raise UnreadableError(f"found the key {wrong[0]!r}; allowed: text; use quotes")
+                raise UnreadableError(f"must have text in quotes as keys, got {wrong[0]!r}")
             value = [*value, *value.values()]
         if isinstance(value, list):
             count += len(value)
             if depth > MOST_DEPTH or count > most:
-                raise UnreadableError(f"is too large; allowed: at most {MOST_DEPTH} levels and {most} values")
+                raise UnreadableError(f"must have at most {MOST_DEPTH} levels and {most} values")
             waiting += [(entry, depth + 1) for entry in value]
         elif isinstance(value, str):
             value.encode("utf-8")  # half a surrogate pair cannot be
         elif not isinstance(value, int | float | None):
-            raise UnreadableError(f"found a {type(value).__name__}; allowed: text, numbers, lists, mappings")
+            raise UnreadableError(f"must hold text, numbers, lists or mappings, got a {type(value).__name__}")
         elif isinstance(value, int) and not -(2**63) <= value < 2**63:
-            raise UnreadableError(f"found an integer of {value.bit_length()} bits; allowed: 64 with the sign")
+            raise UnreadableError(f"must have integers of 64 bits, got {value.bit_length()}")
     return values
 
 

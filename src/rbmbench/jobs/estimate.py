@@ -74,7 +74,5 @@ def _truth(file: Path, rbm: RBM) -> gradient_bias.GroundTruth:
     shape = len(rbm.W), rbm.W[0].size + rbm.b[0].size + rbm.c[0].size
     if mean.shape != shape or blocks.shape[1:] != shape or {mean.dtype.kind, blocks.dtype.kind} != {"f"}:
         shapes = f"mean {mean.shape} of {mean.dtype} and blocks {blocks.shape} of {blocks.dtype}"
-        raise ResultsError(
-            f"{file}: found {shapes}; should be floating point, (..., {shape[0]}, {shape[1]}) as the models"
-        )
+        raise ResultsError(f"{file}: must be floating point, (..., {shape[0]}, {shape[1]}) as the models, got {shapes}")
     return gradient_bias.GroundTruth(mean, blocks)

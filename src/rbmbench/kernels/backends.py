@@ -33,10 +33,10 @@ def work(settings: RunSettings, visible_units: int) -> float:
 def namespace(name: str) -> ModuleType:
     """Return the module numpy or cupy; raise a `SettingsError` if the name is unknown, or CuPy or a GPU is missing."""
     if name not in NAMES[1:]:
-        raise SettingsError(f"backend: found {name!r}; allowed: {', '.join(NAMES[1:])}")
+        raise SettingsError(f"backend: must be one of {', '.join(NAMES[1:])}, got {name!r}")
     missing = what_a_gpu_lacks() if name == "cupy" else None
     if missing:
-        raise SettingsError(f"backend: found 'cupy', but {missing}; allowed here: auto, numpy")
+        raise SettingsError(f"backend: must be auto or numpy here, got 'cupy', but {missing}")
     return import_module(name)
 
 
@@ -47,7 +47,7 @@ def choose(name: str, operations: float) -> Backend:
     a GPU is missing.
     """
     if name not in NAMES:
-        raise SettingsError(f"backend: found {name!r}; allowed: {', '.join(NAMES)}")
+        raise SettingsError(f"backend: must be one of {', '.join(NAMES)}, got {name!r}")
     if name != "auto":
         return Backend(namespace(name), "requested")
     missing = what_a_gpu_lacks()

@@ -27,7 +27,7 @@ _by_hand = os.environ.get(VARIABLE) or NAMES[AUTO]
 def check_switch() -> None:
     """Raise a `SettingsError` if the environment variable RBMBENCH_PRODUCTS names no way."""
     if _by_hand not in NAMES:
-        raise SettingsError(f"{VARIABLE}: found {_by_hand!r}; allowed: {', '.join(NAMES)}")
+        raise SettingsError(f"{VARIABLE}: must be one of {', '.join(NAMES)}, got {_by_hand!r}")
 
 
 def asked() -> str:

@@ -137,7 +137,7 @@ class Contests(OfContests):
     def _rates_differ(self) -> Self:
         for rates in (self.rates, *(contest.rates or () for contest in self.contests.values())):
             if len(set(rates)) < len(rates):
-                raise ValueError(f"rates: found {list(rates)}; should differ")
+                raise ValueError(f"rates: must differ, got {list(rates)}")
         return self
 
     def contests_of(self, paper: Paper) -> Contests:
@@ -157,15 +157,15 @@ class Contests(OfContests):
             checks.check_algorithms(contest.algorithms or (), (*place, "algorithms"))
             trials = contest.trials or checks.paper.defaults.trials
             if trials <= self.tuning_trials:
-                message = f"found {trials}, of which {self.tuning_trials} tune the rate; should be more, to be judged"
+                message = f"must be more, to be judged, got {trials}, of which {self.tuning_trials} tune the rate"
                 raise checks.refuse((*place, "trials"), message)
             budget, judged = contest.certificate or self.certificate, trials - self.tuning_trials
             if budget and budget.models and budget.models > judged:
-                message = f"found {budget.models} models; allowed: at most {judged}, the judged trials"
+                message = f"must be at most {judged}, the judged trials, got {budget.models} models"
                 raise checks.refuse((*place, "certificate", "models"), message)
             for algorithm in self.algorithms_of(checks.paper, contest):
                 if len(checks.paper.algorithms[algorithm].stages) > 1:
-                    message = f"found {algorithm!r}, which has several stages; allowed: algorithms with one"
+                    message = f"must be an algorithm with one stage, got {algorithm!r}"
                     raise checks.refuse((*place, "algorithms"), message)
             for algorithm, _, panel in self.trainings(checks.paper, contest):
                 checks.check_panel(panel, (algorithm,), place)

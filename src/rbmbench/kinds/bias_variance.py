@@ -88,7 +88,7 @@ class BiasVariance(Kind):
         checks.check_algorithms((self.trained_with,), (*location, "trained_with"))
         for name in self.estimators:
             if len(stages := checks.paper.algorithms[name].stages) > 1:
-                message = f"found {name!r}, a schedule of {len(stages)} stages; should be algorithms of one estimator"
+                message = f"must be algorithms of one estimator, got {name!r}, a schedule of {len(stages)} stages"
                 raise checks.refuse((*location, "estimators"), message)
         for name, row in self.rows.items():
             checks.check_panel(row, (self.trained_with,), (*location, "rows", name))

@@ -113,7 +113,7 @@ class CouplingTimesSpec(FigureSpec):
         times = read_table(chains.folder, STOPPING_TIMES)
         if times.empty or (times["stopping_time"] < 1).any():
             least = "none" if times.empty else times["stopping_time"].min()
-            raise ResultsError(f"{chains.folder}/{STOPPING_TIMES}: found {least}; should be times of at least 1")
+            raise ResultsError(f"{chains.folder}/{STOPPING_TIMES}: must be times of at least 1, got {least}")
         met, cut = times["stopping_time"] < self.longest, times["stopping_time"].clip(upper=self.longest)
         times = times.assign(coupling=chains.coupling, met=met, stopping_time=cut)
         return times[["coupling", "chain", "stopping_time", "met"]]

@@ -67,21 +67,21 @@ class LearnedImages(Kind):
         checks.check_panel(panel, self.algorithms, place)
         visible = checks.paper.data[panel.data].visible
         if math.isqrt(visible) ** 2 != visible:
-            message = f"found {panel.data!r}, of {visible} visible units; should be square images"
+            message = f"must be square images, got {panel.data!r}, of {visible} visible units"
             raise checks.refuse((*place, "data"), message)
         if is_enumerable(visible, panel.hidden):
             least = LARGEST_ENUMERABLE_LAYER + 1
             message = f"found {panel.hidden}; runs keep their models along training only where log Z is annealed"
-            raise checks.refuse((*place, "hidden"), f"{message}; allowed: at least {least} visible and hidden units")
+            raise checks.refuse((*place, "hidden"), f"{message}; must be at least {least} visible and hidden units")
         every, further = (
             getattr(panel, name) or getattr(checks.paper.defaults, name) for name in ("evaluate_every", "evaluate_at")
         )
         columns = 1 + -(-panel.iterations // every) + sum(at < panel.iterations and at % every > 0 for at in further)
         if columns > MOST_SNAPSHOTS:
-            message = f"found {every}, which gives {columns} columns; allowed: at most {MOST_SNAPSHOTS} evaluations"
+            message = f"must be at most {MOST_SNAPSHOTS} evaluations, got {every}, which gives {columns} columns"
             raise checks.refuse((*place, "evaluate_every"), message)
         if self.images > panel.hidden:
-            message = f"found {self.images}; allowed: at most the {panel.hidden} hidden units"
+            message = f"must be at most the {panel.hidden} hidden units, got {self.images}"
             raise checks.refuse((*location, "images"), message)
 
     def plan(self, planner: Planner, key: str) -> Output:

@@ -108,7 +108,7 @@ class Band(Settings):
     def _ascend(self) -> Self:
         low, high = self.quantiles
         if not 0 <= low < high <= 1:
-            raise ValueError(f"quantiles: should ascend within 0 and 1, found {[low, high]}")
+            raise ValueError(f"quantiles: must ascend within 0 and 1, got {[low, high]}")
         if self.median and self.sample_paths:
             raise ValueError("has a 'median' and 'sample_paths', which are both thin and dark; should have one of them")
         return self

@@ -59,14 +59,14 @@ class SampleSheets(Kind):
         known = panel.samplers or checks.paper.samplers
         checks.check_names("sampler", self.samplers or (), known, (*location, "samplers"))
         if self.columns * self.lines > (kept := min(panel.shown, panel.samples)):
-            message = f"found {self.columns} x {self.lines} images; allowed: at most the {kept} samples that are kept"
+            message = f"must be at most the {kept} samples that are kept, got {self.columns} x {self.lines} images"
             raise checks.refuse((*location, "columns"), message)
         if (inches := height(len(self.samplers or known), self.columns, self.lines)) > MOST_INCHES:
             message = f"found {self.lines} of {self.columns} images; its sheets are {inches:.0f} inches high"
             raise checks.refuse((*location, "lines"), f"{message}; allowed: {MOST_INCHES}")
         visible = checks.paper.data[panel.data].visible
         if math.isqrt(visible) ** 2 != visible:
-            message = f"found {self.panel!r}, samples of {visible} units; should be square images"
+            message = f"must be square images, got {self.panel!r}, samples of {visible} units"
             raise checks.refuse((*location, "panel"), message)
 
     def plan(self, planner: Planner, key: str) -> Output:
@@ -190,7 +190,7 @@ def _side(sheets: Iterable[Sheet], folder: str) -> int:
     visible = next(iter(sheets)).images.shape[1]
     side = math.isqrt(visible)
     if side * side != visible:
-        raise ResultsError(f"{folder}: samples of {visible} units; should be square images")
+        raise ResultsError(f"{folder}: samples of {visible} units; must be square images")
     return side
 
 

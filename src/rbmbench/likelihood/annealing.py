@@ -81,7 +81,7 @@ def inverse_temperatures(temperatures, spacing: str = "equal") -> np.ndarray:
     schedule = np.asarray(temperatures, np.float64)
     ascends = schedule.ndim == 1 and len(schedule) >= 2 and (np.diff(schedule) > 0).all()
     if not ascends or schedule[0] != 0 or schedule[-1] != 1:
-        raise SettingsError("temperatures: found a schedule that does not ascend from 0 to 1; allowed: one that does")
+        raise SettingsError("temperatures: must ascend from 0 to 1")
     return schedule
 
 
@@ -171,7 +171,7 @@ def reverse_ais_log_partition(
     expected = (*rbm.W.shape[:-2], *visible.shape[-2:-1], len(b0))
     if visible.ndim < 2 or visible.shape != expected or visible.shape[-2] < 2:
         allowed = ", ".join(map(str, (*rbm.W.shape[:-2], "at least 2 particles", len(b0))))
-        raise SettingsError(f"samples: found shape {visible.shape}; allowed: ({allowed})")
+        raise SettingsError(f"samples: must have shape ({allowed}), got {visible.shape}")
     rows = visible.reshape(-1, *visible.shape[-2:])
     schedule = np.concatenate([np.ones(burn_in), schedule[::-1]])
 
@@ -208,7 +208,7 @@ def start_bias(rbm: RBM, base: np.ndarray | None) -> np.ndarray:
         return np.zeros(rbm.visible_units)
     b0 = np.asarray(base, np.float64)
     if b0.shape != (rbm.visible_units,) or not np.isfinite(b0).all():
-        raise SettingsError(f"base: found shape {b0.shape}; allowed: ({rbm.visible_units},), all finite")
+        raise SettingsError(f"base: must be finite, of shape ({rbm.visible_units},), got shape {b0.shape}")
     return b0
 
 
@@ -218,5 +218,5 @@ def keys_of_models(rbm: RBM, keys: Sequence[int] | None) -> np.ndarray:
     if keys is None:
         return np.arange(models)
     if len(keys) != models:
-        raise SettingsError(f"keys: found {len(keys)}; allowed: one for each of the {models} models")
+        raise SettingsError(f"keys: must have one for each of the {models} models, got {len(keys)}")
     return np.asarray(keys)

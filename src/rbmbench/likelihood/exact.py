@@ -32,7 +32,7 @@ def check_enumerable(visible_units: int, hidden_units: int) -> None:
     """Raise a `SettingsError` if neither layer is small enough to be enumerated."""
     if not is_enumerable(visible_units, hidden_units):
         raise SettingsError(
-            f"exact log partition: found {visible_units} visible and {hidden_units} hidden units; allowed: at most "
+            f"exact log partition: must be at most , got {visible_units} visible and {hidden_units} hidden units"
             f"{LARGEST_ENUMERABLE_LAYER} in the smaller layer; use annealed importance sampling (AIS) instead"
         )
 
@@ -111,7 +111,7 @@ class PackedData:
         weights = contiguous(np.ones(len(rows)) if counts is None else counts, np.float64, like)
         if weights.shape != rows.shape[:1] or not bool((weights >= 0).all()) or not 0 < float(weights.sum()) < np.inf:
             found = f"shape {weights.shape}, sum {float(weights.sum()):g}"
-            raise DataError(f"counts: found {found}; allowed: {len(rows)} numbers >= 0 with a positive sum")
+            raise DataError(f"counts: must be {len(rows)} numbers >= 0 with a positive sum, got {found}")
         starts = range(0, len(rows), ROWS)
         packed = [kernels_for(like).packed_rows(rows[start : start + ROWS]) for start in starts]
         self.blocks = [(block, weights[start : start + ROWS]) for start, block in zip(starts, packed, strict=True)]
@@ -133,7 +133,7 @@ def _packed(data, rbm: RBM, counts: np.ndarray | None = None) -> PackedData:
     packed = data if isinstance(data, PackedData) else PackedData(data, rbm.W, counts)
     if len(packed.visible_sum) != rbm.visible_units:
         raise DataError(
-            f"data: found {len(packed.visible_sum)} columns; allowed: {rbm.visible_units}, as the RBM has visible units"
+            f"data: must have {rbm.visible_units} columns, the visible units of the RBM, got {len(packed.visible_sum)}"
         )
     return packed
 

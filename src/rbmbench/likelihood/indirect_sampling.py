@@ -60,7 +60,7 @@ class IndirectSampling:
         samples = binary_states(samples, "samples")
         replicas, _, lengths = self.counts.shape
         if samples.ndim != 3 or len(samples) != replicas or samples.shape[2] != lengths - 1:
-            raise SettingsError(f"samples: found shape {samples.shape}; allowed: ({replicas}, samples, {lengths - 1})")
+            raise SettingsError(f"samples: must have shape ({replicas}, samples, {lengths - 1}), got {samples.shape}")
         kernels_for(self.counts).count_distances(self._rows, samples, self.counts)
         self.samples += samples.shape[1]
 
@@ -73,7 +73,7 @@ class IndirectSampling:
         flips = np.atleast_1d(np.asarray(flips, np.float64))
         if not self.samples or not ((flips > 0) & (flips <= 0.5)).all():
             found = f"{flips.min():g} to {flips.max():g}" if self.samples else "no samples"
-            raise SettingsError(f"indirect sampling: found {found}; allowed: flips above 0, at most 0.5, and samples")
+            raise SettingsError(f"indirect sampling: must be flips above 0, at most 0.5, and samples, got {found}")
         replicas, _, lengths = self.counts.shape
         flips = np.broadcast_to(flips, (replicas, flips.shape[-1]))
         means = [_log_sums(count, flip).mean(axis=0) for count, flip in zip(self.counts, flips, strict=True)]

@@ -122,7 +122,7 @@ def trajectory_ais_log_partition(
     """
     particles, steps = positive_integer("particles", particles, least=2), positive_integer("steps", steps)
     if models.W.ndim < 3 or np.any(on_host(models.W[0])):
-        raise SettingsError("models: found first models with weights; allowed: a trajectory that begins with W = 0")
+        raise SettingsError("models: must begin with W = 0")
     rbm, buffers = models[0].replicas, Buffers()
     stream = Stream(seed, keys_of_models(models[0], keys), Purpose.ANNEALING)
     visible = np.zeros((len(rbm.b), particles, rbm.visible_units), rbm.b.dtype, like=rbm.b)

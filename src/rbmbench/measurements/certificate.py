@@ -133,7 +133,7 @@ def certificate(
     test = None if test is None or not len(test) else binary_rows(test, "test data", rbm.visible_units)
     first, models = settings.first_model, settings.models or len(rbm.W) - settings.first_model
     if not 0 < models <= len(rbm.W) - first:
-        raise SettingsError(f"models: found {first + max(models, 1)}; allowed: at most {len(rbm.W)}, the run's trials")
+        raise SettingsError(f"models: must be at most {len(rbm.W)}, the run's trials, got {first + max(models, 1)}")
     checkpointer = checkpointer or Checkpointer()
     arrays = dict(zip(("W", "b", "c"), rbm.parameters, strict=True)) | {"train": data}
     saved = checkpointer.resume(identity(settings, arrays | ({} if test is None else {"test": test})))

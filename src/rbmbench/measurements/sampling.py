@@ -99,7 +99,7 @@ def sampled(
     parts = {name: getattr(data, name)[: settings.rows] for name in ("validation", "test")}
     for name, rows in parts.items():
         if not len(rows):
-            raise DataError(f"{data.name}: {name}: found no rows; allowed: a data set that has some")
+            raise DataError(f"{data.name}: {name}: must have rows, got none")
     for name, rows in {"train": data.train, **parts}.items():
         binary_rows(rows, f"{data.name}: {name}", rbm.visible_units)
     trials = list(range(len(rbm.W)))[chosen]

@@ -39,8 +39,8 @@ def check_sizes(visible_units: int, hidden_units: int) -> None:
     """Raise a `SettingsError` if an RBM has too many units for its Gibbs chains to be enumerated."""
     if visible_units + hidden_units > MOST_UNITS:
         raise SettingsError(
-            f"enumerated Gibbs chains: found {visible_units} visible and {hidden_units} hidden units; "
-            f"allowed: at most {MOST_UNITS} in both layers together"
+            f"enumerated Gibbs chains: must have at most {MOST_UNITS} units in both layers together, "
+            f"got {visible_units} visible and {hidden_units} hidden units"
         )
 
 

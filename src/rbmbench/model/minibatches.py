@@ -50,7 +50,7 @@ class MiniBatches:
 
     def __init__(self, data, batch: int, seed: int, trials, dtype=np.float32):
         if batch > len(data):
-            raise SettingsError(f"batch: found {batch}; allowed: at most the {len(data)} rows of the data set")
+            raise SettingsError(f"batch: must be at most the {len(data)} rows of the data set, got {batch}")
         self.data, self.batch, self._seed = data, batch, seed
         self._trials = np.asarray(trials, np.uint32)
         self.per_epoch = len(data) // batch

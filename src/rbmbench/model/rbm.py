@@ -64,15 +64,15 @@ class RBM:
         for name, parameter in zip(("weights", "visible bias", "hidden bias"), self.parameters, strict=True):
             if not is_array(parameter) or np.ma.isMaskedArray(parameter):
                 found = type(parameter).__name__
-                raise SettingsError(f"RBM: {name}: found a {found}; allowed: an array, as numpy.asarray returns it")
+                raise SettingsError(f"RBM: {name}: must be an array, as numpy.asarray returns it, got a {found}")
         _check_shapes(self.parameters)
         dtype = _float_type(*(parameter.dtype for parameter in self.parameters))
         with np.errstate(over="ignore"):
             parameters = Statistics(*(contiguous(parameter, dtype) for parameter in self.parameters))
         if not energies_fit(parameters).all():
             raise SettingsError(
-                f"RBM: found parameters that are not finite, or too large for energies in {dtype}; "
-                f"allowed: absolute values up to {_largest_allowed(parameters):.1e} for this size"
+                f"RBM: parameters must be finite, with absolute values up to {_largest_allowed(parameters):.1e} "
+                f"for energies of this size in {dtype}"
             )
         self.__dict__.update(zip(("weights", "visible_bias", "hidden_bias"), parameters, strict=True))
 
@@ -281,7 +281,7 @@ def _check_shapes(parameters: Statistics) -> None:
     if not fit or 0 in W.shape:
         raise SettingsError(
             f"RBM: weights {W.shape}, visible bias {b.shape} and hidden bias {c.shape} "
-            f"{'are empty' if fit else 'do not fit together'}; allowed: (..., m, n), (..., m), (..., n)"
+            f"{'are empty' if fit else 'do not fit together'}; must have shapes (..., m, n), (..., m), (..., n)"
         )
 
 
@@ -295,7 +295,7 @@ def _check_broadcast(what: str, first: tuple[int, ...], second: tuple[int, ...])
 def _float_type(*types: np.dtype) -> np.dtype:
     """Return the type of parameters that have these types: float32 or float64."""
     if not all(dtype.kind in "fiub" for dtype in types):
-        raise SettingsError(f"RBM: types {', '.join(map(str, types))}; allowed: real numbers")
+        raise SettingsError(f"RBM: types {', '.join(map(str, types))}: must be real numbers")
     common = np.result_type(*types)
     return np.dtype(np.float32 if common in (np.float16, np.float32) else np.float64)
 

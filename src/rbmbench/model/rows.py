@@ -134,4 +134,4 @@ def _check_width(states: Array, what: str, units: int | None) -> None:
 
 
 def _refuse(what: str, found: str, allowed: str) -> NoReturn:
-    raise DataError(f"{what}: found {found}; allowed: {allowed}") from None
+    raise DataError(f"{what}: must be {allowed}, got {found}") from None

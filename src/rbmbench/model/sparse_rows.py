@@ -26,9 +26,9 @@ class SparseRows:
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
         if 0 in matrix.shape:
-            raise DataError(f"{what}: found shape {matrix.shape}; allowed: at least one row and one column")
+            raise DataError(f"{what}: must have at least one row and one column, got shape {matrix.shape}")
         if (wrong := matrix.data != 1).any():
-            raise DataError(f"{what}: found the value {matrix.data[wrong][0]}; allowed: 0 and 1")
+            raise DataError(f"{what}: must be 0 or 1, got {matrix.data[wrong][0]}")
         self._matrix, self.shape = matrix.astype(np.uint8), matrix.shape
 
     def __len__(self) -> int:

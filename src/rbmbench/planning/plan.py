@@ -40,7 +40,7 @@ def plan(configuration: Configuration) -> Plan:
     texts += [(f"data.{name}: options", json.dumps(entry.options)) for name, entry in result.data.items()]
     for what, text in texts:
         if len(text) > MOST_BYTES:
-            raise SettingsError(f"{what}: found {len(text)} bytes as JSON; allowed: at most {MOST_BYTES}")
+            raise SettingsError(f"{what}: must have at most {MOST_BYTES} bytes as JSON, got {len(text)}")
     return result
 
 

@@ -100,7 +100,9 @@ def _arena_in(folder: str | Path, study: str = "arena") -> tuple[Any, list[Any]]
     for spec in specs:
         if spec.kind == "arena_curves" and spec.paper == study:
             return spec, specs
-    raise ResultsError(f"{folder}: found no curves of {study!r}; `snakemake {study}` makes those of the arena")
+    raise ResultsError(
+        f"{folder}: must have curves of {study!r}, got none; `snakemake {study}` makes those of the arena"
+    )
 
 
 def _check_alike(own: Any, kept: Any, added: pd.DataFrame, curves: pd.DataFrame, where: str) -> None:
@@ -112,11 +114,11 @@ def _check_alike(own: Any, kept: Any, added: pd.DataFrame, curves: pd.DataFrame,
         pairs = {name: (getattr(contest, name), getattr(known[contest.name], name)) for name in ALIKE}
         for name, (value, allowed) in pairs.items():
             if value != allowed:
-                raise SettingsError(f"{where}: contest {contest.name!r}: {name}: found {value}; allowed: {allowed}")
+                raise SettingsError(f"{where}: contest {contest.name!r}: {name}: must be {allowed}, got {value}")
     if shared := sorted(own.labels.keys() & kept.labels.keys()):
         raise SettingsError(f"{where}: algorithm {shared[0]!r} is in the kept arena, too; give yours another key")
     trials = {name: set(of_contest) for name, of_contest in curves.groupby("contest")["trial"]}
     for name, of_contest in added.groupby("contest")["trial"]:
         if set(of_contest) != trials[name]:
-            text = f"found {of_contest.nunique()} trials; allowed: those of the kept arena, {len(trials[name])}"
+            text = f"must be those of the kept arena, {len(trials[name])}, got {of_contest.nunique()} trials"
             raise SettingsError(f"{where}: contest {name!r}: {text}")

@@ -94,7 +94,7 @@ def data_of(meta: Meta, folder: str) -> dict[str, Any]:
     provenance = meta.get("data") or {}
     for key in ("title", "rows"):
         if key not in provenance:
-            raise ResultsError(f"{folder}/{META}: key 'data.{key}' is missing; found {sorted(provenance) or 'none'}")
+            raise ResultsError(f"{folder}/{META}: key 'data.{key}' is missing; got {sorted(provenance) or 'none'}")
     rows, stand_in = provenance["rows"], provenance.get("stand_in_for") or ""
     return {
         # The title of a stand-in says so itself; figures and tables say it separately.

@@ -81,7 +81,7 @@ def plot_filters(
         If the RBM has leading axes, or the shape is not one of as many pixels as there are visible units.
     """
     if rbm.W.ndim != 2:
-        raise SettingsError(f"plot_filters: found an RBM of shape {rbm.W.shape}; allowed: one model, such as rbm[0]")
+        raise SettingsError(f"plot_filters: must be one model, such as rbm[0], got an RBM of shape {rbm.W.shape}")
     weights = rbm.on_host().W[:, : positive_integer("most", most)]
     scale = float(np.abs(weights).max()) or 1.0
     colours = {"cmap": "vlag", "vmin": -scale, "vmax": scale, "label": "weight"}
@@ -118,7 +118,7 @@ def check_shape(shape: Any, units: int) -> None:
     except (TypeError, ValueError):
         fits = False
     if not fits:
-        raise SettingsError(f"shape: found {shape!r}; allowed: rows and columns whose product is {units}")
+        raise SettingsError(f"shape: must be rows and columns whose product is {units}, got {shape!r}")
 
 
 def _drawn(

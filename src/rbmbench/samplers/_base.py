@@ -62,7 +62,7 @@ def check_numbers(option: str, value: Any, most: float) -> np.ndarray:
     wrong = np.asarray(value).dtype == bool or numbers.ndim > 1 or not numbers.size
     if wrong or not np.all((numbers >= 0) & (numbers <= most)):
         raise SettingsError(
-            f"option {option!r}: found {value!r}; allowed: a number from 0 to {most:g}, or one per replica"
+            f"option {option!r}: must be a number from 0 to {most:g}, or one per replica, got {value!r}"
         )
     return numbers
 
@@ -80,6 +80,6 @@ def per_replica_values(option: str, numbers: np.ndarray, rbm: RBM) -> np.ndarray
     replicas = len(rbm.W)
     if numbers.ndim and len(numbers) != replicas:
         raise SettingsError(
-            f"option {option!r}: found {len(numbers)} numbers; allowed: one, or one per replica, {replicas}"
+            f"option {option!r}: must be one, or one per replica, {replicas}, got {len(numbers)} numbers"
         )
     return np.broadcast_to(numbers, replicas)

@@ -101,11 +101,11 @@ class CoupledGibbs:
 
     def __init__(self, coupling: str = "rbm", k: int = 1, max_steps: int | None = 100, antithetic: bool = False):
         if coupling not in COUPLINGS:
-            raise SettingsError(f"option 'coupling': found {coupling!r}; allowed: {', '.join(COUPLINGS)}")
+            raise SettingsError(f"option 'coupling': must be one of {', '.join(COUPLINGS)}, got {coupling!r}")
         whole = isinstance(max_steps, int) and not isinstance(max_steps, bool)
         if max_steps is not None and not (whole and k < max_steps <= MOST_STEPS):
             allowed = f"null, or an integer > k = {k}, at most {MOST_STEPS}"
-            raise SettingsError(f"option 'max_steps': found {max_steps!r}; allowed: {allowed}")
+            raise SettingsError(f"option 'max_steps': must be {allowed}, got {max_steps!r}")
         self.coupling, self.k, self.max_steps = coupling, k, max_steps
         self.antithetic = truth_value("antithetic", antithetic)
         self._buffers = Buffers()

@@ -26,8 +26,8 @@ def exact_samples(rbm: RBM, rows: int, stream: Stream) -> np.ndarray:
     """
     if not is_enumerable(rbm.visible_units, rbm.hidden_units):
         raise SettingsError(
-            f"exact samples: found {rbm.visible_units} visible and {rbm.hidden_units} hidden units; "
-            f"allowed: at most {LARGEST_ENUMERABLE_LAYER} in the smaller layer"
+            f"exact samples: must have at most {LARGEST_ENUMERABLE_LAYER} units in the smaller layer, "
+            f"got {rbm.visible_units} visible and {rbm.hidden_units} hidden units"
         )
     uniforms = _uniforms(rows, stream)
     numbers = [

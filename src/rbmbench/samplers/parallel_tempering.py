@@ -70,7 +70,7 @@ class ParallelTempering(Sampler):
     def draw(self, rbm, state, stream, samples, means=None):
         """Make sweeps; samples are the states at inverse temperature 1. Means are not supported."""
         if means is not None:
-            raise SettingsError("sampler 'parallel_tempering': found means to be filled; allowed: samples alone")
+            raise SettingsError("sampler 'parallel_tempering': means: must be none")
         replicas, chains, count, m = samples.shape
         visited = self.buffers.get("visited", (replicas, chains, count * self.k, m), rbm.W)
         self.sampler.sweep(rbm, state["visible"], stream, visited)

@@ -39,9 +39,7 @@ class TrajectoryTempering:
 
     def __init__(self, models: RBM, k: int = 1):
         if models.W.ndim != 3 or len(models.W) < 2:
-            raise SettingsError(
-                f"models: found W of shape {models.W.shape}; allowed: (levels, m, n), at least 2 levels"
-            )
+            raise SettingsError(f"models: must have W of shape (levels, m, n), at least 2 levels, got {models.W.shape}")
         self.models, self.k = models, positive_integer("k", k)
         starts = range(min(2, len(models.W) - 1))
         self._pairs = [(models[first:-1:2].copy(), models[first + 1 :: 2].copy()) for first in starts]
@@ -152,7 +150,7 @@ def choose_ladder(
         If the first model has weights, or an argument is not allowed.
     """
     if models.W.ndim != 3 or len(models.W) < 2 or np.any(models.W[0]):
-        raise SettingsError("models: found a first model with weights; allowed: a trajectory that begins with W = 0")
+        raise SettingsError("models: must begin with W = 0")
     buffers, stream = Buffers(), Stream(seed, range(len(models.W)), Purpose.SAMPLES)
     visible = TrajectoryTempering(models[:2]).start(
         chains, Stream(seed, range(2), Purpose.SAMPLES, stream.next().number)

@@ -41,7 +41,7 @@ def settings_from(arguments: Mapping[str, Any], data: Mapping[str, Any], where: 
         values["schedule"] = [_stage(stage, where)]
     elif stage:
         raise SettingsError(
-            f"{where}: found a schedule and {', '.join(stage)}; allowed: either a schedule, "
+            f"{where}: must be either a schedule, , got a schedule and {', '.join(stage)}"
             f"each stage with its own until, estimator, update and rate, or {', '.join(OF_A_STAGE)}"
         )
     return parse(RunSettings, values | {"data": data}, where)
@@ -49,12 +49,12 @@ def settings_from(arguments: Mapping[str, Any], data: Mapping[str, Any], where: 
 
 def _stage(stage: dict[str, Any], where: str) -> dict[str, Any]:
     if "iterations" not in stage:
-        raise SettingsError(f"{where}: iterations: found nothing; allowed: an integer >= 1, or a schedule")
+        raise SettingsError(f"{where}: iterations: must be an integer >= 1, or a schedule must be given")
     estimator, update = stage.get("estimator", "cd"), stage.get("update", "sgd")
     if isinstance(estimator, str):
         estimator = {"name": estimator, "options": stage.get("options", {})}
     elif "options" in stage:
-        raise SettingsError(f"{where}: found options and an estimator with its settings; allowed: options within these")
+        raise SettingsError(f"{where}: options: must be part of the settings of the estimator")
     update = {"name": update} if isinstance(update, str) else update
     return {"until": stage["iterations"], "estimator": estimator, "update": update, "rate": stage.get("rate", 0.1)}
 

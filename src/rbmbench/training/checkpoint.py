@@ -78,8 +78,8 @@ def load_checkpoint(path: Path, identity: str) -> State | None:
         raise DamagedCheckpointError(f"{path}: damaged checkpoint ({error})") from None
     if header.get("identity") != identity:
         raise CheckpointError(
-            f"{path}: checkpoint of other settings, data or models, found {header.get('identity')!r}, allowed "
-            f"{identity!r}; delete it to restart the run"
+            f"{path}: checkpoint must be of these settings, data and models, "
+            f"{identity!r}, got {header.get('identity')!r}; delete it to restart the run"
         )
     return state
 
@@ -104,7 +104,7 @@ def _decoded(file: BinaryIO) -> tuple[dict[str, Any], State]:
     arrays = npz_arrays(file)
     header: dict[str, Any] = plain_json(str(arrays.pop("header")))
     if header["arrays"] != sorted(arrays):
-        raise ValueError(f"found the arrays {sorted(arrays)}, wrote {header['arrays']}")
+        raise ValueError(f"must have the arrays {header['arrays']}, got {sorted(arrays)}")
     state: State = dict(header["plain"]) | {group: {} for group in header["groups"]}
     for key, array in arrays.items():
         group, _, name = key.partition(".")

@@ -157,7 +157,7 @@ class WithProxy:
         self._trials = np.arange(settings.first_trial, settings.first_trial + settings.trials)
         rows = self._proxy.rows or len(data)
         if rows > len(data):
-            raise SettingsError(f"proxy: rows: found {rows}; allowed: at most the {len(data)} rows of the data set")
+            raise SettingsError(f"proxy: rows: must be at most the {len(data)} rows of the data set, got {rows}")
         self._rows = data[np.arange(rows) * len(data) // rows]
         self._evaluator = evaluator
         self.snapshots, self.restore = evaluator.snapshots, evaluator.restore
@@ -212,8 +212,9 @@ def check_snapshots_fit(visible: int, hidden: int, trials: int, iterations: int,
     least = math.ceil(4.0 * trials * (visible * hidden + visible + hidden) * iterations / MOST_SNAPSHOT_BYTES)
     if evaluate_every < least:
         raise SettingsError(
-            f"evaluate_every: found {evaluate_every}; the likelihood of {visible} visible and {hidden} hidden units is "
-            f"estimated after the run, from snapshots, which would fill the memory; allowed: at least {least}"
+            f"evaluate_every: must be at least {least}, got {evaluate_every}: the likelihood of {visible} visible and "
+            f"{hidden} hidden units is "
+            f"estimated after the run, from snapshots, which would fill the memory"
         )
 
 
@@ -231,8 +232,8 @@ def held_out_rows(settings: RunSettings, given: Mapping[str, Any]) -> dict[str, 
     for part in settings.evaluated_parts:
         if given.get(part) is None or not len(given[part]):
             raise SettingsError(
-                f"{part}_likelihood: found true, but the data set {settings.data.name!r} has no {part} rows; "
-                f"allowed: false, or a data set with {part} rows"
+                f"{part}_likelihood: must be false, or the data set must have {part} rows, got {settings.data.name!r} "
+                f"without"
             )
     return {part: given[part] for part in settings.evaluated_parts}
 

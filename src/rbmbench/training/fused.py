@@ -27,7 +27,7 @@ def check_switch() -> bool:
     """
     value = os.environ.get(VARIABLE) or "on"
     if value not in ("on", "off"):
-        raise SettingsError(f"{VARIABLE}: found {value!r}; allowed: on, off")
+        raise SettingsError(f"{VARIABLE}: must be on or off, got {value!r}")
     return value == "on"
 
 

@@ -160,7 +160,7 @@ class TrainingResult:
 
     def _model(self, trial: int) -> RBM:
         if trial not in range(len(self.rbm.W)):
-            raise SettingsError(f"trial: found {trial!r}; allowed: an integer from 0 to {len(self.rbm.W) - 1}")
+            raise SettingsError(f"trial: must be an integer from 0 to {len(self.rbm.W) - 1}, got {trial!r}")
         return self.rbm[trial]
 
 
@@ -212,7 +212,7 @@ def load_run(folder: str | PathLike, evaluation: str | PathLike | None = None) -
         other = results.read_meta(evaluation)
         for key in ("settings", "data"):
             if other.get(key) != meta.get(key):
-                text = f"{key}: found those of another run; allowed: those of the run's"
+                text = f"{key}: must be those of the run"
                 raise ResultsError(f"{Path(evaluation) / META}: {text}")
     return TrainingResult(
         rbm=RBM(arrays["W"], arrays["b"], arrays["c"]),

@@ -349,7 +349,7 @@ def to_scikit_learn(rbm: RBM) -> BernoulliRBM:
     Its ``partial_fit`` trains it further. Raises a `SettingsError` if there are leading axes.
     """
     if rbm.W.ndim != 2:
-        raise SettingsError(f"to_scikit_learn: found an RBM of shape {rbm.W.shape}; allowed: one model, such as rbm[0]")
+        raise SettingsError(f"to_scikit_learn: must be one model, such as rbm[0], got an RBM of shape {rbm.W.shape}")
     rbm = rbm.on_host().copy()
     model = BernoulliRBM(n_components=rbm.hidden_units)
     model.components_, model.intercept_visible_, model.intercept_hidden_ = rbm.W.T, rbm.b, rbm.c

@@ -97,7 +97,7 @@ class Shard:
     def _not_finite(self, replica, iteration, what="not finite") -> TrainingError:
         return TrainingError(
             f"trial {self.trials[replica]}: parameters are {what} at iteration {iteration}; "
-            f"found learning rate {self._stage.rate}, allowed: a smaller one"
+            f"the learning rate must be smaller, got {self._stage.rate}"
         )
 
 

@@ -95,16 +95,16 @@ def test_settings_are_frozen():
 @pytest.mark.parametrize(
     ("changes", "line"),
     [
-        ({"hidden": 0}, "hidden: found 0; input should be greater than or equal to 1"),
-        ({"hidden": 1.5}, "hidden: found 1.5; input should be a valid integer"),
-        ({"hidden": "5"}, "hidden: found '5'; input should be a valid integer"),
-        ({"hidden": True}, "hidden: found True; input should be a valid integer"),
-        ({"trials": 0}, "trials: found 0; input should be greater than or equal to 1"),
-        ({"seed": 2**32}, f"seed: found {2**32}; input should be less than {2**32}"),
-        ({"seed": -1}, "seed: found -1; input should be greater than or equal to 0"),
-        ({"precision": "float16"}, "precision: found 'float16'; input should be 'float32' or 'float64'"),
-        ({"initial": {"width": -0.1}}, "initial.width: found -0.1; input should be greater than or equal to 0"),
-        ({"initial": {"kind": "cauchy"}}, "initial.kind: found 'cauchy'; input should be 'uniform' or 'normal'"),
+        ({"hidden": 0}, "hidden: must be greater than or equal to 1, got 0"),
+        ({"hidden": 1.5}, "hidden: must be a valid integer, got 1.5"),
+        ({"hidden": "5"}, "hidden: must be a valid integer, got '5'"),
+        ({"hidden": True}, "hidden: must be a valid integer, got True"),
+        ({"trials": 0}, "trials: must be greater than or equal to 1, got 0"),
+        ({"seed": 2**32}, f"seed: must be less than {2**32}, got {2**32}"),
+        ({"seed": -1}, "seed: must be greater than or equal to 0, got -1"),
+        ({"precision": "float16"}, "precision: must be 'float32' or 'float64', got 'float16'"),
+        ({"initial": {"width": -0.1}}, "initial.width: must be greater than or equal to 0, got -0.1"),
+        ({"initial": {"kind": "cauchy"}}, "initial.kind: must be 'uniform' or 'normal', got 'cauchy'"),
         (
             {"initial": {"widht": 1}},
             "initial.widht: unknown key 'widht'; nearest: 'width'; allowed: biases, kind, width",
@@ -113,8 +113,8 @@ def test_settings_are_frozen():
         ({"schedule": []}, "schedule: found a list; tuple should have at least 1 item"),
         ({"schedule": stages(5, 5)}, "schedule: 'until' must ascend, found [5, 5]"),
         ({"schedule": stages(9, 5)}, "schedule: 'until' must ascend, found [9, 5]"),
-        ({"schedule": stages(5, rate=0)}, "schedule.0.rate: found 0; input should be greater than 0"),
-        ({"schedule": stages(5, rate=float("inf"))}, "schedule.0.rate: found inf; input should be a finite number"),
+        ({"schedule": stages(5, rate=0)}, "schedule.0.rate: must be greater than 0, got 0"),
+        ({"schedule": stages(5, rate=float("inf"))}, "schedule.0.rate: must be a finite number, got inf"),
         ({"schedule": stages(5, rte=1)}, "schedule.0.rte: unknown key 'rte'; nearest: 'rate'; allowed: estimator, "),
     ],
 )
@@ -148,7 +148,7 @@ SAMPLED = {"samplers": {"gibbs": {"name": "gibbs"}}}
     ],
 )
 def test_counts_that_work_or_memory_grow_with_have_a_limit(model, given, key, most):
-    with pytest.raises(SettingsError, match=rf"^x: {key}: found 10*; input should be less than (or equal to )?{most}$"):
+    with pytest.raises(SettingsError, match=rf"^x: {key}: must be less than (or equal to )?{most}$, got 10*"):
         parse(model, given, "x")
 
 
@@ -170,19 +170,19 @@ def test_counts_that_work_or_memory_grow_with_have_a_limit(model, given, key, mo
 def test_options_have_the_limits_of_the_settings(make, name, option, most):
     make(name, **{option: most})
     for value in (most + 1, 10**30):
-        with pytest.raises(SettingsError, match=rf"^option '{option}': found {value}; allowed: .*\b{most}$"):
+        with pytest.raises(SettingsError, match=rf"^option '{option}': must be .*\b{most}$, got {value}"):
             make(name, **{option: value})
 
 
 def test_arguments_have_the_limits_of_the_settings():
     model = rbmbench.RBM(np.zeros((7, 5)), np.zeros(7), np.zeros(5))
     for name, most in (("particles", 10**6), ("temperatures", 10**7), ("threads", 1024)):
-        with pytest.raises(SettingsError, match=rf"^option '{name}': found {10**30}; allowed: .* {most}$"):
+        with pytest.raises(SettingsError, match=rf"^option '{name}': must be .* {most}$, got {10**30}"):
             likelihood.ais_log_partition(model, **{"particles": 2, "temperatures": 3} | {name: 10**30})
 
 
 def test_a_missing_key_was_found_to_be_nothing():
-    with pytest.raises(SettingsError, match=r"^x: data\.name: found nothing; field required$"):
+    with pytest.raises(SettingsError, match=r"^x: data\.name: is missing$"):
         parse(RunSettings, values(data={}), "x")
 
 

@@ -113,8 +113,8 @@ def test_a_scale_is_named_in_one_way(repository, tmp_path, monkeypatch, capsys):
     for command in (["compare", "--out", "out"], keep, ["report"]):
         assert refused(capsys, main([*command, "--scale", "mine"])).startswith("rbmbench: error: results/mine")
     line = refused(capsys, main(["redraw", "results/mine", "--scale", "mine"]))
-    assert line.endswith("folder: found results/mine and --scale results/mine; allowed: one folder, or --scale NAME")
-    assert refused(capsys, main(["redraw"])).endswith("folder: found nothing; allowed: one folder, or --scale NAME")
+    assert line.endswith("folder: must be one folder, or --scale NAME, got results/mine and --scale results/mine")
+    assert refused(capsys, main(["redraw"])).endswith("folder: must be one folder, or --scale NAME, got none")
 
 
 def test_a_run_has_curve_model_and_meta(trained):

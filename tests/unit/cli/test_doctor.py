@@ -198,7 +198,7 @@ def test_slow_kernels_are_a_warning(monkeypatch, no_cupy):
         (
             "RBMBENCH_PRODUCTS",
             "tabels",
-            "found 'tabels'; allowed: auto, library, tables, tensor_cores",
+            "must be auto, library, tables, tensor_cores, got 'tabels'",
         ),
     ],
 )

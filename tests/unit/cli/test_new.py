@@ -83,10 +83,10 @@ def test_nothing_is_overwritten(there, capsys, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "found"),
     [
-        (["estimator", "pcd"], "name: found 'pcd'; allowed: a name that no estimator has"),
-        (["dataset", "Mine"], "name: found 'Mine'; allowed: at most 59 small letters"),
-        (["dataset", "test_mine"], "name: found 'test_mine'; allowed: "),
-        (["estimator", "lambda"], "name: found 'lambda'; allowed: "),
+        (["estimator", "pcd"], "name: must be a name that no estimator has, got 'pcd'"),
+        (["dataset", "Mine"], "name: must be at most 59 small letters, got 'Mine'"),
+        (["dataset", "test_mine"], "name: must be , got 'test_mine'"),
+        (["estimator", "lambda"], "name: must be , got 'lambda'"),
         (["paper", "a" * 60], "name: found 'aaaa"),
         (["claim", "mine"], "argument what: invalid choice: 'claim'"),
         (["sampler", "mine"], "argument what: invalid choice: 'sampler'"),

@@ -308,7 +308,7 @@ def test_settings_that_no_command_line_holds_are_refused_when_they_are_planned(c
     text = (config / "tiny.yaml").read_text()
     (config / "tiny.yaml").write_text(re.sub(r"evaluate_at:\s*- 1", f"evaluate_at: {list(range(1, 29_989))}", text))
     configuration = load(files)
-    with pytest.raises(SettingsError, match=r"bars_and_stripes-\S+: settings: found \d+ bytes as JSON; allowed: at "):
+    with pytest.raises(SettingsError, match=r"bars_and_stripes-\S+: settings: must be at , got \d+ bytes as JSON"):
         plan(configuration)
 
 
@@ -347,4 +347,4 @@ def test_overlays_combine_where_one_leaves_out_papers_of_the_other(repository, t
 
 def test_lists_are_called_lists(config):
     message = refused(overlay(config, figures={"fig1": {"algorithms": "fpcd_1"}}))
-    assert "algorithms: found 'fpcd_1'; should be a list" in message
+    assert "algorithms: must be a list, got 'fpcd_1'" in message

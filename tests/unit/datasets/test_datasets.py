@@ -229,7 +229,7 @@ def test_held_out_rows_of_a_stand_in_are_named_so_and_are_images():
     ("options", "error", "message"),
     [
         ({"data": "mnits"}, SettingsError, "unknown data set 'mnits'"),
-        ({"data": "held_out"}, SettingsError, "option 'data': found 'held_out'; allowed: another data set"),
+        ({"data": "held_out"}, SettingsError, "option 'data': must be another data set, got 'held_out'"),
         ({"options": {"copies": 0}}, SettingsError, "option 'copies': found 0"),
         ({"options": [1]}, SettingsError, "allowed: a mapping of options"),
         ({"validation": 4000, "test": 6000}, DataError, "less than the 10000 training rows of 'artificial_modes'"),
@@ -278,7 +278,7 @@ def test_provenance_is_plain_data():
         ({"train": [[0.0, float("nan")]]}, "found the value nan"),
         ({"train": [["0", "1"]]}, "a matrix of 0 and 1"),
         ({"train": np.zeros((0, 3))}, "at least one row"),
-        ({"train": [[0, 1]], "test": [[0, 1, 1]]}, "test: found 3 columns; allowed: 2"),
+        ({"train": [[0, 1]], "test": [[0, 1, 1]]}, "test: must be 2, got 3 columns"),
     ],
 )
 def test_parts_must_be_bits(parts, words):

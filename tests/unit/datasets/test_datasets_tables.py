@@ -99,10 +99,10 @@ def test_digits_are_cut_in_their_order():
         (
             "digits",
             {"validation": 1000, "test": 797},
-            "option 'test': found 797; allowed: a whole number from 0 to 796",
+            "option 'test': must be a whole number from 0 to 796, got 797",
         ),
         ("mnist", {"validation": 60_000}, "option 'validation': found 60000"),
-        ("usps", {"threshold": 2}, "option 'threshold': found 2; allowed: a number from -1 to 1"),
+        ("usps", {"threshold": 2}, "option 'threshold': must be a number from -1 to 1, got 2"),
         ("usps", {"validation": 7291}, "option 'validation': found 7291"),
         ("we8there", {"terms": 2641}, "option 'terms': found 2641"),
         ("we8there", {"stands_in_for": ""}, "option 'stands_in_for': found ''"),

@@ -137,7 +137,7 @@ def test_no_number_is_what_it_was(name):
 def test_other_numbers_are_one_line(name, chains):
     with pytest.raises(SettingsError) as caught:
         estimators.create(name, chains=chains)
-    assert str(caught.value) == f"option 'chains': found {chains!r}; allowed: an integer >= 1"
+    assert str(caught.value) == f"option 'chains': must be an integer >= 1, got {chains!r}"
 
 
 @pytest.mark.parametrize(("name", "k"), [("cd", 2), ("pcd", 1), ("ucd", 1), ("ucd", 3)])

@@ -282,17 +282,17 @@ def test_sets_of_tempered_chains_share_the_rows(rbm, batch):
 def test_steps_must_be_a_positive_integer(name, k):
     with pytest.raises(SettingsError) as caught:
         estimators.create(name, k=k)
-    assert str(caught.value) == f"option 'k': found {k!r}; allowed: an integer >= 1"
+    assert str(caught.value) == f"option 'k': must be an integer >= 1, got {k!r}"
 
 
 @pytest.mark.parametrize(
     ("name", "options", "line"),
     [
-        ("pop_cd_mixture", {"tau": 0}, "option 'tau': found 0; allowed: an integer >= 1"),
-        ("parallel_tempering", {"sets": 0}, "option 'sets': found 0; allowed: an integer >= 1"),
-        ("parallel_tempering", {"temperatures": 1}, "option 'temperatures': found 1; allowed: an integer >= 2"),
-        ("parallel_tempering", {"temperatures": True}, "option 'temperatures': found True; allowed: an integer >= 2"),
-        ("parallel_tempering", {"temperatures": 4.0}, "option 'temperatures': found 4.0; allowed: an integer >= 2"),
+        ("pop_cd_mixture", {"tau": 0}, "option 'tau': must be an integer >= 1, got 0"),
+        ("parallel_tempering", {"sets": 0}, "option 'sets': must be an integer >= 1, got 0"),
+        ("parallel_tempering", {"temperatures": 1}, "option 'temperatures': must be an integer >= 2, got 1"),
+        ("parallel_tempering", {"temperatures": True}, "option 'temperatures': must be an integer >= 2, got True"),
+        ("parallel_tempering", {"temperatures": 4.0}, "option 'temperatures': must be an integer >= 2, got 4.0"),
         ("cd", {"kk": 1}, "estimator 'cd': unknown option 'kk'; nearest: 'k'; allowed: chains, k, variance"),
         (
             "pop_cd_mixture",
@@ -314,16 +314,12 @@ def test_unknown_estimators_name_the_nearest():
 
 
 def test_batches_that_do_not_fit_an_estimator_are_one_line(rbm, batch):
-    with pytest.raises(
-        SettingsError, match=r"^estimator 'pop_cd_mixture': tau: found 5; allowed: a divisor of batch 12$"
-    ):
+    with pytest.raises(SettingsError, match=r"^estimator 'pop_cd_mixture': tau: must be a divisor of batch 12$, got 5"):
         estimate("pop_cd_mixture", rbm, batch, tau=5)
-    with pytest.raises(
-        SettingsError, match=r"^estimator 'parallel_tempering': sets: found 5; allowed: a divisor of 12$"
-    ):
+    with pytest.raises(SettingsError, match=r"^estimator 'parallel_tempering': sets: must be a divisor of 12$, got 5"):
         estimate("parallel_tempering", rbm, batch, sets=5)
     with pytest.raises(
-        SettingsError, match=r"^estimator 'pop_cd_leave_one_out': found a batch of 1 row; allowed: 2 or more$"
+        SettingsError, match=r"^estimator 'pop_cd_leave_one_out': must be 2 or more$, got a batch of 1 row"
     ):
         estimate("pop_cd_leave_one_out", rbm, batch[:, :1])
 

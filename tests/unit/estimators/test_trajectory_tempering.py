@@ -188,4 +188,4 @@ def test_autocorrelation_time_of_a_chain_of_order_one():
 def test_other_options_are_one_line(option, value, allowed):
     with pytest.raises(SettingsError) as caught:
         estimators.create(NAME, **{option: value})
-    assert str(caught.value) == f"option {option!r}: found {value!r}; allowed: {allowed}"
+    assert str(caught.value) == f"option {option!r}: must be {allowed}, got {value!r}"

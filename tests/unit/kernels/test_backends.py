@@ -14,7 +14,7 @@ from rbmbench.kernels import backend_name, backends, pair_kernels, reference_ker
 
 @pytest.mark.parametrize("name", ["gpu", "numba", ""])
 def test_unknown_backends_are_named(name):
-    with pytest.raises(SettingsError, match=f"backend: found '{name}'; allowed: auto, numpy, cupy"):
+    with pytest.raises(SettingsError, match=f"backend: must be auto, numpy, cupy, got '{name}'"):
         backends.choose(name, 1.0)
 
 

@@ -90,7 +90,7 @@ def test_kept_chains_are_no_record_of_a_forecast(sampler, tmp_path):
 
 def test_wrong_settings_are_one_line(capsys):
     assert main(["job", "couple", "--settings", json.dumps(SETTINGS | {"coupling": "maximal"}), "--out", "x"]) == 2
-    assert "coupling: found 'maximal'; input should be 'general', 'rbm' or 'both_layers'" in capsys.readouterr().err
+    assert "coupling: must be 'general', 'rbm' or 'both_layers', got 'maximal'" in capsys.readouterr().err
 
 
 def chains(folder, times) -> str:
@@ -155,5 +155,5 @@ def test_the_caption_tells_early_meetings_and_cuts(spec):
 
 def test_times_that_cannot_be_are_one_line(tmp_path):
     values = coupling_figure(tmp_path, rbm=[0, 2])
-    with pytest.raises(ResultsError, match=r"stopping_times\.parquet: found 0; should be times of at least 1"):
+    with pytest.raises(ResultsError, match=r"stopping_times\.parquet: must be times of at least 1, got 0"):
         parse(CouplingTimesSpec, values, "test").read()

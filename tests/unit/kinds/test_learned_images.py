@@ -120,9 +120,9 @@ REFUSED = [
     ({"panels": {"a": {"data": "modes_held_out"}}}, "hidden: found 29"),
     (
         {"panels": {"a": {"data": "simulated_held_out"}}},
-        "data: found .*, of 200 visible units; should be square",
+        "data: must be square, got .*, of 200 visible units",
     ),
-    ({"images": 31}, "images: found 31; allowed: at most the 29 hidden units"),
+    ({"images": 31}, "images: must be at most the 29 hidden units, got 31"),
     ({"images": 37}, "images: "),
 ]
 

@@ -77,7 +77,7 @@ def test_samples_that_are_the_rows_leave_the_number_of_samples():
 
 @pytest.mark.parametrize("shape", [(1, 5, 13), (2, 5, 12), (5, 13)])
 def test_samples_of_another_shape_are_one_line(shape):
-    with pytest.raises(SettingsError, match=r"samples: found shape .*; allowed: \(2, samples, 13\)"):
+    with pytest.raises(SettingsError, match=r"samples: must be \(2, samples, 13\), got shape .*"):
         IndirectSampling(binary_data(ROWS, 13), R).add(np.zeros(shape, np.uint8))
 
 

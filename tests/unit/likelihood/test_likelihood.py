@@ -176,7 +176,7 @@ def test_layers_too_large_are_one_line_that_names_ais(function):
         function(rbm)
     message = str(caught.value)
     assert "\n" not in message
-    assert "found 31 visible and 29 hidden units; allowed: at most 25 in the smaller layer" in message
+    assert "must be at most 25 in the smaller layer, got 31 visible and 29 hidden units" in message
     assert "annealed importance sampling (AIS)" in message
 
 

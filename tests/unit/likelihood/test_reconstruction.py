@@ -120,7 +120,7 @@ def test_leading_axes_are_those_of_the_models(leading):
 @pytest.mark.parametrize("wrong", ["chains", "steps"])
 def test_without_chains_or_steps_there_is_none(wrong):
     counts = {"chains": 1, "steps": 1} | {wrong: 0}
-    with pytest.raises(SettingsError, match=f"option '{wrong}': found 0; allowed: an integer >= 1"):
+    with pytest.raises(SettingsError, match=f"option '{wrong}': must be an integer >= 1, got 0"):
         reconstruction_log_likelihood(random_rbm(M, N, (1,)), binary_data(2, M), stream_of(1), **counts)
 
 
@@ -202,7 +202,7 @@ def test_runs_without_it_keep_their_ids():
 
 
 def test_more_rows_than_there_are_is_one_line():
-    with pytest.raises(SettingsError, match=r"^proxy: rows: found 24; allowed: at most the 23 rows of the data set$"):
+    with pytest.raises(SettingsError, match=r"^proxy: rows: must be at most the 23 rows of the data set$, got 24"):
         trainer.run(DATA, settings_for(proxy=PROXY | {"rows": 24}))
     with pytest.raises(SettingsError, match=r"^test: proxy\.steps: found 0; "):
         settings_for(proxy={"steps": 0})
@@ -246,6 +246,6 @@ def test_the_configuration_refuses_more_rows_than_the_data_set_has(tmp_path):
     with pytest.raises(SettingsError) as caught:
         planned(tmp_path, 17)
     expected = (
-        "toy.yaml: figures.fig1.panels.b.proxy.rows: found 17; allowed: at most as many rows as the data set has, 16"
+        "toy.yaml: figures.fig1.panels.b.proxy.rows: must be at most as many rows as the data set has, 16, got 17"
     )
     assert str(caught.value).endswith(expected)

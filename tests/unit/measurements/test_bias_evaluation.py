@@ -96,7 +96,7 @@ def test_iterations_of_evaluations_ascend():
 
 
 def test_models_that_are_too_large_are_refused_before_training():
-    with pytest.raises(SettingsError, match="found 5 visible and 20 hidden units; allowed: at most 24"):
+    with pytest.raises(SettingsError, match="must be at most 24, got 5 visible and 20 hidden units"):
         trainer.run(DATA, settings_for(hidden=20))
 
 

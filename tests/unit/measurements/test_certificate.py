@@ -219,7 +219,7 @@ def test_wrong_rows_and_models_are_refused(rbm, rows):
         certificate(rbm, rows[:, 1:], SETTINGS)
     with pytest.raises(DataError, match="test data"):
         certificate(rbm, rows, SETTINGS, rows[:, 1:])
-    with pytest.raises(SettingsError, match="models: found 4; allowed: at most 3"):
+    with pytest.raises(SettingsError, match="models: must be at most 3, got 4"):
         certificate(rbm, rows, SETTINGS.model_copy(update={"first_model": 2, "models": 2}))
 
 

@@ -154,7 +154,7 @@ def test_fewer_rows_are_the_first(rbm, data):
 def test_data_without_test_rows_are_one_line(rbm):
     parts = {"train": binary_data(29, M), "validation": binary_data(17, M)}
     bare = datasets.build("bare", "Bare", **parts, source="test", preprocessing="none", options={})
-    with pytest.raises(DataError, match="bare: test: found no rows; allowed: a data set that has some"):
+    with pytest.raises(DataError, match="bare: test: must have rows, got none"):
         sampled(rbm, bare, parse(SamplingSettings, SETTINGS, "test"))
 
 

@@ -26,12 +26,12 @@ def test_samples_have_the_leading_axes_of_the_parameters(leading):
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        ({"count": 0}, "option 'count': found 0; allowed: an integer >= 1"),
-        ({"count": 2.5}, "option 'count': found 2.5; allowed: an integer >= 1"),
-        ({"count": 2, "seed": -1}, "option 'seed': found -1; allowed: an integer >= 0"),
-        ({"count": 2, "seed": "x"}, "option 'seed': found 'x'; allowed: an integer >= 0"),
-        ({"count": 2, "sweeps": 0}, "option 'sweeps': found 0; allowed: an integer >= 1"),
-        ({"count": 2, "temperatures": 1}, "option 'temperatures': found 1; allowed: an integer >= 2"),
+        ({"count": 0}, "option 'count': must be an integer >= 1, got 0"),
+        ({"count": 2.5}, "option 'count': must be an integer >= 1, got 2.5"),
+        ({"count": 2, "seed": -1}, "option 'seed': must be an integer >= 0, got -1"),
+        ({"count": 2, "seed": "x"}, "option 'seed': must be an integer >= 0, got 'x'"),
+        ({"count": 2, "sweeps": 0}, "option 'sweeps': must be an integer >= 1, got 0"),
+        ({"count": 2, "temperatures": 1}, "option 'temperatures': must be an integer >= 2, got 1"),
     ],
 )
 def test_samples_that_cannot_be_are_one_line(arguments, line):
@@ -58,8 +58,8 @@ def test_rows_with_missing_values_are_completed(leading):
 @pytest.mark.parametrize(
     ("clamp", "line"),
     [
-        ([0, 1, 0.5, 0, 0], "clamp: found the value 0.5; allowed: 0, 1 and missing values"),
-        ([0, 1], "clamp: found 2 columns; allowed: 5"),
+        ([0, 1, 0.5, 0, 0], "clamp: must be 0, 1 and missing values, got the value 0.5"),
+        ([0, 1], "clamp: must be 5, got 2 columns"),
         (["a"] * M, "clamp: found a list; allowed"),
         ([[[0] * M]], r"clamp: found shape \(1, 1, 5\)"),
     ],
@@ -90,9 +90,9 @@ def test_the_models_of_a_run_are_loaded(tmp_path):
     ("wrong", "line"),
     [
         ({"W": None}, "array 'W' is missing; found b, c"),
-        ({"W": np.zeros(N)}, r"found W \(3,\), b \(5,\), c \(3,\); should be \(..., m, n\), \(..., m\), \(..., n\)"),
+        ({"W": np.zeros(N)}, r"must be \(..., m, n\), \(..., m\), \(..., n\), got W \(3,\), b \(5,\), c \(3,\)"),
         ({"c": np.full(N, np.nan)}, "c: found a number that is not finite"),
-        ({"b": np.zeros(M, int)}, "b: found int64; should be float32 or float64, one type for all"),
+        ({"b": np.zeros(M, int)}, "b: must be float32 or float64, one type for all, got int64"),
     ],
 )
 def test_a_file_that_holds_no_model_is_one_line(tmp_path, wrong, line):

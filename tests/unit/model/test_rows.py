@@ -98,7 +98,7 @@ def test_what_is_not_0_and_1_is_refused(name, wrong):
         return  # there are none
     if (name, wrong) == ("train", "data set"):
         return  # it takes one
-    with pytest.raises(DataError, match=rf": found {found}.*; allowed: ") as caught:
+    with pytest.raises(DataError, match=rf": must be , got {found}.*") as caught:
         BINARY[name](values)
     assert "\n" not in str(caught.value)
 
@@ -112,7 +112,7 @@ def test_what_is_no_matrix_is_refused(name, values):
 
 @pytest.mark.parametrize("name", [name for name in TAKE_ROWS | TAKE_MEANS if name not in ("train", "energy, hidden")])
 def test_other_widths_are_refused(name):
-    with pytest.raises(DataError, match=r": found 3 columns; allowed: 7"):
+    with pytest.raises(DataError, match=r": must be 7, got 3 columns"):
         (TAKE_ROWS | TAKE_MEANS)[name](DATA[:, :3])
 
 
@@ -120,13 +120,13 @@ def test_other_widths_are_refused(name):
 def test_means_are_from_0_to_1(name):
     TAKE_MEANS[name](DATA * 0.5)
     for wrong in ("times 5", "complex", "masked", "not finite", "data set"):
-        with pytest.raises(DataError, match=r" states: found .*; allowed: numbers from 0 to 1"):
+        with pytest.raises(DataError, match=r" states: must be numbers from 0 to 1, got .*"):
             TAKE_MEANS[name](NO_STATES[wrong][0])
 
 
 @pytest.mark.parametrize("counts", [np.ones(ROWS - 2), -np.ones(ROWS), np.zeros(ROWS), np.full(ROWS, np.nan)])
 def test_weights_of_rows_are_one_for_each(counts):
-    with pytest.raises(DataError, match=f"counts: found .*; allowed: {ROWS} numbers >= 0 with a positive sum"):
+    with pytest.raises(DataError, match=f"counts: must be {ROWS} numbers >= 0 with a positive sum, got .*"):
         likelihood.log_likelihood(MODEL, DATA, np.zeros(1), counts)
 
 
@@ -172,7 +172,7 @@ def test_a_device_keeps_its_rows():
 
 @pytest.mark.parametrize("convert", [np.ndarray.tolist, lambda part: pd.DataFrame(np.atleast_2d(part))])
 def test_parameters_are_arrays(convert):
-    with pytest.raises(SettingsError, match=r"^RBM: weights: found a (list|DataFrame); allowed: an array"):
+    with pytest.raises(SettingsError, match=r"^RBM: weights: must be an array, got a (list|DataFrame)"):
         rbmbench.RBM(*(convert(part) for part in (MODEL.W[0], MODEL.b[0], MODEL.c[0])))
 
 
@@ -183,5 +183,5 @@ def test_threads_are_counted(threads):
         lambda: likelihood.ais_log_partition(MODEL, 2, 2, threads=threads),
         lambda: annealed_curve(SNAPSHOTS, DATA, AnnealingSettings(particles=2, temperatures=2), threads=threads),
     ):
-        with pytest.raises(SettingsError, match=rf"^option 'threads': found {threads!r}; allowed: an integer >= 1$"):
+        with pytest.raises(SettingsError, match=rf"^option 'threads': must be an integer >= 1$, got {threads!r}"):
             call()

@@ -85,19 +85,19 @@ MISTAKES = {
     "key of a finding": ("ucd", one(ABOVE, findings=[FINDING | {"headlin": True}]), "findings.0.headlin: unknown key"),
     "kind": ("ucd", one(ABOVE | {"kind": "final_diference"}), f"{C}kind: unknown kind 'final_diference'; nearest: 'fi"),
     "kind missing": ("ucd", one(without(ABOVE, "kind")), f"{C}kind: found nothing"),
-    "kind no text": ("ucd", one(ABOVE | {"kind": ["decline"]}), f"{C}kind: found a list; input should be a valid str"),
-    "argument missing": ("ucd", one(without(ABOVE, "against")), f"{C}against: found nothing; field required"),
+    "kind no text": ("ucd", one(ABOVE | {"kind": ["decline"]}), f"{C}kind: must be a valid str, got a list"),
+    "argument missing": ("ucd", one(without(ABOVE, "against")), f"{C}against: is missing"),
     "argument misspelt": ("ucd", one(ABOVE | {"metirc": "x"}), f"{C}metirc: unknown key 'metirc'; nearest: 'metric'"),
     "argument of another kind": ("ucd", one(GAP | {"against": "fig2.a.cd_1"}), f"{C}against: unknown key 'against'"),
-    "argument of another type": ("ucd", one(AT | {"iteration": "100"}), f"{C}iteration: found '100'; input should be"),
-    "truth value for a number": ("ucd", one(SHARE | {"within": True}), f"{C}within: found True; input should be a val"),
-    "list for a text": ("ucd", one(ABOVE | {"curve": ["fig2.a.ucd"]}), f"{C}curve: found a list; input should be a"),
+    "argument of another type": ("ucd", one(AT | {"iteration": "100"}), f"{C}iteration: found '100'; must be"),
+    "truth value for a number": ("ucd", one(SHARE | {"within": True}), f"{C}within: must be a val, got True"),
+    "list for a text": ("ucd", one(ABOVE | {"curve": ["fig2.a.ucd"]}), f"{C}curve: must be a, got a list"),
     "text for a list": ("ucd", one(SPREAD | {"curves": "fig2.a.ucd"}), f"{C}curves: found 'fig2.a.ucd'; input should"),
     "too short a list": ("ucd", one(SPREAD | {"curves": ["fig2.a.ucd"]}), f"{C}curves: found a list; list should have"),
     "share above one": (
         "ucd",
         one(REACH | {"share": 90}),
-        f"{C}share: found 90; input should be less than or equal to",
+        f"{C}share: must be less than or equal to, got 90",
     ),
     "figure": ("ucd", one(ABOVE | {"curve": "fig22.a.ucd"}), f"{C}curve: unknown figure of learning curves 'fig22'; n"),
     "figure of another kind": ("ucd", one(ABOVE | {"curve": "fig5.rbm.x"}), f"{C}curve: unknown figure of learning c"),
@@ -129,7 +129,7 @@ MISTAKES = {
         f"{C}entry: unknown row 'table1.letters'; neare",
     ),
     "estimator": ("popcd", one(VARIANCE | {"entry": "table1.letters_16.cd_2"}), f"{C}entry: unknown entry 'table1.let"),
-    "quantity": ("popcd", one(SIZE | {"quantity": "biass"}), f"{C}quantity: found 'biass'; input should be 'bias' or"),
+    "quantity": ("popcd", one(SIZE | {"quantity": "biass"}), f"{C}quantity: must be 'bias' or, got 'biass'"),
     "entry that is not published": ("popcd", one(SIZE), f"{C}entry: unknown entry with a published value 'table1.let"),
     "coupling": ("ucd", one(SHARE | {"times": "fig5.rmb"}), f"{C}times: unknown coupling 'fig5.rmb'; nearest: 'fig5.r"),
     "sampler": (
@@ -137,7 +137,7 @@ MISTAKES = {
         one(SAMPLES | {"curve": "fig2.a.gibs"}),
         f"{C}curve: unknown curve 'fig2.a.gibs'; neares",
     ),
-    "samples": ("rates_fpcd", one(SAMPLES | {"samples": 10**6}), f"{C}samples: found 1000000; allowed: at most 200000"),
+    "samples": ("rates_fpcd", one(SAMPLES | {"samples": 10**6}), f"{C}samples: must be at most 200000, got 1000000"),
     # Gibbs sampling has no fast rate.
     "option of one sampler": ("rates_fpcd", one(STEPS), f"{C}option: unknown option in the grids of both samplers 'fa"),
     "sampler of another panel": (
@@ -158,7 +158,7 @@ MISTAKES = {
     "iteration": (
         "ucd",
         one(AT | {"iteration": 10_001}),
-        f"{C}iteration: found 10001; allowed: at most 10000, the pub",
+        f"{C}iteration: must be at most 10000, the pub, got 10001",
     ),
     "figure in a list": (
         "ucd",
@@ -205,10 +205,10 @@ MISTAKES = {
     "each without lists": (
         "ucd",
         one(ABOVE | {"each": PANELS}),
-        f"{C}each.0: found a dict; should be a list",
+        f"{C}each.0: must be a list, got a dict",
     ),
-    "id twice": ("ucd", one(ABOVE | {"each": [PANELS]}), f"{C}id: found twice; allowed: each id once"),
-    "id missing": ("ucd", {"claims": [{"kind": "decline"}]}, "claims.0.id: found nothing; field required"),
+    "id twice": ("ucd", one(ABOVE | {"each": [PANELS]}), f"{C}id: must be unique"),
+    "id missing": ("ucd", {"claims": [{"kind": "decline"}]}, "claims.0.id: is missing"),
     "key of needs": (
         "ucd",
         one(ABOVE | {"needs": {"trails": 3}}),
@@ -217,7 +217,7 @@ MISTAKES = {
     "value of needs": (
         "ucd",
         one(ABOVE | {"needs": {"trials": 0}}),
-        f"{C}needs.trials: found 0; input should be greater",
+        f"{C}needs.trials: must be greater, got 0",
     ),
     "needs of the file": (
         "ucd",
@@ -225,11 +225,11 @@ MISTAKES = {
         "needs.real_dat: unknown key 'real_dat'; nearest",
     ),
     "range missing": ("ucd", one(without(ABOVE, "above")), f"{C}above: 'above' or 'below' is missing"),
-    "range empty": ("ucd", one(ABOVE | {"below": -1.0}), f"{C}above: found 0; allowed: less than 'below', -1"),
+    "range empty": ("ucd", one(ABOVE | {"below": -1.0}), f"{C}above: must be less than 'below', -1, got 0"),
     "range no number": (
         "ucd",
         one(ABOVE | {"above": "high"}),
-        f"{C}above: found 'high'; input should be a valid number",
+        f"{C}above: must be a valid number, got 'high'",
     ),
     "range that is not asked for": ("ucd", one(TIME | {"above": 1.0}), f"{C}above: unknown key 'above'"),
     "key of the file": (
@@ -237,12 +237,12 @@ MISTAKES = {
         one(ABOVE, claim=[]),
         "claim: unknown key 'claim'; nearest: 'claims'; allowed: claims, ",
     ),
-    "claims missing": ("ucd", {"needs": {"trials": 3}}, "claims: found nothing; field required"),
-    "claims no list": ("ucd", {"claims": {"id": "c"}}, "claims: found a dict; should be a list"),
+    "claims missing": ("ucd", {"needs": {"trials": 3}}, "claims: is missing"),
+    "claims no list": ("ucd", {"claims": {"id": "c"}}, "claims: must be a list, got a dict"),
     "lists": (
         "ucd",
         one(ABOVE, lists={"panels": "fig2.a"}),
-        "lists.panels: found 'fig2.a'; should be a list",
+        "lists.panels: must be a list, got 'fig2.a'",
     ),
     "published table": (
         "ucd",
@@ -252,7 +252,7 @@ MISTAKES = {
     "published table of another kind": (
         "popcd",
         one(VARIANCE, published_tables=TIMES),
-        "published_tables.table1.entries.0.row: found nothing; field required",
+        "published_tables.table1.entries.0.row: is missing",
     ),
     "published row": (
         "popcd",
@@ -272,22 +272,22 @@ MISTAKES = {
     "published number": (
         "ucd",
         one(TIME, published_tables={"table1": {"entries": [{"algorithm": "cd_1", "time": "5 s"}]}}),
-        "published_tables.table1.entries.0.time: found '5 s'; input should be a valid number",
+        "published_tables.table1.entries.0.time: must be a valid number, got '5 s'",
     ),
     "published key": (
         "ucd",
         one(TIME, published_tables={"table1": {"entries": [{"algorithm": "cd_1", "tiem": 5.0}]}}),
-        "published_tables.table1.entries.0.time: found nothing; field required",
+        "published_tables.table1.entries.0.time: is missing",
     ),
     "published unit": (
         "ucd",
         one(TIME, published_tables={"table1": TIMES["table1"] | {"unit": "hours"}}),
-        "published_tables.table1.unit: found 'hours'; input should be 'seconds' or 'minutes'",
+        "published_tables.table1.unit: must be 'seconds' or 'minutes', got 'hours'",
     ),
     "published entry twice": (
         "ucd",
         one(TIME, published_tables={"table1": {"entries": [{"algorithm": "cd_1", "time": 5.0}] * 2}}),
-        "published_tables.table1.entries.1: found cd_1 twice; allowed: each entry once",
+        "published_tables.table1.entries.1: must be each entry once, got cd_1 twice",
     ),
 }
 

@@ -91,8 +91,8 @@ def test_kept_curves_are_a_tidy_frame(kept):
     ("algorithms", "changes", "message"),
     [
         ({"cd": BETTER}, {}, "algorithm 'cd' is in the kept arena, too; give yours another key"),
-        ({"mine": BETTER}, {"products": 50.0}, "contest 'bars': products: found 50.0; allowed: 100.0"),
-        ({"mine": BETTER[:3]}, {}, "contest 'bars': found 3 trials; allowed: those of the kept arena, 5"),
+        ({"mine": BETTER}, {"products": 50.0}, "contest 'bars': products: must be 100.0, got 50.0"),
+        ({"mine": BETTER[:3]}, {}, "contest 'bars': must be those of the kept arena, 5, got 3 trials"),
     ],
 )
 def test_what_cannot_be_compared_is_one_line(kept, tmp_path, algorithms, changes, message):

@@ -454,7 +454,7 @@ def test_runs_of_unknown_cost_end_with_the_budget_at_any_cost_of_an_iteration(ch
         ({"figures": {"fig1": {"algorithms": ["cd_3"]}}}, "unknown algorithm 'cd_3'"),
         ({"figures": {"fig2": {"of": "fig3"}}}, "unknown figure with contests 'fig3'"),
         ({"figures": {"fig1": {"rates": [0.1, 0.1]}}}, "should differ"),
-        ({"figures": {"fig1": {"certificate": {"models": 5}}}}, "found 5 models; allowed: at most 4, the judged"),
+        ({"figures": {"fig1": {"certificate": {"models": 5}}}}, "must be at most 4, the judged, got 5 models"),
         (
             {
                 "algorithms": {
@@ -465,7 +465,7 @@ def test_runs_of_unknown_cost_end_with_the_budget_at_any_cost_of_an_iteration(ch
                 },
                 "figures": {"fig1": {"algorithms": ["two"]}},
             },
-            "found 'two', which has several stages; allowed: algorithms with one",
+            "must be algorithms with one, got 'two', which has several stages",
         ),
         ({"figures": {"fig1": {"contests": {"letters": {"data": "lettres"}}}}}, "unknown data set 'lettres'"),
         ({"figures": {"fig1": {"contests": {"letters": {"hidden": 2**20}}}}}, "hidden"),

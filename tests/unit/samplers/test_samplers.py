@@ -218,13 +218,13 @@ def test_parallel_tempering_gives_every_kth_sweep(rbm):
 @pytest.mark.parametrize(
     ("options", "found"),
     [
-        ({"fast_rate": -1}, "option 'fast_rate': found -1; allowed: a number from 0 to 1000, or one per replica"),
+        ({"fast_rate": -1}, "option 'fast_rate': must be a number from 0 to 1000, or one per replica, got -1"),
         ({"decay": [0.5, 1.5]}, "option 'decay': found"),
         ({"decay": True}, "option 'decay': found True"),
         ({"decay": "a"}, "option 'decay': found 'a'"),
         ({"fast_rate": []}, "option 'fast_rate': found"),
         ({"fast_rate": float("nan")}, "option 'fast_rate': found nan"),
-        ({"k": 0}, "option 'k': found 0; allowed: an integer >= 1"),
+        ({"k": 0}, "option 'k': must be an integer >= 1, got 0"),
     ],
 )
 def test_wrong_options_are_one_line(options, found):
@@ -233,5 +233,5 @@ def test_wrong_options_are_one_line(options, found):
 
 
 def test_as_many_numbers_as_replicas(rbm):
-    with pytest.raises(SettingsError, match="option 'fast_rate': found 3 numbers; allowed: one, or one per replica, 2"):
+    with pytest.raises(SettingsError, match="option 'fast_rate': must be one, or one per replica, 2, got 3 numbers"):
         drawn("rates_fpcd", rbm, fast_rate=[0.1, 0.2, 0.3])

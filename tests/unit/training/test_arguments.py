@@ -54,7 +54,7 @@ def test_the_update_rule_is_that_asked_for():
     "given", [{"iterations": 11}, {"estimator": "pcd"}, {"rate": 0.1}, {"update": "sgd"}, {"options": {"k": 1}}]
 )
 def test_a_schedule_and_what_it_replaces_are_refused_together(given):
-    with pytest.raises(SettingsError, match=rf"^train: found a schedule and {next(iter(given))}; allowed: either"):
+    with pytest.raises(SettingsError, match=rf"^train: must be either, got a schedule and {next(iter(given))}"):
         rbmbench.train(DATA, hidden=5, batch=3, schedule=[STAGE], **given)
 
 
@@ -63,7 +63,7 @@ def test_options_belong_to_an_estimator_that_is_named():
 
 
 def test_iterations_or_a_schedule_are_needed():
-    assert refused(iterations=None).startswith("train: iterations: found nothing; allowed: an integer >= 1, or a sched")
+    assert refused(iterations=None).startswith("train: iterations: must be an integer >= 1, or a sched, got none")
 
 
 @pytest.mark.parametrize(

@@ -168,7 +168,7 @@ def test_a_result_draws_itself():
     assert drawn[0].get_ylabel() == "log-likelihood (nats per row)"
     # 5 filters of 3 x 3 pixels in 2 rows of 3, 100 samples in 10 rows of 10, with a grey pixel between.
     assert [ax.images[0].get_array().shape for ax in drawn[1:]] == [(9, 13), (41, 41)]
-    with pytest.raises(SettingsError, match=r"^trial: found 2; allowed: an integer from 0 to 1"):
+    with pytest.raises(SettingsError, match=r"^trial: must be an integer from 0 to 1, got 2"):
         result.plot_filters(trial=2)
     plt.close("all")
 
@@ -177,7 +177,7 @@ def test_an_array_has_no_shape_unless_it_is_given():
     result = rbmbench.train(binary_data(23, 6), **PLAIN)
     drawn = [result.plot_samples(7, shape=shape, ax=plt.figure().subplots()) for shape in (None, (2, 3))]
     assert [ax.images[0].get_array().shape for ax in drawn] == [(6, 7), (10, 13)]
-    with pytest.raises(SettingsError, match=r"^shape: found \(2, 5\); allowed: rows and columns whose product is 6"):
+    with pytest.raises(SettingsError, match=r"^shape: must be rows and columns whose product is 6, got \(2, 5\)"):
         result.plot_filters(shape=(2, 5))
     plt.close("all")
 

@@ -60,5 +60,5 @@ def test_it_is_an_update_rule_of_train():
 
 @pytest.mark.parametrize("momentum", [-0.1, 1, float("nan"), "0.1", True])
 def test_options_that_are_not_allowed(momentum):
-    with pytest.raises(SettingsError, match=r"option 'momentum': found .*; allowed: a number >= 0 and < 1"):
+    with pytest.raises(SettingsError, match=r"option 'momentum': must be a number >= 0 and < 1, got .*"):
         updates.create("momentum", momentum=momentum)

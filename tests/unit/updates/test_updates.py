@@ -339,14 +339,14 @@ def test_chains_that_cannot_run_on_are_refused_before_any_work(name, estimator, 
 @pytest.mark.parametrize("name", ["centered", "cs_dcp"])
 @pytest.mark.parametrize("sliding", [-0.1, 1.5, float("nan"), "0.1", True])
 def test_sliding_factors_that_are_not_allowed(name, sliding):
-    with pytest.raises(SettingsError, match=r"^option 'sliding': found .*; allowed: a number from 0 to 1$"):
+    with pytest.raises(SettingsError, match=r"^option 'sliding': must be a number from 0 to 1$, got .*"):
         updates.create(name, sliding=sliding)
 
 
 @pytest.mark.parametrize("name", ["sdcp", "cs_dcp"])
 @pytest.mark.parametrize("steps", [0, 1.5, "2", True])
 def test_inner_steps_that_are_not_allowed(name, steps):
-    with pytest.raises(SettingsError, match=r"^option 'inner_steps': found .*; allowed: an integer >= 1$"):
+    with pytest.raises(SettingsError, match=r"^option 'inner_steps': must be an integer >= 1$, got .*"):
         updates.create(name, inner_steps=steps)
 
 

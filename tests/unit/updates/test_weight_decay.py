@@ -39,7 +39,7 @@ def test_no_decay_is_plain_ascent():
 
 @pytest.mark.parametrize("decay", [-0.1, 1, float("nan"), "0.1", True])
 def test_decays_that_are_not_allowed(decay):
-    with pytest.raises(SettingsError, match=r"option 'decay': found .*; allowed: a number >= 0 and < 1"):
+    with pytest.raises(SettingsError, match=r"option 'decay': must be a number >= 0 and < 1, got .*"):
         updates.create("weight_decay", decay=decay)
 
 

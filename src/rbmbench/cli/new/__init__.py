@@ -45,9 +45,9 @@ def new(arguments: Namespace) -> None:
     folder = arguments.folder or Path("plugins" if what in REGISTRIES else "config")
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or iskeyword(name) or name.startswith("test_") or len(name) > LONGEST:
         text = f"at most {LONGEST} small letters, digits and _, first a letter; not test_..., and no word of Python"
-        raise SettingsError(f"name: found {name!r}; allowed: {text}")
+        raise SettingsError(f"name: must be {text}, got {name!r}")
     if what in REGISTRIES and name in import_module(REGISTRIES[what]).REGISTRY.names():
-        raise SettingsError(f"name: found {name!r}; allowed: a name that no {what} has: `rbmbench list {what}s`")
+        raise SettingsError(f"name: must be a name that no {what} has: `rbmbench list {what}s`, got {name!r}")
     class_name = "".join(word.capitalize() for word in name.split("_"))
     placeholders = {"plugin_folder": folder.as_posix(), "part_name": name, "PartName": class_name}
     contents = {}

@@ -146,7 +146,7 @@ def packed_rows(states):
     states = np.ascontiguousarray(states)
     words = np.empty((words_of(states.shape[1]), len(states)), np.uint64)
     if not pack_rows(states, words):
-        raise ValueError("states: found an entry that is neither 0 nor 1")
+        raise ValueError("states: must be 0 or 1")
     return PackedRows(states, words)
 
 

@@ -63,7 +63,7 @@ def read_records(folders: Iterable[str | Path]) -> tuple[list[Record], list[str]
     notes: list[str] = []
     for folder in map(Path, folders):
         if not folder.is_dir():
-            raise ResultsError(f"{folder}: is missing; should be a folder of results")
+            raise ResultsError(f"{folder}: must be a folder of results")
         for place, meta in _metas(folder, notes):
             try:
                 records = records_of(meta)
@@ -163,7 +163,7 @@ def _records(
     starts = len(meta.get("blocks", ())) or 1
     seconds = {stage: value / (starts if stage == "startup" else slower) for stage, value in elapsed.items()}
     if not all(math.isfinite(value) and value > 0 for value in seconds.values()):
-        raise ValueError(f"seconds {seconds}; should be above 0")
+        raise ValueError(f"seconds: must be above 0, got {seconds}")
     machine = f"{meta['hardware']['cpu']}, {meta['backend']} kernels"
     clock = slower if meta["threads"] == 1 else math.nan
     return [Record(name, machine, work, seconds, float(meta["peak_memory_mb"]), clock)]

@@ -73,7 +73,7 @@ class UpTo:
         limits = [limit for limit in map(self.most, contexts) if limit is not None]
         if not limits or value <= max(limits):
             return None
-        return f"found {value}; allowed: at most {max(limits)}, {self.what}"
+        return f"must be at most {max(limits)}, {self.what}, got {value}"
 
 
 def problems(key: str, annotation: Any, value: Any, contexts: list[Context]) -> Iterator[str]:

@@ -51,9 +51,9 @@ class Evidence:
         key, _, part = str(name).partition(".")
         spec = self._specs.get(key)
         if spec is not None and spec.kind != kind:
-            raise SettingsError(f"claims: found {name!r}, of the kind {spec.kind!r}; allowed: {kind!r}")
+            raise SettingsError(f"claims: {name!r}: must be of the kind {kind!r}, got {spec.kind!r}")
         if spec is not None and name.count(".") != spec.NAMES.count("."):
-            raise SettingsError(f"claims: found {name!r}; should have the form {spec.NAMES}")
+            raise SettingsError(f"claims: must have the form {spec.NAMES}, got {name!r}")
         if spec is not None and key not in self._found:
             self._found[key] = spec.read()
         asked = name, repr(options)

@@ -64,7 +64,7 @@ class Each(Settings):
     @model_validator(mode="after")
     def _not_too_many(self) -> Self:
         if (found := math.prod(map(len, self.each))) > MOST_CLAIMS:
-            raise ValueError(f"each: found {found} combinations; allowed: at most {MOST_CLAIMS}")
+            raise ValueError(f"each: must have at most {MOST_CLAIMS} combinations, got {found}")
         return self
 
 
@@ -111,7 +111,7 @@ class Claim(Each):
 def _no_truth_value(value: Any) -> Any:
     """Refuse True and False where a number is meant; pydantic would take them for 1 and 0."""
     if isinstance(value, bool):
-        raise ValueError("input should be a number")
+        raise ValueError("must be a number")
     return value
 
 
@@ -133,7 +133,7 @@ class RangedClaim(Claim):
         if math.isinf(self.above) and math.isinf(self.below):
             return "above: 'above' or 'below' is missing"
         if self.above >= self.below:
-            return f"above: found {self.above:g}; allowed: less than 'below', {self.below:g}"
+            return f"above: must be less than 'below', {self.below:g}, got {self.above:g}"
         return None
 
 
@@ -226,14 +226,14 @@ def claims_of(file: ClaimFile, where: str) -> Iterator[Claim]:
     known = set()
     for number, entry in enumerate(file.claims):
         if "id" not in entry:
-            raise SettingsError(f"{where}: claims.{number}.id: found nothing; field required")
+            raise SettingsError(f"{where}: claims.{number}.id: is missing")
         for values in expanded(entry, where):
             place = f"{where}: claim {values['id']!r}"
             claim = parse(_model_of(values, place), values, place)
             if isinstance(claim, RangedClaim) and (mistake := claim.range_mistake()):
                 raise SettingsError(f"{place}: {mistake}")
             if claim.id in known:
-                raise SettingsError(f"{place}: id: found twice; allowed: each id once")
+                raise SettingsError(f"{place}: id: must be unique")
             known.add(claim.id)
             own = {name: getattr(claim.needs, name) for name in claim.needs.model_fields_set}
             yield claim.model_copy(update={"needs": file.needs.model_copy(update=own)})
@@ -286,7 +286,7 @@ def _check_findings(file: ClaimFile, claims: list[Claim], papers: tuple[Paper, .
     for number, finding in enumerate(file.findings):
         place = f"{where}: findings.{number}"
         if finding.name in seen:
-            raise SettingsError(f"{place}.name: found {finding.name!r} twice; allowed: each name once")
+            raise SettingsError(f"{place}.name: must be unique, got {finding.name!r} twice")
         seen.add(finding.name)
         if finding.figure:
             _known(f"{place}.figure", "figure or table", finding.figure, known)
@@ -296,7 +296,7 @@ def _check_findings(file: ClaimFile, claims: list[Claim], papers: tuple[Paper, .
     used = {name for finding in file.findings for name in finding.evidence(ids)}
     for claim in claims if file.findings else ():
         if claim.standing in ("published", "reading") and claim.id not in used:
-            raise SettingsError(f"{where}: claim {claim.id!r}: is of class {claim.standing}; should be in a finding")
+            raise SettingsError(f"{where}: claim {claim.id!r}: of class {claim.standing}: must be in a finding")
 
 
 def _checked_tables(file: ClaimFile, papers: tuple[Paper, ...], where: str) -> dict[str, Any]:
@@ -318,7 +318,7 @@ def _checked_tables(file: ClaimFile, papers: tuple[Paper, ...], where: str) -> d
                 _known(f"{at}.row", "row", entry.row, rows)
             _known(f"{at}.algorithm", "algorithm", entry.algorithm, algorithms)
             if name in seen:
-                raise SettingsError(f"{at}: found {'.'.join(filter(None, name))} twice; allowed: each entry once")
+                raise SettingsError(f"{at}: must have each entry once, got {'.'.join(filter(None, name))} twice")
             seen.add(name)
     return tables
 

@@ -27,7 +27,7 @@ class PartName(Estimator):
         super().__init__()
         self.k = positive_integer("k", k)
         if isinstance(fading, bool) or not isinstance(fading, int | float) or not 0 <= fading <= 1:
-            raise SettingsError(f"option 'fading': found {fading!r}; allowed: a number from 0 to 1")
+            raise SettingsError(f"option 'fading': must be a number from 0 to 1, got {fading!r}")
         self.fading = float(fading)
 
     def products(self, batch, visible_units, hidden_units, diagnostics=None):

@@ -358,5 +358,7 @@ def smallest_within(
 def _steps(curves: Any) -> int:
     options = curves.meta["settings"]["schedule"][-1]["estimator"]["options"]
     if "k" not in options:
-        raise SettingsError(f"claims: {curves.name}: its estimator has no option k; found {sorted(options) or 'none'}")
+        raise SettingsError(
+            f"claims: {curves.name}: its estimator must have the option k, got {sorted(options) or 'none'}"
+        )
     return options["k"]

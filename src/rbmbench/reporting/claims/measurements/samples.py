@@ -86,7 +86,7 @@ def sample_cost_ratio(evidence: Evidence, *, curve: SampleCurveName, against: Sa
     """Measure the ratio of the processor times of a sample, as the geometric mean over k; the interval is the range."""
     one, other = evidence.of(curve, "isl_curves"), evidence.of(against, "isl_curves")
     if one.panel.samples != other.panel.samples:
-        raise SettingsError(f"claims: {curve}, {against}: should be of one panel, drawn in one job")
+        raise SettingsError(f"claims: {curve}, {against}: must be of one panel, drawn in one job")
     steps = sorted(set(one.seconds) & set(other.seconds))
     if not steps:
         raise NotRun(f"too few samples of {curve} or {against} to time them")

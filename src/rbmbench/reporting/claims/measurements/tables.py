@@ -48,7 +48,7 @@ def usual_variance_ratio(evidence: Evidence, *, entries: Entries, against: Entri
     the models.
     """
     if len(entries) != len(against):
-        raise NotRun(f"found {len(entries)} entries and {len(against)} in against; allowed: as many")
+        raise NotRun(f"must have as many entries in against, got {len(entries)} and {len(against)}")
     found = [[evidence.of(name, "bias_variance") for name in names] for names in (entries, against)]
     ratios = [
         float(np.exp(np.log(one.frame["variance"] / other.frame["variance"]).mean()))
