@@ -81,7 +81,7 @@ if numba.config.CPU_FEATURES is None and numba.config.CPU_NAME is None:
 _users_folder, numba.config.CACHE_DIR = numba.config.CACHE_DIR, CACHE_FOLDER or ""
 _cache_file, caching.IndexDataCacheFile = caching.IndexDataCacheFile, LockedCacheFile
 try:
-    from rbmbench.kernels.numba import pairs  # uses the same cache folder
+    from rbmbench.kernels.numba import chains, pairs  # use the same cache folder
     from rbmbench.kernels.numba.bernoulli import *
     from rbmbench.kernels.numba.coupling import *
     from rbmbench.kernels.numba.differences import *
