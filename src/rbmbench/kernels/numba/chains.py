@@ -328,7 +328,9 @@ def _run(W, b, c, seed, trials, number, purpose, half_steps, memory, hidden, out
     visible_words, hidden_words = np.empty((words_of(m), rows), np.uint64), np.empty((words_of(n), rows), np.uint64)
     for r in range(replicas):
         W_transposed = transposed_copy(W[r])
-        to_visible, to_hidden = _rounded(W_transposed, b[r], memory[1]), _rounded(W[r], c[r], memory[2])
+        to_visible = to_hidden = _rounded(W_transposed, b[r], memory[1])
+        if half_steps > 1:
+            to_hidden = _rounded(W[r], c[r], memory[2])
         done[r] = to_visible.total + to_hidden.total < WIDEST * (m + n)
         pack_rows(hidden[r], hidden_words)
         for step in range(half_steps if done[r] else 0):
